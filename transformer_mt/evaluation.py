@@ -8,10 +8,11 @@ from itertools import zip_longest
 from typing import Any
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.corpus.pairs import Pairs, words
+from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.errors import InputError, checked
 from transformer_mt.runs.data import AlignmentHeads
+from transformer_mt.text.words import words
 from transformer_mt.translation.translator import Translator
 
 # Lengths, in words and punctuation marks, that are scored together: 1 to 5, 6 to 10, …
@@ -139,12 +140,12 @@ def measure(
         by_length=tuple(score_lengths(texts, pairs)) if by_length else None,
         by_rarity=tuple(score_rarities(texts, pairs, known)) if known else None,
     )
-    if translator.engine.model is None:  # without attention to link words by
+    if translator.model.engine.network is None:  # without attention to link words by
         return scores, texts
     from transformer_mt.views.align import guess_heads, link_counts  # which import torch
 
-    if alignment := alignment or guess_heads(translator.model):
-        counts = link_counts(translator.model, translator.tokenizer, pairs, alignment)
+    if alignment := alignment or guess_heads(translator.model.network):
+        counts = link_counts(translator.model.network, translator.model.tokenizer, pairs, alignment)
         if counts.gold:
             scores = replace(
                 scores,

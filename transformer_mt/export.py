@@ -6,7 +6,7 @@ import os
 import time
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from transformer_mt.config.sections import SearchConfig
@@ -28,8 +28,7 @@ from transformer_mt.files import (
 from transformer_mt.runs.directory import TOKENIZER, Run
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.translation.ctranslate2 import CTranslate2Engine
-from transformer_mt.translation.engine import OWN
-from transformer_mt.translation.engines import Opened, open_engine
+from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translation, Translator
 
 PARITY, SCRIPT = "parity.json", "translate.py"
@@ -97,15 +96,14 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None
     and it holds an export; `MachineError` where float32 translates less than `SAME` of the sentences as we do.
     """
     require_possible(folder, quantization=quantization, overwrite=overwrite)
-    opened = open_engine(run, engine=OWN, device="cpu", quantization=None)
+    opened = Model.open(run, device="cpu")
     config, tokenizer = opened.config, opened.tokenizer
     tokens = tokenizer.pieces(range(tokenizer.size))
-    model = Translator.of(opened).model
-    files = model_files(model, config.model, tokens, quantization=quantization)
+    files = model_files(opened.network, config.model, tokens, quantization=quantization)
     engine = CTranslate2Engine(
         files, tokens=tokens, max_length=config.model.max_length, device="cpu", quantization=quantization
     )
-    parity = compare(opened, Opened(config, tokenizer, engine), pairs, quantization=quantization)
+    parity = compare(opened, replace(opened, engine=engine), pairs, quantization=quantization)
     greedy = parity.greedy
     others = [one for one in greedy.differences if abs(one.gap) > TIE]
     if quantization is None and len(others) > (1 - SAME) * greedy.sentences:
@@ -156,7 +154,7 @@ def _require_export(folder: Path) -> None:
         raise InputError(f"{folder}: {others[0]} is no part of an export, and would be deleted; give another folder")
 
 
-def compare(ours: Opened, theirs: Opened, pairs: Pairs, *, quantization: str | None, most: int = MOST_PAIRS) -> Parity:
+def compare(ours: Model, theirs: Model, pairs: Pairs, *, quantization: str | None, most: int = MOST_PAIRS) -> Parity:
     """Translate the same sentences in both programs, greedily and with a beam of 4; of the pairs, `most` at most."""
     limit, tokenizer = ours.engine.max_length, ours.tokenizer
     kept = [pair for pair in pairs if len(tokenizer.encode(pair.source)) < limit][:most]
@@ -197,10 +195,11 @@ def _search(
 
 def _gap(translator: Translator, source: str, ours: Translation, theirs: Translation) -> float:
     """ln p of our token less that of theirs, by our model, where two translations part."""
-    sources = [*translator.tokenizer.encode(source), EOS]
-    one, other = ([*translator.tokenizer.ids(found.tokens), EOS] for found in (ours, theirs))
+    model = translator.model
+    sources = [*model.prepare.sentence(source).ids, EOS]
+    one, other = ([*model.tokenizer.ids(found.tokens), EOS] for found in (ours, theirs))
     place = next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    found = translator.engine.likeliest(sources, one, count=translator.tokenizer.size)[place]
+    found = model.engine.likeliest(sources, one, count=model.tokenizer.size)[place]
     probability = dict(zip(found.ids, found.probabilities, strict=True)).get(other[place], 0.0)
     return math.log(max(found.chosen, 1e-30) / max(probability, 1e-30))
 
@@ -210,11 +209,11 @@ def _translated(
 ) -> tuple[list[Translation], float]:
     """The translations, and sentences a second."""
     start = time.perf_counter()
-    found = [ranked[0] for ranked in translator.translate(sources, search)]
+    found = [ranked[0] for ranked in translator.translate(sources, search, split=False)]
     return found, len(sources) / max(time.perf_counter() - start, 1e-9)
 
 
-def _of_lengths(sources: Sequence[str], opened: Opened) -> Iterator[str]:
+def _of_lengths(sources: Sequence[str], opened: Model) -> Iterator[str]:
     """Texts of a quarter, a half, three quarters and all of the subwords that the model takes, as near as words fit."""
     words = " ".join(sources).split() or STRANGE.split()
     words *= 1 + LONGEST // len(words)

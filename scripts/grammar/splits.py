@@ -15,7 +15,8 @@ from grammar.references import with_references
 from grammar.sampler import Sampler
 from grammar.variation import varied
 from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
-from transformer_mt.corpus.pairs import Node, SentencePair, words
+from transformer_mt.corpus.pairs import Node, SentencePair
+from transformer_mt.text.words import words
 
 # Marks count as words here, as in `transformer_mt.corpus.pairs.words`.
 LONGEST_IN_TRAINING = 25

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from transformer_mt.corpus.pairs import Node, Tree, words
+from transformer_mt.corpus.pairs import Node, Tree
+from transformer_mt.text.words import words
 
 # The part of a derivation that a word says: a node of it and a role, such as (clause, "verb") or (phrase, "noun").
 Origin = tuple[object, str]

@@ -1,7 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.corpus.pairs import Node, SentencePair, words
+from transformer_mt.corpus.pairs import Node, SentencePair
+from transformer_mt.text.words import words
 
 
 def test_words_and_marks_are_counted_one_by_one() -> None:

@@ -5,14 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.corpus import word_counts
-from transformer_mt.corpus.pairs import SentencePair, words
-from transformer_mt.corpus.word_counts import LONGEST, SeenWords, TrainingWords, count_words, real_words
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.text.words import words
+from transformer_mt.corpus.word_counts import LONGEST, SeenWords, TrainingWords, words_of_pairs, real_words
 
 PAIRS = [SentencePair("Der Hund sieht den Hund.", "The dog sees the dog."), SentencePair("Der Zug!", "The 3 trains")]
 
 
 def test_words_are_counted_as_written_on_either_side() -> None:
-    found = count_words(PAIRS)
+    found = words_of_pairs(PAIRS)
     assert found.source == {"Hund": 2, "Der": 2, "sieht": 1, "den": 1, "Zug": 1}
     assert found.target == {"The": 2, "dog": 2, "sees": 1, "the": 1, "trains": 1}
     assert found.complete
@@ -27,9 +28,9 @@ def test_numbers_marks_and_what_is_written_without_blanks_are_no_words() -> None
 @given(st.lists(st.text("aB1 .,-'\u00a0\t\u0301e", max_size=12), max_size=6))
 def test_counting_strings_between_blanks_is_counting_words(texts: list[str]) -> None:
     expected = Counter(word for text in texts for word in words(text) if any(map(str.isalpha, word)))
-    found = count_words([SentencePair(text, "") for text in texts]).source
+    found = words_of_pairs([SentencePair(text, "") for text in texts]).source
     assert sum(found.values()) == sum(expected.values())
-    assert count_words([SentencePair("", " ".join(texts))]).target == found
+    assert words_of_pairs([SentencePair("", " ".join(texts))]).target == found
 
 
 def seen(text: str) -> SeenWords:
@@ -46,7 +47,7 @@ def test_a_word_is_known_in_any_casing() -> None:
 def test_a_text_without_capitals_gets_those_that_training_hardly_ever_left_out() -> None:
     texts = ["Du hast den Satz, Anna.", "hast du eine E-Mail? Hast du ihn?", *["Ein Satz. Komm!"] * 40, "komm", "komm"]
     texts += ["Die Straße, die Übung"]
-    known = count_words([SentencePair(text, "a") for text in texts]).seen()
+    known = words_of_pairs([SentencePair(text, "a") for text in texts]).seen()
     assert known.with_capitals("du hast den satz, anna, und die e-mail") == "du hast den Satz, Anna, und die E-Mail"
     assert known.with_capitals("auf der straße, die u\u0308bung") == "auf der Straße, die Übung"
     assert known.with_capitals("komm, hast du das wort?") == "komm, hast du das wort?"  # one is written both ways
@@ -63,8 +64,8 @@ def test_each_word_is_named_once_in_its_order_and_numbers_are_not() -> None:
 
 
 def test_the_words_of_two_trainings_are_added() -> None:
-    one, two = count_words(PAIRS[:1]), count_words(PAIRS[1:])
-    assert one + two == count_words(PAIRS)
+    one, two = words_of_pairs(PAIRS[:1]), words_of_pairs(PAIRS[1:])
+    assert one + two == words_of_pairs(PAIRS)
     assert not (one + TrainingWords(two.source, two.target, complete=False)).complete
     assert not (TrainingWords(one.source, one.target, complete=False) + two).complete
 
@@ -74,15 +75,15 @@ def test_of_very_many_different_words_the_commonest_are_kept_and_that_is_known(m
     monkeypatch.setattr(word_counts, "MOST_WORDS", 10)
     letters = [chr(ord("a") + number) for number in range(26)]
     common = ["immer oft"] * 9
-    found = count_words([SentencePair(text, "x") for text in (*common, *letters)])
+    found = words_of_pairs([SentencePair(text, "x") for text in (*common, *letters)])
     assert not found.complete
     assert len(found.source) <= 10 + 6
     assert (found.source["immer"], found.source["oft"]) == (9, 9)
-    assert count_words([SentencePair(text, "x") for text in (*common, *letters[:8])]).complete
-    assert not count_words([SentencePair("x", text) for text in (*common, *letters)]).complete
+    assert words_of_pairs([SentencePair(text, "x") for text in (*common, *letters[:8])]).complete
+    assert not words_of_pairs([SentencePair("x", text) for text in (*common, *letters)]).complete
 
 
 def test_what_is_gathered_is_counted_whenever_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = count_words(PAIRS * 3)
+    whole = words_of_pairs(PAIRS * 3)
     monkeypatch.setattr(word_counts, "_PAIRS_AT_A_TIME", 2)
-    assert count_words(PAIRS * 3) == whole
+    assert words_of_pairs(PAIRS * 3) == whole

@@ -6,7 +6,7 @@ import pytest
 from support.recorded_disk import RecordedDisk
 from support.small_training import TRAIN, corpus_in_memory, small_config
 
-from transformer_mt.corpus.word_counts import count_words
+from transformer_mt.corpus.word_counts import words_of_pairs
 from transformer_mt.errors import MachineError
 from transformer_mt.files import make_directory, write_atomically
 from transformer_mt.runs.checkpoints import MANIFEST, write_sealed
@@ -62,7 +62,7 @@ def test_a_run_gets_its_configuration_when_all_else_of_its_start_is_on_the_disk(
     config = small_config()
     tokenizer = Tokenizer.train([pair.source for pair in TRAIN], config.tokenizer)
     disk = RecordedDisk(tmp_path, monkeypatch)
-    Run.create(tmp_path, config, tokenizer, DataRecord.of(corpus_in_memory()), count_words(TRAIN))
+    Run.create(tmp_path, config, tokenizer, DataRecord.of(corpus_in_memory()), words_of_pairs(TRAIN))
     named = disk.operations.index(f"rename .{CONFIG}.new {CONFIG}")
     before, after = disk.operations[:named], disk.operations[named + 1 :]
     assert f"make {CHECKPOINTS}" in before

@@ -11,8 +11,9 @@ from support.small_training import TRAIN
 
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.builtin import builtin_corpus
-from transformer_mt.corpus.pairs import SentencePair, words
-from transformer_mt.corpus.word_counts import count_words
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.text.words import words
+from transformer_mt.corpus.word_counts import words_of_pairs
 from transformer_mt.tokenizer.sentencepiece_model import (
     learned_scores,
     load_model,
@@ -59,7 +60,7 @@ def scores_of(tokenizer: Tokenizer) -> dict[str, float]:
 def test_the_commonest_words_of_each_side_are_one_subword_wherever_they_begin_a_string(
     tokenizer: Tokenizer, pairs: list[SentencePair]
 ) -> None:
-    counts = count_words(pairs)
+    counts = words_of_pairs(pairs)
     for side, counter in (("source", counts.source), ("target", counts.target)):
         common = {word for word, count in counter.items() if count > sorted(counter.values())[-151]}
         assert len(common) > 130
@@ -89,7 +90,7 @@ def test_a_longer_word_is_cut_as_a_unigram_model_finds_best(
     tokenizers: dict[str, Tokenizer], pairs: list[SentencePair]
 ) -> None:
     tokenizer = tokenizers["unigram"]
-    scores, counts = scores_of(tokenizer), count_words(pairs)
+    scores, counts = scores_of(tokenizer), words_of_pairs(pairs)
     common = set(counts.commonest(150))
     rest = [word for word in counts.source | counts.target if word not in common]
     assert sum(any(word.startswith(prefix) for prefix in common) for word in rest) > 20
@@ -111,7 +112,7 @@ def test_bpe_joins_other_words_as_far_as_before(pairs: list[SentencePair]) -> No
     size = 700  # so small that common words are not whole by themselves
     before = plain(pairs, "bpe", size)
     after = trained(pairs, kind="bpe", vocabulary_size=size, whole_words=60)
-    common = count_words(pairs).commonest(60)
+    common = words_of_pairs(pairs).commonest(60)
     assert any(len(before.encode(word)) > 1 for word in common)
     assert all(len(after.encode(word)) == 1 for word in common)
     merges, scores = [piece for piece in scores_of(before) if len(piece) > 1], scores_of(after)
@@ -143,7 +144,7 @@ def test_in_a_tiny_vocabulary_the_commonest_take_half_of_the_room_and_that_is_sa
     says = r"tokenizer.whole_words: (\d+) of \d+ words are whole; half of the vocabulary has no room for more"
     found = re.search(says, tokenizer.note or "")
     assert found
-    held = list(count_words(pairs).commonest(150))[: int(found[1])]
+    held = list(words_of_pairs(pairs).commonest(150))[: int(found[1])]
     assert 3 < len(held) <= len(subwords) // 2
     assert all(len(tokenizer.encode(word)) == 1 for word in held)
     assert len(subwords) - len(held) >= len(subwords) // 2 - 1
@@ -189,7 +190,7 @@ def test_words_within_words_stay_whole_in_whatever_order_they_are_given() -> Non
 
 
 def test_the_commonest_of_both_sides_come_in_turn_with_their_share() -> None:
-    counts = count_words([SentencePair("der der in", "in the the"), SentencePair("der Hund in", "the dog 7 .")])
+    counts = words_of_pairs([SentencePair("der der in", "in the the"), SentencePair("der Hund in", "the dog 7 .")])
     assert counts.commonest(2) == {"der": 3 / 11, "the": 3 / 11, "in": 3 / 11, "dog": 1 / 11}
     assert list(counts.commonest(2)) == ["der", "the", "in", "dog"]
     assert counts.commonest(0) == {}

@@ -14,7 +14,7 @@ from transformer_mt.batching import encoded_pairs
 from transformer_mt.batching.seeds import derive_seed
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.corpus.word_counts import count_words
+from transformer_mt.corpus.word_counts import words_of_pairs
 from transformer_mt.distributed import Distributed
 from transformer_mt.tokenizer.symbols import SPECIAL
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -186,10 +186,10 @@ def test_words_are_those_of_all_corpora_and_those_of_a_large_one_are_counted_onc
     monkeypatch.setattr(data, "IN_MEMORY", 30)
     shares = [WeightedCorpus(TRAIN, "digest"), WeightedCorpus(OLD, "old", weight=0.1)]
     words = training_words(shares, VOCABULARY)
-    assert words == count_words([*TRAIN, *OLD])
+    assert words == words_of_pairs([*TRAIN, *OLD])
     assert len(list(tmp_path.glob("*.arrow"))) == 1
     counted = []
-    monkeypatch.setattr(data, "count_words", lambda pairs: counted.append(len(pairs)) or count_words(pairs))
+    monkeypatch.setattr(data, "words_of_pairs", lambda pairs: counted.append(len(pairs)) or words_of_pairs(pairs))
     assert training_words(shares, VOCABULARY) == words
     assert counted == [len(OLD)]
     training_words([WeightedCorpus(TRAIN, "another")], VOCABULARY)

@@ -7,7 +7,8 @@ import pytest
 import torch
 from support.tiny import varied_model
 
-from transformer_mt.corpus.pairs import Pairs, SentencePair, words
+from transformer_mt.corpus.pairs import Pairs, SentencePair
+from transformer_mt.text.words import words
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName

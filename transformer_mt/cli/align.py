@@ -12,7 +12,8 @@ from transformer_mt.text.terminal import escaped_json
 
 if TYPE_CHECKING:
     from transformer_mt.runs.data import AlignmentHeads
-    from transformer_mt.translation.opened_run import OpenedRun
+    from transformer_mt.translation.model import Model as OpenedModel
+    from transformer_mt.translation.translator import Translator
 
 _PAIRS_AT_A_TIME = 1_000
 
@@ -41,7 +42,7 @@ def align(
     number of every word, and in brackets the source words that a target word is linked to. Punctuation has no links.
     The heads that are averaged are those that validation chose when training ended; --layer and --head take others.
     """
-    from transformer_mt.cli.load import open_run
+    from transformer_mt.cli.load import open_translator
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.views import align as view
 
@@ -49,50 +50,52 @@ def align(
     if input is not None and target_file is not None:
         if sentence is not None or options.npz is not None:
             raise InputError("--input: reads files of pairs and prints lines; leave SENTENCE and --npz out")
-        run = open_run(model, options, device=options.device, quiet=options.quiet)
-        _align_files(run, input, target_file, _chosen(run, layer, head, quiet=options.quiet), as_json=options.as_json)
+        translator = open_translator(model, options, device=options.device, quiet=options.quiet)
+        chosen = _chosen(translator.model, layer, head, quiet=options.quiet)
+        _align_files(translator, input, target_file, chosen, as_json=options.as_json)
         return
-    loaded = load_sentence(sentence, target, model=model, options=options)
-    chosen = _chosen(loaded.run, layer, head, quiet=options.quiet)
-    for text, place in ((loaded.source, "SENTENCE"), (loaded.target, "--target")):
-        loaded.run.translator.require_fitting(text, place)
-    (alignment,) = view.align(loaded.model, loaded.tokenizer, [SentencePair(loaded.source, loaded.target)], chosen)
-    emit([alignment], lambda _: view.alignment_lines(alignment), sentences=[loaded], options=options)
+    subject = load_sentence(sentence, target, model=model, options=options)
+    chosen = _chosen(subject.model, layer, head, quiet=options.quiet)
+    pair = SentencePair(subject.source, subject.target)
+    (alignment,) = view.align(subject.network, subject.model.tokenizer, [pair], chosen)
+    emit([alignment], lambda _: view.alignment_lines(alignment), sentences=[subject], options=options)
 
 
-def _align_files(run: "OpenedRun", source: Path, target: Path, chosen: "AlignmentHeads", *, as_json: bool) -> None:
+def _align_files(
+    translator: "Translator", source: Path, target: Path, chosen: "AlignmentHeads", *, as_json: bool
+) -> None:
     """Print the links of each pair of lines."""
     from transformer_mt.cli.lines import read_pairs
     from transformer_mt.cli.terminal import result
     from transformer_mt.views.align import align as link
     from transformer_mt.views.data import to_json
 
-    with closing(read_pairs(source, target, run.translator)) as pairs:
+    with closing(read_pairs(source, target, translator)) as pairs:
         while part := list(islice(pairs, _PAIRS_AT_A_TIME)):
-            for alignment in link(run.translator.model, run.translator.tokenizer, part, chosen):
+            for alignment in link(translator.model.network, translator.model.tokenizer, part, chosen):
                 result(escaped_json(to_json(alignment)) if as_json else alignment.pharaoh)
 
 
-def alignment_heads(run: "OpenedRun", *, quiet: bool = False) -> "AlignmentHeads":
+def alignment_heads(model: "OpenedModel", *, quiet: bool = False) -> "AlignmentHeads":
     """The heads that link the run's words; a note where they are a guess."""
     from transformer_mt.cli.terminal import note
     from transformer_mt.runs.data import ALIGNMENT
     from transformer_mt.views.align import heads_of
 
-    chosen = heads_of(run)
-    if run.alignment is None and not quiet:
-        note(f"{run.path}: has no {ALIGNMENT}, which training writes at its end; averaging all heads")
+    chosen = heads_of(model)
+    if model.alignment is None and not quiet:
+        note(f"{model.path}: has no {ALIGNMENT}, which training writes at its end; averaging all heads")
     return chosen
 
 
-def _chosen(run: "OpenedRun", layer: str | None, head: str | None, *, quiet: bool) -> "AlignmentHeads":
+def _chosen(model: "OpenedModel", layer: str | None, head: str | None, *, quiet: bool) -> "AlignmentHeads":
     """The heads that `--layer` and `--head` name, else those of the run."""
     from transformer_mt.runs.data import AlignmentHeads
     from transformer_mt.views.align import cross_heads
 
-    names = cross_heads(run.translator.model)
+    names = cross_heads(model.network)
     if not names or (layer is None and head is None):
-        return alignment_heads(run, quiet=quiet)
+        return alignment_heads(model, quiet=quiet)
     of_layer = [name for name in names if layer in (None, "all", str(name.layer))]
     chosen = [name for name in of_layer if head in (None, "all", "mean", str(name.head))]
     if not of_layer:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from transformer_mt.views.attend import HistoryStep
     from transformer_mt.views.maps import AttentionMaps
     from transformer_mt.views.matrix import Matrix
-    from transformer_mt.views.sentence import LoadedSentence
+    from transformer_mt.views.sentence import Subject
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,9 @@ def attend(
         check_figure(shown.figure, npz=options.npz)
     if shown.html is not None:
         _check_html(shown.html, others=(shown.figure, options.npz), runs=len(model or (None,)), history=history)
-    loaded: list[LoadedSentence] = []
+    loaded: list[Subject] = []
     for path in model or (None,):
-        text = loaded[0].source if loaded else sentence  # the first run's sentence is that of all
+        text = loaded[0].line.given if loaded else sentence  # the first run's sentence is that of all
         loaded.append(load_sentence(text, target, model=path, without=without or (), options=options))
         loaded[-1].require_attention(shown.method)
     intro = [loaded[0].source]
@@ -127,7 +127,8 @@ def attend(
         from transformer_mt.serve.saved import saved_answers
 
         is_given = target is not None
-        answers = saved_answers(loaded[0], is_given=is_given, method=shown.method, words=shown.words)
+        search = options.applied_to(loaded[0].model.config.search)
+        answers = saved_answers(loaded[0], search, is_given=is_given, method=shown.method, words=shown.words)
         write_output(shown.html, saved_page(answers))
 
     def lines(width: int) -> "Iterator[str | Text]":
@@ -164,17 +165,17 @@ def _check_html(path: Path, *, others: Iterable[Path | None], runs: int, history
         raise InputError(f"--html {path}: another option writes there too; give another name")
 
 
-def _matrices(sentence: "LoadedSentence", maps: "AttentionMaps", shown: MatrixOptions) -> "list[Matrix]":
+def _matrices(sentence: "Subject", maps: "AttentionMaps", shown: MatrixOptions) -> "list[Matrix]":
     """The chosen matrices, or the one that explains best: the mean over the heads that validation chose."""
     from transformer_mt.views.attend import explaining_matrix, layer_matrices
 
     if shown.chosen:
         return layer_matrices(maps, **shown.chosen)
-    alignment = sentence.run.alignment
+    alignment = sentence.model.alignment
     return [explaining_matrix(maps, heads=alignment.heads if alignment else ())]
 
 
-def _remarks(sentence: "LoadedSentence", maps: "AttentionMaps", shown: MatrixOptions) -> dict[str, Any]:
+def _remarks(sentence: "Subject", maps: "AttentionMaps", shown: MatrixOptions) -> dict[str, Any]:
     """Further keys of `--json`: the graph, and for another method than the weights its agreement with erasure."""
     from transformer_mt.views.attend import graphs
 
@@ -183,15 +184,15 @@ def _remarks(sentence: "LoadedSentence", maps: "AttentionMaps", shown: MatrixOpt
 
 
 def _history(
-    final: "LoadedSentence", shown: MatrixOptions, options: SentenceOptions
+    final: "Subject", shown: MatrixOptions, options: SentenceOptions
 ) -> "list[tuple[HistoryStep, AttentionMaps]]":
     """The maps by the weights of every checkpoint, all for the final translation."""
-    from transformer_mt.cli.load import open_run
+    from transformer_mt.cli.load import open_translator
     from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
 
-    checkpoints = final.run.path / CHECKPOINTS
+    checkpoints = final.model.path / CHECKPOINTS
     if not (steps := saved_steps(checkpoints)):
         raise InputError(f"--history: {final.name} has no checkpoints; give a run that keeps them")
-    runs = ((step, open_run(checkpoints / f"step-{step}", options, device=options.device)) for step in steps)
+    runs = ((step, open_translator(checkpoints / f"step-{step}", options, device=options.device)) for step in steps)
     with working(f"looking at {len(steps)} checkpoints"):
         return [final.history_step(then, step, method=shown.method, words=shown.words) for step, then in runs]

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from transformer_mt.corpus.load import Corpus
     from transformer_mt.corpus.pairs import Pairs
     from transformer_mt.runs.data import AlignmentHeads
-    from transformer_mt.translation.opened_run import OpenedRun
+    from transformer_mt.translation.model import Model as OpenedModel
+    from transformer_mt.translation.translator import Translator
 
 
 @with_options("search", SearchOptions, but=("sample", *OF_DRAWS, "n_best"))
@@ -71,7 +72,7 @@ def evaluate(
     --data, --split and --against may be given again. ± is half the 95 % interval over 1,000 resampled test sets, and p
     how probable so large a difference from the first run is by chance, both as sacrebleu --paired-bs has them.
     """
-    from transformer_mt.cli.load import open_run
+    from transformer_mt.cli.load import open_translator
     from transformer_mt.corpus.text import with_links
 
     if links is not None and engine != DEFAULT_ENGINE:
@@ -80,12 +81,12 @@ def evaluate(
     if links is not None and len(sets) > 1:
         raise InputError("--links: they belong to one test set; give --data and --split once")
     paths = (model, *(against or ()))
-    runs = [open_run(path, search, device=device, engine=engine, quantization=quantization) for path in paths]
+    runs = [open_translator(path, search, device=device, engine=engine, quantization=quantization) for path in paths]
     for other in runs[1:]:
         _require_same_direction(runs[0], other)
     to_measure = []  # before anything is translated: a mistake in the last set is found at once
     for source, name in sets:
-        corpus = corpus_to_measure(runs[0].config.data, source, split=name)
+        corpus = corpus_to_measure(runs[0].model.config.data, source, split=name)
         pairs = lookup(corpus.splits, name, key="--split")
         to_measure.append((corpus.name, name, pairs if links is None else with_links(pairs, links)))
     for number, (corpus_name, name, pairs) in enumerate(to_measure):
@@ -96,17 +97,19 @@ def evaluate(
             result(*([""] if number else []), *_lines(found, with_name=len(sets) > 1))
 
 
-def _require_same_direction(first: "OpenedRun", other: "OpenedRun") -> None:
+def _require_same_direction(first: "Translator", other: "Translator") -> None:
     """Raise `InputError` where two runs translate between other languages."""
-    one, two = ((run.config.data.source_language, run.config.data.target_language) for run in (first, other))
+    one, two = (
+        (run.model.config.data.source_language, run.model.config.data.target_language) for run in (first, other)
+    )
     if one != two:
         raise InputError(
-            f"--against {other.path}: translates {' → '.join(two)}, not {' → '.join(one)}; give another run"
+            f"--against {other.model.path}: translates {' → '.join(two)}, not {' → '.join(one)}; give another run"
         )
 
 
 def _measured(
-    runs: "Sequence[OpenedRun]",
+    runs: "Sequence[Translator]",
     corpus: str,
     split: str,
     pairs: "Pairs",
@@ -121,38 +124,38 @@ def _measured(
 
     scores, systems = [], []
     for run in runs:
-        beam = run.translator.search.beam
-        of = f" by {run.path}" if len(runs) > 1 else ""
+        beam = run.search.beam
+        of = f" by {run.model.path}" if len(runs) > 1 else ""
         note(f"translating {len(pairs)} sentences of {corpus}, split {split}, beam {beam}{of}")
-        alignment = _alignment(run) if any(pair.links for pair in pairs) else None
-        known = run.known if by_rarity else None
+        alignment = _alignment(run.model) if any(pair.links for pair in pairs) else None
+        known = run.model.known if by_rarity else None
         if by_rarity and known is None:
-            note(f"{run.path}: does not know the words of its training; no scores by rarity")
+            note(f"{run.model.path}: does not know the words of its training; no scores by rarity")
         elif known and not known.complete:
-            note(f"{run.path}: its list of words lacks the rarest; read never as rarely or never")
+            note(f"{run.model.path}: its list of words lacks the rarest; read never as rarely or never")
         with working("", total=len(pairs)):
-            of_run, texts = measure(run.translator, pairs, alignment=alignment, by_length=by_length, known=known)
+            of_run, texts = measure(run, pairs, alignment=alignment, by_length=by_length, known=known)
         scores.append(of_run)
         systems.append(texts)
     with working("resampling the test set"):
         intervals = compare_texts(systems, [pair.translations for pair in pairs])
     objects = [
-        {"run": str(run.path), **dataclasses.asdict(own), "intervals": to_json(interval)}
+        {"run": str(run.model.path), **dataclasses.asdict(own), "intervals": to_json(interval)}
         | ({"worst": to_json(find_poorest(texts, pairs, count=worst))} if worst else {})
         for run, own, texts, interval in zip(runs, scores, systems, intervals, strict=True)
     ]
     return {"corpus": corpus, "split": split} | objects[0] | ({"against": objects[1:]} if objects[1:] else {})
 
 
-def _alignment(run: "OpenedRun") -> "AlignmentHeads | None":
+def _alignment(model: "OpenedModel") -> "AlignmentHeads | None":
     """The heads that link the run's words; None where there are none, and a note where they cannot be seen."""
-    if (model := run.translator.engine.model) is None:
-        note(f"word links are not compared: {run.translator.engine.name} shows no attention")
+    if model.engine.network is None:
+        note(f"word links are not compared: {model.engine.name} shows no attention")
         return None
     from transformer_mt.cli.align import alignment_heads
     from transformer_mt.views.align import cross_heads
 
-    return alignment_heads(run) if cross_heads(model) else None
+    return alignment_heads(model) if cross_heads(model.network) else None
 
 
 def corpus_to_measure(

@@ -42,11 +42,13 @@ def explain(
     """
     from transformer_mt.views import explain as view
 
-    loaded = load_sentence(sentence, target, model=model, options=options)
-    loaded.require_attention()
-    explanation = view.explain(*loaded.pair, word=word, piece=piece, stack=stack, layer=layer, head=head)
+    subject = load_sentence(sentence, target, model=model, options=options)
+    subject.require_attention()
+    explanation = view.explain(
+        subject.network, subject.tokens, word=word, piece=piece, stack=stack, layer=layer, head=head
+    )
 
     def lines(width: int) -> Iterable[str]:
-        return loaded.source, loaded.target, "", *view.lines_of(explanation, width=width)
+        return subject.source, subject.target, "", *view.lines_of(explanation, width=width)
 
-    emit([explanation], lines, sentences=[loaded], options=options)
+    emit([explanation], lines, sentences=[subject], options=options)

@@ -14,7 +14,8 @@ from transformer_mt.registry import lookup
 
 if TYPE_CHECKING:
     from transformer_mt.corpus.pairs import SentencePair
-    from transformer_mt.translation.opened_run import OpenedRun
+    from transformer_mt.translation.model import Model as OpenedModel
+    from transformer_mt.translation.translator import Translator
     from transformer_mt.views.head_importance import Pruning
 
 Split = Annotated[str, Option(metavar="NAME", help="The part of the corpus to measure on.")]
@@ -61,7 +62,7 @@ def heads(
     before and after. --faithful takes each source word out of the sentence, and compares how far ln p of each target
     word falls with what attention, and every other method, says of it.
     """
-    from transformer_mt.cli.load import open_run
+    from transformer_mt.cli.load import open_translator
     from transformer_mt.cli.sentence import save_arrays
     from transformer_mt.cli.terminal import literal_console, result
     from transformer_mt.models.head_mask import head_names
@@ -73,52 +74,58 @@ def heads(
     if (prune is None) != (run_dir is None):
         raise InputError("--prune, --run-dir: the one says how many heads, the other where the run goes; give both")
     lookup(IMPORTANCE, importance, key="--importance")
-    run = open_run(model, SearchOptions(), device=device, quiet=quiet)
-    if not run.translator.model.attention_stacks():
-        raise InputError(f"{run.path}: this model has no attention to show; give one that has with --model")
-    pairs = _pairs(run, data=data, split=split, most=sentences, quiet=quiet)
+    translator = open_translator(model, SearchOptions(), device=device, quiet=quiet)
+    opened = translator.model
+    if not opened.network.attention_stacks():
+        raise InputError(f"{opened.path}: this model has no attention to show; give one that has with --model")
+    pairs = _pairs(opened, data=data, split=split, most=sentences, quiet=quiet)
     width = literal_console().width
     view: Any
     if prune is not None and run_dir is not None:
         with working(""):
-            view = _pruned(run, pairs, prune, method=importance, path=run_dir)
+            view = _pruned(translator, pairs, prune, method=importance, path=run_dir)
         lines = pruning_lines(view, run_dir, width=width)
     elif faithful:
         with working("", total=len(pairs)):
-            view = faithfulness(run.translator.model, run.translator.tokenizer, pairs)
+            view = faithfulness(opened.network, opened.tokenizer, pairs)
         lines = faithfulness_lines(view, width=width)
     else:
         # Where heads look, their gradient, and the loss, or BLEU too, with all and without each.
-        passes = 2 + (2 if bleu else 1) * (1 + len(head_names(run.translator.model)))
+        passes = 2 + (2 if bleu else 1) * (1 + len(head_names(opened.network)))
         with working("", total=passes * len(pairs)):
-            view = measure_heads(run.translator, pairs, bleu=bleu)
+            view = measure_heads(translator, pairs, bleu=bleu)
         lines = head_lines(view, width=width)
     if npz is not None:
         save_arrays(view, npz)
     result(*([json.dumps(to_json(view))] if as_json else lines))
 
 
-def _pruned(run: "OpenedRun", pairs: "list[SentencePair]", amount: str, *, method: str, path: Path) -> "Pruning":
+def _pruned(
+    translator: "Translator", pairs: "list[SentencePair]", amount: str, *, method: str, path: Path
+) -> "Pruning":
     from transformer_mt.models.head_mask import head_names
     from transformer_mt.runs.directory import Run
     from transformer_mt.training.session import init_from_run
     from transformer_mt.views.head_importance import prune_run
 
-    config = run.config.model_copy(update={"init_from": init_from_run(run.path)})
-    count = parse_amount(amount, heads=len(head_names(run.translator.model)))
-    return prune_run(Run(run.path), config, run.translator, pairs, count=count, method=method, path=path)
+    opened = translator.model
+    config = opened.config.model_copy(update={"init_from": init_from_run(opened.path)})
+    count = parse_amount(amount, heads=len(head_names(opened.network)))
+    return prune_run(Run(opened.path), config, translator, pairs, count=count, method=method, path=path)
 
 
-def _pairs(run: "OpenedRun", *, data: str | None, split: str, most: int | None, quiet: bool) -> "list[SentencePair]":
+def _pairs(
+    opened: "OpenedModel", *, data: str | None, split: str, most: int | None, quiet: bool
+) -> "list[SentencePair]":
     """The pairs to measure on, which are described on stderr."""
     from transformer_mt.batching.encoded_pairs import fitting
     from transformer_mt.cli.evaluate import corpus_to_measure
     from transformer_mt.cli.terminal import note
 
-    corpus = corpus_to_measure(run.config.data, data, split=split, structure=True, quiet=quiet)
-    limit = run.translator.model.max_length
+    corpus = corpus_to_measure(opened.config.data, data, split=split, structure=True, quiet=quiet)
+    limit = opened.network.max_length
     pairs = lookup(corpus.splits, split, key="--split")[:most]
-    kept = fitting(pairs, run.translator.tokenizer, max_length=limit)
+    kept = fitting(pairs, opened.tokenizer, max_length=limit)
     if not kept:
         raise InputError(f"--split {split}: no pair is within the model's {limit} tokens; give another")
     if not quiet:

@@ -24,12 +24,12 @@ def lens(sentence: LookedAt = None, model: Model = None, target: Target = None, 
     from transformer_mt.cli.terminal import note
     from transformer_mt.views.lens import lens_lines, look_through
 
-    loaded = load_sentence(sentence, target, model=model, options=options)
-    found = look_through(*loaded.pair)
+    subject = load_sentence(sentence, target, model=model, options=options)
+    found = look_through(subject.network, subject.model.tokenizer, subject.tokens)
 
     def lines(width: int) -> Iterable[str]:
         return found.source, found.target, "", *lens_lines(found, width=width)
 
-    emit([found], lines, sentences=[loaded], options=options)
-    if loaded.run.config.model.decoder_layers > len(found.guesses) and not options.quiet:
+    emit([found], lines, sentences=[subject], options=options)
+    if subject.model.config.model.decoder_layers > len(found.guesses) and not options.quiet:
         note("only the last layer can be read: no residual path joins the layers of this model")

@@ -21,6 +21,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines, output_file
 from transformer_mt.text.terminal import escape_controls, escaped_json
+from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
 from transformer_mt.translation.trace import BeamTrace
 from transformer_mt.translation.translator import Translation, Translator
@@ -102,15 +103,17 @@ def arriving_lines(path: Path | None) -> tuple[Iterator[Line], Callable[[], bool
 def read_pairs(source: Path, target: Path, translator: Translator) -> Generator[SentencePair, None, None]:
     """The pairs of two files, line by line; an `InputError` names the line that the translator's model cannot take."""
     for index, lines in enumerate(zip_longest(read_lines(source), read_lines(target))):
+        texts = []
         for path, line in zip((source, target), lines, strict=True):
             if line is None:
                 raise InputError(f"{path}: ends after {index} lines, the other file goes on; give as many of both")
             place, text = line
             if isinstance(text, InputError):
                 raise text
-            translator.require_fitting(text, place)
-        (_, source_text), (_, target_text) = lines
-        yield SentencePair(str(source_text), str(target_text))
+            sentence = translator.model.prepare.sentence(text)
+            translator.require_fitting([sentence], place)
+            texts.append(sentence.text)
+        yield SentencePair(texts[0], texts[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +124,21 @@ class Record:
     """
 
     place: str
-    text: str
+    line: PreparedLine
     fields: dict[str, Any] | None
     problem: InputError | None = None
 
 
 def read_records(
-    lines: Iterable[Line], require_fitting: Callable[[str, str], None], *, as_json: bool, language: str
+    lines: Iterable[Line], prepare: Callable[[str, str], PreparedLine], *, as_json: bool, language: str
 ) -> Iterator[Record]:
     """The records of lines. With `as_json`, a line that begins with `{` is a JSON object.
 
-    `require_fitting` raises `InputError` for a text, with its place, that cannot be translated: the record's problem.
+    `prepare` raises `InputError` for a text, with its place, that cannot be translated: the record's problem.
     """
     for place, line in lines:
         if isinstance(line, InputError):
-            yield Record(place, "", {}, line)
+            yield Record(place, prepare("", place), {}, line)
             continue
         text, fields = line, None
         try:
@@ -145,11 +148,11 @@ def read_records(
                 if not texts:
                     raise InputError(f"{place}: no text under source or {language}; name the sentence so")
                 text = texts[0]
-            require_fitting(text, place)
+            prepared = prepare(text, place)
         except InputError as problem:
-            yield Record(place, "", {"source": line} if fields is None else fields, problem)
+            yield Record(place, prepare("", place), {"source": line} if fields is None else fields, problem)
         else:
-            yield Record(place, text, fields)
+            yield Record(place, prepared, fields)
 
 
 def _json_object(line: str, *, place: str) -> dict[str, Any]:
@@ -162,13 +165,12 @@ def _json_object(line: str, *, place: str) -> dict[str, Any]:
 
 
 class Translated(NamedTuple):
-    """A record, its text as the model reads it, and the translations, best first.
+    """A record and its translations, best first.
 
     Where asked for, also the alternatives of each translation and the tree of the beam.
     """
 
     record: Record
-    read: str
     ranked: list[Translation]
     alternatives: list[list[ChosenAmong]]
     trace: BeamTrace | None
@@ -190,30 +192,27 @@ class Output:
         translator: Translator,
         records: Iterable[Record],
         *,
-        written: Callable[[str], str],
         prefix: str,
         is_waiting: Callable[[], bool] | None,
     ) -> Iterator[Translated]:
         """Every record with its translations; where the tree of the beam is asked for, searched one at a time.
 
-        `written` makes what is translated of what was typed; no record waits for one that `is_waiting` says is not
-        there yet.
+        No record waits for one that `is_waiting` says is not there yet.
         """
         given, waiting = tee(records)  # records that the translator reads ahead wait for their translations
-        texts = (written(record.text) for record in given)
-        stream = translator.translate_stream(texts, prefix=prefix, split=self.split, is_waiting=is_waiting)
+        lines, search = (record.line for record in given), translator.search
+        stream = translator.translate_lines(lines, search, prefix=prefix, is_waiting=is_waiting)
         plain = ((ranked, None) for ranked in stream)
-        traced_one_by_one = (traced(translator, text, prefix=prefix) for text in texts)
+        traced_one_by_one = (traced(translator, line, search, prefix=prefix) for line in lines)
         for record, (ranked, trace) in zip(waiting, traced_one_by_one if self.trace else plain, strict=False):
-            count = ALTERNATIVES if self.alternatives else 0
-            text = written(record.text)
-            others = [find_alternatives(translator, text, one, count=count) if count else [] for one in ranked]
-            yield Translated(record, text, ranked, others, trace)
+            count, source = ALTERNATIVES if self.alternatives else 0, record.line.sentences[0]
+            others = [find_alternatives(translator.model, source, one, count=count) if count else [] for one in ranked]
+            yield Translated(record, ranked, others, trace)
 
-    def lines(self, one: Translated, *, number: int, never_seen: list[str] | None) -> Iterator[str]:
+    def lines(self, one: Translated, *, number: int) -> Iterator[str]:
         """The lines for the `number`-th record, from 1: tab-separated columns, or an object with further keys."""
         if self.as_json:
-            yield escaped_json(self._object(one, never_seen))
+            yield escaped_json(self._object(one))
             return
         for translation, others in zip(one.ranked, one.alternatives, strict=True):
             columns = [str(number)] if self.n_best > 1 else []
@@ -224,15 +223,13 @@ class Output:
         if one.trace:
             yield from (f"  {line}" for line in trace_lines(one.trace, width=literal_console().width - 2))
 
-    def _object(self, one: Translated, never_seen: list[str] | None) -> dict[str, Any]:
+    def _object(self, one: Translated) -> dict[str, Any]:
         record = one.record
         if record.problem:
             return (record.fields or {}) | {"error": str(record.problem)}
         found = translation_object(
-            record.text,
+            record.line,
             one.ranked,
-            read=one.read,
-            never_seen=never_seen,
             split=self.split,
             n_best=self.n_best,
             alternatives=one.alternatives if self.alternatives else None,

@@ -30,6 +30,9 @@ DataToMeasure = Annotated[
 Stack = Annotated[str | None, Option(metavar="NAME", help="Which attention: cross, encoder or decoder. [cross]")]
 Layer = Annotated[str | None, Option(metavar="N", help="A layer counted from 1, or all.")]
 Head = Annotated[str | None, Option(metavar="N", help="A head counted from 1, mean, or all.")]
+Sentence = Annotated[
+    int, Option("--sentence", metavar="N", min=1, help="Which sentence of a line of several.", show_default=False)
+]
 Words = Annotated[bool, Option("--words/--pieces", help="Rows and columns are words, or the model's subwords.")]
 Target = Annotated[str | None, Option(metavar="TEXT", help="Look at this translation instead of the model's own.")]
 Without = Annotated[

@@ -50,23 +50,23 @@ def score(
     """
     from transformer_mt.cli.evaluate import corpus_to_measure
     from transformer_mt.cli.lines import open_output, read_pairs
-    from transformer_mt.cli.load import open_run
+    from transformer_mt.cli.load import open_translator
     from transformer_mt.translation.scoring import score_pairs
 
     require_both(input, target_file)
     if input is not None and (data or split):
         raise InputError("--input: gives the pairs; leave --data and --split out")
-    run = open_run(model, SearchOptions(), device=device)
-    translator, total, pieces, count = run.translator, 0.0, 0, 0
+    translator = open_translator(model, SearchOptions(), device=device)
+    opened, total, pieces, count = translator.model, 0.0, 0, 0
     if input is not None and target_file is not None:
         pairs: Any = read_pairs(input, target_file, translator)
     else:
         split = split or "test"
-        corpus = corpus_to_measure(run.config.data, data, split=split)
+        corpus = corpus_to_measure(opened.config.data, data, split=split)
         pairs = (pair for pair in lookup(corpus.splits, split, key="--split"))
         note(f"scoring {len(corpus.splits[split])} pairs of {corpus.name}, split {split}")
     with closing(pairs), open_output(None) as write:
-        for found in score_pairs(translator.model, translator.tokenizer, pairs):
+        for found in score_pairs(opened.network, opened.tokenizer, pairs):
             for line in _lines(found, tokens=tokens, as_json=as_json):
                 write(line)
             total, pieces, count = total + found.log_probability, pieces + len(found.pieces), count + 1

@@ -9,8 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, Npz, Quiet, SearchOptions, with_options
-from transformer_mt.cli.terminal import literal_console, result
+from transformer_mt.cli.options import (
+    DEFAULT_DEVICE,
+    Device,
+    Json,
+    Npz,
+    Quiet,
+    SearchOptions,
+    Sentence,
+    with_options,
+)
+from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.files import write_output
 from transformer_mt.registry import HeadName
 from transformer_mt.text.terminal import escaped_json
@@ -18,13 +27,14 @@ from transformer_mt.text.terminal import escaped_json
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from transformer_mt.views.sentence import LoadedSentence
+    from transformer_mt.views.sentence import Subject
 
 
 @dataclass(frozen=True)
 class SentenceOptions(SearchOptions):
-    """The options of search of a sentence, and where the view of it goes."""
+    """Which sentence of a line, the options of its search, and where the view of it goes."""
 
+    sentence_number: Sentence = 1
     device: Device = DEFAULT_DEVICE
     as_json: Json = False
     npz: Npz = None
@@ -42,40 +52,47 @@ def load_sentence(
     model: Path | None,
     options: SentenceOptions,
     without: Iterable[str] = (),
-) -> "LoadedSentence":
+) -> "Subject":
     """The sentence, or one of the run's corpus, with the given translation, or the model's own without those heads.
 
     Raises `InputError` for options of search beside a target, for a sentence without text, and for an unknown head.
     """
-    from transformer_mt.cli.load import open_run
-    from transformer_mt.views.sentence import LoadedSentence, example
+    from transformer_mt.cli.load import open_translator
+    from transformer_mt.views.sentence import Subject, example
 
     heads = [HeadName.parse(name.strip(), key="--without") for text in without for name in text.split(",")]
     if target is not None:
         options.refuse("--target gives the translation, so none is searched for; leave one of the two out")
-    run = open_run(model, options, device=options.device, quiet=options.quiet)
-    return LoadedSentence.of(run, example(run.path, run.config.data) if sentence is None else sentence, target, heads)
+    translator = open_translator(model, options, device=options.device, quiet=options.quiet)
+    if sentence is None:
+        sentence = example(translator.model.path, translator.model.config.data)
+    subject = Subject.of(translator, sentence, target, number=options.sentence_number, without=heads)
+    numbered = list(enumerate((one.text for one in subject.line.sentences), start=1))
+    if len(numbered) > 1 and not options.quiet:
+        others = "  ".join(f"{number} {text}" for number, text in numbered if number != subject.number)
+        note(f"sentence {subject.number} of {len(numbered)}; for another give --sentence: {others}")
+    return subject
 
 
 def emit(
     views: Sequence[Any],
     lines: "Callable[[int], Iterable[str | Text]]",
     *,
-    sentences: "Sequence[LoadedSentence]",
+    sentences: "Sequence[Subject]",
     options: SentenceOptions,
     remarks: Iterable[Mapping[str, Any]] = (),
 ) -> None:
     """Print the view of each sentence as JSON, or as the lines of the terminal's width; write their arrays if asked to.
 
-    A view is a dataclass or a mapping. In JSON the remarks, heads that are off and words that were never seen stand
-    beside its keys; several views make a list `runs`, and their arrays begin with their number. Rare words are named on
-    stderr.
+    A view is a dataclass or a mapping. In JSON the remarks, heads that are off and words that were never seen come
+    after its keys; several views make a list `runs`, and their arrays begin with their number. Reasons to doubt the
+    translation are named on stderr.
     """
-    from transformer_mt.cli.load import RareWords
+    from transformer_mt.cli.load import LineRemarks
 
-    several, rare = len(sentences) > 1, RareWords()
+    several, found = len(sentences) > 1, LineRemarks()
     for one in sentences:
-        rare.look_at(one.source, one.target, one.run, place=one.name)
+        found.look_at(one.line, one.target, place=one.name)
     if options.npz is not None:
         by_number = {str(number): view for number, view in enumerate(views, start=1)}
         save_arrays({"runs": [one.name for one in sentences]} | by_number if several else views[0], options.npz)
@@ -89,10 +106,10 @@ def emit(
             result(*_comparison(one, named=several))
         result(*lines(literal_console().width))
     if not options.quiet:
-        rare.report()
+        found.report()
 
 
-def _comparison(sentence: "LoadedSentence", *, named: bool) -> list[str]:
+def _comparison(sentence: "Subject", *, named: bool) -> list[str]:
     """The translation without the heads that are off beside the usual one; no lines where all heads are on."""
     if not sentence.without:
         return []

@@ -28,6 +28,7 @@ from transformer_mt.progress import working
 
 if TYPE_CHECKING:
     from transformer_mt.cli.lines import Line
+    from transformer_mt.tokenizer.prepared import PreparedLine
 
 
 @with_options("search", SearchOptions)
@@ -62,10 +63,10 @@ def translate(
 
     One line comes out for each line that goes in, through a pipe as soon as that is there. A line of several sentences
     is translated sentence by sentence, but with --no-split, --n-best, --alternatives, --trace or --prefix as one. A
-    line typed without capitals gets them back. With --n-best above 1 there are several, each after its
-    sentence's number and a tab. --json prints an object a line: source, translation, score, log_probability,
-    never_seen, sentences, n_best. A line that is a JSON object itself is passed through with these added; its text is
-    taken from the key source or the source language's (de).
+    line typed without capitals, or in nothing but capitals, is read as training writes it. With --n-best above 1 there
+    are several, each after its sentence's number and a tab. --json prints an object a line: source, translation, score,
+    log_probability, never_seen, remarks, sentences, n_best. A line that is a JSON object itself is passed through with
+    these added; its text is taken from the key source or the source language's (de).
 
     --alternatives prints a line for each subword: its probability, then the likeliest others. --trace prints the tree
     of the beam: at the end of a line the log-probability so far and how it ended: with a score, dropped, or beaten
@@ -75,12 +76,13 @@ def translate(
     and kept in the cache folder. Greedy translations are the same; a beam is searched otherwise there, and draws are
     others. It has no --trace.
 
-    The first five lines with words that training never showed, or fewer than ten times, are named on stderr with these;
-    words that the translation copies do not count. A line that cannot be translated is named there too, comes out
-    empty, and the exit code is 2.
+    The first five lines that give reason to doubt are named on stderr: with words that training never showed, or fewer
+    than ten times, unless the translation copies them; with words, characters or a script that it never showed in this
+    form; longer than any source in training. A line that cannot be translated is named there too, comes out empty, and
+    the exit code is 2.
     """
     from transformer_mt.cli.lines import STDIN, Output, arriving_lines, open_output, prompted, read_records
-    from transformer_mt.cli.load import RareWords, open_run
+    from transformer_mt.cli.load import LineRemarks, open_translator
     from transformer_mt.translation.translator import numbered
     from transformer_mt.views.search import require_beam
 
@@ -90,8 +92,8 @@ def translate(
         raise InputError(f"SENTENCE: {sentences[0]} is a file; to translate its lines, give it with --input")
     if trace and engine != DEFAULT_ENGINE:
         raise InputError(f"--trace: {engine} does not show its beam; leave it or --engine out")
-    run = open_run(model, search, device=device, engine=engine, quantization=quantization, quiet=quiet)
-    translator, language = run.translator, run.config.data.source_language
+    translator = open_translator(model, search, device=device, engine=engine, quantization=quantization, quiet=quiet)
+    prepare, language = translator.model.prepare, translator.model.config.data.source_language
     if trace:
         require_beam(translator.search)
     is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()
@@ -110,30 +112,31 @@ def translate(
     split = not (no_split or n_best > 1 or alternatives or trace or prefix)
     form = Output(as_json, scores, alternatives, trace, n_best, split)
     # A draw is meant to be unlikely, and a prefix may be.
-    shows_doubt = output is None and sys.stdout.isatty() and not (translator.search.sample or prefix or quiet)
+    shows_doubt = not (translator.search.sample or prefix)
     bad = total = 0
 
-    def fits(text: str, place: str) -> None:
-        translator.require_fitting(run.written(text), place, split=split)
+    def prepared(text: str, place: str) -> "PreparedLine":
+        (line,) = prepare.lines([text], split=split)
+        translator.require_fitting(line.sentences, place)
+        return line
 
     shown = nullcontext() if output is None else working(f"translating into {output}")
     with open_output(output) as write, shown:
         for source in sources:
-            rare = RareWords()
-            records = read_records(source, fits, as_json=as_json, language=language)
-            found = form.translate(translator, records, written=run.written, prefix=prefix, is_waiting=is_waiting)
-            for number, one in enumerate(found, start=1):
+            remarks = LineRemarks()
+            records = read_records(source, prepared, as_json=as_json, language=language)
+            for number, one in enumerate(form.translate(translator, records, prefix=prefix, is_waiting=is_waiting), 1):
                 total += 1
-                rare.look_at(one.record.text, one.ranked[0].text, run, place=one.record.place)
-                for line in form.lines(one, number=number, never_seen=run.never_seen(one.record.text)):
+                best = one.ranked[0]
+                is_doubtful = shows_doubt and best.is_doubtful
+                remarks.look_at(one.record.line, best.text, place=one.record.place, doubtful=is_doubtful)
+                for line in form.lines(one, number=number):
                     write(line)
                 if one.record.problem:
                     bad += 1
                     note(str(one.record.problem))
-                elif shows_doubt and one.ranked[0].is_doubtful:
-                    note(f"{one.record.place}: the model is unsure here, as of what it has not learned")
             if not quiet:
-                rare.report()
+                remarks.report()
     if bad and not is_prompt:
         place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
         raise InputError(f"{place}: {bad} of {total} lines are not translated; correct those named above")

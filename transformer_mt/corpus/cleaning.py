@@ -1,4 +1,4 @@
-"""Cleaning: white space is normalised, and pairs with a problem are counted and, if configured, left out.
+"""Cleaning: texts are normalised, and pairs with a problem are counted and, if configured, left out.
 
 `describe` names the problems, in the order in which they are looked for.
 """
@@ -6,7 +6,6 @@
 import logging
 import math
 import re
-import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +19,8 @@ import numpy.typing as npt
 
 from transformer_mt.config.sections import DataConfig, Problem
 from transformer_mt.corpus.pairs import Hashes, SentencePair, pair_hash
+from transformer_mt.text.normalize import normalize
+from transformer_mt.text.words import count_words, script_of
 
 Mask = npt.NDArray[np.bool_]
 
@@ -31,18 +32,13 @@ OF_THE_WHOLE: frozenset[Problem] = frozenset(("script", "duplicate", "overlap", 
 _LOG = logging.getLogger(__name__)
 EXAMPLES, _LONGEST_EXAMPLE = 3, 200
 
-# Control characters and byte-order marks are never content; Python's \s has the other blanks.
-_BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 # Without another character, all letters are Latin.
 _BEYOND_LATIN = re.compile(r"[^\x00-\u024f\u2000-\u206f\u20a0-\u20cf]")
 
-# Characters; no language's words have more on average. Without blanks, as in Chinese, it limits a sentence: some of the
-# work on a sentence takes time that grows with the square of its length.
+# Characters; no language's words have more on average. Some of the work on a sentence takes time that grows with the
+# square of its length, so a text without any words is limited too.
 LONGEST_WORD = 100
-# Unicode's Stream-Safe Text Format (UAX #15, §13): after this many marks in a row comes an invisible joiner.
-_MARKS, _JOINER = 30, "\u034f"
-_SHORT = 1_000  # characters, composed quickly whatever marks they are
 
 
 def describe(problem: Problem, config: DataConfig) -> str:
@@ -94,25 +90,6 @@ class SplitReport:
         return {problem: self.found[problem] for problem in self.removed}
 
 
-def normalize(text: str) -> str:
-    """The text without blanks at its ends and with one space for each run of blanks or control characters."""
-    return _BLANK.sub(" ", text).strip(" ")
-
-
-def compose(text: str) -> str:
-    """The text in NFC; a long one stream-safe before that, else a run of n combining marks would take n² steps."""
-    if len(text) > _SHORT:
-        safe, marks = [], 0
-        for character in text:
-            marks = marks + 1 if unicodedata.combining(character) else 0
-            if marks > _MARKS:
-                safe.append(_JOINER)
-                marks = 1
-            safe.append(character)
-        text = "".join(safe)
-    return unicodedata.normalize("NFC", text)
-
-
 class Cleaner:
     """Looks at the pairs of a split one by one, then at all of them; takes 40 bytes a pair.
 
@@ -128,7 +105,7 @@ class Cleaner:
         self._taken = array("Q")  # of each pair taken: its number, its hash, its source's, the script of either side
 
     def take(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
-        """Yield the pairs that no problem of their own leaves out, with blanks normalised; count aloud if it lasts."""
+        """Yield the pairs that no problem of their own leaves out, normalised; count aloud if it lasts."""
         start, patience = monotonic(), 5.0
         for self._read, pair in enumerate(pairs, start=1):
             if self._read % 1_000 == 0 and monotonic() > start + patience:
@@ -204,7 +181,7 @@ class Cleaner:
 
 
 def usable(pairs: Iterable[SentencePair], config: DataConfig) -> Iterator[SentencePair]:
-    """The pairs that no problem of their own leaves out, with blanks normalised."""
+    """The pairs that no problem of their own leaves out, normalised."""
     for pair in pairs:
         clean = normalized(pair)
         if {*config.remove}.isdisjoint(_problems(pair, clean, config)):
@@ -233,8 +210,8 @@ def _problems(raw: SentencePair, clean: SentencePair, config: DataConfig) -> Ite
 
 
 def _words(text: str) -> int:
-    """The words of a normalised text; n times `LONGEST_WORD` characters are at least n words."""
-    return max(text.count(" ") + 1, math.ceil(len(text) / LONGEST_WORD)) if text else 0
+    """The words of a normalised text, at least one; n times `LONGEST_WORD` characters are at least n words."""
+    return max(count_words(text), math.ceil(len(text) / LONGEST_WORD)) if text else 0
 
 
 def _script(text: str) -> int:
@@ -247,10 +224,8 @@ def _script(text: str) -> int:
 
 @cache
 def _script_of_letter(letter: str) -> int:
-    """The first word of the letter's name, `LATIN SMALL LETTER A`, as a number of eight bytes."""
-    name = re.split("[ -]", unicodedata.name(letter, "?"))[0]
-    name = "CJK" if name in ("HIRAGANA", "KATAKANA", "BOPOMOFO") else name  # Japanese has three at once
-    return int.from_bytes(name.encode()[:8], "big")
+    """The name of the letter's script as a number of eight bytes."""
+    return int.from_bytes(script_of(letter).encode()[:8], "big")
 
 
 _LATIN = _script_of_letter("a")

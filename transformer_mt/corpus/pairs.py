@@ -1,7 +1,6 @@
-"""Sentence pairs, the words that their links count, and the fingerprint of a split."""
+"""Sentence pairs, the links between their words, and the fingerprint of a split."""
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -30,8 +29,6 @@ class Node(NamedTuple):
 Tree = tuple[Node, ...]
 
 Hashes = npt.NDArray[np.uint64]
-
-_WORD = re.compile(r"\w+(?:['’\-]\w+)*|…|\.\.\.|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +65,6 @@ class SentencePair:
 
 
 Pairs = Sequence[SentencePair]
-
-
-def words(text: str) -> list[str]:
-    """The words and punctuation marks of `text`, in order: `don't` and `well-known` are one word, `,` is one too."""
-    return _WORD.findall(text)
 
 
 def format_links(links: Sequence[Link]) -> str:

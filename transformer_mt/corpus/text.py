@@ -9,10 +9,11 @@ from pathlib import Path
 from typing_extensions import override
 
 from transformer_mt.corpus.data_file import DataFile
-from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, words
+from transformer_mt.corpus.pairs import Link, Pairs, SentencePair
 from transformer_mt.corpus.source import ColumnChoice, SplitSource, languages_of
 from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines
+from transformer_mt.text.words import words
 
 _MOST_COLUMNS = 4
 _LINK = re.compile(r"([0-9]{1,6})-([0-9]{1,6})")

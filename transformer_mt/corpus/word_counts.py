@@ -1,13 +1,15 @@
-"""The words of a corpus, with how often each occurs, and how often training showed each word of a text."""
+"""The words of a corpus, with how often each occurs, and how training wrote the words of a text."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 
-from transformer_mt.corpus.cleaning import compose, normalize
-from transformer_mt.corpus.pairs import SentencePair, words
+import regex
+
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.text.languages import language_of
+from transformer_mt.text.words import is_unspaced, words
 
 # Different words of a side; when there are more, the commonest half is kept. A word takes 100 bytes.
 MOST_WORDS = 2_000_000
@@ -16,89 +18,120 @@ LONGEST = 64
 _PAIRS_AT_A_TIME = 50_000
 # A word has a capital if training wrote it so this often, at the start of a sentence included.
 _CAPITAL = 0.97
-_WORD = re.compile(r"\w+(?:-\w+)*")
-# Thai, Lao, Burmese, Khmer, Japanese and Chinese have no blanks between words.
-_WITHOUT_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
+_WORD = regex.compile(r"\w+(?:-\w+)*")
+_DOTTED = frozenset(("tr", "az"))  # languages with I–ı and İ–i
 
 
 def real_words(text: str) -> list[str]:
-    """The words of a text that have a letter: no numbers, no marks; nothing of scripts that do not part words."""
-    return [
-        word
-        for word in words(text)
-        if len(word) <= LONGEST and any(map(str.isalpha, word)) and not _WITHOUT_BLANKS.search(word)
-    ]
+    """The words of a normalised text that have a letter: no numbers, no punctuation marks."""
+    return [word for word in words(text) if len(word) <= LONGEST and any(map(str.isalpha, word))]
+
+
+def lower(text: str, language: str) -> str:
+    """The text in small letters, as the language writes them."""
+    return (text.replace("İ", "i").replace("I", "ı") if language in _DOTTED else text).lower()
 
 
 @dataclass(frozen=True)
 class TrainingWords:
     """The words of the sources and of the targets of the training data, as they are written, with their counts.
 
-    `complete` says that they are all; else rare ones are missing.
+    If not `complete`, rare words are missing. `longest` is the length of the longest source, in words and punctuation
+    marks.
     """
 
     source: Counter[str]
     target: Counter[str]
     complete: bool
+    longest: int
 
     def __add__(self, other: "TrainingWords") -> "TrainingWords":
-        return TrainingWords(self.source + other.source, self.target + other.target, self.complete and other.complete)
+        source, target = self.source + other.source, self.target + other.target
+        return TrainingWords(source, target, self.complete and other.complete, max(self.longest, other.longest))
 
-    def seen(self) -> "SeenWords":
-        """The words of the sources, to look others up."""
-        folded = Counter[str]()
-        for word, count in self.source.items():
-            folded[word.casefold()] += count
-        capitals = {
-            word.casefold(): word
-            for word, count in self.source.items()
-            if not word.islower() and count >= _CAPITAL * folded[word.casefold()]
-        }
-        return SeenWords(folded, self.complete, capitals)
+    def seen(self, language: str) -> "SeenWords":
+        """The words of the sources, which are in this language, to look others up."""
+        language = language_of(language) or ""
+        folded, forms = Counter[str](), dict[str, str]()
+        for word, count in self.source.most_common():
+            key = lower(word, language).casefold()
+            folded[key] += count
+            forms.setdefault(key, word)
+        return SeenWords(self.source, folded, forms, self.complete, self.longest, language)
 
     def commonest(self, count: int) -> dict[str, float]:
-        """The `count` commonest words of each side, those of the highest rank first, with their share of all words."""
+        """The `count` commonest words of each side, the highest rank first, with their share of all words.
+
+        Words of scripts without spaces are left out.
+        """
         both, total = self.source + self.target, self.source.total() + self.target.total()
-        ranked = (sorted(side, key=lambda word: (-side[word], word))[:count] for side in (self.source, self.target))
+        spaced = ([word for word in side if not is_unspaced(word)] for side in (self.source, self.target))
+        sides = zip((self.source, self.target), spaced, strict=True)
+        ranked = (sorted(own, key=lambda word: (-side[word], word))[:count] for side, own in sides)
         return {word: both[word] / total for word in chain.from_iterable(zip_longest(*ranked)) if word is not None}
 
 
 @dataclass(frozen=True)
 class SeenWords:
-    """The words of the sources of the training data, folded so that casing does not count; `complete` as above.
+    """The source words of the training data: as written, and `folded` so that case does not count.
 
-    `capitals` has the words that training hardly ever wrote in small letters, as it wrote them.
+    `forms` has the commonest form of each folded word; `complete`, `longest` and the language are those of above.
     """
 
+    written: Mapping[str, int]
     folded: Mapping[str, int]
+    forms: Mapping[str, str]
     complete: bool
-    capitals: Mapping[str, str] = field(default_factory=dict)
+    longest: int
+    language: str
+
+    def fold(self, word: str) -> str:
+        return lower(word, self.language).casefold()
 
     def with_capitals(self, text: str) -> str:
-        """A text that was typed without any capitals, with those of its words: diesen Satz for diesen satz."""
-        if text != text.lower():
-            return text
-        return _WORD.sub(lambda match: self.capitals.get(match[0].casefold(), match[0]), compose(text))
+        """A text typed without any capitals, with the capitals that training almost always gave its words."""
+        return text if text != text.lower() else _WORD.sub(lambda match: self._capitalised(match[0]), text)
 
-    def counts(self, text: str) -> dict[str, int]:
-        """The words of a source sentence, each once, in their order, with how often training showed them."""
+    def is_shouted(self, text: str) -> bool:
+        """True for a text in capitals: every cased letter, two words or more, most of them known."""
+        if not text.isupper():
+            return False
+        found = real_words(text)
+        return len(found) > 1 and 2 * sum(self.fold(word) in self.folded for word in found) > len(found)
+
+    def without_capitals(self, text: str) -> str:
+        """A sentence in capitals as training writes it: STRASSE becomes Straße. It begins with a capital."""
+        spelled = _WORD.sub(lambda match: self.forms.get(self.fold(match[0]), lower(match[0], self.language)), text)
+        first = next((place for place, character in enumerate(spelled) if character.isalpha()), 0)
+        initial = "İ" if self.language in _DOTTED and spelled[first : first + 1] == "i" else spelled[first : first + 1]
+        return spelled[:first] + (initial.upper() if len(initial.upper()) == 1 else initial) + spelled[first + 1 :]
+
+    def _capitalised(self, word: str) -> str:
+        key = self.fold(word)
+        form = self.forms.get(key, word)
+        return word if form.islower() or self.written[form] < _CAPITAL * self.folded[key] else form
+
+    def counts(self, words: Iterable[str]) -> dict[str, int]:
+        """Those of the words that have a letter, each once, in their order, with how often training showed them."""
         by_folded: dict[str, str] = {}
-        for word in real_words(compose(normalize(text))):
-            by_folded.setdefault(word.casefold(), word)
+        for word in words:
+            if len(word) <= LONGEST and any(map(str.isalpha, word)):
+                by_folded.setdefault(self.fold(word), word)
         return {word: self.folded.get(folded, 0) for folded, word in by_folded.items()}
 
 
-def count_words(pairs: Iterable[SentencePair]) -> TrainingWords:
+def words_of_pairs(pairs: Iterable[SentencePair]) -> TrainingWords:
     """The words of sentence pairs. Of many different ones only the commonest are kept."""
-    sides, complete, pairs = {"source": Counter[str](), "target": Counter[str]()}, True, iter(pairs)
+    sides, complete, longest, pairs = {"source": Counter[str](), "target": Counter[str]()}, True, 0, iter(pairs)
     while group := list(islice(pairs, _PAIRS_AT_A_TIME)):
+        longest = max(longest, *(len(words(pair.source)) for pair in group))
         for side, counts in sides.items():
             # No word crosses a blank, and most strings between blanks come again.
             strings = chain.from_iterable(getattr(pair, side).split() for pair in group)
             for string, count in Counter(strings).items():
-                for word in real_words(compose(string)):
+                for word in real_words(string):
                     counts[word] += count
             if len(counts) > MOST_WORDS:
                 sides[side] = Counter(dict(counts.most_common(MOST_WORDS // 2)))
                 complete = False
-    return TrainingWords(**sides, complete=complete)
+    return TrainingWords(**sides, complete=complete, longest=longest)

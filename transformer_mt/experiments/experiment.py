@@ -93,7 +93,7 @@ class Runner:
             raise InputError(f"{run.path}: trained for {progress.step} steps, not {steps}; choose another --runs")
         windows = [line["tokens_per_second"] for line in run.metrics() if line["kind"] == "training"]
         return TrainingSummary(
-            parameters=sum(parameter.numel() for parameter in run.load().model.parameters()),
+            parameters=sum(parameter.numel() for parameter in run.network().parameters()),
             target_tokens=progress.target_tokens,
             tokens_per_second=statistics.median(windows) if windows else None,
         )

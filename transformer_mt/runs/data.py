@@ -2,7 +2,7 @@
 
 data.safetensors has four bytes of every pair's digest, to find the first that differs. words.tsv has side, count and
 word a line, the commonest of a side first; its first line says whether all words are there (`complete`) or rare ones
-are missing (`common`).
+are missing (`common`), and the length of the longest source.
 """
 
 import json
@@ -94,7 +94,7 @@ class DataRecord:
 def pack_words(words: TrainingWords) -> bytes:
     """The content of words.tsv; several trainings together may have more words than one."""
     complete = words.complete and max(len(words.source), len(words.target)) <= MOST_WORDS
-    lines = ["complete" if complete else "common"]
+    lines = [f"{'complete' if complete else 'common'}\t{words.longest}"]
     for side in ("source", "target"):
         lines += [f"{side}\t{count}\t{word}" for word, count in getattr(words, side).most_common(MOST_WORDS)]
     return "\n".join(lines).encode("utf-8", "replace")
@@ -108,7 +108,10 @@ def unpack_words(content: bytes, *, path: Path) -> TrainingWords:
             raise ValueError
         # A longer line than this is not one of ours, and the rest of it is not read.
         lines = (line[:300].decode("utf-8").removesuffix("\n") for line in BytesIO(content))
-        complete = {"complete": True, "common": False}[next(lines, "")]
+        kind, longest = next(lines, "").split("\t")
+        complete = {"complete": True, "common": False}[kind]
+        if not (longest.isascii() and longest.isdecimal() and len(longest) < 10):
+            raise ValueError
         for line in lines:
             side, count, word = line.split("\t")
             if not (0 < len(word) <= LONGEST and count.isascii() and 0 < int(count) < 2**53):
@@ -116,7 +119,7 @@ def unpack_words(content: bytes, *, path: Path) -> TrainingWords:
             sides[side][word] += int(count)
     except (KeyError, ValueError):
         raise MachineError(f"{path}: damaged; restore it, or delete it to do without") from None
-    return TrainingWords(sides["source"], sides["target"], complete)
+    return TrainingWords(sides["source"], sides["target"], complete, int(longest))
 
 
 def _cross_head(name: object) -> HeadName:

@@ -22,7 +22,6 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,15 +70,6 @@ _LIMITS = {
 _LONGEST_HEAD = 2**24  # of a file of weights: the names, shapes and sums
 _MOST_LINES = 2_000_000  # of the metrics: a million steps that are all logged, and as many validations
 _CHECKPOINT = re.compile(r"step-(0|[1-9][0-9]{0,15})")
-
-
-@dataclass(frozen=True)
-class TrainedModel:
-    """The result of a run, all of one moment: `model` has the weights to use."""
-
-    config: Config
-    tokenizer: Tokenizer
-    model: "Seq2Seq"
 
 
 class Run:
@@ -141,7 +131,7 @@ class Run:
 
     def seen_words(self) -> SeenWords | None:
         """The words of its sources, to look others up; None where they are not known."""
-        return None if (words := self.words()) is None else words.seen()
+        return None if (words := self.words()) is None else words.seen(self.config().data.source_language)
 
     def alignment(self) -> AlignmentHeads | None:
         """The heads that link words; None before training ends."""
@@ -154,8 +144,11 @@ class Run:
     def save_alignment(self, heads: AlignmentHeads) -> None:
         write_atomically(self.path / ALIGNMENT, heads.model_dump_json().encode())
 
-    def load(self) -> TrainedModel:
-        """Everything to translate with. Raises `MachineError` for damage, `InputError` before the first validation."""
+    def network(self) -> "Seq2Seq":
+        """The network with the weights to use, which belong to `config()` and `tokenizer()` of this object.
+
+        Raises `MachineError` for damage, `InputError` before the first validation.
+        """
         import torch
 
         from transformer_mt.device import require_memory
@@ -172,7 +165,7 @@ class Run:
         weights = self.read_weights(specs)  # before the model takes memory
         model = build_model(config.model, vocabulary_size=tokenizer.size)
         load_weights(model, weights)
-        return TrainedModel(config, tokenizer, model.eval())
+        return model.eval()
 
     def sums(self) -> dict[str, str]:
         """The sums that the weights were saved with, which tell them from any others; nothing else of them is read.

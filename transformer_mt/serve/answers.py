@@ -8,16 +8,18 @@ from typing import Any
 
 from transformer_mt.config.search import changed_search
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import InputError
 from transformer_mt.models.head_mask import without_heads
 from transformer_mt.registry import STACKS, HeadName, lookup
 from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.runs.directory import METRICS, Run
 from transformer_mt.serve.questions import Attend, Explain, History, Pair, Translate
-from transformer_mt.serve.runs import Runs, ServedRun
-from transformer_mt.text.sentences import split_sentences
+from transformer_mt.serve.runs import ServedRun
+from transformer_mt.text.normalize import normalize
+from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.translation.alternatives import find_alternatives
-from transformer_mt.translation.opened_run import OpenedRun
-from transformer_mt.translation.translator import Translation
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translation, splits
 from transformer_mt.views.align import align, heads_of
 from transformer_mt.views.data import to_json
 from transformer_mt.views.explain import explain
@@ -25,102 +27,116 @@ from transformer_mt.views.head_importance import head_losses
 from transformer_mt.views.lens import look_through
 from transformer_mt.views.plot import plot_runs, read_curves
 from transformer_mt.views.search import require_beam, traced, translation_object
-from transformer_mt.views.sentence import LoadedSentence
+from transformer_mt.views.sentence import Subject, described
 
 Answer = dict[str, Any]
 
 
-def translate(runs: Runs, served: ServedRun, asked: Translate) -> Answer:
-    """`tmt translate --no-split --json`, and further keys for the page."""
-    return translation_of(served, asked, served.opened.written(asked.source))
+def translate(served: ServedRun, asked: Translate) -> Answer:
+    """`tmt translate --json`; for what looks into a sentence, of the `sentence`-th, with further keys for the page."""
+    translator = served.translator
+    search = changed_search(translator.model.config.search, asked.search)
+    (line,) = translator.model.prepare.lines([asked.source], split=asked.split)
+    looks = asked.alternatives or asked.trace or asked.align or not splits(search, asked.prefix)
+    if looks and not 1 <= asked.sentence <= len(line.sentences):
+        raise InputError(f"sentence: there is no {asked.sentence}; give a number from 1 to {len(line.sentences)}")
+    return translation_of(served, asked, line, line.only(asked.sentence) if looks else line)
 
 
-def translation_of(served: ServedRun, asked: Translate, text: str) -> Answer:
-    """The answer of `translate` for a text, which is the source as the model reads it."""
-    run, translator, heads = served.opened, served.opened.translator, _heads(asked.without)
-    search = changed_search(run.config.search, asked.search)
+def translation_of(served: ServedRun, asked: Translate, line: PreparedLine, read: PreparedLine) -> Answer:
+    """The answer of `translate` for a line, of which `read` is translated."""
+    translator, heads = served.translator, _heads(asked.without)
+    model, source = translator.model, read.sentences[0]
+    search = changed_search(model.config.search, asked.search)
     if asked.trace:
         require_beam(search)
-    translator.require_fitting(text, "SENTENCE")
-
-    linking = heads_of(run) if asked.align else None  # as `tmt align` chooses them, with all heads on
+    translator.require_fitting(read.sentences, "SENTENCE")
+    linking = heads_of(model) if asked.align else None  # as `tmt align` chooses them, with all heads on
 
     def translated() -> tuple[list[Translation], Any]:
         if asked.trace:
-            return traced(translator, text, search, prefix=asked.prefix)
-        return translator.translate([text], search, prefix=asked.prefix)[0], None
+            return traced(translator, read, search, prefix=asked.prefix)
+        return translator.translate_prepared([(0, read)], search, prefix=asked.prefix)[0], None
 
-    with without_heads(translator.model, heads):
+    with without_heads(model.network, heads):
         ranked, trace = translated()
         others = None
         if asked.alternatives:
-            others = [find_alternatives(translator, text, each, count=asked.alternatives) for each in ranked]
+            others = [find_alternatives(model, source, each, count=asked.alternatives) for each in ranked]
         best = ranked[0]
-        links = {"alignment": _alignment(run, text, best.text, linking, heads)} if linking else {}
+        links = {"alignment": _alignment(model, read, best.text, linking, heads)} if linking else {}
+    split = asked.split and len(read.sentences) == len(line.sentences) and splits(search, asked.prefix)
     found = translation_object(
-        asked.source,
-        ranked,
-        read=text,
-        never_seen=run.never_seen(asked.source),
-        split=False,
-        n_best=search.n_best,
-        alternatives=others,
-        trace=trace,
-        shows_trace=asked.trace,
+        read, ranked, split=split, n_best=search.n_best, alternatives=others, trace=trace, shows_trace=asked.trace
     )
-    found |= {"read": text, "lines": split_sentences(asked.source), "pieces": list(best.tokens)}
-    found["doubtful"] = best.is_doubtful and not (search.sample or asked.prefix)
+    written = PreparedSentence(normalize(best.text), (), best.tokens)
+    found |= {
+        "read": read.text,
+        "lines": [sentence.text for sentence in line.sentences],
+        "pieces": list(best.tokens),
+        # A translation that is not normalised has other letters than its pieces.
+        "piece_words": list(written.words_of_piece if written.text == best.text else [()] * len(best.tokens)),
+        "doubtful": best.is_doubtful and not (search.sample or asked.prefix),
+    }
     if heads:
         found |= {"without": asked.without, "usual": translated()[0][0].text}
     return found | links
 
 
 def _alignment(
-    run: OpenedRun, source: str, target: str, chosen: AlignmentHeads, off: Sequence[HeadName]
+    model: Model, read: PreparedLine, target: str, chosen: AlignmentHeads, off: Sequence[HeadName]
 ) -> Answer | None:
     """`tmt align --json`, by the chosen heads that are not off; None where all are."""
     chosen = chosen.model_copy(update={"heads": tuple(head for head in chosen.heads if head not in off)})
     if not chosen.heads:
         return None
-    translator = run.translator
-    (alignment,) = align(translator.model, translator.tokenizer, [SentencePair(source, target)], chosen)
-    return LoadedSentence(run, source, target).to_json(alignment, {})
+    pair = SentencePair(read.sentences[0].text, normalize(target))
+    (alignment,) = align(model.network, model.tokenizer, [pair], chosen)
+    return to_json(alignment) | described(read)
 
 
-def attend(runs: Runs, served: ServedRun, asked: Attend) -> Answer:
+def attend(served: ServedRun, asked: Attend) -> Answer:
     """`tmt attend --json`, of some stacks."""
-    sentence = LoadedSentence.of(served.opened, asked.source, asked.target, _heads(asked.without))
-    sentence.require_attention(asked.method)
+    subject = Subject.of(served.translator, asked.source, asked.target, without=_heads(asked.without))
+    return attention_of(subject, asked)
+
+
+def attention_of(subject: Subject, asked: Attend) -> Answer:
+    """The answer of `attend` for a subject."""
+    subject.require_attention(asked.method)
     for stack in asked.stacks:
         lookup(STACKS, stack, key="stacks")
-    maps = sentence.attention(method=asked.method, words=asked.words, stacks=asked.stacks)
-    return sentence.to_json(maps, sentence.agreement(maps, words=asked.words))
+    maps = subject.attention(method=asked.method, words=asked.words, stacks=asked.stacks)
+    return subject.to_json(maps, subject.agreement(maps, words=asked.words))
 
 
-def losses(runs: Runs, served: ServedRun, asked: Pair) -> Answer:
+def losses_of(subject: Subject, asked: Pair) -> Answer:
     """ln p of the translation with all heads, and without each."""
-    return to_json(head_losses(*_sentence(served, asked).pair))
+    return to_json(head_losses(subject.network, subject.tokens))
 
 
-def explain_row(runs: Runs, served: ServedRun, asked: Explain) -> Answer:
+def explanation_of(subject: Subject, asked: Explain) -> Answer:
     """`tmt explain --json`."""
-    sentence = _sentence(served, asked)
-    sentence.require_attention()
+    subject.require_attention()
     options = asked.model_dump(include={"word", "piece", "stack", "layer", "head"})
-    return sentence.to_json(explain(*sentence.pair, **options), {})
+    return subject.to_json(explain(subject.network, subject.tokens, **options), {})
 
 
-def lens(runs: Runs, served: ServedRun, asked: Pair) -> Answer:
+def lens_of(subject: Subject, asked: Pair) -> Answer:
     """`tmt lens --json`."""
-    sentence = _sentence(served, asked)
-    return sentence.to_json(look_through(*sentence.pair), {})
+    return subject.to_json(look_through(subject.network, subject.model.tokenizer, subject.tokens), {})
 
 
-def history(runs: Runs, served: ServedRun, asked: History) -> Answer:
+def history(served: ServedRun, asked: History) -> Answer:
     """One of the `steps` of `tmt attend --history --json`."""
-    then = runs.open_checkpoint(served, asked.checkpoint)
-    step, _ = _sentence(served, asked).history_step(then, asked.checkpoint, words=asked.words)
+    then = served.checkpoint(asked.checkpoint)
+    subject = Subject.of(served.translator, asked.source, asked.target)
+    step, _ = subject.history_step(then, asked.checkpoint, words=asked.words)
     return to_json(step)
+
+
+def _of_pair(compute: Callable[[Subject, Any], Answer]) -> Callable[[ServedRun, Any], Answer]:
+    return lambda served, asked: compute(Subject.of(served.translator, asked.source, asked.target), asked)
 
 
 def curves(run: Run, name: str) -> Answer:
@@ -134,20 +150,21 @@ def tag_of_curves(run: Run) -> str:
     return f'"{status.st_ino:x}-{status.st_size:x}-{status.st_mtime_ns:x}"'
 
 
-def _sentence(served: ServedRun, asked: Pair) -> LoadedSentence:
-    return LoadedSentence.of(served.opened, asked.source, asked.target)
-
-
 def _heads(names: Sequence[str]) -> tuple[HeadName, ...]:
     return tuple(dict.fromkeys(HeadName.parse(name, key="--without") for name in names))
 
 
+# What is computed of a pair for a view.
+VIEWS: dict[str, tuple[type[Any], Callable[[Subject, Any], Answer]]] = {
+    "attend": (Attend, attention_of),
+    "losses": (Pair, losses_of),
+    "explain": (Explain, explanation_of),
+    "lens": (Pair, lens_of),
+}
 # For each route below /v1 that is asked with a sentence, its request and its answer.
-ANSWERS: dict[str, tuple[type[Any], Callable[[Runs, ServedRun, Any], Answer]]] = {
+ANSWERS: dict[str, tuple[type[Any], Callable[[ServedRun, Any], Answer]]] = {
+    **{name: (kind, _of_pair(compute)) for name, (kind, compute) in VIEWS.items()},
     "translate": (Translate, translate),
     "attend": (Attend, attend),
-    "losses": (Pair, losses),
-    "explain": (Explain, explain_row),
-    "lens": (Pair, lens),
     "history": (History, history),
 }

@@ -28,8 +28,13 @@ class Question(BaseModel):
 
 
 class Translate(Question):
-    """A question of `tmt translate --no-split`: `search` has keys of the section, `prefix` pieces, `without` heads."""
+    """A question of `tmt translate`: `search` has keys of the section, `prefix` pieces, `without` heads.
 
+    `split` and `sentence` are as on the command line; one sentence is looked at for anything but its translation.
+    """
+
+    split: bool = True
+    sentence: int = 1
     search: dict[str, Any] = {}
     prefix: list[str] = []
     without: list[str] = []

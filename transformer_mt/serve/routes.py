@@ -92,7 +92,7 @@ class Routes:
         def computed(body: bytes) -> Response:
             asked = parse(kind, body)
             served = self._runs.open(asked.run)
-            return answer({"run": asked.run, "step": served.step} | compute(self._runs, served, asked))
+            return answer({"run": asked.run, "step": served.translator.model.step} | compute(served, asked))
 
         return await self._answer(request, computed)
 

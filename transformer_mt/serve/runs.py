@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, T
 from transformer_mt.runs.listing import describe_run
 from transformer_mt.runs.lock import is_held
 from transformer_mt.serve.guard import Refusal
-from transformer_mt.translation.opened_run import OpenedRun
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translator
 from transformer_mt.views.data import to_json
 from transformer_mt.views.methods import METHODS
 from transformer_mt.views.sentence import example
@@ -35,11 +37,10 @@ Moment = tuple[tuple[int, int, int] | None, ...]
 
 @dataclass(frozen=True)
 class ServedRun:
-    """An opened run, the step at which its weights were validated, and the moment when its files were read."""
+    """An opened run, and what opens it at one of its checkpoints."""
 
-    opened: OpenedRun
-    step: int
-    moment: Moment
+    translator: Translator
+    checkpoint: Callable[[int], Translator]
 
 
 class Runs:
@@ -49,7 +50,7 @@ class Runs:
         """`opened` is called with every model that is loaded."""
         self._places, self._device, self._opened = places, device, opened
         self._paths: dict[str, Path] = {}
-        self._in_memory: OrderedDict[str, ServedRun] = OrderedDict()
+        self._in_memory: OrderedDict[str, tuple[Moment, ServedRun]] = OrderedDict()
         self._models: dict[str, tuple[Moment, dict[str, Any]]] = {}
 
     def describe(self) -> list[dict[str, Any]]:
@@ -77,7 +78,7 @@ class Runs:
         """The runs that there are now. A name, once given, stays that of its path."""
         known, found = {path: name for name, path in self._paths.items()}, {}
         for path in self._places():
-            name = known.get(path) or os.fsencode(path.absolute().name).decode(errors="replace")
+            name = known.get(path) or printable_name(path)
             while self._paths.get(name, path) != path:
                 name += "′"
             found[name] = self._paths[name] = path
@@ -86,22 +87,23 @@ class Runs:
     def open(self, name: str) -> ServedRun:
         """The run with its newest weights."""
         moment = _moment(path := self.path(name))
-        served = self._in_memory.pop(name, None)
+        read, served = self._in_memory.pop(name, (None, None))
         with _unavailable():
-            opened = served.opened if served and served.moment == moment else self._load(Run(path))
+            if served is None or read != moment:
+                served = ServedRun(self._load(Run(path)), partial(self._open_checkpoint, path))
             # Read each time: training writes weights first, and their step with the checkpoint that follows.
-            served = ServedRun(opened, newest_progress(Run(path)).best_step, moment)
-        self._in_memory[name] = served
+            served.translator.model.step = newest_progress(Run(path)).best_step
+        self._in_memory[name] = moment, served
         while len(self._in_memory) > IN_MEMORY:
             self._in_memory.popitem(last=False)
         return served
 
-    def open_checkpoint(self, served: ServedRun, step: int) -> OpenedRun:
+    def _open_checkpoint(self, path: Path, step: int) -> Translator:
         """The run as it was at a checkpoint. Raises `InputError` where there is none of that step."""
-        if step not in saved_steps(served.opened.path / CHECKPOINTS):
+        if step not in saved_steps(path / CHECKPOINTS):
             raise InputError(f"checkpoint: there is no {step}; choose one that /v1/runs lists")
         with _unavailable():
-            return self._load(Run(served.opened.path, step))
+            return self._load(Run(path, step))
 
     def path(self, name: str) -> Path:
         if name not in self._paths:
@@ -110,16 +112,21 @@ class Runs:
             raise Refusal(404, "run: there is none of this name; choose one that /v1/runs lists")
         return self._paths[name]
 
-    def _load(self, run: Run) -> OpenedRun:
-        opened = OpenedRun.of(run, device=self._device)
-        self._opened(opened.translator.model)
-        return opened
+    def _load(self, run: Run) -> Translator:
+        model = Model.open(run, device=self._device)
+        self._opened(model.network)
+        return Translator.of(model)
 
     def _model_of(self, name: str, path: Path) -> dict[str, Any]:
         moment = _moment(path)
         if self._models.get(name, (None,))[0] != moment:
-            self._models[name] = moment, _describe_model(Run(path))
+            self._models[name] = moment, describe_model(Run(path))
         return self._models[name][1] | {"checkpoints": saved_steps(path / CHECKPOINTS)}
+
+
+def printable_name(path: Path) -> str:
+    """The name of a run's directory; bytes that are not UTF-8 are replaced."""
+    return os.fsencode(path.absolute().name).decode(errors="replace")
 
 
 @contextmanager
@@ -131,7 +138,7 @@ def _unavailable() -> Iterator[None]:
         raise Refusal(503, str(error)) from None
 
 
-def _describe_model(run: Run) -> dict[str, Any]:
+def describe_model(run: Run) -> dict[str, Any]:
     """The views that a model offers, found without its weights."""
     config = run.config()
     with torch.device("meta"):  # without memory

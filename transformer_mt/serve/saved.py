@@ -2,19 +2,23 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
+from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
-from transformer_mt.runs.checkpoints import newest_progress
-from transformer_mt.runs.directory import Run
-from transformer_mt.serve.answers import ANSWERS, Answer, translation_of
+from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
+from transformer_mt.runs.listing import describe_run
+from transformer_mt.serve.answers import VIEWS, Answer, translation_of
 from transformer_mt.serve.questions import by_keys, first_question
-from transformer_mt.serve.runs import Runs, ServedRun
+from transformer_mt.serve.runs import ServedRun, describe_model, printable_name
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translator
 from transformer_mt.views.data import to_json
-from transformer_mt.views.maps import PairTokens, Tokens, tokenize_pair
+from transformer_mt.views.maps import PairTokens, Tokens
 from transformer_mt.views.matrix import Scale
-from transformer_mt.views.sentence import LoadedSentence
+from transformer_mt.views.sentence import Subject
 
 # Decimals of a number, and digits of the largest one of a step. The page shows four of either at most.
 _DECIMALS, _DIGITS = 5, 6
@@ -22,53 +26,59 @@ _DECIMALS, _DIGITS = 5, 6
 Matrix = list[list[Any]]
 
 
-def saved_answers(sentence: LoadedSentence, *, is_given: bool, method: str, words: bool) -> list[dict[str, Any]]:
+def saved_answers(subject: Subject, search: SearchConfig, *, is_given: bool, method: str, words: bool) -> list[Answer]:
     """The answers that the page needs about a pair, each with its `route` and what has to be `asked` for it.
 
     The page begins with this method, over words or pieces. A target that was given is a translation whose pieces were
     all chosen. Numbers are shortened so that the digits that the page shows stay those of `--json`.
     """
-    run, off = sentence.run, [str(head) for head in sentence.without]
-    runs = Runs(lambda: [run.path], device="cpu", opened=lambda model: None)
-    (listed,) = runs.describe()
-    for key in ("bytes", "seconds_since", "init_from"):  # of the moment, or of this machine's folders
-        listed.pop(key, None)
-    step = newest_progress(Run(run.path)).best_step if run.checkpoint is None else run.checkpoint
-    served, identity = ServedRun(run, step, ()), {"run": listed["run"], "step": step}
-    tokens = tokenize_pair(sentence.tokenizer, sentence.source, sentence.target, limit=sentence.model.max_length)
-    search = run.translator.search.model_copy(update={"max_length": sentence.model.max_length} if is_given else {})
-    prefix = list(tokens.written.pieces) if is_given else []
+    model, off = subject.model, [str(head) for head in subject.without]
+    served, listed = ServedRun(Translator.of(model), _no_checkpoint), _listed(model)
+    identity = {"run": listed["run"], "step": model.step}
+    search = search.model_copy(update={"max_length": subject.network.max_length} if is_given else {})
+    prefix = list(subject.tokens.written.pieces) if is_given else []
 
-    listed |= {"example": sentence.source, "search": to_json(search.model_dump())}
+    listed |= {"example": subject.source, "search": to_json(search.model_dump())}
     listed["beginning"] = {"prefix": prefix, "without": off, "method": method, "words": words, "view": "heads"}
-    changed = {key: value for key, value in search if value != getattr(run.config.search, key)}
-    asked = first_question(listed, sentence.source, search=changed, prefix=prefix, without=off)
-    translated = cut(translation_of(served, asked, sentence.source))
+    changed = {key: value for key, value in search if value != getattr(model.config.search, key)}
+    asked = first_question(listed, subject.source, search=changed, prefix=prefix, without=off)
+    translated = cut(translation_of(served, asked, subject.line, subject.line.only(subject.number)))
     saved = [
         {"route": "runs", "asked": {}, "answer": {"runs": [listed]}},
         {"route": "translate", "asked": {"prefix": prefix, "without": off}, "answer": identity | translated},
     ]
 
-    def ask(route: str, **asked: Any) -> Answer:
-        kind, compute = ANSWERS[route]
+    def ask(route: str, subject: Subject, **asked: Any) -> Answer:
+        kind, compute = VIEWS[route]
         try:
-            return compute(
-                runs, served, kind(run=listed["run"], source=sentence.source, target=sentence.target, **asked)
-            )
+            return compute(subject, kind(run=listed["run"], source=subject.source, target=subject.target, **asked))
         except InputError as error:
             return {"error": by_keys(str(error))}
 
     for name in listed["methods"]:
         choices = [{"method": name, "words": over_words, "without": off} for over_words in (False, True)]
-        over_pieces, over_words = [ask("attend", **choice) for choice in choices]
-        for choice, answer in zip(choices, packed(over_pieces, over_words, tokens), strict=True):
+        over_pieces, over_words = [ask("attend", subject, **choice) for choice in choices]
+        for choice, answer in zip(choices, packed(over_pieces, over_words, subject.tokens), strict=True):
             saved.append({"route": "attend", "asked": choice, "answer": answer})
-    explanation = ask("explain")
+    whole_model = replace(subject, without=(), usual=None)
+    explanation = ask("explain", whole_model)
     for stage in explanation.get("stages", ()):
         stage["steps"] = [step | _in_whole_numbers(step["values"]) for step in stage["steps"]]
-    for route, answer in (("losses", ask("losses")), ("explain", explanation), ("lens", cut(ask("lens")))):
-        saved.append({"route": route, "asked": {}, "answer": answer})
-    return saved
+    answers = {"losses": ask("losses", whole_model), "explain": explanation, "lens": cut(ask("lens", whole_model))}
+    return saved + [{"route": route, "asked": {}, "answer": answer} for route, answer in answers.items()]
+
+
+def _listed(model: Model) -> Answer:
+    """The run as the page's list has it, without what is of the moment, or of this machine's folders."""
+    assert model.run is not None
+    found = describe_run(model.path) | {"run": printable_name(model.path)} | describe_model(model.run)
+    for key in ("bytes", "seconds_since", "init_from"):
+        found.pop(key, None)
+    return found | {"checkpoints": saved_steps(model.path / CHECKPOINTS)}
+
+
+def _no_checkpoint(step: int) -> Translator:
+    raise InputError("checkpoint: a saved page has none; start tmt serve")
 
 
 def cut(value: Any) -> Any:
@@ -151,5 +161,8 @@ def _matrices(maps: dict[str, Any]) -> Iterator[Matrix]:
 
 def _single_pieces(side: Tokens) -> list[int | None]:
     """For each word its piece; None for one of several."""
-    owners = side.word_of_piece
-    return [owners.index(word) if owners.count(word) == 1 else None for word in range(len(side.words))]
+    pieces: list[list[int]] = [[] for _ in side.words]
+    for piece, owners in enumerate(side.words_of_piece):
+        for word in owners:
+            pieces[word].append(piece if len(owners) == 1 else -1)
+    return [own[0] if len(own) == 1 and own[0] >= 0 else None for own in pieces]

@@ -13,7 +13,7 @@ import uvicorn
 from typing_extensions import override
 
 from transformer_mt.errors import InputError, MachineError, TmtError
-from transformer_mt.serve.answers import translation_of
+from transformer_mt.serve.answers import translate
 from transformer_mt.serve.guard import Refusal
 from transformer_mt.serve.protocol import PunctualProtocol
 from transformer_mt.serve.questions import first_question
@@ -89,8 +89,7 @@ class PageServer:
             if "stacks" not in listed:
                 continue
             try:
-                text = listed["example"] or "."
-                translation_of(self._runs.open(listed["run"]), first_question(listed, text), text)
+                translate(self._runs.open(listed["run"]), first_question(listed, listed["example"] or "."))
             except (TmtError, Refusal) as problem:
                 problems.append(str(problem))
             else:

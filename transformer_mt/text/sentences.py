@@ -1,6 +1,7 @@
 """The sentences of a line of text, in German, English and languages that write alike."""
 
 import re
+from collections.abc import Iterable
 
 # After these a full stop ends a word and no sentence, as it does after a single letter (z. B., J. S. Bach) and after a
 # number of at most two digits (3. Mai). Not listed is what ends sentences more often than not.
@@ -16,7 +17,7 @@ _BOUNDARY = re.compile(rf"(?<![.!?…])([.!?…]+)([{_CLOSING}]*)\s+(?=[{_OPENIN
 _LAST_WORD, _LONGEST = re.compile(r"\w*\Z"), max(map(len, _ABBREVIATIONS)) + 1
 
 
-def split_sentences(text: str) -> list[str]:
+def split_sentences(text: str, language: str = "") -> list[str]:
     """The sentences of a line, one after the other, without the blanks between them; a blank line has none.
 
     One ends at `.`, `!`, `?` or `…` before a capital letter or a digit; at `!` or `?` outside quotation marks also
@@ -38,3 +39,8 @@ def _is_no_end(before: str, following: str) -> bool:
     word = _LAST_WORD.findall(before)[0].casefold()
     is_short = len(word) == 1 or (len(word) == 2 and word.isdecimal())
     return is_short or word in _ABBREVIATIONS or (word in _BEFORE_NUMBERS and following.isdecimal())
+
+
+def join_sentences(sentences: Iterable[str]) -> str:
+    """The sentences as one line."""
+    return " ".join(sentences)

@@ -4,6 +4,9 @@
 spaces between words; there each user-perceived character (UAX #29) is a word of its own.
 """
 
+import unicodedata
+from functools import cache
+
 import regex
 
 # Letters and marks of the scripts without spaces. Digits stay together, and so do runs of Katakana and Hangul.
@@ -40,3 +43,12 @@ def is_unspaced(word: str) -> bool:
 def count_words(text: str) -> int:
     """The number of words of a normalised text, punctuation marks not counted."""
     return sum(map(is_word, words(text)))
+
+
+@cache
+def script_of(letter: str) -> str:
+    """The script of a letter by the first word of its name, as in `LATIN SMALL LETTER A`; empty for no letter."""
+    if not letter.isalpha():
+        return ""
+    name = unicodedata.name(letter, "?").replace("-", " ").split()[0].capitalize()
+    return "Cjk" if name in ("Hiragana", "Katakana", "Bopomofo") else name  # Japanese has three at once

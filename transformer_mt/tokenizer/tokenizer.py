@@ -2,7 +2,6 @@
 
 import math
 import random
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +10,6 @@ from itertools import chain
 from types import MappingProxyType
 
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.corpus.cleaning import compose
-from transformer_mt.corpus.cleaning import normalize as clean
-from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import MachineError
 from transformer_mt.tokenizer.learning import learn
 from transformer_mt.tokenizer.sentencepiece_model import (
@@ -42,7 +38,7 @@ class Sampling:
 
 
 class Tokenizer:
-    """A sentencepiece model with byte fallback: every text has subwords, and they give the normalised text back.
+    """A sentencepiece model with byte fallback: every normalised text has subwords, and they give it back.
 
     `serialized` is the content of its sentencepiece file. `note` tells the user where training had to depart from the
     configuration.
@@ -63,7 +59,7 @@ class Tokenizer:
         overfill, is moved to the nearest possible one. `note` says so. Raises `InputError` when there is no text.
         """
         kind, size = config.kind, config.vocabulary_size
-        learned = learn([_encodable(sentence) for sentence in sentences], kind=kind, size=size)
+        learned = learn(list(sentences), kind=kind, size=size)
         model, held = with_whole_words(learned, whole, kind=kind, size=size)
         tokenizer, notes = cls(model), []
         if tokenizer.size != size:
@@ -95,21 +91,20 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The most probable subwords of a text, without `BOS` and `EOS`."""
-        return self._processor.Encode(_encodable(text), out_type=int)
+        return self._processor.Encode(text, out_type=int)
 
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
         """The subwords of each text; sampled ones are a function of both arguments.
 
         sentencepiece's own sampling draws other segmentations in every process, for the same seed.
         """
-        texts = [_encodable(text) for text in sentences]
         if sampling is None:
-            if len(texts) == 1:  # for a list sentencepiece would start threads
-                return [self._processor.Encode(texts[0], out_type=int)]
-            return self._processor.Encode(texts, out_type=int)
+            if len(sentences) == 1:  # for a list sentencepiece would start threads
+                return [self._processor.Encode(sentences[0], out_type=int)]
+            return self._processor.Encode(list(sentences), out_type=int)
         draw = random.Random(sampling.seed)
         sample = self._sample_unigram if self._merges is None else self._sample_bpe
-        return [sample(text, sampling.alpha, draw) for text in texts]
+        return [sample(text, sampling.alpha, draw) for text in sentences]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of the subwords; special symbols are skipped, bytes that are not UTF-8 become U+FFFD."""
@@ -125,22 +120,8 @@ class Tokenizer:
 
     def unknown_characters(self, texts: Iterable[str]) -> Counter[str]:
         """The characters that the vocabulary has no subword for and spells as bytes, with how often they occur."""
-        counts = Counter(chain.from_iterable(map(_encodable, texts)))
+        counts = Counter(chain.from_iterable(texts))
         return Counter({c: count for c, count in counts.items() if c != " " and self._processor.PieceToId(c) == UNK})
-
-    def word_of_piece(self, text: str) -> list[int]:
-        """For each subword of `encode(text)`, the word of `corpus.pairs.words(text)` that it belongs to, or -1.
-
-        A subword belongs to the word in which its last character stands: `".` belongs to the full stop. A bare `▁`
-        belongs to the word that follows.
-        """
-        text = _encodable(text)
-        ends: list[int] = []  # of each word; only white space stands between words
-        for word in words(text):
-            ends.append(text.index(word, ends[-1] if ends else 0) + len(word))
-        offsets = self._processor.Encode(text, return_type="offset_mapping")["offsets"]
-        indices = (bisect_right(ends, max(begin, end - 1)) for begin, end in offsets)
-        return [index if index < len(ends) else -1 for index in indices]
 
     def _sample_unigram(self, text: str, alpha: float, draw: random.Random) -> list[int]:
         """P(x | text) ∝ P(x)^α over the best segmentations x, P(x) the product over its subwords (Kudo 2018, §3.2)."""
@@ -171,9 +152,3 @@ class Tokenizer:
     def _merges(self) -> dict[str, float] | None:
         """The results of BPE merges, each with its score: minus the number of the merge. None for unigram."""
         return None if is_unigram(self._processor) else learned_scores(self._processor)
-
-
-def _encodable(text: str) -> str:
-    """The text in NFC, with blanks as in a cleaned corpus and `?` for lone surrogates, which UTF-8 cannot encode."""
-    text = clean(text.replace("▁", " "))  # sentencepiece would take it for a space, and not fold it
-    return compose(text).encode("utf-8", "replace").decode("utf-8")

@@ -19,7 +19,7 @@ from transformer_mt.corpus.cache import cached
 from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import Pairs, SentencePair
-from transformer_mt.corpus.word_counts import TrainingWords, count_words
+from transformer_mt.corpus.word_counts import TrainingWords, words_of_pairs
 from transformer_mt.distributed import Distributed
 from transformer_mt.runs.data import WORDS, DataRecord, pack_words, unpack_words
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
@@ -162,7 +162,7 @@ def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) 
 
     def learn() -> Tokenizer:
         pairs = [pair for corpus in corpora for pair in sample(corpus.pairs, config.sample)]
-        whole = count_words(pairs).commonest(config.whole_words)
+        whole = words_of_pairs(pairs).commonest(config.whole_words)
         return Tokenizer.train((text for pair in pairs for text in (pair.source, pair.target)), config, whole=whole)
 
     def parts() -> list[bytes]:
@@ -184,10 +184,10 @@ def training_words(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -
 
 def _words_of(corpus: WeightedCorpus, config: TokenizerConfig) -> TrainingWords:
     if isinstance(corpus.pairs, StreamedPairs):
-        return replace(count_words(sample(corpus.pairs, config.sample)), complete=False)
+        return replace(words_of_pairs(sample(corpus.pairs, config.sample)), complete=False)
     if len(corpus.pairs) <= IN_MEMORY or corpus.digest is None:
-        return count_words(corpus.pairs)
-    (content,) = _cached_parts(f"words-{corpus.digest}", lambda: [pack_words(count_words(corpus.pairs))])
+        return words_of_pairs(corpus.pairs)
+    (content,) = _cached_parts(f"words-{corpus.digest}", lambda: [pack_words(words_of_pairs(corpus.pairs))])
     return unpack_words(content, path=Path(WORDS))
 
 

@@ -24,7 +24,7 @@ from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
-from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run, TrainedModel, saved_steps
+from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run, saved_steps
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import digest, load_weights, specs_of, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -83,7 +83,7 @@ class TrainingSession:
 
     def _write_alignment(self) -> None:
         try:
-            model = self.trainer.run.load().model  # the selected weights, not those of the last step
+            model = self.trainer.run.network()  # the selected weights, not those of the last step
         except MachineError:  # a file was damaged meanwhile; opening the run will report it
             return
         with working("finding the heads that link words"):
@@ -152,8 +152,7 @@ def build_session(
     is_new = tokenizer is None
     # A run that was stopped before its first checkpoint still needs the weights that it begins with.
     if config.init_from.run and (is_new or not saved_steps(run.path / CHECKPOINTS)):
-        pretrained = distributed.broadcast_from_main(lambda: _load_pretrained(config))
-        tokenizer = pretrained.tokenizer
+        tokenizer, pretrained = distributed.broadcast_from_main(lambda: _load_pretrained(config))
         with working("looking for characters that the vocabulary lacks"):
             notes += _pretrained_notes(config, corpora.weighted, tokenizer)
     elif tokenizer is None:
@@ -167,7 +166,7 @@ def build_session(
     model = _initial_model(config, device, vocabulary_size=tokenizer.size)
     if pretrained is not None:
         with torch.no_grad():
-            load_weights(model, weights_of(pretrained.model))
+            load_weights(model, weights_of(pretrained))
     if not is_alone and any(isinstance(module, BatchNorm) for module in model.modules()):
         raise InputError("model.norm: batch would be measured by each process alone; choose layer, or train with one")
     if not distributed.is_main:  # every process draws a dropout of its own
@@ -234,26 +233,30 @@ def init_from_run(path: Path) -> InitFromConfig:
     place = str(path.resolve())
     if place != place.encode(errors="replace").decode():
         raise InputError(f"{place}: not UTF-8, as a configuration is; rename it")
-    return InitFromConfig(run=place, weights=digest(weights_of(Run.open(path).load().model)))
+    return InitFromConfig(run=place, weights=digest(weights_of(Run.open(path).network())))
 
 
-def _load_pretrained(config: Config) -> TrainedModel:
-    """The run that `init_from` names. Raises `InputError` if its weights have changed, or its model does not fit."""
+def _load_pretrained(config: Config) -> tuple[Tokenizer, Seq2Seq]:
+    """The vocabulary and the network of the run that `init_from` names.
+
+    Raises `InputError` if its weights have changed, or its model does not fit.
+    """
     place = config.init_from.run
-    parent = Run.open(Path(place)).load()
-    if digest(weights_of(parent.model)) != config.init_from.weights:
+    parent = Run.open(Path(place))
+    tokenizer, network = parent.tokenizer(), parent.network()
+    if digest(weights_of(network)) != config.init_from.weights:
         raise InputError(
             f"{place}: its weights are no longer those of init_from.weights; start anew with --from and --overwrite"
         )
     for key in ("kind", "vocabulary_size", "whole_words"):
-        old, new = getattr(parent.config.tokenizer, key), getattr(config.tokenizer, key)
+        old, new = getattr(parent.config().tokenizer, key), getattr(config.tokenizer, key)
         if old != new:
             raise InputError(f"tokenizer.{key}: is {old} in {place}, whose vocabulary stays, and {new} now; leave it")
     with torch.device("meta"):
-        ours = specs_of(weights_of(build_model(config.model, vocabulary_size=parent.tokenizer.size)))
-    if other := dict(ours.items() ^ specs_of(weights_of(parent.model)).items()):
+        ours = specs_of(weights_of(build_model(config.model, vocabulary_size=tokenizer.size)))
+    if other := dict(ours.items() ^ specs_of(weights_of(network)).items()):
         raise InputError(f"model: {min(other)} is another one in {place}, whose weights are used; leave its sizes")
-    return parent
+    return tokenizer, network
 
 
 def _pretrained_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:

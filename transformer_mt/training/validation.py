@@ -19,6 +19,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.reports import Validation
+from transformer_mt.translation.model import Model
 from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import Translator
 
@@ -55,8 +56,9 @@ class Validator:
         loss = self.loss(model)
         if not math.isfinite(loss):
             return Validation(loss, 0.0, 0.0, ())
-        translator = Translator(TorchEngine(model, device=self.device), self.tokenizer, search=self.search)
-        ranked = self._shared([pair.source for pair in self.kept], translator.translate)
+        opened = Model(self.config, self.tokenizer, TorchEngine(model, device=self.device))
+        translate = partial(Translator(opened, search=self.search).translate, split=False)
+        ranked = self._shared([pair.source for pair in self.kept], translate)
         texts = [best.text for best, *_ in ranked]
         scores = score_texts(texts, [pair.translations for pair in self.kept])
         shown = zip(self.kept[:SAMPLES], texts, strict=False)

@@ -3,8 +3,10 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from transformer_mt.tokenizer.prepared import PreparedSentence
 from transformer_mt.tokenizer.symbols import EOS
-from transformer_mt.translation.translator import Translation, Translator
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translation
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +30,18 @@ class ChosenAmong:
 
 
 def find_alternatives(
-    translator: Translator, source: str, translation: Translation, *, count: int
+    model: Model, source: PreparedSentence, translation: Translation, *, count: int
 ) -> list[ChosenAmong]:
     """At each subword of a translation of the source, the end symbol too, the `count` likeliest other ones.
 
     The probabilities are the model's own under teacher forcing, neither tempered nor cut, whatever search found the
     translation. A sentence without text has none.
     """
-    tokenizer = translator.tokenizer
-    read = tokenizer.encode(source)
-    if not read:
+    tokenizer = model.tokenizer
+    if not source.ids:
         return []
     written = [*tokenizer.ids(translation.tokens), EOS]
-    positions = translator.engine.likeliest([*read, EOS], written, count=count)
+    positions = model.engine.likeliest([*source.ids, EOS], written, count=count)
     return [
         ChosenAmong(Choice(piece, found.chosen), tuple(map(Choice, tokenizer.pieces(found.ids), found.probabilities)))
         for piece, found in zip(tokenizer.pieces(written), positions, strict=True)

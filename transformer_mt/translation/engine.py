@@ -72,6 +72,6 @@ class Engine(ABC):
         """Bytes that are free where it computes; None where the system does not say."""
 
     @property
-    def model(self) -> "Seq2Seq | None":
-        """The model itself, to look into; None where it is another program's."""
+    def network(self) -> "Seq2Seq | None":
+        """The network itself, to look into; None where another program computes."""
         return None

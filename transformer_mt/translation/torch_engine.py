@@ -26,7 +26,7 @@ class TorchEngine(Engine):
 
     @property
     @override
-    def model(self) -> Seq2Seq:
+    def network(self) -> Seq2Seq:
         return self._model
 
     @override

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from transformer_mt.batching.seeds import derive_seed
 from transformer_mt.config.sections import SearchConfig
+from transformer_mt.corpus.cleaning import normalized
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError, checked
 from transformer_mt.memory import require
 from transformer_mt.progress import advance
 from transformer_mt.runs.directory import find_run
-from transformer_mt.text.sentences import split_sentences
+from transformer_mt.text.sentences import join_sentences
+from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL
-from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.engine import OWN, Engine, Hypothesis, Prefix
-from transformer_mt.translation.engines import Opened, open_engine
+from transformer_mt.translation.engine import OWN, Hypothesis, Prefix
+from transformer_mt.translation.model import Model
 
 if TYPE_CHECKING:
-    from transformer_mt.models.seq2seq import Seq2Seq
     from transformer_mt.translation.scoring import PairScore
 
 # Searches for the n best of a sentence, each for twice as many hypotheses as the one before.
@@ -73,13 +73,9 @@ def numbered(number: int) -> str:
 
 @dataclass(eq=False)
 class Translator:
-    """Translates text with an engine, which has the trained model.
+    """Translates text with an opened model. `search` says how, where a call does not."""
 
-    `search` says how, where a call does not.
-    """
-
-    engine: Engine
-    tokenizer: Tokenizer
+    model: Model
     _: KW_ONLY
     search: SearchConfig
 
@@ -98,20 +94,12 @@ class Translator:
         for a model that the engine cannot compute; `MachineError` for a damaged file.
         """
         run = find_run(Path(directory))
-        return cls.of(open_engine(run, engine=engine, device=device, quantization=quantization))
+        return cls.of(Model.open(run, device=device, engine=engine, quantization=quantization))
 
     @classmethod
-    @checked
-    def of(cls, opened: Opened) -> Self:
-        """A translator with what an engine has opened."""
-        return cls(opened.engine, opened.tokenizer, search=opened.config.search)
-
-    @property
-    def model(self) -> "Seq2Seq":
-        """The model, to look into. Raises `InputError` where it is another program's."""
-        if self.engine.model is None:
-            raise InputError(f"--engine: {self.engine.name} shows nothing of the model; leave it out")
-        return self.engine.model
+    def of(cls, model: Model) -> Self:
+        """A translator that searches as the model is configured."""
+        return cls(model, search=model.config.search)
 
     @checked
     def translate(
@@ -121,22 +109,25 @@ class Translator:
         *,
         prefix: str | Sequence[str] = "",
         place: Place = numbered,
-        split: bool = False,
+        split: bool = True,
     ) -> list[list[Translation]]:
-        """The `search.n_best` best translations of each sentence, of different texts, best first.
+        """The `search.n_best` best translations of each line, of different texts, best first.
 
-        Every translation begins with the prefix, a text or pieces; pieces that end in `</s>` are the translation. That
-        of an empty sentence is empty. The model's `max_length` limits a translation, too. Hypotheses of different
-        subwords can have the same text, so with n_best > 1 the beam, or the number of samples, is at least 2 n_best and
-        is doubled, up to `ATTEMPTS` times, while too few texts are found; fewer than `n_best` come back if that does
-        not help. With `split`, a text of several sentences is translated sentence by sentence, and has one translation.
+        With `split`, a line of several sentences is translated sentence by sentence, and has one translation; for
+        n_best > 1 and with a prefix it is not split. A line typed without capitals, or in capitals only, is read with
+        those of training's words. Every translation begins with the prefix, a text or pieces; pieces that end in `</s>`
+        are the translation. That of an empty line is empty. The model's `max_length` limits a translation, too.
+        Hypotheses of different subwords can have the same text, so with n_best > 1 the beam, or the number of samples,
+        is at least 2 n_best and is doubled, up to `ATTEMPTS` times, while too few texts are found; fewer than `n_best`
+        come back if that does not help.
 
-        The result for a sentence depends on no other, but for rounding; a sampled one depends on the seed and the
-        number of the sentence. Raises `InputError`, before anything is translated, for a sentence that is too long,
-        which `place` names by its number from 0, and for a prefix that is too long.
+        The result for a line depends on no other, but for rounding; a sampled one depends on the seed and the number of
+        the line. Raises `InputError`, before anything is translated, for a sentence that is too long, which `place`
+        names by its number from 0, and for a prefix that is too long.
         """
-        numbers = list(enumerate(sentences))
-        return self._translate(numbers, search or self.search, prefix=prefix, place=place, split=split)
+        search = search or self.search
+        lines = self.model.prepare.lines(sentences, split=split and splits(search, prefix))
+        return self.translate_prepared(list(enumerate(lines)), search, prefix=prefix, place=place)
 
     @checked
     def translate_stream(
@@ -146,71 +137,82 @@ class Translator:
         *,
         prefix: str | Sequence[str] = "",
         place: Place = numbered,
-        split: bool = False,
+        split: bool = True,
+    ) -> Iterator[list[Translation]]:
+        """Like `translate`, for any number of lines, which it reads as it needs them."""
+        search = search or self.search
+        split, prepare = split and splits(search, prefix), self.model.prepare
+        lines = (line for text in sentences for line in prepare.lines([text], split=split))
+        return self.translate_lines(lines, search, prefix=prefix, place=place)
+
+    def translate_lines(
+        self,
+        lines: Iterable[PreparedLine],
+        search: SearchConfig,
+        *,
+        prefix: str | Sequence[str] = "",
+        place: Place = numbered,
         is_waiting: Callable[[], bool] | None = None,
     ) -> Iterator[list[Translation]]:
-        """Like `translate`, for any number of sentences: reads and yields `BATCHES_READ` batches at a time
-        for each that the engine translates in parallel.
+        """The translations of prepared lines: reads and yields `BATCHES_READ` batches at a time.
 
-        Fewer where `is_waiting` says that the next sentence is not there yet: the sentences before it go first.
+        That many for each batch that the engine translates in parallel. Fewer where `is_waiting` says that the next
+        line is not there yet: the lines before it go first.
         """
-        search, translate = search or self.search, checked(self._translate)  # a sentence is checked when it has come
-        for chunk in _chunks(enumerate(sentences), BATCHES_READ * self._at_once(search), is_waiting):
-            yield from translate(chunk, search, prefix=prefix, place=place, split=split)
+        for chunk in _chunks(enumerate(lines), BATCHES_READ * self._at_once(search), is_waiting):
+            yield from self.translate_prepared(chunk, search, prefix=prefix, place=place)
 
     @checked
     def score(self, pairs: Sequence[SentencePair]) -> "list[PairScore]":
         """ln p of each target given its source, token by token. Raises `InputError` for a pair that is too long."""
         from transformer_mt.translation.scoring import score_pairs  # which imports torch
 
-        return list(score_pairs(self.model, self.tokenizer, pairs))
+        return list(score_pairs(self.model.network, self.model.tokenizer, map(normalized, pairs)))
 
-    @checked
-    def require_fitting(self, text: str, place: str, *, split: bool = False) -> None:
+    def require_fitting(self, sentences: Iterable[PreparedSentence], place: str) -> None:
         """Raise `InputError` that names the place for a sentence of more tokens than the model takes."""
-        for sentence in split_sentences(text) if split else [text]:
-            self._require_fitting(len(self.tokenizer.encode(sentence)) + 1, lambda _: place)
+        for sentence in sentences:
+            self._require_fitting(len(sentence.ids) + 1, lambda _: place)
 
-    def _translate(
+    def translate_prepared(
         self,
-        sentences: list[tuple[int, str]],
+        lines: Sequence[tuple[int, PreparedLine]],
         search: SearchConfig,
         *,
-        prefix: str | Sequence[str],
-        place: Place,
-        split: bool,
+        prefix: str | Sequence[str] = "",
+        place: Place = numbered,
     ) -> list[list[Translation]]:
-        limit = min(search.max_length, self.engine.max_length)
+        """The translations of prepared lines, each with its number."""
+        tokenizer, engine = self.model.tokenizer, self.model.engine
+        limit = min(search.max_length, engine.max_length)
         forced, ends = self._forced(prefix)
         if len(forced) >= limit:
             raise InputError(f"--prefix: {len(forced)} tokens, but a translation has at most {limit - 1}; shorten it")
-        parts: dict[Key, str] = {}
-        for number, text in sentences:
-            for index, part in enumerate(split_sentences(text) or [""] if split else [text]):
-                parts[(number, index) if index else (number,)] = part
-        tokens = self.tokenizer.encode_batch(list(parts.values()))
-        encoded = {key: [*own, EOS] for key, own in zip(parts, tokens, strict=True)}
-        for key, own in encoded.items():
-            self._require_fitting(len(own), place, key[0])
+        encoded: Encoded = {}
+        for number, line in lines:
+            for index, sentence in enumerate(line.sentences):
+                key = (number, index) if index else (number,)
+                encoded[key] = [*sentence.ids, EOS]
+                self._require_fitting(len(encoded[key]), place, number)
         waiting = [(key, own) for key, own in encoded.items() if len(own) > 1]
         waiting.sort(key=lambda item: len(item[1]), reverse=True)
         # The logits and log-probabilities alone of the batches in parallel.
-        needed = 8 * self.tokenizer.size * min(self._at_once(search), len(waiting)) * max(search.beam, search.n_best)
-        require(needed, self.engine.free_memory, what="search.beam, n_best and batch_size", remedy="lower them")
+        needed = 8 * tokenizer.size * min(self._at_once(search), len(waiting)) * max(search.beam, search.n_best)
+        require(needed, engine.free_memory, what="search.beam, n_best and batch_size", remedy="lower them")
         translations = {key: [EMPTY] for key in encoded}
         translations |= self._found(dict(waiting), search, forced, len(forced) + 1 if ends else limit)
-        lines = groupby(translations, key=lambda key: key[0])
-        return [_joined([translations[key] for key in keys]) for _, keys in lines]
+        by_line = groupby(translations, key=lambda key: key[0])
+        return [_joined([translations[key] for key in keys]) for _, keys in by_line]
 
     def _at_once(self, search: SearchConfig) -> int:
         """The sentences translated in parallel; for draws, which depend on it, the same number on every machine."""
-        return search.batch_size * (1 if search.sample else self.engine.batches)
+        return search.batch_size * (1 if search.sample else self.model.engine.batches)
 
     def _forced(self, prefix: str | Sequence[str]) -> tuple[Prefix, bool]:
         """The tokens of a prefix, and whether the translation ends with it."""
         if isinstance(prefix, str):
-            return tuple(self.tokenizer.encode(prefix) if prefix else ()), False
-        ids = self.tokenizer.ids(prefix)
+            return tuple(self.model.prepare.sentence(prefix).ids), False
+        ids = self.model.tokenizer.ids(prefix)
         ends = ids[-1:] == [EOS]
         for piece, index in zip(prefix, ids[:-1] if ends else ids, strict=False):
             if index in SPECIAL:
@@ -218,7 +220,7 @@ class Translator:
         return tuple(ids[: len(ids) - ends]), ends
 
     def _require_fitting(self, count: int, place: Place, number: int = 0) -> None:
-        limit = self.engine.max_length
+        limit = self.model.engine.max_length
         if count > limit:
             raise InputError(f"{place(number)}: {count} tokens, the model takes at most {limit}; split it")
 
@@ -246,17 +248,22 @@ class Translator:
         margin, sources = search.max_length_margin, list(waiting.values())
         limits = [min(max(len(tokens), len(prefix) + 1) + margin, longest) for tokens in sources]
         seeds = [derive_seed(search.seed, *key) for key in waiting] if search.sample else [0] * len(sources)
-        return self.engine.search(sources, search, limits=limits, count=count, prefix=prefix, seeds=seeds)
+        return self.model.engine.search(sources, search, limits=limits, count=count, prefix=prefix, seeds=seeds)
 
     def _different(self, hypotheses: list[Hypothesis], *, count: int) -> list[Translation]:
         """The first hypotheses of different texts as translations, best first."""
         by_text: dict[str, Translation] = {}
         for hypothesis in hypotheses:
-            text = self.tokenizer.decode(hypothesis.tokens)
+            text = self.model.tokenizer.decode(hypothesis.tokens)
             if text not in by_text and len(by_text) < count:
-                pieces = tuple(self.tokenizer.pieces(hypothesis.tokens))
+                pieces = tuple(self.model.tokenizer.pieces(hypothesis.tokens))
                 by_text[text] = Translation(text, hypothesis.score, hypothesis.log_probability, pieces)
         return sorted(by_text.values(), key=lambda translation: translation.score, reverse=True)
+
+
+def splits(search: SearchConfig, prefix: str | Sequence[str]) -> bool:
+    """True for a search that can translate a line sentence by sentence."""
+    return search.n_best == 1 and not prefix
 
 
 def _chunks(items: Iterable[Item], size: int, is_waiting: Callable[[], bool] | None) -> Iterator[list[Item]]:
@@ -278,7 +285,7 @@ def _joined(sentences: list[list[Translation]]) -> list[Translation]:
     best = tuple(ranked[0] for ranked in sentences)
     return [
         Translation(
-            " ".join(each.text for each in best),
+            join_sentences(each.text for each in best),
             sum(each.score for each in best),
             sum(each.log_probability for each in best),
             tuple(chain.from_iterable(each.tokens for each in best)),

@@ -20,16 +20,17 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from transformer_mt.batching.encoded_pairs import fitting
-from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, format_links, words
+from transformer_mt.corpus.cleaning import normalized
+from transformer_mt.corpus.pairs import Link, Pairs, SentencePair, format_links
 from transformer_mt.errors import InputError
 from transformer_mt.models.head_mask import head_names
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.data import AlignmentHeads
+from transformer_mt.text.words import is_word, words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.opened_run import OpenedRun
+from transformer_mt.translation.model import Model
 from transformer_mt.views.head_importance import word_weights
-from transformer_mt.views.maps import is_word
 
 # Validation pairs that heads are chosen on.
 CHOICE_PAIRS = 1_000
@@ -73,7 +74,7 @@ class LinkCounts:
 class Alignment:
     """The links (source word, target word) of a pair, and the share of each target word that each source word has.
 
-    Words are those of `corpus.pairs.words`; rows are target words, columns source words. Punctuation marks have no
+    Words are those of `text.words`; rows are target words, columns source words. Punctuation marks have no
     links, and zeros; the other rows sum to 1. `heads` are averaged, `chosen_by` is that of `AlignmentHeads`.
     """
 
@@ -99,12 +100,12 @@ def guess_heads(model: Seq2Seq) -> AlignmentHeads | None:
     return AlignmentHeads(heads=tuple(heads), chosen_by="guess") if heads else None
 
 
-def heads_of(run: OpenedRun) -> AlignmentHeads:
+def heads_of(model: Model) -> AlignmentHeads:
     """The heads that the run's training chose, else all. Raises `InputError` for a model without cross-attention."""
-    guess = guess_heads(run.translator.model)
+    guess = guess_heads(model.network)
     if guess is None:
-        raise InputError(f"{run.path}: this model has no cross-attention to link words by; give another with --model")
-    return run.alignment or guess
+        raise InputError(f"{model.path}: this model has no cross-attention to link words by; give another with --model")
+    return model.alignment or guess
 
 
 def choose_heads(model: Seq2Seq, tokenizer: Tokenizer, validation: Pairs) -> AlignmentHeads | None:
@@ -123,7 +124,7 @@ def choose_heads(model: Seq2Seq, tokenizer: Tokenizer, validation: Pairs) -> Ali
 
 
 def align(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> Iterator[Alignment]:
-    """The alignment of each pair, in order, from the mean weights of the chosen heads under teacher forcing.
+    """The alignment of each normalised pair, in order, from the mean weights of the chosen heads under teacher forcing.
 
     Raises `InputError` for heads that the model lacks, and for a pair that is longer than it takes.
     """
@@ -144,7 +145,7 @@ def align(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentH
 
 def link_counts(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> LinkCounts:
     """The counts over the pairs with gold links that the model can take; links of punctuation count on neither side."""
-    pairs = _linked_pairs(pairs, model, tokenizer)
+    pairs = _linked_pairs(map(normalized, pairs), model, tokenizer)
     return count_links((set(found.links) for found in align(model, tokenizer, pairs, chosen)), map(_gold, pairs))
 
 
@@ -197,7 +198,7 @@ def _rows_to_one(numbers: Matrices) -> Matrices:
     return numbers / np.where(sums > 0.0, sums, 1.0)
 
 
-def _linked_pairs(pairs: Pairs, model: Seq2Seq, tokenizer: Tokenizer) -> list[SentencePair]:
+def _linked_pairs(pairs: Iterable[SentencePair], model: Seq2Seq, tokenizer: Tokenizer) -> list[SentencePair]:
     return fitting([pair for pair in pairs if pair.links is not None], tokenizer, max_length=model.max_length)
 
 

@@ -12,9 +12,8 @@ from rich.text import Text
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import STACKS, HeadName, lookup
-from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.faithfulness import Scores, compare
-from transformer_mt.views.maps import AttentionMaps, StackMaps
+from transformer_mt.views.maps import AttentionMaps, PairTokens, StackMaps
 from transformer_mt.views.matrix import Blocks, Matrix, Scale, is_convex, legend, matrix_lines
 from transformer_mt.views.methods import METHODS
 from transformer_mt.views.text import rendered, table, wrapped
@@ -26,9 +25,7 @@ SIDES = {"encoder": "source against source", "decoder": "target against target",
 
 def view_attention(
     model: Seq2Seq,
-    tokenizer: Tokenizer,
-    source: str,
-    target: str,
+    tokens: PairTokens,
     *,
     method: str = "weights",
     words: bool = True,
@@ -36,9 +33,9 @@ def view_attention(
 ) -> AttentionMaps:
     """The matrices of a pair by a method, over words or pieces, of those of the stacks that the method covers.
 
-    Raises `InputError` for an unknown method, or one that does not apply to the model, and for a text that is too long.
+    Raises `InputError` for an unknown method, or one that does not apply to the model.
     """
-    maps = lookup(METHODS, method, key="--method")().maps(model, tokenizer, source, target, stacks=stacks)
+    maps = lookup(METHODS, method, key="--method")().maps(model, tokens, stacks=stacks)
     return maps.by_words() if words else maps
 
 

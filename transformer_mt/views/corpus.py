@@ -9,7 +9,8 @@ from typing import Any
 from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.cleaning import PROBLEMS, describe
 from transformer_mt.corpus.load import Corpus
-from transformer_mt.corpus.pairs import SentencePair, words
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.text.words import words
 from transformer_mt.views.text import rendered, table
 
 SIDES = ("source", "target")

@@ -23,10 +23,9 @@ from transformer_mt.models.head_mask import attention_layers, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import STACKS, HeadName, lookup, suggest
 from transformer_mt.text.terminal import escape_controls
-from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.data import to_json
 from transformer_mt.views.head_importance import log_probabilities_without_each
-from transformer_mt.views.maps import PairTokens, Tokens, tokenize_pair
+from transformer_mt.views.maps import PairTokens, Tokens
 from transformer_mt.views.text import rendered, table
 
 # A word of this many letters is content, not an article or a pronoun.
@@ -159,9 +158,7 @@ class Explanation:
 
 def explain(
     model: Seq2Seq,
-    tokenizer: Tokenizer,
-    source: str,
-    target: str,
+    tokens: PairTokens,
     *,
     word: str | None = None,
     piece: int = 1,
@@ -176,8 +173,7 @@ def explain(
     the heads that fit stack, layer and head it is the one without which ln p of the piece falls most; of a piece of the
     source, which has none, ln p of the translation. Raises `InputError` that names the option for what there is not.
     """
-    tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
-    stacks, side, row = find_place(tokens, model, word=word, piece=piece, stack=stack)
+    stacks, side, number, row = find_place(tokens, model, word=word, piece=piece, stack=stack)
     name, *others = find_heads(model, stacks, layer=layer, head=head)
     choice = choose_head(model, tokens, side, row, [name, *others]) if others else None
     if choice:
@@ -189,9 +185,9 @@ def explain(
             require_finite(model(*tokens.inputs(next(model.parameters()).device)))
         stages = tuple(_stages(shown, module, row, name))
     return Explanation(
-        source=source,
-        target=target,
-        word=side.words[side.word_of_piece[row]],
+        source=tokens.source.text,
+        target=tokens.written.text,
+        word=side.words[number],
         piece=side.pieces[row],
         read=(tokens.source if name.stack == "encoder" else tokens.read).pieces[row],
         row=row,
@@ -279,8 +275,8 @@ def shares(parts: Float[Tensor, "N D"], total: Float[Tensor, " D"]) -> Float[Ten
 
 def find_place(
     tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: int, stack: str | None
-) -> tuple[tuple[str, ...], Tokens, int]:
-    """The stacks with a row for the piece that the options mean, its side of the pair, and the row, from 0."""
+) -> tuple[tuple[str, ...], Tokens, int, int]:
+    """The stacks with a row for the piece that the options mean, its side of the pair, its word and its row, from 0."""
     stacks = model.attention_stacks()
     if stack is not None:
         stacks = {stack: lookup(stacks, stack, key="--stack")}
@@ -290,10 +286,10 @@ def find_place(
     }
     title, number = _find_word(word, {title: side.words for title, (side, names) in sides.items() if names})
     side, names = sides[title]
-    rows = [row for row, owner in enumerate(side.word_of_piece) if owner == number]
+    rows = [row for row, owners in enumerate(side.words_of_piece) if number in owners]
     if not 1 <= piece <= len(rows):
         raise InputError(f"--piece: {side.words[number]!r} has no piece {piece}; give a number from 1 to {len(rows)}")
-    return names, side, rows[piece - 1]
+    return names, side, number, rows[piece - 1]
 
 
 def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[str, int]:

@@ -13,6 +13,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.progress import advance
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.head_importance import Estimate, Resampling
+from transformer_mt.views.maps import prepare_pair
 from transformer_mt.views.methods import METHODS
 from transformer_mt.views.text import rendered, table, wrapped
 
@@ -72,10 +73,11 @@ def faithfulness(
     random = np.random.default_rng(_SEED)
     rows = []
     for pair in pairs:
+        tokens = prepare_pair(tokenizer, pair.source, pair.target, limit=model.max_length)
         # By method, layer (None: of the whole model) and head (None: the mean), from 1; NaN where a head is off.
         matrices: dict[tuple[str, int | None, int | None], Matrix] = {}
         for name, method in applied.items():
-            maps = method.maps(model, tokenizer, pair.source, pair.target, stacks=["cross"]).by_words().stacks["cross"]
+            maps = method.maps(model, tokens, stacks=["cross"]).by_words().stacks["cross"]
             layers, heads = (1, 0) if method.whole else maps.weights.shape[:2]
             for layer, head in product(range(layers), (None, *range(heads))):
                 key = name, None if method.whole else layer + 1, None if head is None else head + 1

@@ -19,7 +19,7 @@ from transformer_mt.attention.multihead import MaskedHeads
 from transformer_mt.batching.batches import Batch, fixed_batches
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.config.sections import Config, TransformerConfig
-from transformer_mt.corpus.pairs import Pairs, words
+from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.errors import InputError
 from transformer_mt.models.head_mask import active_heads, attention_layers, gated, head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
@@ -27,10 +27,11 @@ from transformer_mt.progress import advance
 from transformer_mt.registry import HeadName, lookup
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
+from transformer_mt.tokenizer.prepared import PreparedSentence
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.scoring import label_log_probabilities
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.maps import PairTokens, membership, over_words, record_attention, tokenize_pair
+from transformer_mt.views.maps import Membership, PairTokens, Tokens, over_words, record_attention
 from transformer_mt.views.text import rendered, table
 
 # Tokens of a batch, at least one longest sentence's.
@@ -114,7 +115,8 @@ def word_weights(
             active = [layer[:, [head - 1 for head in active_heads(module)]] for module, layer in of_layers]
             weights[stack] = torch.cat(active, dim=1).float().numpy(force=True)
         for place, row in enumerate(rows.tolist()):
-            source, target = (_membership(tokenizer, text) for text in (pairs[row].source, pairs[row].target))
+            source = _membership(tokenizer, pairs[row].source, encoded.source[row][:-1].tolist())
+            target = _membership(tokenizer, pairs[row].target, encoded.target[row].tolist())
             read = np.roll(target, 1, axis=1)  # the decoder reads its symbol before the words
             sides = {"encoder": (source, source), "decoder": (target, read), "cross": (target, source)}
             matrices = {}
@@ -124,10 +126,9 @@ def word_weights(
             yield row, matrices
 
 
-def _membership(tokenizer: Tokenizer, text: str) -> Float[np.ndarray, "W N"]:
+def _membership(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> Membership:
     """A row for each word and for the symbol, a column for each piece and for the symbol: 1 where it is part of it."""
-    symbol = -2  # the number of pieces of no word is -1
-    return membership([*range(len(words(text))), symbol], [*tokenizer.word_of_piece(text), symbol])
+    return Tokens.of(PreparedSentence(text, tuple(ids), tuple(tokenizer.pieces(ids)))).membership()
 
 
 def without_each(model: Seq2Seq, measure: Callable[[], Measured]) -> dict[HeadName, Measured]:
@@ -156,9 +157,8 @@ class HeadLosses:
     without: dict[HeadName, float]
 
 
-def head_losses(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> HeadLosses:
-    """The losses of all heads of the model. Raises `InputError` for a text that is too long."""
-    tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
+def head_losses(model: Seq2Seq, tokens: PairTokens) -> HeadLosses:
+    """The losses of all heads of the model."""
     return HeadLosses(*log_probabilities_without_each(model, tokens, range(len(tokens.written.ids)), head_names(model)))
 
 
@@ -257,7 +257,7 @@ def bleu_change(before: Statistics, after: Statistics, resampling: Resampling) -
 def bleu_without_each(translator: Translator, pairs: Pairs) -> tuple[Estimate, dict[HeadName, Estimate]]:
     """BLEU of the translations, and its change without each head, one at a time."""
     whole, resampling = bleu_statistics(translator, pairs), Resampling(len(pairs))
-    without = without_each(translator.model, lambda: bleu_statistics(translator, pairs))
+    without = without_each(translator.model.network, lambda: bleu_statistics(translator, pairs))
     changes = {name: bleu_change(whole, statistics, resampling) for name, statistics in without.items()}
     return bleu_change(np.zeros_like(whole), whole, resampling), changes
 
@@ -290,7 +290,7 @@ def prune_run(
     Its configuration is `config` but for the mask; none of the pairs is too long. Raises `InputError` where something
     stands at the path, and for a model that cannot do without this many heads.
     """
-    model, tokenizer = translator.model, translator.tokenizer
+    model, tokenizer = translator.model.network, translator.model.tokenizer
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise InputError(f"{path}: exists; choose another directory with --run-dir")
     if not isinstance(config.model, TransformerConfig):
@@ -313,9 +313,9 @@ def prune_run(
 def _scores(
     translator: Translator, pairs: Pairs, encoded: EncodedPairs, pruned: Collection[HeadName]
 ) -> Iterator[ModelScores]:
-    before, whole = sentence_losses(translator.model, encoded), bleu_statistics(translator, pairs)
-    with without_heads(translator.model, pruned):
-        after, less = sentence_losses(translator.model, encoded), bleu_statistics(translator, pairs)
+    before, whole = sentence_losses(translator.model.network, encoded), bleu_statistics(translator, pairs)
+    with without_heads(translator.model.network, pruned):
+        after, less = sentence_losses(translator.model.network, encoded), bleu_statistics(translator, pairs)
     resampling, tokens = Resampling(len(encoded)), encoded.target_lengths.double().numpy()
     nothing = np.zeros_like(whole)
     for losses, first, second in ((before, nothing, whole), (after, nothing, less), (after - before, whole, less)):

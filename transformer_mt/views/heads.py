@@ -10,9 +10,10 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer_mt.batching.encoded_pairs import encode_pairs
-from transformer_mt.corpus.pairs import Pairs, SentencePair, Tree, words
+from transformer_mt.corpus.pairs import Pairs, SentencePair, Tree
 from transformer_mt.models.head_mask import head_names
 from transformer_mt.registry import STACKS, HeadName
+from transformer_mt.text.words import is_word, words
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.faithfulness import kendall
 from transformer_mt.views.head_importance import (
@@ -24,7 +25,6 @@ from transformer_mt.views.head_importance import (
     without_each,
     word_weights,
 )
-from transformer_mt.views.maps import is_word
 from transformer_mt.views.text import rendered, table
 
 # The fields of `HeadFigures` that say where a head looks, with their headings in the text.
@@ -143,10 +143,10 @@ class HeadTable:
 
 def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -> HeadTable:
     """The table of a model over pairs of which none is too long for it; for BLEU it translates once a head."""
-    model, names = translator.model, head_names(translator.model)
-    encoded = encode_pairs(pairs, translator.tokenizer, max_length=model.max_length)
+    model, names = translator.model.network, head_names(translator.model.network)
+    encoded = encode_pairs(pairs, translator.model.tokenizer, max_length=model.max_length)
     stacks = [_Stack(stack, list(of_stack), pairs) for stack, of_stack in groupby(names, key=lambda name: name.stack)]
-    for row, weights in word_weights(model, translator.tokenizer, pairs):
+    for row, weights in word_weights(model, translator.model.tokenizer, pairs):
         for stack in stacks:
             stack.add(row, weights[stack.stack])
     resampling = Resampling(len(pairs))

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.text.terminal import escape_controls
+from transformer_mt.tokenizer.prepared import Owners
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.maps import tokenize_pair
+from transformer_mt.views.maps import PairTokens
 from transformer_mt.views.text import format_weight, rendered, table, wrapped
 
 # The number of pieces that are kept of each layer.
@@ -32,7 +33,7 @@ class Lens:
     target: str
     pieces: tuple[str, ...]
     words: tuple[str, ...]
-    word_of_piece: tuple[int, ...]
+    words_of_piece: tuple[Owners, ...]
     guesses: tuple[tuple[tuple[str, ...], ...], ...]
     guess_probabilities: Float[Tensor, "L T K"]
     probabilities: Float[Tensor, "L T"]
@@ -42,8 +43,9 @@ class Lens:
     def words_decided(self) -> tuple[int | None, ...]:
         """For each word of the target the layer from which on all of its pieces are decided."""
         layers: list[list[int | None]] = [[] for _ in self.words]
-        for word, layer in zip(self.word_of_piece, self.decided, strict=True):
-            layers[word].append(layer)
+        for owners, layer in zip(self.words_of_piece, self.decided, strict=True):
+            for word in owners:
+                layers[word].append(layer)
         return tuple(None if None in of_word else max(filter(None, of_word)) for of_word in layers)
 
     def to_json(self) -> dict[str, Any]:
@@ -53,20 +55,21 @@ class Lens:
             for layer in zip(own, self.guesses, numbers, strict=True)
         ]
         positions = [
-            {"piece": piece, "decided": decided, "layers": of_piece}
-            for piece, decided, *of_piece in zip(self.pieces, self.decided, *layers, strict=True)
+            {"piece": piece, "words": owners, "decided": decided, "layers": of_piece}
+            for piece, owners, decided, *of_piece in zip(
+                self.pieces, self.words_of_piece, self.decided, *layers, strict=True
+            )
         ]
         words = [{"word": word, "decided": layer} for word, layer in zip(self.words, self.words_decided, strict=True)]
         texts = {"source": self.source, "target": self.target}
         return {**texts, "layers": len(self.guesses), "positions": positions, "words": words}
 
 
-def look_through(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> Lens:
+def look_through(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens) -> Lens:
     """The model's guesses after each decoder layer while it is given the target (teacher forcing).
 
-    They are those of `Seq2Seq.layer_logits`. Raises `InputError` for a text longer than `max_length`.
+    They are those of `Seq2Seq.layer_logits`.
     """
-    tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
     written = tokens.written
     with evaluating(model):
         inputs, read = tokens.inputs(next(model.parameters()).device)
@@ -74,11 +77,11 @@ def look_through(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str)
         probabilities = require_finite(logits).float().softmax(dim=-1).cpu()
     best, ids = probabilities.topk(min(GUESSES, probabilities.shape[2]))
     return Lens(
-        source,
-        target,
+        tokens.source.text,
+        written.text,
         pieces=written.pieces,
         words=written.words,
-        word_of_piece=written.word_of_piece,
+        words_of_piece=written.words_of_piece,
         guesses=tuple(tuple(tuple(tokenizer.pieces(row)) for row in layer) for layer in ids.tolist()),
         guess_probabilities=best,
         probabilities=probabilities[:, torch.arange(len(written.ids)), list(written.ids)],

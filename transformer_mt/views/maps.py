@@ -18,36 +18,56 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer_mt.attention.showing import Shown, watching
-from transformer_mt.corpus.pairs import words
 from transformer_mt.errors import InputError, checked
 from transformer_mt.models.head_mask import active_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.tokenizer.prepared import Owners, PreparedSentence, Preparer
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.data import HIDDEN
 
+# W words, N pieces: 1 where a piece belongs to a word.
+Membership = Float[np.ndarray, "W N"]
+
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """One side of a pair: ids, pieces and words; `word_of_piece` says for each piece which of `words` it belongs to.
+    """One side of a pair with its special symbols: ids, pieces and words; a symbol is a word of its own.
 
-    Words are those of `corpus.pairs.words`; a special symbol is a word of its own, and so is a piece that has none.
+    `words_of_piece` has for each piece the numbers of the words that it belongs to.
     """
 
+    text: str
     ids: tuple[int, ...]
     pieces: tuple[str, ...]
     words: tuple[str, ...]
-    word_of_piece: tuple[int, ...]
+    words_of_piece: tuple[Owners, ...]
+
+    @classmethod
+    def of(cls, sentence: PreparedSentence, *, begins: bool = False) -> "Tokens":
+        """A sentence with `</s>` behind it or, where it `begins`, `<s>` before it."""
+        own, shift = sentence.words_of_piece, int(begins)
+        owners = tuple(tuple(word + shift for word in of_piece) for of_piece in own)
+        if begins:
+            pieces, words, owners = ("<s>", *sentence.pieces), ("<s>", *sentence.words), ((0,), *owners)
+            return cls(sentence.text, (BOS, *sentence.ids), pieces, words, owners)
+        pieces, words, owners = (*sentence.pieces, "</s>"), (*sentence.words, "</s>"), (*owners, (len(sentence.words),))
+        return cls(sentence.text, (*sentence.ids, EOS), pieces, words, owners)
 
     def by_words(self) -> list[tuple[str, list[str]]]:
         """Every word with its pieces."""
-        owners = list(zip(self.word_of_piece, self.pieces, strict=True))
-        pieces = [[piece for owner, piece in owners if owner == word] for word in range(len(self.words))]
+        pieces: list[list[str]] = [[] for _ in self.words]
+        for owners, piece in zip(self.words_of_piece, self.pieces, strict=True):
+            for word in owners:
+                pieces[word].append(piece)
         return list(zip(self.words, pieces, strict=True))
 
-    def membership(self) -> Float[Tensor, "W N"]:
+    def membership(self) -> Float[np.ndarray, "W N"]:
         """W words, N pieces: 1 where a piece belongs to the word."""
-        return torch.from_numpy(membership(range(len(self.words)), self.word_of_piece))
+        matrix = np.zeros((len(self.words), len(self.pieces)), np.float32)
+        for piece, owners in enumerate(self.words_of_piece):
+            matrix[list(owners), piece] = 1.0
+        return matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +77,15 @@ class PairTokens:
     source: Tokens
     read: Tokens
     written: Tokens
+
+    @classmethod
+    def of(cls, source: PreparedSentence, target: PreparedSentence, *, limit: int) -> "PairTokens":
+        """The tokens of a pair. Raises `InputError` for a side of more than `limit` tokens, the end symbol included."""
+        pair = cls(Tokens.of(source), Tokens.of(target, begins=True), Tokens.of(target))
+        for place, tokens in (("SENTENCE", pair.source), ("--target", pair.written)):
+            if len(tokens.ids) > limit:
+                raise InputError(f"{place}: {len(tokens.ids)} tokens, the model takes at most {limit}; shorten it")
+        return pair
 
     def sides(self, stack: str) -> tuple[Tokens, Tokens]:
         return {
@@ -69,48 +98,26 @@ class PairTokens:
         return torch.tensor([self.source.ids], device=device), torch.tensor([self.read.ids], device=device)
 
 
-def tokenize(tokenizer: Tokenizer, text: str, *, before: Sequence[int] = (), after: Sequence[int] = ()) -> Tokens:
-    """The most probable pieces of a text and their words, with special symbols before or after them."""
-    ids = [*before, *tokenizer.encode(text), *after]
-    pieces, labels = tokenizer.pieces(ids), words(text)
-    numbers = [*(-1 for _ in before), *tokenizer.word_of_piece(text), *(-1 for _ in after)]
-    # A piece of no word is a word of its own, with a key that no other has.
-    keys = [(number, -1 if number >= 0 else place) for place, number in enumerate(numbers)]
-    names = {key: labels[key[0]] if key[0] >= 0 else piece for key, piece in zip(keys, pieces, strict=True)}
-    return Tokens(tuple(ids), tuple(pieces), tuple(names.values()), tuple(map([*names].index, keys)))
-
-
-def tokenize_pair(tokenizer: Tokenizer, source: str, target: str, *, limit: int) -> PairTokens:
-    """The tokens of a pair. Raises `InputError` for a text of more than `limit` tokens, which counts the end symbol."""
-    pair = PairTokens(
-        source=tokenize(tokenizer, source, after=[EOS]),
-        read=tokenize(tokenizer, target, before=[BOS]),
-        written=tokenize(tokenizer, target, after=[EOS]),
-    )
-    for place, tokens in (("SENTENCE", pair.source), ("--target", pair.written)):
-        if len(tokens.ids) > limit:
-            raise InputError(f"{place}: {len(tokens.ids)} tokens, the model takes at most {limit}; shorten it")
-    return pair
-
-
-def is_word(text: str) -> bool:
-    """True for a word, false for a punctuation mark."""
-    return any(letter.isalnum() for letter in text)
-
-
-def membership(numbers: Sequence[int], word_of_piece: Sequence[int]) -> Float[np.ndarray, "W N"]:
-    """A row for each word, by its number, a column for each piece: 1 where the piece belongs to the word."""
-    return np.equal.outer(np.array(numbers, int), np.array(word_of_piece, int)).astype(np.float32)
+def prepare_pair(tokenizer: Tokenizer, source: str, target: str, *, limit: int) -> PairTokens:
+    """The tokens of two texts, each as one sentence. Raises `InputError` for one that is too long."""
+    prepare = Preparer(tokenizer)
+    return PairTokens.of(prepare.sentence(source), prepare.sentence(target), limit=limit)
 
 
 def over_words(
-    weights: Float[np.ndarray, "*N Q K"], rows: Float[np.ndarray, "W Q"], columns: Float[np.ndarray, "V K"]
+    weights: Float[np.ndarray, "*N Q K"], rows: Membership, columns: Membership
 ) -> Float[np.ndarray, "*N W V"]:
     """Matrices over words, by the memberships of both sides: the mean over a word's rows, the sum over its columns.
 
-    A word without a piece has zeros. In NumPy: for matrices this small, torch's threads cost more than they gain.
+    Words share the column of a piece that belongs to several. In NumPy: for matrices this small, torch's threads cost
+    more than they gain.
     """
-    return rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0) @ weights @ columns.T
+    return rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0) @ weights @ shared(columns).T
+
+
+def shared(columns: Membership) -> Membership:
+    """Each piece divided among its words, so that a row's sum over words is that over pieces."""
+    return columns / np.maximum(columns.sum(axis=0, keepdims=True), 1.0)
 
 
 class Recording(Mapping[str, list[Tensor]]):
@@ -228,6 +235,10 @@ class AttentionMaps:
     stacks: dict[str, StackMaps]
     tokens: PairTokens = field(metadata=HIDDEN)
 
+    @classmethod
+    def of(cls, method: str, tokens: PairTokens, stacks: dict[str, StackMaps]) -> "AttentionMaps":
+        return cls(tokens.source.text, tokens.written.text, method, stacks, tokens)
+
     def by_words(self) -> "AttentionMaps":
         """The maps over words: those that a stack has of its own, else a word's mean over rows and sum over columns."""
         stacks = {}
@@ -236,8 +247,9 @@ class AttentionMaps:
             rows, columns = (side.membership() for side in sides)
             weights = maps.over_words
             if weights is None:
-                weights = torch.from_numpy(over_words(maps.weights.numpy(), rows.numpy(), columns.numpy()))
-            mask = rows @ maps.mask.float() @ columns.T > 0.0  # any piece of the word to any piece of the other
+                weights = torch.from_numpy(over_words(maps.weights.numpy(), rows, columns))
+            # Any piece of the word to any piece of the other.
+            mask = torch.from_numpy(rows @ maps.mask.float().numpy() @ columns.T > 0.0)
             stacks[name] = StackMaps(weights, mask, sides[0].words, sides[1].words, maps.present)
         return replace(self, stacks=stacks)
 
@@ -253,8 +265,8 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
     A text is cut into its most probable pieces; a search can have found the same text in others. Raises `InputError`
     for a text longer than the model's `max_length`.
     """
-    tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
-    return AttentionMaps(source, target, "weights", weights_of_pair(model, tokens), tokens)
+    tokens = prepare_pair(tokenizer, source, target, limit=model.max_length)
+    return AttentionMaps.of("weights", tokens, weights_of_pair(model, tokens))
 
 
 def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:

@@ -24,13 +24,12 @@ from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.registry import STACKS
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.maps import (
     AttentionMaps,
     PairTokens,
     StackMaps,
     record_attention,
-    tokenize_pair,
+    shared,
     weights_of_pair,
 )
 
@@ -56,12 +55,9 @@ class Method(ABC):
     def applies_to(self, model: Seq2Seq) -> bool:
         return self.whole or bool(model.attention_stacks())
 
-    def maps(
-        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
-    ) -> AttentionMaps:
-        """The matrices over pieces of the stacks that the method covers. Raises `InputError` for a text too long."""
-        tokens = tokenize_pair(tokenizer, source, target, limit=model.max_length)
-        return AttentionMaps(source, target, self.name, self.compute(model, tokens, stacks), tokens)
+    def maps(self, model: Seq2Seq, tokens: PairTokens, *, stacks: Collection[str] = ALL) -> AttentionMaps:
+        """The matrices over pieces of the stacks that the method covers."""
+        return AttentionMaps.of(self.name, tokens, self.compute(model, tokens, stacks))
 
     @abstractmethod
     def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]: ...
@@ -116,7 +112,8 @@ class Gradient(Method):
         for stack in [stack for stack in ("decoder", "cross") if stack in stacks]:
             rows, columns = (side.membership() for side in tokens.sides(stack))
             matrix = gradient_times_input(model, tokens, stack=stack).cpu()
-            by_stack[stack] = _whole_maps(tokens, stack, matrix, over_words=rows @ matrix @ columns.T)
+            of_words = torch.from_numpy(rows @ matrix.numpy() @ shared(columns).T)
+            by_stack[stack] = _whole_maps(tokens, stack, matrix, over_words=of_words)
         return by_stack
 
 
@@ -135,12 +132,14 @@ class Erasure(Method):
         by_stack = {}
         for stack in [stack for stack in ("decoder", "cross") if stack in stacks]:
             rows, columns = tokens.sides(stack)
-            pieces, words = torch.eye(len(columns.pieces)), columns.membership()
+            pieces, words = torch.eye(len(columns.pieces)), torch.from_numpy(columns.membership())
             # A word of one piece is taken out once.
             parts, places = torch.unique(torch.cat((pieces, words)).bool(), dim=0, return_inverse=True)
             falls = erase(model, tokens, parts, stack=stack).cpu()[:, places]
             of_pieces, of_words = falls[:, : len(pieces)], falls[:, len(pieces) :]
-            by_stack[stack] = _whole_maps(tokens, stack, of_pieces, over_words=rows.membership() @ of_words)
+            by_stack[stack] = _whole_maps(
+                tokens, stack, of_pieces, over_words=torch.from_numpy(rows.membership()) @ of_words
+            )
         if "decoder" in by_stack:
             by_stack["decoder"].mask[:, :, 0] = False  # `<s>`, which cannot be taken out
         return by_stack

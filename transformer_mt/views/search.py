@@ -8,8 +8,8 @@ from rich.tree import Tree
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
-from transformer_mt.text.sentences import split_sentences
 from transformer_mt.text.terminal import escape_controls
+from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.alternatives import ChosenAmong
 from transformer_mt.translation.trace import ENDED, BeamTrace, beam_trace, recording_search
 from transformer_mt.translation.translator import Translation, Translator
@@ -27,37 +27,34 @@ def require_beam(search: SearchConfig) -> None:
 
 
 def traced(
-    translator: Translator, text: str, search: SearchConfig | None = None, *, prefix: str | Sequence[str] = ""
+    translator: Translator, line: PreparedLine, search: SearchConfig, *, prefix: str | Sequence[str] = ""
 ) -> tuple[list[Translation], BeamTrace | None]:
-    """The translations of a text, best first, and the tree of the beam that found them."""
+    """The translations of a line of one sentence, best first, and the tree of the beam that found them."""
     with recording_search() as steps:
-        (found,) = translator.translate([text], search, prefix=prefix)
-    return found, beam_trace(steps, translator.tokenizer.pieces)
+        (found,) = translator.translate_prepared([(0, line)], search, prefix=prefix)
+    return found, beam_trace(steps, translator.model.tokenizer.pieces)
 
 
 def translation_object(
-    source: str,
+    line: PreparedLine,
     ranked: Sequence[Translation],
     *,
-    read: str,
-    never_seen: list[str] | None,
     split: bool,
     n_best: int,
     alternatives: Sequence[Sequence[ChosenAmong]] | None,
     trace: BeamTrace | None,
     shows_trace: bool,
 ) -> dict[str, Any]:
-    """The object of `tmt translate --json`: a text, its translations, best first, and the alternatives of each.
-
-    `read` is the text that was translated: the source, with capitals where it was typed without.
-    """
+    """The object of `tmt translate --json`: a line, its translations, best first, and the alternatives of each."""
     best = ranked[0]
-    found: dict[str, Any] = {"source": source, "translation": best.text} | _scores(best) | {"never_seen": never_seen}
+    found: dict[str, Any] = {"source": line.given, "translation": best.text} | _scores(best)
+    found |= {"never_seen": line.never_seen, "remarks": line.remarks.to_json()}
     listed: list[dict[str, Any]] = [{"text": each.text, "score": each.score} for each in ranked]
     if split:
-        texts = split_sentences(read)  # none of a blank line
-        parts = zip(texts, best.sentences or (best,)[: len(texts)], strict=True)
-        found["sentences"] = [{"source": of, "translation": part.text} | _scores(part) for of, part in parts]
+        parts = zip(line.sentences, best.sentences or (best,), strict=True)
+        found["sentences"] = [
+            {"source": of.text, "translation": part.text} | _scores(part) for of, part in parts if of.text
+        ]
     if n_best > 1:
         found["n_best"] = listed
     if alternatives is not None:

@@ -1,4 +1,4 @@
-"""A sentence and its translation that a run looks into, and the object that `--json` prints of a view of it."""
+"""A sentence and its translation that a model looks into, and the object that `--json` prints of a view of it."""
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -14,11 +14,12 @@ from transformer_mt.models.head_mask import without_heads
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import STACKS, HeadName, lookup
 from transformer_mt.runs.directory import Run
-from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.opened_run import OpenedRun
+from transformer_mt.tokenizer.prepared import PreparedLine
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translator
 from transformer_mt.views.attend import HistoryStep, agreements, view_attention
 from transformer_mt.views.data import to_json
-from transformer_mt.views.maps import AttentionMaps
+from transformer_mt.views.maps import AttentionMaps, PairTokens
 from transformer_mt.views.methods import METHODS
 from transformer_mt.views.plot import read_curves
 
@@ -26,69 +27,81 @@ DEFAULT_METHOD, REFERENCE = "weights", "erasure"
 
 
 @dataclass(frozen=True)
-class LoadedSentence:
-    """A sentence, its translation, and the run that translates it.
+class Subject:
+    """A sentence of a line, its translation, and the model that reads the one and writes the other.
 
-    Some heads may be switched off; `usual` is then the translation of the whole model, if the target was not given.
+    `number` is the sentence's in its line, from 1. Some heads may be switched off; `usual` is then the translation of
+    the whole model, if the target was not given.
     """
 
-    run: OpenedRun
-    source: str
-    target: str
+    model: Model
+    line: PreparedLine
+    number: int
+    tokens: PairTokens
     without: tuple[HeadName, ...] = ()
     usual: str | None = None
 
     @classmethod
-    def of(cls, run: OpenedRun, source: str, target: str | None, without: Iterable[HeadName] = ()) -> Self:
-        """The sentence with the given translation, or the run's own without those heads.
+    def of(
+        cls,
+        translator: Translator,
+        text: str,
+        target: str | None,
+        *,
+        number: int = 1,
+        without: Iterable[HeadName] = (),
+    ) -> Self:
+        """A sentence of a line with the given translation, or the model's own without those heads.
 
-        Raises `InputError` for a sentence without text, and for an unknown head.
+        With a given translation the line is one sentence, and its capitals stay as they are. Raises `InputError` for a
+        sentence that there is not, for one that is too long, and for an unknown head.
         """
-        if not source.strip():
+        model, off = translator.model, tuple(dict.fromkeys(without))
+        (line,) = model.prepare.lines([text], split=target is None, restore=target is None)
+        if not line.text:
             raise InputError("SENTENCE: empty; give a sentence to look at")
-        loaded = cls(run, source, target or "", tuple(dict.fromkeys(without)))
-
-        def translation() -> str:
-            return run.translator.translate([source], place=lambda _: "SENTENCE")[0][0].text
-
+        if not 1 <= number <= len(line.sentences):
+            raise InputError(f"--sentence: there is no {number}; give a number from 1 to {len(line.sentences)}")
+        alone = line.only(number)
+        usual = None
         if target is None:
-            with loaded.switched_off():
-                loaded = replace(loaded, target=translation())
-            if loaded.without:
-                loaded = replace(loaded, usual=translation())
-        return loaded
+            with without_heads(model.network, off):
+                target = _translation(translator, alone)
+            usual = _translation(translator, alone) if off else None
+        tokens = PairTokens.of(alone.sentences[0], model.prepare.sentence(target), limit=model.network.max_length)
+        return cls(model, line, number, tokens, off, usual)
 
     @property
     def name(self) -> str:
-        return str(self.run.path)
+        return str(self.model.path)
 
     @property
-    def model(self) -> Seq2Seq:
-        return self.run.translator.model
+    def network(self) -> Seq2Seq:
+        return self.model.network
 
     @property
-    def tokenizer(self) -> Tokenizer:
-        return self.run.translator.tokenizer
+    def source(self) -> str:
+        """The sentence as the model reads it."""
+        return self.tokens.source.text
 
     @property
-    def pair(self) -> tuple[Seq2Seq, Tokenizer, str, str]:
-        """The first four arguments of the functions of views."""
-        return self.model, self.tokenizer, self.source, self.target
+    def target(self) -> str:
+        return self.tokens.written.text
 
     def switched_off(self) -> AbstractContextManager[None]:
         """While this is open, the model is without those heads."""
-        return without_heads(self.model, self.without)
+        return without_heads(self.network, self.without)
 
     def require_attention(self, method: str | None = None) -> None:
         """Raise `InputError` where the model has no attention at all and the method, if any, needs some."""
-        applies = method is not None and lookup(METHODS, method, key="--method")().applies_to(self.model)
-        if not (applies or self.model.attention_stacks()):
+        applies = method is not None and lookup(METHODS, method, key="--method")().applies_to(self.network)
+        if not (applies or self.network.attention_stacks()):
             raise InputError(f"{self.name}: this model has no attention to show; give one that has with --model")
 
     def attention(self, *, method: str, words: bool, stacks: Collection[str] = tuple(STACKS)) -> AttentionMaps:
         """The matrices of some stacks by a method."""
         with self.switched_off():
-            return view_attention(*self.pair, method=method, words=words, stacks=stacks)
+            return view_attention(self.network, self.tokens, method=method, words=words, stacks=stacks)
 
     def agreement(self, maps: AttentionMaps, *, words: bool) -> dict[str, Any]:
         """A further key of `tmt attend --json`: the agreement of other methods than the weights with erasure."""
@@ -98,18 +111,31 @@ class LoadedSentence:
         return {"agreement": agreements(maps, erased)}
 
     def history_step(
-        self, then: OpenedRun, step: int, *, method: str = DEFAULT_METHOD, words: bool
+        self, then: Translator, step: int, *, method: str = DEFAULT_METHOD, words: bool
     ) -> tuple[HistoryStep, AttentionMaps]:
         """The translation by the weights of an earlier step, and their attention for this sentence's target."""
-        translation = self.of(then, self.source, None).target
-        maps = replace(self, run=then).attention(method=method, words=words)
-        losses = dict(read_curves(Run(self.run.path))["validation_loss"])
+        translation = _translation(then, self.line.only(self.number))
+        maps = replace(self, model=then.model).attention(method=method, words=words)
+        losses = dict(read_curves(Run(self.model.path))["validation_loss"])
         return HistoryStep(step, losses.get(step), translation, maps.stacks), maps
 
     def to_json(self, view: Any, remarks: Mapping[str, Any]) -> dict[str, Any]:
-        """The view, a dataclass or a mapping; the remarks; the words never seen; and the heads that are off."""
+        """The view, a dataclass or a mapping; the remarks; what is odd about the line; and the heads that are off."""
         off = {"without": list(map(str, self.without)), "usual": self.usual} if self.without else {}
-        return to_json(view) | to_json(remarks) | {"never_seen": self.run.never_seen(self.source)} | off
+        return to_json(view) | to_json(remarks) | described(self.line, self.number) | off
+
+
+def described(line: PreparedLine, number: int = 1) -> dict[str, Any]:
+    """Keys of `--json`: words never seen, remarks and, of a line of several, its sentences and the one looked at."""
+    found: dict[str, Any] = {"never_seen": line.never_seen, "remarks": line.remarks.to_json()}
+    if len(line.sentences) > 1:
+        found |= {"sentence": number, "sentences": [sentence.text for sentence in line.sentences]}
+    return found
+
+
+def _translation(translator: Translator, line: PreparedLine) -> str:
+    ((best, *_),) = translator.translate_prepared([(0, line)], translator.search, place=lambda _: "SENTENCE")
+    return best.text
 
 
 def example(run: Path, data: DataConfig) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 
 from grammar.lexicon import CLOSED
 from grammar.splits import BETWEEN
-from transformer_mt.corpus.pairs import Node, SentencePair, words
+from transformer_mt.corpus.pairs import Node, SentencePair
+from transformer_mt.text.words import words
 
 # Words that several patterns look for.
 _GAMES = "(?:Karten|Fußball|Tennis|Basketball|Gitarre|Klavier)"

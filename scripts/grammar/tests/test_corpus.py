@@ -39,7 +39,8 @@ from grammar.splits import (
 )
 from grammar.tests.derivations import derivation, only_one
 from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
-from transformer_mt.corpus.pairs import SentencePair, Tree, words
+from transformer_mt.corpus.pairs import SentencePair, Tree
+from transformer_mt.text.words import words
 
 Corpus = dict[str, list[SentencePair]]
 SIZES = {"train": 3511, "validation": 61, "test": 151}

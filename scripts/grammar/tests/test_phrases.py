@@ -6,7 +6,8 @@ from collections import Counter
 from grammar.lexicon import table
 from grammar.phrasebook import everyday, phrases, shown
 from grammar.splits import plain
-from transformer_mt.corpus.pairs import SentencePair, words
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.text.words import words
 
 MARKS = frozenset(",.?!…")
 PARTS_OF_SPEECH = frozenset(

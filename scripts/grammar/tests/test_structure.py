@@ -7,7 +7,8 @@ import pytest
 
 from grammar.realise import realise
 from grammar.tests.derivations import derivation
-from transformer_mt.corpus.pairs import Tree, words
+from transformer_mt.corpus.pairs import Tree
+from transformer_mt.text.words import words
 
 _HERE = Path(__file__)
 TREES: list[dict[str, str]] = tomllib.loads(_HERE.with_name("trees.toml").read_text(encoding="utf-8"))["tree"]

@@ -1,0 +1,191 @@
+"""A line of text as a model reads it. It is normalised, split and tokenized here, once, for every command and view.
+
+A sentence's subwords relate to its words by their characters: a subword belongs to every word that it overlaps, and one
+that overlaps none, such as a bare `▁`, to the word that follows.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+from transformer_mt.corpus.word_counts import SeenWords
+from transformer_mt.text.normalize import normalize
+from transformer_mt.text.sentences import split_sentences
+from transformer_mt.text.words import Span, script_of, word_spans
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+
+# Which words a piece belongs to, by their numbers.
+Owners = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PreparedSentence:
+    """A normalised text, and the ids and the pieces of its most probable subwords, without special symbols."""
+
+    text: str
+    ids: tuple[int, ...]
+    pieces: tuple[str, ...]
+
+    @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """Where each word begins and ends in the text."""
+        return tuple(word_spans(self.text))
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        return tuple(self.text[start:end] for start, end in self.spans)
+
+    @cached_property
+    def words_of_piece(self) -> tuple[Owners, ...]:
+        """For each piece the numbers of the words that it belongs to, at least one."""
+        return words_of_pieces(self.text, self.spans, self.pieces)
+
+
+@dataclass(frozen=True)
+class PreparedLine:
+    """A line as it was given, and its sentences as the model reads them; a blank line has one without text.
+
+    `case` says that capitals were `restored` in a line without any, or `lowered` in one with nothing else.
+    """
+
+    given: str
+    sentences: tuple[PreparedSentence, ...]
+    case: str | None
+    _: KW_ONLY
+    preparer: "Preparer"
+
+    @property
+    def text(self) -> str:
+        """The text that is read, its sentences joined by spaces."""
+        return " ".join(sentence.text for sentence in self.sentences)
+
+    def only(self, number: int) -> "PreparedLine":
+        """The line with one of its sentences, counted from 1."""
+        return replace(self, sentences=(self.sentences[number - 1],))
+
+    @cached_property
+    def word_counts(self) -> dict[str, int] | None:
+        """Each word with a letter, and how often training showed it; None where the run does not know."""
+        known = self.preparer.known
+        return None if known is None else known.counts(word for one in self.sentences for word in one.words)
+
+    @property
+    def never_seen(self) -> list[str] | None:
+        """The words that training never showed; None where the run does not know."""
+        counts = self.word_counts
+        return None if counts is None else [word for word, count in counts.items() if not count]
+
+    @cached_property
+    def remarks(self) -> "Remarks":
+        return self.preparer.remarks(self)
+
+
+@dataclass(frozen=True)
+class Remarks:
+    """Reasons to doubt the translation of a line; None where the run does not know the words of its training.
+
+    `spelled_as_bytes` are characters without a subword. `other_case` are words that training showed in other capitals
+    only. `new_scripts` are scripts that no source of training had. `longer_than_training` is the number of words and
+    punctuation marks of the longest sentence, where it is larger than any in training. `case` is that of the line.
+    """
+
+    spelled_as_bytes: tuple[str, ...]
+    other_case: tuple[str, ...] | None
+    new_scripts: tuple[str, ...] | None
+    longer_than_training: int | None
+    case: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The remarks that apply, by name."""
+        return {name: value for name, value in vars(self).items() if value}
+
+
+@dataclass(frozen=True)
+class Preparer:
+    """Prepares lines for a model: with its subwords and, for text to translate, with what training knows of words."""
+
+    tokenizer: Tokenizer
+    known: SeenWords | None = None
+    language: str = ""
+
+    def lines(self, texts: Sequence[str], *, split: bool, restore: bool = True) -> list[PreparedLine]:
+        """The lines, in one call of the tokenizer.
+
+        With `split`, a line of several sentences becomes these. With `restore`, one that was typed without capitals, or
+        in nothing but capitals, gets those that training gave its words.
+        """
+        prepared = [self._sentences(normalize(text), split, restore) for text in texts]
+        encoded = iter(self.tokenizer.encode_batch([one for sentences, _ in prepared for one in sentences]))
+        return [
+            PreparedLine(text, tuple(self._prepared(one, next(encoded)) for one in sentences), case, preparer=self)
+            for text, (sentences, case) in zip(texts, prepared, strict=True)
+        ]
+
+    def sentence(self, text: str) -> PreparedSentence:
+        """A text as one sentence, its capitals as they are."""
+        (line,) = self.lines([text], split=False, restore=False)
+        return line.sentences[0]
+
+    def _sentences(self, text: str, split: bool, restore: bool) -> tuple[list[str], str | None]:
+        known = self.known if restore else None
+        whole = known.with_capitals(text) if known else text  # where sentences begin can depend on capitals
+        sentences = (split_sentences(whole, self.language) if split else []) or [whole]
+        if known is None:
+            return sentences, None
+        lowered = [known.is_shouted(sentence) for sentence in sentences]
+        read = [
+            known.without_capitals(sentence) if is_shouted else known.with_capitals(sentence)
+            for sentence, is_shouted in zip(sentences, lowered, strict=True)
+        ]
+        case = "lowered" if any(lowered) else "restored" if whole != text or read != sentences else None
+        return read, case
+
+    def _prepared(self, text: str, ids: Sequence[int]) -> PreparedSentence:
+        return PreparedSentence(text, tuple(ids), tuple(self.tokenizer.pieces(ids)))
+
+    def remarks(self, line: PreparedLine) -> Remarks:
+        known = self.known
+        unknown = tuple(self.tokenizer.unknown_characters(sentence.text for sentence in line.sentences))
+        if known is None:
+            return Remarks(unknown, None, None, None, line.case)
+        longest = max(len(sentence.words) for sentence in line.sentences)
+        scripts = dict.fromkeys(script_of(word[0]) for word in line.word_counts or ())
+        return Remarks(
+            spelled_as_bytes=unknown,
+            other_case=tuple(word for word, count in (line.word_counts or {}).items() if count and self._is_odd(word)),
+            new_scripts=tuple(script for script in scripts if script and script not in self._scripts),
+            longer_than_training=longest if longest > known.longest else None,
+            case=line.case,
+        )
+
+    def _is_odd(self, word: str) -> bool:
+        """True for a known word that training wrote in other capitals, even where it began a sentence."""
+        assert self.known is not None
+        return word not in self.known.written and word[:1].lower() + word[1:] not in self.known.written
+
+    @cached_property
+    def _scripts(self) -> frozenset[str]:
+        return frozenset(script_of(word[0]) for word in self.known.folded) if self.known else frozenset()
+
+
+def words_of_pieces(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> tuple[Owners, ...]:
+    """For each piece the numbers of the words that it overlaps; for one that overlaps none, that of the next word."""
+    written = f"▁{text.replace(' ', '▁')}"  # as sentencepiece writes it
+    offsets = [0, *accumulate(len(character.encode()) for character in written)]  # in bytes: a piece may be one
+    starts, ends = ([offsets[span[side] + 1] for span in spans] for side in (0, 1))
+    owners, place = [], 0
+    for piece in pieces:
+        end = place + (1 if is_byte(piece) else len(piece.encode()))
+        first = bisect_right(ends, place)  # the first word that ends behind the piece's beginning
+        last = bisect_right(starts, end - 1)  # the first word that begins behind the piece
+        owners.append(tuple(range(first, last)) or ((min(first, len(spans) - 1),) if spans else ()))
+        place = end
+    return tuple(owners)
+
+
+def is_byte(piece: str) -> bool:
+    """True for a piece that is one byte of a character, as sentencepiece writes it: `<0xE2>`."""
+    return len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">")

@@ -1,0 +1,101 @@
+"""A trained model, opened: from a run on disk to whatever translates with it or looks into it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from transformer_mt.config.sections import Config
+from transformer_mt.corpus.word_counts import SeenWords
+from transformer_mt.errors import InputError
+from transformer_mt.registry import lookup
+from transformer_mt.runs.data import AlignmentHeads
+from transformer_mt.runs.directory import Run
+from transformer_mt.tokenizer.prepared import Preparer
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.translation.engine import OWN, Engine
+
+if TYPE_CHECKING:
+    from transformer_mt.models.seq2seq import Seq2Seq
+
+
+@dataclass(eq=False)
+class Model:
+    """A configuration, a tokenizer and an engine that belong together, and the run that they are from, if any."""
+
+    config: Config
+    tokenizer: Tokenizer
+    engine: Engine
+    run: Run | None = None
+
+    @classmethod
+    def open(cls, run: Run, *, device: str = "auto", engine: str = OWN, quantization: str | None = None) -> Self:
+        """The model of a run, or of its checkpoint, all of one moment.
+
+        Raises `InputError` before the first validation, for an unknown device or engine, and for a model that the
+        engine cannot compute; `MachineError` for a damaged file.
+        """
+        run, opened = lookup(ENGINES, engine, key="--engine")(run.anew(), device=device, quantization=quantization)
+        return cls(run.config(), run.tokenizer(), opened, run)
+
+    @property
+    def network(self) -> "Seq2Seq":
+        """The network, to look into. Raises `InputError` where another program computes."""
+        if self.engine.network is None:
+            raise InputError(f"--engine: {self.engine.name} shows nothing of the model; leave it out")
+        return self.engine.network
+
+    @property
+    def path(self) -> Path:
+        """The directory of its run."""
+        assert self.run is not None
+        return self.run.path
+
+    @cached_property
+    def known(self) -> SeenWords | None:
+        """The source words of training; None where the run does not say."""
+        return None if self.run is None else self.run.seen_words()
+
+    @cached_property
+    def alignment(self) -> AlignmentHeads | None:
+        """The heads that validation chose to link words by; None before training ends."""
+        return None if self.run is None else self.run.alignment()
+
+    @cached_property
+    def step(self) -> int:
+        """The step at which its weights were validated."""
+        from transformer_mt.runs.checkpoints import newest_progress  # which imports torch
+
+        assert self.run is not None
+        return newest_progress(self.run).best_step if self.run.step is None else self.run.step
+
+    @cached_property
+    def prepare(self) -> Preparer:
+        """Prepares text for this model."""
+        return Preparer(self.tokenizer, self.known, self.config.data.source_language)
+
+
+def _open_torch(run: Run, *, device: str, quantization: str | None) -> tuple[Run, Engine]:
+    from transformer_mt.device import choose_device
+    from transformer_mt.translation.torch_engine import TorchEngine
+
+    if quantization is not None:
+        raise InputError("--quantization: our own search has none; give --engine ctranslate2, or leave it out")
+    place, network = choose_device(device), run.network()
+    return run, TorchEngine(network.to(place), device=place)
+
+
+def _open_ctranslate2(run: Run, *, device: str, quantization: str | None) -> tuple[Run, Engine]:
+    from transformer_mt.conversion.cache import converted
+    from transformer_mt.conversion.package import require_quantization
+    from transformer_mt.translation.ctranslate2 import CTranslate2Engine
+
+    require_quantization(quantization)
+    run, files = converted(run, quantization=quantization)
+    tokens, longest = run.tokenizer().pieces(range(run.tokenizer().size)), run.config().model.max_length
+    return run, CTranslate2Engine(files, tokens=tokens, max_length=longest, device=device, quantization=quantization)
+
+
+# The engines by name; torch is imported only by the one that computes with it.
+ENGINES: dict[str, Callable[..., tuple[Run, Engine]]] = {OWN: _open_torch, "ctranslate2": _open_ctranslate2}
