@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 import sacrebleu
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.engines import translator_of
 
 from transformer_mt.config.sections import AttentionConfig, SearchConfig, TokenizerConfig, TransformerConfig
 from transformer_mt.corpus.pairs import SentencePair
@@ -16,7 +16,6 @@ from transformer_mt.models.build import build_model
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.align import LinkCounts, link_counts
 
@@ -41,8 +40,7 @@ def translator() -> Translator:
         max_length=31,
         attention=AttentionConfig(heads=2),
     )
-    engine = TorchEngine(build_model(config, vocabulary_size=tokenizer.size), device=torch.device("cpu"))
-    return Translator(engine, tokenizer, search=SearchConfig())
+    return translator_of(build_model(config, vocabulary_size=tokenizer.size), tokenizer)
 
 
 def test_a_perfect_translation_scores_one_hundred() -> None:
@@ -157,7 +155,7 @@ def test_evaluation_scores_the_best_translations(translator: Translator) -> None
 def test_links_are_scored_with_the_heads_that_are_given(translator: Translator) -> None:
     alignment = AlignmentHeads(heads=(HeadName("cross", 2, 1),), chosen_by="links")
     scores = evaluate(translator, PAIRS, SEARCH, alignment=alignment)
-    counts = link_counts(translator.model, translator.tokenizer, PAIRS, alignment)
+    counts = link_counts(translator.model.network, translator.model.tokenizer, PAIRS, alignment)
     assert (scores.aer, scores.aer_precision, scores.aer_recall) == (
         counts.error_rate,
         counts.precision,

@@ -159,12 +159,12 @@ def test_an_export_that_translates_otherwise_is_not_written(
 
 def test_the_gap_is_that_of_the_tokens_where_two_translations_part(run: Run) -> None:
     translator, source = Translator.load(run.path, device="cpu"), VALIDATION[0].source
-    tokens = translator.tokenizer.encode(VALIDATION[0].target)
-    first, second, *_ = translator.engine.likeliest(
-        [*translator.tokenizer.encode(source), EOS], [*tokens, EOS], count=translator.tokenizer.size
+    tokens = translator.model.tokenizer.encode(VALIDATION[0].target)
+    first, second, *_ = translator.model.engine.likeliest(
+        [*translator.model.tokenizer.encode(source), EOS], [*tokens, EOS], count=translator.model.tokenizer.size
     )
     ours, after, before = (
-        Translation(name, 0.0, 0.0, tuple(translator.tokenizer.pieces(ids)))
+        Translation(name, 0.0, 0.0, tuple(translator.model.tokenizer.pieces(ids)))
         for name, ids in (("ours", tokens), ("after", [tokens[0], second.ids[1], 7]), ("before", [first.ids[2]]))
     )
     for theirs, step, other in ((after, second, 1), (before, first, 2)):
@@ -318,7 +318,7 @@ def test_thirty_models_at_random_export_with_parity_or_are_refused_by_key() -> N
             continue
         config = load_config(None, chosen)
         pairs = [SentencePair(text, text) for text in dict.fromkeys(CORPUS)]
-        opened = (export.Opened(config, tokenizer, translator.engine) for translator in (ours, theirs))
+        opened = (export.Opened(config, tokenizer, translator.model.engine) for translator in (ours, theirs))
         parity = export.compare(*opened, pairs, quantization=None)
         assert parity.greedy.same == parity.greedy.sentences, (chosen, parity.greedy.differences)
         assert parity.greedy.largest_gap < 1e-3, chosen

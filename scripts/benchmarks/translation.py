@@ -158,7 +158,7 @@ def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) 
         note = "ctranslate2 is not installed, and its numbers are left out; pip install ctranslate2"
         print(f"benchmark: {note}", file=sys.stderr)
         return {}
-    found = task.run.load()
+    found = task.run.network()
     model = folder / "ctranslate2"
     if not model.exists():
         tokens = found.tokenizer.pieces(range(found.tokenizer.size))

@@ -173,7 +173,7 @@ def test_a_run_of_another_direction_is_refused(trained: str, data: str, tmt: Tmt
     shutil.copytree(trained, "turned")
     config = load_config(Path("turned/config.toml"), ["data.source_language=en", "data.target_language=de"])
     Path("turned/config.toml").write_text(dump_config(config))
-    Run(Path("turned")).save_model(weights_of(Run(Path(trained)).load().model))
+    Run(Path("turned")).save_model(weights_of(Run(Path(trained)).network()))
     outcome = tmt("evaluate", "--model", trained, "--data", data, "--against", "turned")
     message = "--against turned: translates en → de, not de → en; give another run"
     assert (outcome.code, outcome.out, outcome.err) == (2, "", f"tmt: error: {message}\n")

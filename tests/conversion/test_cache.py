@@ -52,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def change(run: Path, factor: float) -> None:
     """Other weights, as if it had trained on."""
-    model = Run(run).load().model
+    model = Run(run).network()
     Run(run).save_model({name: factor * tensor for name, tensor in weights_of(model).items()})
 
 
@@ -169,7 +169,7 @@ def test_a_damaged_file_is_made_anew(run: Path, folder: Path, caplog: pytest.Log
 def test_files_that_were_read_before_the_run_was_made_anew_are_forgotten(run: Path) -> None:
     early = Run(run)
     early.config()
-    weights = weights_of(Run(run).load().model)
+    weights = weights_of(Run(run).network())
     (run / CONFIG).write_bytes(b"# anew\n" + (run / CONFIG).read_bytes())
     Run(run).save_model(weights)
     assert converted(early, quantization=None) is not None
@@ -233,7 +233,7 @@ def test_two_processes_convert_at_once_and_torch_is_for_that_alone(run: Path, fo
 
 def test_the_sums_tell_any_two_weights_apart(run: Path) -> None:
     before = Run(run).sums()
-    weights = weights_of(Run(run).load().model)
+    weights = weights_of(Run(run).network())
     name = next(iter(weights))
     weights[name].view(-1)[0] = torch.nextafter(weights[name].view(-1)[0], torch.tensor(9.0))
     Run(run).save_model(weights)

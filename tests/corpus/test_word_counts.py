@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from transformer_mt.corpus import word_counts
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.word_counts import LONGEST, SeenWords, TrainingWords, real_words, words_of_pairs
 from transformer_mt.text.words import words
-from transformer_mt.corpus.word_counts import LONGEST, SeenWords, TrainingWords, words_of_pairs, real_words
 
 PAIRS = [SentencePair("Der Hund sieht den Hund.", "The dog sees the dog."), SentencePair("Der Zug!", "The 3 trains")]
 

@@ -90,7 +90,7 @@ def test_a_run_can_be_moved(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained, tmp_path / "run")
     moved = (tmp_path / "run").rename(tmp_path / "elsewhere")
     translator = Translator.load(moved, device="cpu")
-    assert not translator.model.training
+    assert not translator.model.network.training
 
 
 def test_nothing_in_a_run_can_execute(trained: Path) -> None:
@@ -100,7 +100,7 @@ def test_nothing_in_a_run_can_execute(trained: Path) -> None:
 
 
 def test_shared_weights_are_saved_once(trained: Path) -> None:
-    model = Run.open(trained).load().model
+    model = Run.open(trained).network()
     weights = weights_of(model)
     storages = [tensor.data_ptr() for tensor in weights.values()]
     assert len(set(storages)) == len(storages)
@@ -136,7 +136,7 @@ def test_a_reader_that_meets_a_run_being_replaced_never_mixes_two(
 
     monkeypatch.setattr("transformer_mt.runs.directory.read_regular", replacing)
     assert problem(Run.open(path).load) == (f"{path / CONFIG}: not the one that {MODEL} was saved with; restore both")
-    found = Run.open(path).load()
+    found = Run.open(path).network()
     assert found.config.training.seed == 7
     assert digest(weights_of(found.model)) == digest(safetensors.torch.load((other / MODEL).read_bytes()))
 
@@ -171,7 +171,7 @@ def test_no_memory_is_taken_for_a_model_that_the_weights_do_not_fit(
         lambda *given, **more: built.append(build(*given, **more)) or built[-1],
     )
     devices = lambda: [next(model.parameters()).device.type for model in built]  # noqa: E731
-    Run.open(trained).load()
+    Run.open(trained).network()
     assert devices() == ["meta", "cpu"]
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     (run / MODEL).write_bytes(other_shapes((trained / MODEL).read_bytes()))

@@ -36,8 +36,8 @@ def same(one: Seq2Seq, other: Seq2Seq) -> bool:
 def test_the_best_checkpoint_has_the_weights_that_the_run_came_to(averaging: str, runs: Callable[[str], Path]) -> None:
     path = runs(averaging)
     best = max(Run(path).metrics(), key=lambda line: line["step"] * line.get("best", 0))["step"]
-    found = find_run(path / "checkpoints" / f"step-{best}").load()
-    whole = Run(path).load()
+    found = find_run(path / "checkpoints" / f"step-{best}").network()
+    whole = Run(path).network()
     assert same(found.model, whole.model)
     assert (found.config, found.tokenizer.serialized) == (whole.config, whole.tokenizer.serialized)
     assert not found.model.training
@@ -46,7 +46,7 @@ def test_the_best_checkpoint_has_the_weights_that_the_run_came_to(averaging: str
 def test_an_earlier_checkpoint_is_another_model_and_translates(runs: Callable[[str], Path]) -> None:
     path = runs("ema")
     early = Translator.load(path / "checkpoints" / "step-3", device="cpu")
-    assert not same(early.model, Run(path).load().model)
+    assert not same(early.model, Run(path).network())
     assert early.translate(["der Hund hat das Kind."])
 
 
@@ -80,8 +80,8 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path, runs: Callable[[str], P
     content[-1] ^= 1
     file.write_bytes(content)
     with pytest.raises(MachineError, match=r"step-4/model\.safetensors: damaged \(its SHA-256 is not the one in"):
-        find_run(run / "checkpoints/step-4").load()
-    assert find_run(run / "checkpoints/step-3").load()
+        find_run(run / "checkpoints/step-4").network()
+    assert find_run(run / "checkpoints/step-3").network()
 
 
 def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path, runs: Callable[[str], Path]) -> None:
@@ -89,11 +89,11 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path, runs: 
     with (run / "config.toml").open("a") as file:
         file.write("# changed\n")
     with pytest.raises(MachineError, match=r"config\.toml: not the one that model\.safetensors was saved with"):
-        find_run(run / "checkpoints/step-4").load()
+        find_run(run / "checkpoints/step-4").network()
 
 
 def test_the_weights_alone_are_enough(tmp_path: Path, runs: Callable[[str], Path]) -> None:
     run = copied(runs("ema"), tmp_path)
     (run / "checkpoints/step-4/state.safetensors").unlink()
-    whole = find_run(runs("ema") / "checkpoints/step-4").load().model
-    assert same(find_run(run / "checkpoints/step-4").load().model, whole)
+    whole = find_run(runs("ema") / "checkpoints/step-4").network()
+    assert same(find_run(run / "checkpoints/step-4").network(), whole)

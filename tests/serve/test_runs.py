@@ -78,7 +78,7 @@ def test_new_weights_are_used_at_once_and_say_their_step(own_runs: Path) -> None
         before = served.post("/v1/translate", run="one", **SENTENCE).json
         assert before["step"] == 60
         run = Run(path)
-        run.save_model({name: 1.5 * tensor for name, tensor in weights_of(run.load().model).items()})
+        run.save_model({name: 1.5 * tensor for name, tensor in weights_of(run.network()).items()})
         # As in training: weights first, then the checkpoint that says their step.
         assert served.post("/v1/translate", run="one", **SENTENCE).json["step"] == 60
         progress = path / "checkpoints/step-60/progress.json"

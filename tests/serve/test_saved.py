@@ -13,12 +13,12 @@ from support.sentences import small_tokenizer
 from support.serving import write_run
 from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
 from support.variants import RECURRENT, REPRESENTATIVES, Variant, quick_for_some, with_sizes
+from transformer_mt.translation.opened_run import OpenedRun
 
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.directory import Run
 from transformer_mt.serve.saved import cut, saved_answers, whole
-from transformer_mt.translation.opened_run import OpenedRun
-from transformer_mt.views.maps import tokenize_pair
+from transformer_mt.views.maps import prepare_pair
 from transformer_mt.views.matrix import Scale
 from transformer_mt.views.sentence import LoadedSentence
 
@@ -101,8 +101,8 @@ def test_words_of_one_piece_are_saved_once(tmp_path: Path) -> None:
     source, target = "Der alte Mann liest, Kinder spielen.", "The old man is a good book."
     sentence, found = saved(opened(tmp_path / "run"), target, source=source)
     pieces, words = [answer["stacks"]["cross"] for asked, answer in answers(found, "attend")][:2]
-    side = tokenize_pair(sentence.tokenizer, source, target, limit=99).source
-    several = [word for word in side.words if [side.words[n] for n in side.word_of_piece].count(word) > 1]
+    side = prepare_pair(sentence.tokenizer, source, target, limit=99).source
+    several = [word for word in side.words if [side.words[n] for n in side.words_of_piece].count(word) > 1]
     single = [number for number in words["pieces"][1] if number is not None]
     assert several
     assert [pieces["columns"][number].strip("▁") for number in single] == [
@@ -145,7 +145,7 @@ def test_what_is_asked_is_that_of_the_pair(tmp_path: Path) -> None:
 def test_a_translation_that_was_given_is_one_of_chosen_pieces(tmp_path: Path) -> None:
     run = opened(tmp_path / "run")
     long = " ".join([TARGET] * 4)
-    assert len(run.translator.tokenizer.encode(long)) > run.config.search.max_length
+    assert len(run.translator.model.tokenizer.encode(long)) > run.config.search.max_length
     _, found = saved(run, long)
     ((asked, translated),) = answers(found, "translate")
     assert translated["translation"] == long

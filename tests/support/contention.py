@@ -60,7 +60,7 @@ class Undisturbed:
 
 def state(path: Path) -> str:
     """The sum of all that a reader gets of a run."""
-    trained = Run.open(path).load()
+    trained = Run.open(path).network()
     parts = (dump_config(trained.config), trained.tokenizer.serialized.hex(), digest(weights_of(trained.model)))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

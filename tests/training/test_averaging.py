@@ -37,7 +37,7 @@ class Walk:
                 self.weights.append(copied(weights_of(trainer.model)))
                 self.candidates.append(copied(weights_of(trainer.averaging.candidate())))
             self.finish = report
-        self.used = copied(weights_of(Run(path).load().model))
+        self.used = copied(weights_of(Run(path).network()))
         self.kept = saved_steps(path / "checkpoints")
 
 

@@ -36,8 +36,8 @@ def child(config: Config, path: Path) -> TrainingSession:
 def test_training_begins_with_the_weights_and_the_vocabulary_of_the_parent(parent: Path, tmp_path: Path) -> None:
     config = config_from(parent, "training.seed=7", "model.dropout=0.3")
     session = child(config, tmp_path / "child")
-    theirs = Run(parent).load()
-    assert session.tokenizer.serialized == theirs.tokenizer.serialized
+    theirs = Run(parent).network()
+    assert session.tokenizer.serialized == theirs.model.tokenizer.serialized
     weights = weights_of(theirs.model)
     for name, tensor in weights_of(session.trainer.model).items():
         assert torch.equal(tensor, weights[name]), name
@@ -80,7 +80,7 @@ def test_a_run_needs_its_parent_no_more_once_it_is_opened(parent: Path, tmp_path
     straight = child(config, tmp_path / "child").trainer
     losses = [float(straight.step().loss) for _ in range(2)]
     shutil.rmtree(tmp_path / "parent")
-    weights = weights_of(Run(parent).load().model)
+    weights = weights_of(Run(parent).network())
     session = child(config, tmp_path / "child")
     assert session.notes[-1].endswith("from step 0")
     assert all(torch.equal(tensor, weights[name]) for name, tensor in weights_of(session.trainer.model).items())

@@ -52,7 +52,7 @@ def test_the_end_of_training_chooses_the_heads_that_link_words(tmp_path: Path) -
     found = session.trainer.run.alignment()
     assert found is not None
     assert (found.chosen_by, {head.stack for head in found.heads}) == ("links", {"cross"})
-    loaded = session.trainer.run.load()
+    loaded = session.trainer.run.network()
     counts = link_counts(loaded.model, loaded.tokenizer, linked, found)
     assert found.error_rate == pytest.approx(counts.error_rate, abs=1e-9)
 
@@ -72,7 +72,7 @@ def test_who_leaves_the_loop_of_reports_loses_nothing(step: int, tmp_path: Path)
     continued = opened(tmp_path / "run")
     assert continued.notes[-1].endswith(f"from step {step}")
     assert [report.step for report in continued.train() if isinstance(report, StepReport)] == [*range(step + 1, 9)]
-    whole, parts = (weights_of(Run(tmp_path / name).load().model) for name in ("whole", "run"))
+    whole, parts = (weights_of(Run(tmp_path / name).network()) for name in ("whole", "run"))
     assert all(torch.equal(tensor, parts[name]) for name, tensor in whole.items())
 
 
@@ -142,7 +142,7 @@ def test_who_switches_gradients_off_trains_as_without(without_gradients: Any, tm
     continued = opened(tmp_path / "without")
     with without_gradients():
         list(continued.train())
-    first, second = (Run.open(tmp_path / name).load() for name in ("with", "without"))
+    first, second = (Run.open(tmp_path / name).network() for name in ("with", "without"))
     assert digest(weights_of(first.model)) == digest(weights_of(second.model))
     assert not (tmp_path / "run").exists()
 

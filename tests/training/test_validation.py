@@ -18,6 +18,7 @@ from transformer_mt.models.build import build_model
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.validation import SAMPLES, SPARE_LENGTH, Validator
+from transformer_mt.translation.model import Model
 from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import Translation, Translator
 
@@ -140,7 +141,7 @@ def test_a_model_without_finite_numbers_translates_nothing(tokenizer: Tokenizer)
     found = validator(tokenizer, config)(model)
     assert not math.isfinite(found.loss)
     assert (found.bleu, found.chrf, found.samples) == (0.0, 0.0, ())
-    translator = Translator(TorchEngine(model, device=CPU), tokenizer, search=config.search)
+    translator = Translator(Model(Config(), tokenizer, TorchEngine(model, device=CPU)), search=config.search)
     for search in (SearchConfig(beam=1), SearchConfig(beam=3), SearchConfig(sample=True, n_best=2)):
         with pytest.raises(MachineError, match=r"^the model: its numbers are not finite; restore"):
             translator.translate([VALIDATION[0].source], search)

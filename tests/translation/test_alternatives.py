@@ -1,12 +1,12 @@
 import pytest
 import torch
+from support.engines import translator_of
 from support.table_model import TableModel
 
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.alternatives import find_alternatives
-from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import EMPTY, Translator
 
 CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
@@ -18,17 +18,17 @@ def translator() -> Translator:
     tokenizer = Tokenizer.train(CORPUS, TokenizerConfig(vocabulary_size=320))
     model = TableModel(vocabulary=tokenizer.size, seed=3, scale=3.0, max_length=31)
     search = SearchConfig(beam=2, max_length=7)
-    return Translator(TorchEngine(model, device=torch.device("cpu")), tokenizer, search=search)
+    return translator_of(model, tokenizer, search=search)
 
 
 @pytest.mark.parametrize("search", [SearchConfig(beam=2, max_length=7), SearchConfig(sample=True, max_length=7)])
 def test_probabilities_are_the_models_under_teacher_forcing(translator: Translator, search: SearchConfig) -> None:
     ((best, *_),) = translator.translate([SOURCE], search)
-    found = find_alternatives(translator, SOURCE, best, count=3)
-    tokenizer = translator.tokenizer
+    found = find_alternatives(translator.model, translator.model.prepare.sentence(SOURCE), best, count=3)
+    tokenizer = translator.model.tokenizer
     ids = [*tokenizer.ids(best.tokens), EOS]
     source = torch.tensor([[*tokenizer.encode(SOURCE), EOS]])
-    probabilities = translator.model(source, torch.tensor([[BOS, *ids[:-1]]]))[0].softmax(dim=-1)
+    probabilities = translator.model.network(source, torch.tensor([[BOS, *ids[:-1]]]))[0].softmax(dim=-1)
     assert [one.chosen.piece for one in found] == [*best.tokens, *tokenizer.pieces([EOS])]
     for place, (one, token) in enumerate(zip(found, ids, strict=True)):
         assert one.chosen.probability == pytest.approx(float(probabilities[place, token]))
@@ -41,9 +41,9 @@ def test_probabilities_are_the_models_under_teacher_forcing(translator: Translat
 
 
 def test_a_sentence_without_text_has_none(translator: Translator) -> None:
-    assert find_alternatives(translator, " ", EMPTY, count=3) == []
+    assert find_alternatives(translator.model, translator.model.prepare.sentence(" "), EMPTY, count=3) == []
 
 
 def test_pieces_and_ids_are_each_others_inverse(translator: Translator) -> None:
-    everything = range(translator.tokenizer.size)
-    assert translator.tokenizer.ids(translator.tokenizer.pieces(everything)) == [*everything]
+    everything = range(translator.model.tokenizer.size)
+    assert translator.model.tokenizer.ids(translator.model.tokenizer.pieces(everything)) == [*everything]

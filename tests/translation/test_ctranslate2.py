@@ -74,7 +74,7 @@ def test_greedy_translations_are_ours(
 
 
 def test_a_beam_as_wide_as_the_vocabulary_finds_what_ours_does(both: tuple[Translator, Translator]) -> None:
-    search = SearchConfig(beam=both[0].tokenizer.size, max_length=3)
+    search = SearchConfig(beam=both[0].model.tokenizer.size, max_length=3)
     ours, theirs = (translator.translate(SENTENCES, search) for translator in both)
     assert_same(theirs, ours)
 
@@ -106,15 +106,17 @@ def test_log_probabilities_are_the_models_and_no_limit_is_passed(
     both: tuple[Translator, Translator], search: SearchConfig, prefix: str
 ) -> None:
     own, other = both
-    count = len(own.tokenizer.encode(prefix))
+    count = len(own.model.tokenizer.encode(prefix))
     for source, ranked in zip(SENTENCES, other.translate(SENTENCES, search, prefix=prefix), strict=True):
         if not source:
             continue
-        limit = min(search.max_length, max(len(own.tokenizer.encode(source)), count) + 1 + search.max_length_margin)
+        limit = min(
+            search.max_length, max(len(own.model.tokenizer.encode(source)), count) + 1 + search.max_length_margin
+        )
         for one in ranked:
             assert one.text.startswith(prefix)
             assert len(one.tokens) < limit
-            assert not set(NEVER_GENERATED) & set(own.tokenizer.ids(one.tokens))
+            assert not set(NEVER_GENERATED) & set(own.model.tokenizer.ids(one.tokens))
             ((forced,),) = own.translate([source], SearchConfig(beam=1), prefix=[*one.tokens, "</s>"])
             assert one.log_probability == pytest.approx(forced.log_probability, rel=1e-4, abs=1e-4)
 
@@ -123,7 +125,7 @@ def test_log_probabilities_are_the_models_and_no_limit_is_passed(
 def test_symbols_are_never_generated_however_likely(tokenizer: Tokenizer, beam: int) -> None:
     own, other = both_engines(LENGTH, tokenizer=tokenizer)
     with torch.no_grad():
-        own.model.output.bias[list(NEVER_GENERATED)] += 50.0
+        own.model.network.output.bias[list(NEVER_GENERATED)] += 50.0
     again = in_ctranslate2(own, LENGTH)
     ours, theirs = (
         translator.translate(SENTENCES, SearchConfig(beam=beam, max_length=7)) for translator in (own, again)
@@ -159,7 +161,7 @@ def test_a_translation_without_room_is_empty(both: tuple[Translator, Translator]
 def test_a_number_format_that_the_processor_has_not_is_said(
     other: Translator, caplog: pytest.LogCaptureFixture
 ) -> None:
-    files, tokens = other.engine._files, other.tokenizer.pieces(range(other.tokenizer.size))  # type: ignore[attr-defined]
+    files, tokens = other.model.engine._files, other.model.tokenizer.pieces(range(other.model.tokenizer.size))  # type: ignore[attr-defined]
     for name in (None, "float32", "int16"):  # the weights are in float32
         CTranslate2Engine(files, tokens=tokens, max_length=7, device="cpu", quantization=name)
     message = "tmt: int16: this processor has no fast arithmetic for it; it computes in float32"
@@ -169,14 +171,17 @@ def test_a_number_format_that_the_processor_has_not_is_said(
 def test_alternatives_are_ours(both: tuple[Translator, Translator]) -> None:
     own, other = both
     ((best,),) = own.translate([SENTENCES[0]], SearchConfig(beam=1, max_length=9))
-    ours, theirs = (find_alternatives(translator, SENTENCES[0], best, count=5) for translator in both)
+    ours, theirs = (
+        find_alternatives(translator.model, translator.model.prepare.sentence(SENTENCES[0]), best, count=5)
+        for translator in both
+    )
     assert len(ours) == len(best.tokens) + 1
     for a, b in zip(ours, theirs, strict=True):
         assert (a.chosen.piece, [one.piece for one in a.others]) == (b.chosen.piece, [one.piece for one in b.others])
         assert b.chosen.probability == pytest.approx(a.chosen.probability, rel=1e-3)
         assert [one.probability for one in b.others] == pytest.approx([one.probability for one in a.others], rel=1e-3)
-    everything = own.tokenizer.size
-    assert len(find_alternatives(other, "help", best, count=everything)[0].others) == everything - 4
+    everything, source = own.model.tokenizer.size, other.model.prepare.sentence("help")
+    assert len(find_alternatives(other.model, source, best, count=everything)[0].others) == everything - 4
     assert EOS not in NEVER_GENERATED
 
 
@@ -190,8 +195,8 @@ def test_the_same_seed_draws_the_same_and_another_seed_others(other: Translator)
 def test_samples_of_a_sentence_are_in_the_order_drawn(other: Translator) -> None:
     """Were they sorted, the first would be the likeliest, and no fair sample."""
     search = SearchConfig(sample=True, max_length=9)
-    (found,) = other.engine.search(
-        [[*other.tokenizer.encode("help"), EOS]], search, limits=[9], count=20, prefix=(), seeds=[7]
+    (found,) = other.model.engine.search(
+        [[*other.model.tokenizer.encode("help"), EOS]], search, limits=[9], count=20, prefix=(), seeds=[7]
     )
     assert len(found) > 10
     assert found != sorted(found, key=lambda one: -one.score)
@@ -208,7 +213,7 @@ def test_one_likeliest_subword_is_greedy(both: tuple[Translator, Translator]) ->
 def test_numbers_that_are_not_finite_are_one_line(tokenizer: Tokenizer) -> None:
     own, _ = both_engines(LENGTH, tokenizer=tokenizer)
     with torch.no_grad():
-        own.model.decoder_norm.bias.fill_(3e38)  # type: ignore[union-attr]
+        own.model.network.decoder_norm.bias.fill_(3e38)  # type: ignore[union-attr]
     for search in (SearchConfig(beam=1), SearchConfig(beam=3), SearchConfig(sample=True)):
         with pytest.raises(MachineError, match=r"^the model: its numbers are not finite; restore"):
             in_ctranslate2(own, LENGTH).translate(SENTENCES, search)
@@ -226,7 +231,7 @@ def test_a_device_that_ctranslate2_has_not_is_named(tokenizer: Tokenizer) -> Non
 
 def test_the_model_is_not_to_be_looked_into(other: Translator) -> None:
     with pytest.raises(InputError, match=r"^--engine: ctranslate2 shows nothing of the model; leave it out$"):
-        _ = other.model
+        _ = other.model.network
 
 
 @pytest.mark.parametrize("search", [SearchConfig(beam=3), SearchConfig(sample=True, n_best=2)], ids=str)
@@ -236,14 +241,14 @@ def test_several_workers_find_what_one_does(
     found = []
     for processors in ("1", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", processors)
-        engine = in_ctranslate2(own, LENGTH)
-        assert engine.engine.batches == int(processors)
-        found.append(engine.translate(SENTENCES * 3, search.model_copy(update={"batch_size": 2})))
+        translator = in_ctranslate2(own, LENGTH)
+        assert translator.model.engine.batches == int(processors)
+        found.append(translator.translate(SENTENCES * 3, search.model_copy(update={"batch_size": 2})))
     assert_same(*found)
 
 
 def test_the_next_batches_wait_for_the_workers_and_no_more(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = other.engine
+    engine = other.model.engine
     started: list[int] = []
 
     def start(*arguments: object) -> object:
@@ -253,7 +258,7 @@ def test_the_next_batches_wait_for_the_workers_and_no_more(other: Translator, mo
     begin = engine._start  # type: ignore[attr-defined]
     monkeypatch.setattr(engine, "_start", start)
     monkeypatch.setattr(engine, "batches", 2)
-    sources = [[*other.tokenizer.encode("help"), EOS]] * 20
+    sources = [[*other.model.tokenizer.encode("help"), EOS]] * 20
     search = SearchConfig(beam=1, batch_size=1)
     found = engine.search(sources, search, limits=[40] * 20, count=1, prefix=(), seeds=[0] * 20)
     first = next(found)
@@ -274,7 +279,7 @@ def test_many_hypotheses_are_scored_in_batches_no_larger_than_those_of_the_searc
     other: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = []
-    engine = other.engine
+    engine = other.model.engine
 
     class Watched:
         def __getattr__(self, name: str) -> object:
@@ -303,6 +308,6 @@ def test_an_error_of_ctranslate2_is_one_line(other: Translator, monkeypatch: pyt
         def translate_batch(self, *_: object, **__: object) -> None:
             raise RuntimeError("no such kernel\n")
 
-    monkeypatch.setattr(other.engine, "_translator", Broken())
+    monkeypatch.setattr(other.model.engine, "_translator", Broken())
     with pytest.raises(MachineError, match=r"^ctranslate2: no such kernel; "):
         other.translate(["help"])

@@ -3,18 +3,17 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from support.engines import translator_of
 from support.sentences import SENTENCES, small_tokenizer
 from support.tiny import varied_model
 from support.variants import REPRESENTATIVES, Variant
 from torch import Tensor
 
-from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.translation.scoring import perplexity, score_pairs
-from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import Translator
 
 TOKENIZER = small_tokenizer()
@@ -64,7 +63,7 @@ def test_the_perplexity_of_ten_pairs_is_that_of_a_sum_over_the_logits() -> None:
 
 def translator() -> Translator:
     model = varied_model("model.max_length=200", vocabulary=TOKENIZER.size)
-    return Translator(TorchEngine(model, device=torch.device("cpu")), TOKENIZER, search=SearchConfig())
+    return translator_of(model, TOKENIZER)
 
 
 def test_a_translation_has_the_log_probability_that_the_search_gives_it() -> None:
@@ -90,7 +89,7 @@ def test_pairs_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> N
             read.append(number)
             yield PAIRS[number]
 
-    model = translator().model
+    model = translator().model.network
     scores = score_pairs(model, TOKENIZER, pairs())
     first = next(scores)
     assert read == [0, 1]

@@ -3,6 +3,7 @@ from contextlib import contextmanager
 
 import pytest
 import torch
+from support.engines import translator_of
 from support.table_model import TableModel
 
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
@@ -11,7 +12,6 @@ from transformer_mt.progress import shown_by, working
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.search import beam_search
-from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import ATTEMPTS, BATCHES_READ, EMPTY, Translation, Translator
 
 CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
@@ -33,12 +33,7 @@ def model(tokenizer: Tokenizer) -> TableModel:
 
 @pytest.fixture
 def translator(model: TableModel, tokenizer: Tokenizer) -> Translator:
-    return translate_with(model, tokenizer)
-
-
-def translate_with(model: TableModel, tokenizer: Tokenizer, *, precision: torch.dtype = torch.float32) -> Translator:
-    engine = TorchEngine(model, device=torch.device("cpu"), precision=precision)
-    return Translator(engine, tokenizer, search=SearchConfig())
+    return translator_of(model, tokenizer)
 
 
 class Forgetful(Tokenizer):
@@ -48,7 +43,7 @@ class Forgetful(Tokenizer):
         return "x" * min(len(ids), 3)
 
 
-def test_a_text_is_translated_sentence_by_sentence_if_asked_to(translator: Translator) -> None:
+def test_a_line_is_translated_sentence_by_sentence_unless_told_not_to(translator: Translator) -> None:
     texts = ["Can you help me? I will. The old man has a house!", "", "help", "Can you? Can you?"]
     parts = [["Can you help me?", "I will.", "The old man has a house!"], [""], ["help"], ["Can you?", "Can you?"]]
     for found, own in zip(translator.translate(texts, GREEDY, split=True), parts, strict=True):
@@ -63,14 +58,14 @@ def test_a_text_is_translated_sentence_by_sentence_if_asked_to(translator: Trans
     assert [ranked[0].text for ranked in translator.translate_stream(texts, GREEDY, split=True)] == [
         ranked[0].text for ranked in translator.translate(texts, GREEDY, split=True)
     ]
-    assert not translator.translate(texts[-1:], GREEDY)[0][0].sentences
+    assert not translator.translate(texts[-1:], GREEDY, split=False)[0][0].sentences
 
 
 def test_only_a_sentence_must_be_short_enough(translator: Translator) -> None:
-    text = "I will help the small man. " * 4
-    translator.require_fitting(text, "here", split=True)
+    texts, prepare = ["I will help the small man. " * 4], translator.model.prepare
+    translator.require_fitting(prepare.lines(texts, split=True)[0].sentences, "here")
     with pytest.raises(InputError, match=r"^here: "):
-        translator.require_fitting(text, "here")
+        translator.require_fitting(prepare.lines(texts, split=False)[0].sentences, "here")
     with pytest.raises(InputError, match=r"^sentence 3: "):
         translator.translate(["a", "b", "Can you? " + "help me " * 40], split=True)
 
@@ -86,7 +81,7 @@ def test_every_sentence_has_its_own_random_numbers(translator: Translator) -> No
 def test_translations_are_what_the_search_finds(translator: Translator, tokenizer: Tokenizer) -> None:
     (found,) = translator.translate([SENTENCES[0]], GREEDY)
     source = torch.tensor([[*tokenizer.encode(SENTENCES[0]), EOS]])
-    ((best,),) = beam_search(translator.model, source, beam=1, alpha=1.0, limits=[7], n_best=1)
+    ((best,),) = beam_search(translator.model.network, source, beam=1, alpha=1.0, limits=[7], n_best=1)
     pieces = tuple(tokenizer.pieces(best.tokens))
     assert found == [Translation(tokenizer.decode(best.tokens), best.score, best.log_probability, pieces)]
 
@@ -154,7 +149,7 @@ def test_translations_of_a_sentence_differ_and_are_sorted(translator: Translator
 @pytest.mark.parametrize("sampling", [False, True])
 def test_search_widens_until_enough_texts_differ(model: TableModel, tokenizer: Tokenizer, sampling: bool) -> None:
     model.table[:, EOS] += 5.0
-    translator = translate_with(model, Forgetful(tokenizer.serialized))
+    translator = translator_of(model, Forgetful(tokenizer.serialized))
     found = translator.translate(["help", "Can you?"], SearchConfig(beam=1, n_best=3, sample=sampling, max_length=7))
     assert 1 < len(model.started) <= ATTEMPTS
     for translations in found:
@@ -177,9 +172,7 @@ def test_search_gives_up_after_a_few_attempts(translator: Translator, model: Tab
 
 def test_best_of_equal_texts_is_kept(model: TableModel, tokenizer: Tokenizer) -> None:
     model.table[:, EOS] += 7.0
-    (found,) = translate_with(model, Forgetful(tokenizer.serialized)).translate(
-        ["help"], SearchConfig(n_best=2, beam=8)
-    )
+    (found,) = translator_of(model, Forgetful(tokenizer.serialized)).translate(["help"], SearchConfig(n_best=2, beam=8))
     assert model.started == [1]
     source = torch.tensor([[*tokenizer.encode("help"), EOS]])
     (hypotheses,) = beam_search(model, source, beam=8, alpha=1.0, limits=[31], n_best=4)
@@ -209,10 +202,16 @@ def test_pieces_that_end_in_the_end_symbol_are_the_translation(translator: Trans
     ((free,),) = translator.translate(["Can you?"], GREEDY)
     ((found,),) = translator.translate(["Can you?"], search, prefix=[*free.tokens[:3], "</s>"])
     assert found.tokens == free.tokens[:3]
-    source = torch.tensor([[*translator.tokenizer.encode("Can you?"), EOS]])
-    ids = tuple(translator.tokenizer.ids(free.tokens[:3]))
+    source = torch.tensor([[*translator.model.tokenizer.encode("Can you?"), EOS]])
+    ids = tuple(translator.model.tokenizer.ids(free.tokens[:3]))
     (hypothesis,) = beam_search(
-        translator.model, source, beam=1, alpha=search.length_penalty, limits=[len(ids) + 1], n_best=1, prefix=ids
+        translator.model.network,
+        source,
+        beam=1,
+        alpha=search.length_penalty,
+        limits=[len(ids) + 1],
+        n_best=1,
+        prefix=ids,
     )[0]
     assert found.log_probability == pytest.approx(hypothesis.log_probability)
     assert found.score == pytest.approx(hypothesis.score)
@@ -248,7 +247,7 @@ def test_sentence_too_long_for_the_model_is_named(translator: Translator, tokeni
 
 def test_sentence_as_long_as_the_model_takes_is_translated(tokenizer: Tokenizer) -> None:
     model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=len(tokenizer.encode(SENTENCES[3])) + 1)
-    assert translate_with(model, tokenizer).translate([SENTENCES[3]], GREEDY)[0][0].text
+    assert translator_of(model, tokenizer).translate([SENTENCES[3]], GREEDY)[0][0].text
 
 
 @pytest.mark.parametrize("sampling", [False, True])
@@ -258,7 +257,7 @@ def test_translation_is_so_many_subwords_longer_than_its_sentence_and_no_more(
     model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=61)
     model.table[:, EOS] -= 50.0
     search = SearchConfig(sample=sampling, max_length_margin=3, max_length=17)
-    found = translate_with(model, tokenizer).translate(SENTENCES, search)
+    found = translator_of(model, tokenizer).translate(SENTENCES, search)
     lengths = [len(tokenizer.encode(sentence)) for sentence in SENTENCES]
     assert [len(best.tokens) for best, *_ in found] == [min(length + 3, 16) if length else 0 for length in lengths]
     assert min(lengths) + 3 < 16 < max(lengths) + 3
@@ -270,14 +269,14 @@ def test_prefix_longer_than_the_sentence_leaves_as_many_subwords_after_it(tokeni
     prefix = SENTENCES[3]
     for extra in (0, 2):
         search = SearchConfig(max_length_margin=extra)
-        ((found,),) = translate_with(model, tokenizer).translate(["a"], search, prefix=prefix)
+        ((found,),) = translator_of(model, tokenizer).translate(["a"], search, prefix=prefix)
         assert len(found.tokens) == len(tokenizer.encode(prefix)) + extra
 
 
 def test_model_limits_the_length_of_translations(tokenizer: Tokenizer) -> None:
     model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=5)
     model.table[:, EOS] -= 50.0
-    ((found,),) = translate_with(model, tokenizer).translate(["a"], SearchConfig(max_length=128))
+    ((found,),) = translator_of(model, tokenizer).translate(["a"], SearchConfig(max_length=128))
     assert len(found.tokens) == 4
 
 
@@ -301,7 +300,7 @@ def test_model_evaluates_during_translation_and_then_trains_as_before(
 
     model.start = watched  # type: ignore[method-assign]
     model.train(training)
-    translate_with(model, tokenizer).translate(["help"], GREEDY)
+    translator_of(model, tokenizer).translate(["help"], GREEDY)
     assert seen == [(False, True)]
     assert model.training == training
 
@@ -316,7 +315,7 @@ def test_model_computes_in_the_given_precision(model: TableModel, tokenizer: Tok
         return decode(*arguments)
 
     model.decode = watched  # type: ignore[method-assign]
-    translate_with(model, tokenizer, precision=precision).translate(["help"], GREEDY)
+    translator_of(model, tokenizer, precision=precision).translate(["help"], GREEDY)
     assert set(seen) == {precision}
 
 
@@ -335,5 +334,5 @@ def test_a_search_that_this_machine_cannot_hold_is_refused_before_it_is_tried(
 
 def test_the_sentences_of_a_stream_are_looked_at_when_they_come(translator: Translator) -> None:
     stream = translator.translate_stream(iter([None]))  # type: ignore[list-item]
-    with pytest.raises(TypeError, match=r"sentences\[0\]\[1\] is of type NoneType, not str$"):
+    with pytest.raises(TypeError, match=r"texts\[0\] is of type NoneType, not str$"):
         next(stream)

@@ -7,12 +7,13 @@ import pytest
 import torch
 from support.tiny import varied_model
 
+from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import Pairs, SentencePair
-from transformer_mt.text.words import words
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.data import AlignmentHeads
+from transformer_mt.text.words import words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views import align as module
 from transformer_mt.views.align import (
@@ -27,7 +28,7 @@ from transformer_mt.views.align import (
     supported,
 )
 from transformer_mt.views.data import to_arrays, to_json
-from transformer_mt.views.maps import attend_pair, membership, over_words
+from transformer_mt.views.maps import attend_pair, over_words, prepare_pair
 
 PAIRS = [
     SentencePair(
@@ -49,9 +50,8 @@ def shares_by_hand(model: Seq2Seq, tokenizer: Tokenizer, heads: AlignmentHeads, 
     """From the maps of the pair alone, which are neither batched nor padded."""
     cross = attend_pair(model, tokenizer, pair.source, pair.target).stacks["cross"].weights
     mean = torch.stack([cross[head.layer - 1, head.head - 1] for head in heads.heads]).mean(dim=0)
-    target, source = (
-        membership(real_words(text), [*tokenizer.word_of_piece(text), -1]) for text in (pair.target, pair.source)
-    )
+    rows, columns = prepare_pair(model, tokenizer, pair.source, pair.target).sides("cross")
+    target, source = rows.membership()[real_words(pair.target)], columns.membership()[real_words(pair.source)]
     return supported(shares(over_words(mean.numpy(), target, source)))
 
 
@@ -100,14 +100,15 @@ def test_counts_are_those_of_the_pairs_with_links_that_fit(model: Seq2Seq, token
     assert (counts.right, counts.predicted, counts.gold) == expected
 
 
-def test_a_word_that_shares_its_piece_with_another_has_no_share(
-    model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(type(tokenizer), "word_of_piece", lambda self, text: [0] * len(self.encode(text)))
-    (found,) = align(model, tokenizer, PAIRS[1:2], given(*HEADS))
-    assert found.shares.shape == (5, 5)
-    assert found.shares.sum() == found.shares[0, 0] == 1.0
-    assert found.links == ((0, 0),)
+def test_words_that_share_a_piece_share_its_column_and_its_links(model: Seq2Seq) -> None:
+    corpus = ["老师爱音乐", "学生看见大海"] * 9
+    tokenizer = Tokenizer.train(corpus, TokenizerConfig(kind="bpe", vocabulary_size=9_999))
+    assert tokenizer.pieces(tokenizer.encode("老师"))[-1].endswith("老师")
+    (found,) = align(model, tokenizer, [SentencePair("老师", "teacher")], given(*HEADS))
+    assert found.source_words == ("老", "师")
+    assert found.shares.shape == (1, 2)
+    np.testing.assert_allclose(found.shares, [[0.5, 0.5]], rtol=1e-6)
+    assert found.links == ((0, 0), (1, 0))
 
 
 def test_pairs_that_are_too_long_and_heads_that_are_not_there_are_named(model: Seq2Seq, tokenizer: Tokenizer) -> None:

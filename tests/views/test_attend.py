@@ -30,7 +30,7 @@ from transformer_mt.views.attend import (
     view_attention,
 )
 from transformer_mt.views.data import to_arrays, to_json
-from transformer_mt.views.maps import AttentionMaps, PairTokens, StackMaps, Tokens, attend_pair
+from transformer_mt.views.maps import AttentionMaps, PairTokens, StackMaps, Tokens, attend_pair, prepare_pair
 from transformer_mt.views.matrix import Blocks, Matrix
 from transformer_mt.views.methods import METHODS, Weights
 
@@ -51,7 +51,7 @@ def methods(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def maps_of(weights: Float[Tensor, "L H 2 3"], *, mask: Tensor | None = None) -> AttentionMaps:
-    tokens = Tokens((), (), (), ())
+    tokens = Tokens("", (), (), (), ())
     mask = torch.ones(len(weights), 2, 3, dtype=torch.bool) if mask is None else mask
     stacks = {"cross": StackMaps(weights, mask, ROWS, COLUMNS)}
     return AttentionMaps("s", "t", "weights", stacks, PairTokens(tokens, tokens, tokens))
@@ -180,7 +180,7 @@ SOURCE, TARGET = "Der alte Mann.", "The man."
 @pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
 def test_every_variant_has_a_view_of_every_stack(variant: Variant, tokenizer: Tokenizer) -> None:
     model = tiny_model(*variant, vocabulary=tokenizer.size)
-    view = view_attention(model, tokenizer, SOURCE, TARGET, words=False)
+    view = view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET), words=False)
     assert set(view.stacks) == set(model.attention_stacks())
     for stack in view.stacks:
         (matrix,) = layer_matrices(view, stack=stack, layer="1")
@@ -193,7 +193,7 @@ def test_every_variant_has_a_view_of_every_stack(variant: Variant, tokenizer: To
 
 @pytest.mark.parametrize("method", METHODS)
 def test_only_the_stacks_that_are_asked_for_are_computed(method: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    pair = model, tokenizer, "Der Hund schläft.", "The dog sleeps."
+    pair = model, prepare_pair(model, tokenizer, "Der Hund schläft.", "The dog sleeps.")
     for words in (True, False):
         every = view_attention(*pair, method=method, words=words)
         one = view_attention(*pair, method=method, words=words, stacks=["cross"])
@@ -202,8 +202,8 @@ def test_only_the_stacks_that_are_asked_for_are_computed(method: str, model: Seq
 
 
 def test_words_are_merged_and_pieces_are_those_of_the_model(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    words = view_attention(model, tokenizer, SOURCE, TARGET)
-    pieces = view_attention(model, tokenizer, SOURCE, TARGET, words=False)
+    words = view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
+    pieces = view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET), words=False)
     assert words.stacks["cross"].columns == ("Der", "alte", "Mann", ".", "</s>")
     assert pieces.stacks["cross"].columns == attend_pair(model, tokenizer, SOURCE, TARGET).stacks["cross"].columns
     merged = pieces.by_words().stacks["cross"].weights
@@ -213,7 +213,7 @@ def test_words_are_merged_and_pieces_are_those_of_the_model(model: Seq2Seq, toke
 def test_a_view_as_data_names_its_method_and_has_a_graph_where_there_is_a_threshold(
     model: Seq2Seq, tokenizer: Tokenizer
 ) -> None:
-    view = view_attention(model, tokenizer, SOURCE, TARGET)
+    view = view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
     shown, arrays = to_json(view), to_arrays(view)
     assert list(shown) == ["source", "target", "method", "stacks"]
     parts = {f"{stack}.{part}" for stack in shown["stacks"] for part in ("weights", "mask", "rows", "columns")}
@@ -227,7 +227,7 @@ def test_a_view_as_data_names_its_method_and_has_a_graph_where_there_is_a_thresh
 
 
 def test_a_history_has_a_step_for_each_of_its_weights(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    stacks = view_attention(model, tokenizer, SOURCE, TARGET).stacks
+    stacks = view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET)).stacks
     history = {"steps": [HistoryStep(2, None, "a", stacks), HistoryStep(4, 0.5, "b", stacks)]}
     shown, arrays = to_json(history), to_arrays(history)
     assert [(one["step"], one["loss"], one["translation"]) for one in shown["steps"]] == [(2, None, "a"), (4, 0.5, "b")]
@@ -238,11 +238,11 @@ def test_a_history_has_a_step_for_each_of_its_weights(model: Seq2Seq, tokenizer:
 
 def test_a_method_that_there_is_not_is_an_input_error(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     with pytest.raises(InputError, match=r"^--method: there is no 'waits'; did you mean weights\?$"):
-        view_attention(model, tokenizer, SOURCE, TARGET, method="waits")
+        view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET), method="waits")
 
 
 def test_erasure_agrees_with_itself_and_not_with_its_opposite(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    view = view_attention(model, tokenizer, SOURCE, TARGET, method="erasure")
+    view = view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET), method="erasure")
     (matrix,) = layer_matrices(view)
     assert agreement(matrix, view) == (1.0, 1.0)
     opposite = [[None if number is None else -number for number in row] for row in matrix.numbers]
@@ -315,7 +315,7 @@ def test_one_view_has_a_row_for_each_place_and_several_for_each_matrix() -> None
 def test_agreement_is_said_of_each_matrix_that_has_any(tokenizer: Tokenizer) -> None:
     torch.manual_seed(3)
     model = tiny_model(vocabulary=tokenizer.size)
-    pair = model, tokenizer, "Der alte Mann liest.", "The old man reads."
+    pair = model, prepare_pair(model, tokenizer, "Der alte Mann liest.", "The old man reads.")
     view, erased = view_attention(*pair), view_attention(*pair, method="erasure")
     matrices = layer_matrices(view, head="all", layer="1")
     lines = [*agreement_lines(matrices, erased)]

@@ -25,7 +25,7 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.explain import Explanation, Stage, Step, explain, in_words, lines_of, shares
 from transformer_mt.views.head_importance import head_losses
-from transformer_mt.views.maps import tokenize_pair
+from transformer_mt.views.maps import prepare_pair
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
 # The layer that is looked at, so that one of them is the first.
@@ -37,7 +37,7 @@ ALL = [variant for variant in VARIANTS if not re.search(r"score=none|feed_forwar
 def explained(tokenizer: Tokenizer, *overrides: str, stack: str | None = "decoder", **options: Any) -> Explanation:
     model = varied_model(*overrides, vocabulary=tokenizer.size)
     options = {"word": "3", "layer": 1, "head": 1} | options
-    return explain(model, tokenizer, SOURCE, TARGET, stack=stack, **options)
+    return explain(model, prepare_pair(model, tokenizer, SOURCE, TARGET), stack=stack, **options)
 
 
 def close(found: Tensor, expected: Tensor) -> None:
@@ -47,12 +47,19 @@ def close(found: Tensor, expected: Tensor) -> None:
 @pytest.mark.parametrize("variant", ALL, ids=" ".join)
 def test_the_numbers_are_those_of_the_model_and_follow_from_each_other(variant: Variant, tokenizer: Tokenizer) -> None:
     model = varied_model(*variant, vocabulary=tokenizer.size)
-    inputs = tokenize_pair(tokenizer, SOURCE, TARGET, limit=model.max_length).inputs(torch.device("cpu"))
+    inputs = prepare_pair(model, tokenizer, SOURCE, TARGET).inputs(torch.device("cpu"))
     with evaluating(model), values_of("α_j") as weights:
         model(*inputs)
     for stack, modules in model.attention_stacks().items():
         layer, head = min(LAYERS[stack], len(modules)), modules[0].heads
-        found = explain(model, tokenizer, SOURCE, TARGET, word="3", stack=stack, layer=layer, head=head)
+        found = explain(
+            model,
+            prepare_pair(model, tokenizer, SOURCE, TARGET),
+            word="3",
+            stack=stack,
+            layer=layer,
+            head=head,
+        )
         rows = torch.cat([value for module, value in weights if module is modules[layer - 1]], dim=2)
         close(found["weights"], rows[0, -1, found.row])
         step = {step.symbol: step.values for step in found.steps()}
@@ -96,7 +103,14 @@ def test_the_steps_of_a_pre_norm_layer_stand_in_the_order_of_the_computation(tok
 
 def test_projections_are_those_of_the_head(tokenizer: Tokenizer) -> None:
     model = varied_model("model.attention.position=relative(2)", vocabulary=tokenizer.size)
-    found = explain(model, tokenizer, SOURCE, TARGET, word="3", stack="encoder", layer=2, head=2)
+    found = explain(
+        model,
+        prepare_pair(model, tokenizer, SOURCE, TARGET),
+        word="3",
+        stack="encoder",
+        layer=2,
+        head=2,
+    )
     module: Any = model.attention_stacks()["encoder"][1]
     part = slice(2, 4)  # of width 6, the second of three heads
     with torch.no_grad():
@@ -117,11 +131,11 @@ def test_rotated_keys_are_turned_by_their_own_positions(tokenizer: Tokenizer) ->
 
 def test_a_context_goes_into_the_gates_of_the_decoder(tokenizer: Tokenizer) -> None:
     model = varied_model("model.kind=recurrent", "model.score=additive", vocabulary=tokenizer.size)
-    found = explain(model, tokenizer, SOURCE, TARGET, word="man")
+    found = explain(model, prepare_pair(model, tokenizer, SOURCE, TARGET), word="man")
     assert isinstance(model, RecurrentSeq2Seq)
     with torch.no_grad():
         close(found["gates"], model.decoder.context_gates(found["attention_output"]))
-        first = explain(model, tokenizer, SOURCE, TARGET, word="1")
+        first = explain(model, prepare_pair(model, tokenizer, SOURCE, TARGET), word="1")
         states, contexts = follow(model, tokenizer)
         close(found["state"], states[0, found.row - 1])
         close(found["output"], states[0, found.row])
@@ -134,7 +148,7 @@ def test_a_context_goes_into_the_gates_of_the_decoder(tokenizer: Tokenizer) -> N
 
 def follow(model: RecurrentSeq2Seq, tokenizer: Tokenizer) -> tuple[Tensor, Tensor]:
     """The decoder's states and contexts after every token."""
-    source, read = tokenize_pair(tokenizer, SOURCE, TARGET, limit=64).inputs(torch.device("cpu"))
+    source, read = prepare_pair(model, tokenizer, SOURCE, TARGET).inputs(torch.device("cpu"))
     states, contexts, _ = model.decoder(model.target_embedding(read), model.start(source))
     return states, contexts
 
@@ -162,8 +176,8 @@ def test_without_a_head_it_is_the_one_without_which_the_word_is_least_probable(
     stack: str | None, tokenizer: Tokenizer
 ) -> None:
     model = varied_model(vocabulary=tokenizer.size)
-    found = explain(model, tokenizer, SOURCE, TARGET, word="3", stack=stack)
-    tokens = tokenize_pair(tokenizer, SOURCE, TARGET, limit=model.max_length)
+    found = explain(model, prepare_pair(model, tokenizer, SOURCE, TARGET), word="3", stack=stack)
+    tokens = prepare_pair(model, tokenizer, SOURCE, TARGET)
 
     def log_probability() -> float:
         with evaluating(model):
@@ -187,8 +201,8 @@ def test_the_losses_of_heads_are_what_the_translation_loses_without_each(
     variant: Variant, tokenizer: Tokenizer
 ) -> None:
     model = varied_model(*variant, vocabulary=tokenizer.size)
-    tokens = tokenize_pair(tokenizer, SOURCE, TARGET, limit=model.max_length)
-    found = head_losses(model, tokenizer, SOURCE, TARGET)
+    tokens = prepare_pair(model, tokenizer, SOURCE, TARGET)
+    found = head_losses(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
 
     def log_probability(*off: HeadName) -> float:
         with evaluating(model), without_heads(model, off):
@@ -203,12 +217,12 @@ def test_the_losses_of_heads_are_what_the_translation_loses_without_each(
 
 def test_a_masked_head_is_not_among_those_in_question(tokenizer: Tokenizer) -> None:
     model = varied_model("model.attention.head_mask=['cross.2.1']", vocabulary=tokenizer.size)
-    found = explain(model, tokenizer, SOURCE, TARGET, stack="cross", layer=2)
+    found = explain(model, prepare_pair(model, tokenizer, SOURCE, TARGET), stack="cross", layer=2)
     assert found.choice is not None
     assert list(found.choice.without) == [HeadName("cross", 2, 2), HeadName("cross", 2, 3)]
     assert not found["head_outputs"][0].any()
     with pytest.raises(InputError, match="there is no 1; choose one of 2, 3"):
-        explain(model, tokenizer, SOURCE, TARGET, stack="cross", layer=2, head=1)
+        explain(model, prepare_pair(model, tokenizer, SOURCE, TARGET), stack="cross", layer=2, head=1)
 
 
 # As data and as text
@@ -333,7 +347,7 @@ def test_pieces_from_strangers_are_shown_and_command_nothing(tokenizer: Tokenize
 
 def test_nothing_is_left_on_the_model(tokenizer: Tokenizer, model: Seq2Seq) -> None:
     model.train()
-    assert explain(model, tokenizer, SOURCE, TARGET).source == SOURCE
+    assert explain(model, prepare_pair(model, tokenizer, SOURCE, TARGET)).source == SOURCE
     assert model.training
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
     assert not any(getattr(module, "head_mask", None) is not None for module in model.modules())

@@ -9,13 +9,13 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.explain import find_heads, find_place
-from transformer_mt.views.maps import tokenize_pair
+from transformer_mt.views.maps import prepare_pair
 
 
 def place(tokenizer: Tokenizer, model: Seq2Seq, **options: Any) -> tuple[str, int, tuple[str, ...]]:
-    tokens = tokenize_pair(tokenizer, "Der Mann, der die Kinder grüßt.", "The old man, the one in it.", limit=64)
-    stacks, side, row = find_place(tokens, model, **{"word": None, "piece": 1, "stack": None, **options})
-    return side.words[side.word_of_piece[row]], row, stacks
+    tokens = prepare_pair(model, tokenizer, "Der Mann, der die Kinder grüßt.", "The old man, the one in it.")
+    stacks, side, number, row = find_place(tokens, model, **{"word": None, "piece": 1, "stack": None, **options})
+    return side.words[number], row, stacks
 
 
 def test_a_word_is_looked_for_in_the_translation_then_in_the_source(tokenizer: Tokenizer, model: Seq2Seq) -> None:
@@ -33,13 +33,13 @@ def test_a_word_is_looked_for_in_the_translation_then_in_the_source(tokenizer: T
 def test_without_a_word_it_is_the_first_of_four_letters(tokenizer: Tokenizer, model: Seq2Seq) -> None:
     assert place(tokenizer, model, stack="encoder")[0] == "Mann"
     assert place(tokenizer, model)[0] == "The"  # none is as long
-    tokens = tokenize_pair(tokenizer, "…", "…", limit=64)
-    assert find_place(tokens, model, word=None, piece=1, stack=None)[2] == 0
+    tokens = prepare_pair(model, tokenizer, "…", "…")
+    assert find_place(tokens, model, word=None, piece=1, stack=None)[3] == 0
 
 
 def test_of_several_pieces_it_is_the_first_or_the_one_that_is_named(tokenizer: Tokenizer, model: Seq2Seq) -> None:
-    tokens = tokenize_pair(tokenizer, "Der Mann, der die Kinder grüßt.", "x", limit=64).source
-    rows = [row for row, number in enumerate(tokens.word_of_piece) if tokens.words[number] == "grüßt"]
+    tokens = prepare_pair(model, tokenizer, "Der Mann, der die Kinder grüßt.", "x").source
+    rows = [row for row, (number,) in enumerate(tokens.words_of_piece) if tokens.words[number] == "grüßt"]
     assert len(rows) > 1
     assert place(tokenizer, model, word="grüßt")[1] == rows[0]
     assert place(tokenizer, model, word="grüßt", piece=2)[1] == rows[1]

@@ -28,7 +28,7 @@ from transformer_mt.views.faithfulness import (
     kendall,
 )
 from transformer_mt.views.head_importance import Estimate
-from transformer_mt.views.maps import AttentionMaps
+from transformer_mt.views.maps import AttentionMaps, PairTokens, prepare_pair
 from transformer_mt.views.methods import ALL, METHODS, Gradient
 
 PAIRS = [
@@ -112,10 +112,8 @@ class EndsChanged(Gradient):
     """Gradient × input with other numbers in the row and the column of `</s>`."""
 
     @override
-    def maps(
-        self, model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, *, stacks: Collection[str] = ALL
-    ) -> AttentionMaps:
-        found = super().maps(model, tokenizer, source, target, stacks=stacks)
+    def maps(self, model: Seq2Seq, tokens: PairTokens, *, stacks: Collection[str] = ALL) -> AttentionMaps:
+        found = super().maps(model, tokens, stacks=stacks)
         for matrix in (found.stacks["cross"].weights, found.stacks["cross"].over_words):
             matrix[..., -1, :] = 0.0
             matrix[..., :, -1] = 77.0
@@ -170,7 +168,7 @@ def test_the_figure_of_a_set_is_the_mean_of_its_sentences(
 def test_a_figure_is_that_of_the_matrix_beside_the_one_of_erasure(
     found: Faithfulness, trained: Seq2Seq, tokenizer: Tokenizer
 ) -> None:
-    pair = trained, tokenizer, PAIRS[2].source, PAIRS[2].target
+    pair = trained, prepare_pair(trained, tokenizer, PAIRS[2].source, PAIRS[2].target)
     view, erased = view_attention(*pair), view_attention(*pair, method="erasure")
     matrices = layer_matrices(view, layer="2", head="3")
     expected = agreement(matrices[0], erased)

@@ -163,15 +163,15 @@ def test_what_stays_the_same_changes_by_nothing(translator: Known) -> None:
 def test_bleu_changes_by_what_each_head_takes_along(translator: Known) -> None:
     whole, changes = bleu_without_each(translator, TEXTS)
     assert whole.value == pytest.approx(corpus_bleu(USUAL))
-    assert list(changes) == head_names(translator.model)
+    assert list(changes) == head_names(translator.model.network)
     for change in changes.values():
         assert change.value == pytest.approx(corpus_bleu(WITHOUT) - corpus_bleu(USUAL))
         assert change.low < change.value < change.high
 
 
 def test_scores_are_those_with_all_heads_then_without_the_pruned_then_their_change(translator: Known) -> None:
-    encoded = encode_pairs(TEXTS, translator.tokenizer, max_length=256)
-    before, after, change = _scores(translator, TEXTS, encoded, head_names(translator.model)[:1])
+    encoded = encode_pairs(TEXTS, translator.model.tokenizer, max_length=256)
+    before, after, change = _scores(translator, TEXTS, encoded, head_names(translator.model.network)[:1])
     found = [scores.bleu.value for scores in (before, after, change)]
     assert found == pytest.approx([corpus_bleu(USUAL), corpus_bleu(WITHOUT), corpus_bleu(WITHOUT) - corpus_bleu(USUAL)])
     assert change.loss.value == pytest.approx(after.loss.value - before.loss.value)

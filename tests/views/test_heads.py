@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from support.engines import translator_of
 
-from transformer_mt.config.sections import AttentionConfig, SearchConfig, TransformerConfig
+from transformer_mt.config.sections import AttentionConfig, TransformerConfig
 from transformer_mt.corpus.pairs import Node, SentencePair
 from transformer_mt.models.build import build_model
 from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.head_importance import Estimate
@@ -51,7 +51,7 @@ MASKED = HeadName("cross", 2, 4)
 
 
 def translator(model: Seq2Seq, tokenizer: Tokenizer) -> Translator:
-    return Translator(TorchEngine(model, device=torch.device("cpu")), tokenizer, search=SearchConfig())
+    return translator_of(model, tokenizer)
 
 
 @pytest.fixture(scope="module")

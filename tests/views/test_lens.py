@@ -15,13 +15,14 @@ from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.lens import GUESSES, Lens, decided_at, lens_lines, look_through
+from transformer_mt.views.maps import prepare_pair
 
 SOURCE, TARGET = "Der alte Mann liest ein gutes Buch.", "The old man reads."
 
 
 @pytest.fixture
 def lens(model: Seq2Seq, tokenizer: Tokenizer) -> Lens:
-    return look_through(model, tokenizer, SOURCE, TARGET)
+    return look_through(model, tokenizer, prepare_pair(model, tokenizer, SOURCE, TARGET))
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
@@ -65,9 +66,12 @@ def test_probabilities_are_those_of_the_written_pieces(model: Seq2Seq, tokenizer
 
 def test_looking_leaves_the_model_training(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     model.train()
-    first = look_through(model, tokenizer, SOURCE, TARGET)
+    first = look_through(model, tokenizer, prepare_pair(model, tokenizer, SOURCE, TARGET))
     assert model.training
-    assert torch.equal(first.probabilities, look_through(model, tokenizer, SOURCE, TARGET).probabilities)
+    assert torch.equal(
+        first.probabilities,
+        look_through(model, tokenizer, prepare_pair(model, tokenizer, SOURCE, TARGET)).probabilities,
+    )
 
 
 def test_a_position_is_decided_where_it_stays_right_to_the_end() -> None:
@@ -76,7 +80,7 @@ def test_a_position_is_decided_where_it_stays_right_to_the_end() -> None:
 
 
 def test_a_word_is_decided_with_the_last_of_its_pieces(lens: Lens) -> None:
-    lens = replace(lens, words=("abc", "d", "</s>"), word_of_piece=(0, 0, 0, 1, 2))
+    lens = replace(lens, words=("abc", "d", "</s>"), words_of_piece=((0,), (0,), (0,), (1,), (2,)))
     assert replace(lens, decided=(1, 3, 2, None, 2)).words_decided == (3, None, 2)
     assert replace(lens, decided=(1, None, 2, 1, 2)).words_decided == (None, 1, 2)
 
@@ -84,7 +88,7 @@ def test_a_word_is_decided_with_the_last_of_its_pieces(lens: Lens) -> None:
 def test_what_is_likeliest_decides(model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
     monkeypatch.setattr("transformer_mt.views.lens.decided_at", lambda *both: given.append(both) or (1,) * len(both[1]))
-    lens = look_through(model, tokenizer, SOURCE, TARGET)
+    lens = look_through(model, tokenizer, prepare_pair(model, tokenizer, SOURCE, TARGET))
     [(likeliest, written)] = given
     assert [tokenizer.pieces(row) for row in likeliest.tolist()] == [[best for best, *_ in row] for row in lens.guesses]
     assert tokenizer.pieces(written.tolist()) == list(lens.pieces)
@@ -108,7 +112,7 @@ def test_json_and_arrays_say_the_same(lens: Lens, tmp_path: Path) -> None:
 
 def test_a_text_that_is_too_long_is_refused(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     with pytest.raises(InputError, match=r"^--target: \d+ tokens, the model takes at most 64; shorten it$"):
-        look_through(model, tokenizer, SOURCE, TARGET * 9)
+        look_through(model, tokenizer, prepare_pair(model, tokenizer, SOURCE, TARGET * 9))
 
 
 LIKELIEST = (("▁of", "▁a", "ing", "?"), ("▁the", "▁dog", "s", "."), ("▁The", "▁dog", "gy", "</s>"))
@@ -120,7 +124,17 @@ def drawn(*decided: int | None) -> Lens:
     guesses = tuple(tuple((piece, "▁other") for piece in layer) for layer in LIKELIEST)
     numbers = torch.tensor(PROBABILITIES)[:, :, None] * torch.tensor([1.0, 0.5])
     pieces, words = ("▁The", "▁dog", "gy", "</s>"), ("The", "doggy", "</s>")
-    return Lens("Das Hündchen", "The doggy", pieces, words, (0, 1, 1, 2), guesses, numbers, numbers[:, :, 0], decided)
+    return Lens(
+        "Das Hündchen",
+        "The doggy",
+        pieces,
+        words,
+        ((0,), (1,), (1,), (2,)),
+        guesses,
+        numbers,
+        numbers[:, :, 0],
+        decided,
+    )
 
 
 def test_each_layer_says_what_is_likeliest_with_a_star_from_where_it_stays() -> None:

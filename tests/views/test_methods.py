@@ -20,7 +20,7 @@ from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views import methods
 from transformer_mt.views.attend import adjacency, layer_matrices
-from transformer_mt.views.maps import PairTokens, record_attention
+from transformer_mt.views.maps import PairTokens, prepare_pair, record_attention
 from transformer_mt.views.methods import METHODS, Parts, erase, gradient_times_input, value_norms
 
 SOURCE, TARGET = "Der Satz.", "The book."
@@ -39,7 +39,7 @@ def test_every_method_that_applies_gives_finite_matrices_over_pieces_and_words(
         if not method().applies_to(model):
             assert RECURRENT in variant
             continue
-        maps = method().maps(model, tokenizer, "Satz.", "book.", stacks=["encoder", "cross"])
+        maps = method().maps(model, prepare_pair(model, tokenizer, "Satz.", "book."), stacks=["encoder", "cross"])
         assert "cross" in maps.stacks, name
         words = maps.by_words()
         for stack, found in maps.stacks.items():
@@ -58,13 +58,13 @@ def test_every_method_that_applies_gives_finite_matrices_over_pieces_and_words(
 def test_numbers_are_below_zero_where_the_method_is_signed_alone(
     name: str, model: Seq2Seq, tokenizer: Tokenizer
 ) -> None:
-    cross = METHODS[name]().maps(model, tokenizer, SOURCE, TARGET).stacks["cross"]
+    cross = METHODS[name]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET)).stacks["cross"]
     assert bool((cross.weights < 0.0).any()) == (name in SIGNED)
 
 
 @every_method
 def test_the_graph_of_every_method_has_edges_by_default(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    maps = METHODS[name]().maps(model, tokenizer, SOURCE, TARGET)
+    maps = METHODS[name]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
     for matrix in layer_matrices(maps):
         assert all(adjacency(matrix, threshold=MatrixOptions().threshold).out_degrees)
 
@@ -72,24 +72,26 @@ def test_the_graph_of_every_method_has_edges_by_default(name: str, model: Seq2Se
 @every_method
 def test_only_the_stacks_that_are_asked_for_are_computed(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
     method = METHODS[name]()
-    every = method.maps(model, tokenizer, SOURCE, TARGET)
+    every = method.maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
     assert set(every.stacks) == ({"decoder", "cross"} if name in SIGNED else {"encoder", "decoder", "cross"})
-    alone = method.maps(model, tokenizer, SOURCE, TARGET, stacks=["cross"])
+    alone = method.maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET), stacks=["cross"])
     assert list(alone.stacks) == ["cross"]
     torch.testing.assert_close(alone.stacks["cross"].weights, every.stacks["cross"].weights)
-    assert list(method.maps(model, tokenizer, SOURCE, TARGET, stacks=["decoder"]).by_words().stacks) == ["decoder"]
+    assert list(
+        method.maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET), stacks=["decoder"]).by_words().stacks
+    ) == ["decoder"]
 
 
 @every_method
 def test_a_sentence_that_is_too_long_is_an_input_error(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
     with pytest.raises(InputError, match=r"^SENTENCE: \d+ tokens, the model takes at most 64; shorten it$"):
-        METHODS[name]().maps(model, tokenizer, "a " * 70, "a")
+        METHODS[name]().maps(model, prepare_pair(model, tokenizer, "a " * 70, "a"))
 
 
 @every_method
 def test_the_model_trains_on_afterwards(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
     model.train()
-    first, second = (METHODS[name]().maps(model, tokenizer, SOURCE, TARGET) for _ in range(2))
+    first, second = (METHODS[name]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET)) for _ in range(2))
     assert model.training
     torch.testing.assert_close(first.stacks["cross"].weights, second.stacks["cross"].weights)
 
@@ -98,7 +100,7 @@ def test_heads_that_have_been_left_out_have_no_numbers(tokenizer: Tokenizer) -> 
     pruned = [f"cross.1.{head}" for head in (1, 2, 3)] + ["cross.2.2"]
     model = tiny_model(f"model.attention.head_mask={json.dumps(pruned)}", vocabulary=tokenizer.size)
     for name, method in METHODS.items():
-        maps = method().maps(model, tokenizer, SOURCE, TARGET)
+        maps = method().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
         assert all(found.weights.isfinite().all() for found in maps.stacks.values())
         if not method.whole:
             cross = maps.stacks["cross"]
@@ -108,11 +110,11 @@ def test_heads_that_have_been_left_out_have_no_numbers(tokenizer: Tokenizer) -> 
 
 @pytest.mark.parametrize("stack", ["decoder", "cross"])
 def test_words_sum_the_parts_of_ln_p_over_rows_and_columns(stack: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    maps = METHODS["gradient"]().maps(model, tokenizer, SOURCE, TARGET)
+    maps = METHODS["gradient"]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
     rows, columns = maps.tokens.sides(stack)
     expected = torch.zeros(len(rows.words), len(columns.words))
-    for row, word in enumerate(rows.word_of_piece):
-        for column, other in enumerate(columns.word_of_piece):
+    for row, word in enumerate(rows.words_of_piece):
+        for column, other in enumerate(columns.words_of_piece):
             expected[word, other] += maps.stacks[stack].weights[0, 0, row, column]
     assert len(rows.words) < len(rows.pieces)
     torch.testing.assert_close(maps.by_words().stacks[stack].weights[0, 0], expected)
@@ -120,20 +122,20 @@ def test_words_sum_the_parts_of_ln_p_over_rows_and_columns(stack: str, model: Se
 
 @pytest.mark.parametrize("stack", ["decoder", "cross"])
 def test_erasing_a_word_takes_all_its_pieces_out_at_once(stack: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    maps = METHODS["erasure"]().maps(model, tokenizer, SOURCE, TARGET)
+    maps = METHODS["erasure"]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
     rows, columns = maps.tokens.sides(stack)
     found, pieces = maps.by_words().stacks[stack].weights[0, 0], maps.stacks[stack].weights[0, 0]
     for word in range(len(columns.words)):
-        part = [place for place, other in enumerate(columns.word_of_piece) if other == word]
+        part = [place for place, other in enumerate(columns.words_of_piece) if other == word]
         falls = erase(model, maps.tokens, taken_out(part, of=len(columns.pieces)), stack=stack)[:, 0]
         torch.testing.assert_close(found[:, word], rows.membership() @ falls)
         if len(part) == 1:
             torch.testing.assert_close(pieces[:, part[0]], falls.clone())
-    assert max(map(columns.word_of_piece.count, range(len(columns.words)))) > 1
+    assert max(map(columns.words_of_piece.count, range(len(columns.words)))) > 1
 
 
 def test_erasure_says_nothing_of_the_symbol_that_a_target_begins_with(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    maps = METHODS["erasure"]().maps(model, tokenizer, SOURCE, TARGET)
+    maps = METHODS["erasure"]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
     for decoder in (maps.stacks["decoder"], maps.by_words().stacks["decoder"]):
         assert [row[0] for row in decoder.matrix(0, 0)] == [None] * len(decoder.rows)
         assert decoder.mask[0, -1, 1:].all()

@@ -138,12 +138,13 @@ class Translator:
         prefix: str | Sequence[str] = "",
         place: Place = numbered,
         split: bool = True,
+        is_waiting: Callable[[], bool] | None = None,
     ) -> Iterator[list[Translation]]:
-        """Like `translate`, for any number of lines, which it reads as it needs them."""
+        """Like `translate`, for any number of lines, which it reads as `translate_lines` does."""
         search = search or self.search
-        split, prepare = split and splits(search, prefix), self.model.prepare
-        lines = (line for text in sentences for line in prepare.lines([text], split=split))
-        return self.translate_lines(lines, search, prefix=prefix, place=place)
+        split, prepare = split and splits(search, prefix), checked(self.model.prepare.lines)
+        lines = (line for text in sentences for line in prepare([text], split=split))
+        return self.translate_lines(lines, search, prefix=prefix, place=place, is_waiting=is_waiting)
 
     def translate_lines(
         self,

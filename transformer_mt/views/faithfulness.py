@@ -73,7 +73,7 @@ def faithfulness(
     random = np.random.default_rng(_SEED)
     rows = []
     for pair in pairs:
-        tokens = prepare_pair(tokenizer, pair.source, pair.target, limit=model.max_length)
+        tokens = prepare_pair(model, tokenizer, pair.source, pair.target)
         # By method, layer (None: of the whole model) and head (None: the mean), from 1; NaN where a head is off.
         matrices: dict[tuple[str, int | None, int | None], Matrix] = {}
         for name, method in applied.items():

@@ -98,14 +98,14 @@ class PairTokens:
         return torch.tensor([self.source.ids], device=device), torch.tensor([self.read.ids], device=device)
 
 
-def prepare_pair(tokenizer: Tokenizer, source: str, target: str, *, limit: int) -> PairTokens:
-    """The tokens of two texts, each as one sentence. Raises `InputError` for one that is too long."""
+def prepare_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> PairTokens:
+    """The tokens of two texts, each as one sentence. Raises `InputError` for one that is too long for the model."""
     prepare = Preparer(tokenizer)
-    return PairTokens.of(prepare.sentence(source), prepare.sentence(target), limit=limit)
+    return PairTokens.of(prepare.sentence(source), prepare.sentence(target), limit=model.max_length)
 
 
 def over_words(
-    weights: Float[np.ndarray, "*N Q K"], rows: Membership, columns: Membership
+    weights: Float[np.ndarray, "*N Q K"], rows: Float[np.ndarray, "W Q"], columns: Float[np.ndarray, "V K"]
 ) -> Float[np.ndarray, "*N W V"]:
     """Matrices over words, by the memberships of both sides: the mean over a word's rows, the sum over its columns.
 
@@ -265,7 +265,7 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
     A text is cut into its most probable pieces; a search can have found the same text in others. Raises `InputError`
     for a text longer than the model's `max_length`.
     """
-    tokens = prepare_pair(tokenizer, source, target, limit=model.max_length)
+    tokens = prepare_pair(model, tokenizer, source, target)
     return AttentionMaps.of("weights", tokens, weights_of_pair(model, tokens))
 
 
