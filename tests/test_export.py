@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 import sys
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.export import FILES, PARITY, SCRIPT, Difference, Parity, Search, export_run, parity_lines
 from transformer_mt.runs.directory import TOKENIZER, Run
 from transformer_mt.tokenizer.symbols import EOS
+from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translation, Translator
 
 
@@ -82,19 +84,22 @@ def test_as_many_pairs_are_compared_as_asked(run: Run, monkeypatch: pytest.Monke
         assert export.compare(*_opened(run), VALIDATION * 170, quantization=None, **chosen).pairs == pairs
 
 
-def _opened(run: Run) -> tuple[export.Opened, export.Opened]:
-    own = export.open_engine(run, engine="torch", device="cpu", quantization=None)
+def _opened(run: Run) -> tuple[Model, Model]:
+    own = Model.open(run, device="cpu")
     return own, own
 
 
 def test_the_script_beside_it_translates(exported: tuple[Path, Parity], run: Run) -> None:
     folder, _ = exported
-    sources = [pair.source for pair in VALIDATION]
+    composed = [pair.source for pair in VALIDATION]
+    sources = [*composed, *(unicodedata.normalize("NFD", f"\ufeff{text}\u00ad") for text in composed)]
     process = subprocess.run(
         [sys.executable, str(folder / SCRIPT), *sources], capture_output=True, encoding="utf-8", check=True
     )
-    assert len((folder / SCRIPT).read_text().splitlines()) == 7  # with a line that says what it is for
-    assert len(process.stdout.splitlines()) >= len(sources)
+    assert len((folder / SCRIPT).read_text().splitlines()) == 8  # with a line that says what it is for
+    lines = process.stdout.splitlines()
+    assert len(lines) >= len(sources)
+    assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
     assert process.stderr == ""
 
 
@@ -125,7 +130,7 @@ def test_ctranslate2_itself_says_nothing(
 def test_a_run_that_draws_is_compared_by_its_likeliest_translations(run: Run) -> None:
     own, other = _opened(run)
     searches = {"search": SearchConfig(sample=True, n_best=3, seed=5)}
-    drawing = [export.Opened(one.config.model_copy(update=searches), one.tokenizer, one.engine) for one in (own, other)]
+    drawing = [replace(one, config=one.config.model_copy(update=searches)) for one in (own, other)]
     expected = export.compare(own, other, VALIDATION, quantization=None)
     assert export.compare(*drawing, VALIDATION, quantization=None).greedy.bleu == expected.greedy.bleu
 
@@ -318,7 +323,7 @@ def test_thirty_models_at_random_export_with_parity_or_are_refused_by_key() -> N
             continue
         config = load_config(None, chosen)
         pairs = [SentencePair(text, text) for text in dict.fromkeys(CORPUS)]
-        opened = (export.Opened(config, tokenizer, translator.model.engine) for translator in (ours, theirs))
+        opened = (Model(config, tokenizer, translator.model.engine) for translator in (ours, theirs))
         parity = export.compare(*opened, pairs, quantization=None)
         assert parity.greedy.same == parity.greedy.sentences, (chosen, parity.greedy.differences)
         assert parity.greedy.largest_gap < 1e-3, chosen

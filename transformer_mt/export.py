@@ -26,25 +26,30 @@ from transformer_mt.files import (
     write_errors,
 )
 from transformer_mt.runs.directory import TOKENIZER, Run
+from transformer_mt.text import normalize as normalization
+from transformer_mt.text.normalize import normalize
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.translation.ctranslate2 import CTranslate2Engine
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translation, Translator
 
-PARITY, SCRIPT = "parity.json", "translate.py"
-FILES = frozenset(("config.json", "model.bin", "shared_vocabulary.json", TOKENIZER, SCRIPT, PARITY))
+PARITY, SCRIPT, NORMALIZE = "parity.json", "translate.py", "normalize.py"
+FILES = frozenset(("config.json", "model.bin", "shared_vocabulary.json", TOKENIZER, SCRIPT, NORMALIZE, PARITY))
 # Validation pairs that are translated; the share of sentences that must be the same in float32; and the difference of
 # ln p of two tokens up to which rounding may choose between them.
 MOST_PAIRS, SAME, TIE = 500, 0.995, 1e-4
-# Characters that hardly any vocabulary has, and the longest sentence that is made, in subwords.
+# Characters that hardly any vocabulary has; a sentence with decomposed and invisible ones; and the longest sentence that
+# is made, in subwords.
 STRANGE = "Ωмир 日本語 🙂 ﷽ \u0000\ufffd"
+DECOMPOSED = "\ufeffDas Ma\u0308d\u00adchen ▁ liest\u200b ein gu\u200dtes Buch."
 LONGEST = 1_024
 USE = '''\
 """Translates sentences: python translate.py "Ein Satz." "Noch einer." (pip install ctranslate2 sentencepiece)"""
 import sys, ctranslate2, sentencepiece
+from normalize import normalize
 folder = __file__.removesuffix("translate.py")
 pieces = sentencepiece.SentencePieceProcessor(model_file=f"{folder}tokenizer.model")
-read, write = pieces.encode(sys.argv[1:], out_type=str), pieces.decode
+read, write = pieces.encode([normalize(text) for text in sys.argv[1:]], out_type=str), pieces.decode
 for found in ctranslate2.Translator(folder).translate_batch(read, beam_size=BEAM, max_decoding_length=LONGEST):
     print(write(found.hypotheses[0]))
 '''
@@ -81,7 +86,7 @@ class Search:
 
 @dataclass(frozen=True, kw_only=True)
 class Parity:
-    """The comparison: validation sentences, ones of several lengths, an empty one, and unknown characters."""
+    """The comparison: validation sentences, ones of several lengths, an empty one, and odd characters."""
 
     quantization: str | None
     pairs: int
@@ -114,6 +119,7 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None
     longest = min(config.search.max_length, config.model.max_length) - 1
     script = USE.replace("LONGEST", str(longest)).replace("BEAM", str(config.search.beam))
     files |= {TOKENIZER: tokenizer.serialized, SCRIPT: script.encode()}
+    files |= {NORMALIZE: Path(normalization.__file__).read_bytes()}
     files |= {PARITY: f"{json.dumps(asdict(parity), ensure_ascii=False, indent=1)}\n".encode("utf-8", "replace")}
     with write_errors(folder):
         make_directory(folder.parent)
@@ -159,7 +165,11 @@ def compare(ours: Model, theirs: Model, pairs: Pairs, *, quantization: str | Non
     limit, tokenizer = ours.engine.max_length, ours.tokenizer
     kept = [pair for pair in pairs if len(tokenizer.encode(pair.source)) < limit][:most]
     sources = [pair.source for pair in kept]
-    made = [text for text in (*_of_lengths(sources, ours), "", STRANGE) if len(tokenizer.encode(text)) < limit]
+    made = [
+        text
+        for text in (*_of_lengths(sources, ours), "", STRANGE, DECOMPOSED)
+        if len(tokenizer.encode(normalize(text))) < limit
+    ]
     references = [pair.translations for pair in kept]
     translators = Translator.of(ours), Translator.of(theirs)
     greedy, beam = (_search(translators, [*sources, *made], references, width) for width in (1, 4))

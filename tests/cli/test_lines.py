@@ -2,9 +2,11 @@ import os
 from pathlib import Path
 
 import pytest
+from support.sentences import small_tokenizer
 
 from transformer_mt.cli.lines import LONGEST_SENTENCE, arriving_lines, open_output, read_lines, read_records
 from transformer_mt.errors import InputError
+from transformer_mt.tokenizer.prepared import PreparedLine, Preparer
 
 
 def test_lines_go_to_the_file_or_to_stdout(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -15,8 +17,9 @@ def test_lines_go_to_the_file_or_to_stdout(workplace: Path, capsys: pytest.Captu
     assert Path("out").read_text() == capsys.readouterr().out == "eins\nzwei\n"
 
 
-def any_length(sentence: str, place: str) -> None:
+def any_length(sentence: str, place: str) -> PreparedLine:
     """A model that takes everything."""
+    return PreparedLine(sentence, (), None, preparer=Preparer(small_tokenizer()))
 
 
 @pytest.mark.parametrize("length", [LONGEST_SENTENCE, 2 * LONGEST_SENTENCE + 1, 5 * LONGEST_SENTENCE])

@@ -1,24 +1,15 @@
-import time
-import unicodedata
 from collections.abc import Sequence
-from itertools import count, groupby
+from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.clean_corpus import clean_splits
-from transformer_mt.corpus.cleaning import SplitReport, compose, normalize
+from transformer_mt.corpus.cleaning import SplitReport
 from transformer_mt.corpus.load import Corpus
 from transformer_mt.corpus.pairs import SentencePair
-
-ACUTE, DOT_BELOW, RING = "\u0301", "\u0323", "\u030a"
-
-
-def test_blanks_and_control_characters_become_one_space() -> None:
-    assert normalize("\ufeff  Ein\tHund \u00a0\x00\r\n bellt\u3000.\x07\n") == "Ein Hund bellt ."
+from transformer_mt.text.normalize import normalize
 
 
 def test_a_corpus_that_takes_long_is_counted_aloud(
@@ -28,16 +19,6 @@ def test_a_corpus_that_takes_long_is_counted_aloud(
     monkeypatch.setattr("transformer_mt.corpus.cleaning.monotonic", lambda: next(seconds))
     Corpus.from_pairs({"train": [("", "")] * 19_999 + [("a", "b")]})
     assert caplog.messages == [f"tmt: {number} pairs read; reading on" for number in ("6,000", "11,000")]
-
-
-def test_joiners_inside_words_stay() -> None:
-    assert normalize("👩\u200d🍳") == "👩\u200d🍳"
-
-
-@given(st.text())
-def test_normalising_twice_changes_nothing_more(text: str) -> None:
-    once = normalize(text)
-    assert normalize(once) == once == " ".join(once.split())
 
 
 def cleaned(
@@ -140,30 +121,6 @@ def test_a_corpus_adds_up_what_all_splits_lost() -> None:
         {"train": [("", "b"), ("a", "a"), ("a", "b c")], "test": [("b c", "a"), ("a", "b")]}, max_words=1
     )
     assert corpus.left_out == {"empty": 1, "long": 2}
-
-
-@given(st.text())
-def test_composed_text_is_nfc(text: str) -> None:
-    assert compose(text) == unicodedata.normalize("NFC", text)
-
-
-@given(st.text(alphabet=f"ae{ACUTE}{DOT_BELOW}{RING}가ᄀ", max_size=30))
-def test_long_text_is_composed_as_short_text(text: str) -> None:
-    text = f"{text}b" * (1_100 // (len(text) + 1) + 1)
-    assert compose(text) == unicodedata.normalize("NFC", text)
-
-
-def test_composing_a_long_run_of_marks_is_quick_and_done_once() -> None:
-    start = time.process_time()
-    composed = compose(f"a{f'{ACUTE}{DOT_BELOW}' * 500_000}b")
-    assert time.process_time() - start < 10  # what takes half a second would else take an hour
-    assert unicodedata.is_normalized("NFC", composed)
-    assert compose(composed) == composed
-    assert composed.startswith("ạ")
-    assert composed.endswith("b")
-    assert composed.count(ACUTE) == 500_000
-    runs = (len(list(run)) for marks, run in groupby(composed, key=lambda c: unicodedata.combining(c) > 0) if marks)
-    assert max(runs) == 30
 
 
 @pytest.mark.parametrize("side", [0, 1])

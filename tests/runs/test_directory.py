@@ -45,7 +45,7 @@ def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:
 
 def test_run_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
     opened(tmp_path)
-    assert problem(Run.open(tmp_path).load) == (
+    assert problem(Run.open(tmp_path).network) == (
         f"{tmp_path / MODEL}: missing; continue tmt train until its first validation"
     )
 
@@ -83,7 +83,7 @@ def other_names(content: bytes) -> bytes:
 def test_damaged_model_is_named(trained: Path, tmp_path: Path, change: Callable[[bytes], bytes], expected: str) -> None:
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     (run / MODEL).write_bytes(change((trained / MODEL).read_bytes()))
-    assert problem(Run.open(run).load).startswith(f"{run / MODEL}: {expected}")
+    assert problem(Run.open(run).network).startswith(f"{run / MODEL}: {expected}")
 
 
 def test_a_run_can_be_moved(trained: Path, tmp_path: Path) -> None:
@@ -135,10 +135,12 @@ def test_a_reader_that_meets_a_run_being_replaced_never_mixes_two(
         return read(place, limit=limit)
 
     monkeypatch.setattr("transformer_mt.runs.directory.read_regular", replacing)
-    assert problem(Run.open(path).load) == (f"{path / CONFIG}: not the one that {MODEL} was saved with; restore both")
-    found = Run.open(path).network()
-    assert found.config.training.seed == 7
-    assert digest(weights_of(found.model)) == digest(safetensors.torch.load((other / MODEL).read_bytes()))
+    assert problem(Run.open(path).network) == (
+        f"{path / CONFIG}: not the one that {MODEL} was saved with; restore both"
+    )
+    found = Run.open(path)
+    assert digest(weights_of(found.network())) == digest(safetensors.torch.load((other / MODEL).read_bytes()))
+    assert found.config().training.seed == 7
 
 
 def test_weights_name_the_files_they_were_trained_with_also_when_one_is_damaged_meanwhile(
@@ -149,13 +151,13 @@ def test_weights_name_the_files_they_were_trained_with_also_when_one_is_damaged_
     with (tmp_path / CONFIG).open("a") as file:
         file.write("# mine\n")
     list(reports)
-    assert problem(Run.open(tmp_path).load).startswith(f"{tmp_path / CONFIG}: not the one that {MODEL} was saved")
+    assert problem(Run.open(tmp_path).network).startswith(f"{tmp_path / CONFIG}: not the one that {MODEL} was saved")
 
 
 def test_weights_without_sums_are_of_another_version(trained: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     (run / MODEL).write_bytes(pack(safetensors.torch.load((trained / MODEL).read_bytes())))
-    assert problem(Run.open(run).load) == (
+    assert problem(Run.open(run).network) == (
         f"{run / MODEL}: damaged (its SHA-256 is not the one in it); restore it or train anew"
     )
 
@@ -175,7 +177,7 @@ def test_no_memory_is_taken_for_a_model_that_the_weights_do_not_fit(
     assert devices() == ["meta", "cpu"]
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     (run / MODEL).write_bytes(other_shapes((trained / MODEL).read_bytes()))
-    problem(Run.open(run).load)
+    problem(Run.open(run).network)
     assert devices() == ["meta", "cpu", "meta"]
 
 
@@ -183,7 +185,7 @@ def test_weights_that_do_not_fit_into_memory_are_not_read(trained: Path, monkeyp
     monkeypatch.setattr("transformer_mt.memory.FREE_ANYWHERE", 0)
     monkeypatch.setattr("transformer_mt.device.free_memory", lambda: (trained / MODEL).stat().st_size)
     monkeypatch.setattr(Run, "read_weights", lambda *_: pytest.fail("reads"))
-    assert problem(Run.open(trained).load).startswith(f"{trained / MODEL}: needs 0.0 GB of memory, ")
+    assert problem(Run.open(trained).network).startswith(f"{trained / MODEL}: needs 0.0 GB of memory, ")
 
 
 def test_of_weights_that_are_far_too_large_the_size_is_what_is_wrong(
@@ -192,7 +194,7 @@ def test_of_weights_that_are_far_too_large_the_size_is_what_is_wrong(
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     os.truncate(run / MODEL, 2**40)
     monkeypatch.setattr("transformer_mt.device.free_memory", lambda: 10**6)
-    assert problem(Run.open(run).load).startswith(f"{run / MODEL}: 1099511627776 bytes, where at most ")
+    assert problem(Run.open(run).network).startswith(f"{run / MODEL}: 1099511627776 bytes, where at most ")
 
 
 def test_lines_of_the_metrics_that_are_no_measurements_are_left_out(tmp_path: Path) -> None:

@@ -37,16 +37,14 @@ def test_the_best_checkpoint_has_the_weights_that_the_run_came_to(averaging: str
     path = runs(averaging)
     best = max(Run(path).metrics(), key=lambda line: line["step"] * line.get("best", 0))["step"]
     found = find_run(path / "checkpoints" / f"step-{best}").network()
-    whole = Run(path).network()
-    assert same(found.model, whole.model)
-    assert (found.config, found.tokenizer.serialized) == (whole.config, whole.tokenizer.serialized)
-    assert not found.model.training
+    assert same(found, Run(path).network())
+    assert not found.training
 
 
 def test_an_earlier_checkpoint_is_another_model_and_translates(runs: Callable[[str], Path]) -> None:
     path = runs("ema")
     early = Translator.load(path / "checkpoints" / "step-3", device="cpu")
-    assert not same(early.model, Run(path).network())
+    assert not same(early.model.network, Run(path).network())
     assert early.translate(["der Hund hat das Kind."])
 
 

@@ -16,28 +16,29 @@ WORD = st.text(st.characters(exclude_characters="\n\t", exclude_categories=("Cs"
 COUNTS = st.dictionaries(WORD, st.integers(1, 2**40))
 
 
-@given(source=COUNTS, target=COUNTS, complete=st.booleans())
+@given(source=COUNTS, target=COUNTS, complete=st.booleans(), longest=st.integers(0, 10**6))
 def test_words_come_back_as_they_were_written(
-    source: dict[str, int], target: dict[str, int], complete: bool, tmp_path: Path
+    source: dict[str, int], target: dict[str, int], complete: bool, longest: int, tmp_path: Path
 ) -> None:
-    words = TrainingWords(Counter(source), Counter(target), complete)
+    words = TrainingWords(Counter(source), Counter(target), complete, longest)
     (tmp_path / WORDS).write_bytes(pack_words(words))
     assert Run(tmp_path).words() == words
 
 
 def test_only_the_words_of_the_source_are_looked_up_and_casing_does_not_count(tmp_path: Path) -> None:
-    words = TrainingWords(Counter({"HUND": 3, "Straße": 1, "Hund": 4}), Counter(dog=2), complete=False)
+    words = TrainingWords(Counter({"HUND": 3, "Straße": 1, "Hund": 4}), Counter(dog=2), complete=False, longest=7)
     (tmp_path / WORDS).write_bytes(pack_words(words))
-    seen = Run(tmp_path).seen_words()
-    assert seen is not None
+    found = Run(tmp_path).words()
+    assert found is not None
+    seen = found.seen("de")
     assert not seen.complete
-    assert seen.counts("hund STRASSE dog Katze") == {"hund": 7, "STRASSE": 1, "dog": 0, "Katze": 0}
+    assert seen.counts(["hund", "STRASSE", "dog", "Katze"]) == {"hund": 7, "STRASSE": 1, "dog": 0, "Katze": 0}
 
 
 def test_the_commonest_words_stand_first(tmp_path: Path) -> None:
-    words = TrainingWords(Counter(a=1, b=3, c=2), Counter(the=7), complete=True)
+    words = TrainingWords(Counter(a=1, b=3, c=2), Counter(the=7), complete=True, longest=5)
     (tmp_path / WORDS).write_bytes(pack_words(words))
-    assert (tmp_path / WORDS).read_text() == "complete\nsource\t3\tb\nsource\t2\tc\nsource\t1\ta\ntarget\t7\tthe"
+    assert (tmp_path / WORDS).read_text() == "complete\t5\nsource\t3\tb\nsource\t2\tc\nsource\t1\ta\ntarget\t7\tthe"
     found = Run(tmp_path).words()
     assert found is not None
     assert list(found.source) == ["b", "c", "a"]
@@ -47,19 +48,19 @@ def test_of_very_many_words_the_commonest_are_kept_and_that_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("transformer_mt.runs.data.MOST_WORDS", 2)
-    words = TrainingWords(Counter(a=1, b=3, c=2), Counter(the=7), complete=True)
+    words = TrainingWords(Counter(a=1, b=3, c=2), Counter(the=7), complete=True, longest=5)
     (tmp_path / WORDS).write_bytes(pack_words(words))
-    assert Run(tmp_path).words() == TrainingWords(Counter(b=3, c=2), Counter(the=7), complete=False)
+    assert Run(tmp_path).words() == TrainingWords(Counter(b=3, c=2), Counter(the=7), complete=False, longest=5)
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        b"", b"all", b"complete\n", b"complete\nsource\t1", b"complete\nsource\t1\ta\tb", b"complete\nboth\t1\ta",
-        b"complete\nsource\t-1\ta", b"complete\nsource\t0\ta", b"complete\nsource\tx\ta", b"complete\nsource\t1\t",
-        b"complete\nsource\t1\t\xff", b"complete\nsource\t99999999999999999\ta",
-        b"complete\nsource\t" + b"9" * 5_000 + b"\ta", b"complete\nsource\t1\t" + b"a" * (LONGEST + 1),
-        b"complete" + b"\0" * 300 + b"\n", b"complete" + b"\nsource\t1\ta" * 4_000_001,
+        b"", b"all", b"complete\t5\n", b"complete", b"complete\t-1", b"complete\t5555555555", b"complete\t5\t5", b"complete\t5\nsource\t1", b"complete\t5\nsource\t1\ta\tb", b"complete\t5\nboth\t1\ta",
+        b"complete\t5\nsource\t-1\ta", b"complete\t5\nsource\t0\ta", b"complete\t5\nsource\tx\ta", b"complete\t5\nsource\t1\t",
+        b"complete\t5\nsource\t1\t\xff", b"complete\t5\nsource\t99999999999999999\ta",
+        b"complete\t5\nsource\t" + b"9" * 5_000 + b"\ta", b"complete\t5\nsource\t1\t" + b"a" * (LONGEST + 1),
+        b"complete\t5" + b"\0" * 300 + b"\n", b"complete\t5" + b"\nsource\t1\ta" * 4_000_001,
     ],
     ids=lambda content: repr(content[:30]),
 )  # fmt: skip
@@ -72,7 +73,7 @@ def test_another_file_is_one_line(content: bytes, tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_takes_no_more_memory_than_the_file(tmp_path: Path) -> None:
-    (tmp_path / WORDS).write_bytes(b"complete\n" + bytes(2**24))
+    (tmp_path / WORDS).write_bytes(b"complete\t5\n" + bytes(2**24))
     tracemalloc.start()
     with pytest.raises(MachineError):
         Run(tmp_path).words()

@@ -11,13 +11,13 @@ from support.sentences import small_tokenizer
 from support.serving import Answer, Served, serving, write_run
 from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
 from support.variants import RECURRENT, VARIANTS, Variant, quick_for_some, with_sizes
-from transformer_mt.translation.opened_run import OpenedRun
 
 from transformer_mt.cli.main import run
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.models.head_mask import without_heads
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.directory import Run
+from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import DOUBTFUL
 from transformer_mt.views.align import align, heads_of
 from transformer_mt.views.methods import METHODS
@@ -180,8 +180,8 @@ def test_links_are_by_the_heads_that_are_on(served: Served) -> None:
 
 
 def test_links_are_those_of_the_model_without_the_heads_that_are_off(served: Served, home: Path) -> None:
-    opened = OpenedRun.of(Run(home / "runs/one"), device="cpu")
-    model, tokenizer = opened.translator.model.network, opened.translator.model.tokenizer
+    opened = Model.open(Run(home / "runs/one"), device="cpu")
+    model, tokenizer = opened.network, opened.tokenizer
     off = ["encoder.1.1", "decoder.1.2"]
     found = served.post("/v1/translate", run="one", source=SOURCE, align=True, without=off).json["alignment"]
     pair = [SentencePair(SOURCE, found["target"])]

@@ -13,14 +13,15 @@ from support.sentences import small_tokenizer
 from support.serving import write_run
 from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
 from support.variants import RECURRENT, REPRESENTATIVES, Variant, quick_for_some, with_sizes
-from transformer_mt.translation.opened_run import OpenedRun
 
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.directory import Run
 from transformer_mt.serve.saved import cut, saved_answers, whole
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translator
 from transformer_mt.views.maps import prepare_pair
 from transformer_mt.views.matrix import Scale
-from transformer_mt.views.sentence import LoadedSentence
+from transformer_mt.views.sentence import Subject
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
 BAND = ("model.attention.graph=band(1)", "model.attention.head_mask=['decoder.1.2', 'cross.2.1']")
@@ -28,19 +29,17 @@ BAND = ("model.attention.graph=band(1)", "model.attention.head_mask=['decoder.1.
 Saved = list[dict[str, Any]]
 
 
-def opened(path: Path, *variant: str) -> OpenedRun:
+def opened(path: Path, *variant: str) -> Translator:
     tokenizer = small_tokenizer()
     model = varied_model(*variant, vocabulary=tokenizer.size)
     write_run(path, model, tokenizer, *with_sizes(variant, SIZES, transformer=TRANSFORMER_SIZES))
-    return OpenedRun.of(Run(path), device="cpu")
+    return Translator.of(Model.open(Run(path), device="cpu"))
 
 
-def saved(
-    run: OpenedRun, target: str | None = None, *without: str, source: str = SOURCE
-) -> tuple[LoadedSentence, Saved]:
+def saved(run: Translator, target: str | None = None, *without: str, source: str = SOURCE) -> tuple[Subject, Saved]:
     heads = [HeadName.parse(name, key="--without") for name in without]
-    sentence = LoadedSentence.of(run, source, target, heads)
-    return sentence, saved_answers(sentence, is_given=target is not None, method="weights", words=True)
+    sentence = Subject.of(run, source, target, without=heads)
+    return sentence, saved_answers(sentence, run.search, is_given=target is not None, method="weights", words=True)
 
 
 def answers(found: Saved, route: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -101,8 +100,8 @@ def test_words_of_one_piece_are_saved_once(tmp_path: Path) -> None:
     source, target = "Der alte Mann liest, Kinder spielen.", "The old man is a good book."
     sentence, found = saved(opened(tmp_path / "run"), target, source=source)
     pieces, words = [answer["stacks"]["cross"] for asked, answer in answers(found, "attend")][:2]
-    side = prepare_pair(sentence.tokenizer, source, target, limit=99).source
-    several = [word for word in side.words if [side.words[n] for n in side.words_of_piece].count(word) > 1]
+    side = prepare_pair(sentence.network, sentence.model.tokenizer, source, target).source
+    several = [word for word in side.words if [side.words[n] for (n,) in side.words_of_piece].count(word) > 1]
     single = [number for number in words["pieces"][1] if number is not None]
     assert several
     assert [pieces["columns"][number].strip("▁") for number in single] == [
@@ -145,7 +144,7 @@ def test_what_is_asked_is_that_of_the_pair(tmp_path: Path) -> None:
 def test_a_translation_that_was_given_is_one_of_chosen_pieces(tmp_path: Path) -> None:
     run = opened(tmp_path / "run")
     long = " ".join([TARGET] * 4)
-    assert len(run.translator.model.tokenizer.encode(long)) > run.config.search.max_length
+    assert len(run.translator.model.tokenizer.encode(long)) > run.model.config.search.max_length
     _, found = saved(run, long)
     ((asked, translated),) = answers(found, "translate")
     assert translated["translation"] == long
@@ -154,7 +153,7 @@ def test_a_translation_that_was_given_is_one_of_chosen_pieces(tmp_path: Path) ->
 
 
 def test_a_source_without_capitals_is_that_of_the_command(home: Path) -> None:
-    run = OpenedRun.of(Run(home / "runs/one"), device="cpu")
+    run = Translator.of(Model.open(Run(home / "runs/one"), device="cpu"))
     assert run.written("der hund schläft.") != "der hund schläft."
     sentence, found = saved(run, source="der hund schläft.")
     ((_, translated),) = answers(found, "translate")
@@ -163,20 +162,20 @@ def test_a_source_without_capitals_is_that_of_the_command(home: Path) -> None:
 
 def test_the_step_is_that_of_the_weights(home: Path) -> None:
     for step in (None, 30):
-        run = OpenedRun.of(Run(home / "runs/one", step), device="cpu")
+        run = Translator.of(Model.open(Run(home / "runs/one", step), device="cpu"))
         ((_, translated),) = answers(saved(run)[1], "translate")
         assert translated["step"] == (step or 60)
 
 
 def test_the_search_is_that_of_the_options(tmp_path: Path) -> None:
     run = opened(tmp_path / "run")
-    run.translator.search = run.config.search.model_copy(update={"beam": 7})
+    run.translator.search = run.model.config.search.model_copy(update={"beam": 7})
     _, found = saved(run)
     ((_, translated),) = answers(found, "translate")
     assert sum(node["step"] == 1 for node in translated["trace"]["nodes"]) == 7
     ((_, listed),) = answers(found, "runs")
     assert listed["runs"][0]["search"]["beam"] == 7
-    run.translator.search = run.config.search.model_copy(update={"sample": True, "seed": 3})
+    run.translator.search = run.model.config.search.model_copy(update={"sample": True, "seed": 3})
     sentence, found = saved(run)
     ((_, translated),) = answers(found, "translate")
     assert translated["translation"] == sentence.target

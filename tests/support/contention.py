@@ -60,8 +60,9 @@ class Undisturbed:
 
 def state(path: Path) -> str:
     """The sum of all that a reader gets of a run."""
-    trained = Run.open(path).network()
-    parts = (dump_config(trained.config), trained.tokenizer.serialized.hex(), digest(weights_of(trained.model)))
+    run = Run.open(path)
+    network = run.network()  # which says that the rest belongs to it
+    parts = (dump_config(run.config()), run.tokenizer().serialized.hex(), digest(weights_of(network)))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

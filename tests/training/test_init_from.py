@@ -36,9 +36,8 @@ def child(config: Config, path: Path) -> TrainingSession:
 def test_training_begins_with_the_weights_and_the_vocabulary_of_the_parent(parent: Path, tmp_path: Path) -> None:
     config = config_from(parent, "training.seed=7", "model.dropout=0.3")
     session = child(config, tmp_path / "child")
-    theirs = Run(parent).network()
-    assert session.tokenizer.serialized == theirs.model.tokenizer.serialized
-    weights = weights_of(theirs.model)
+    assert session.tokenizer.serialized == Run(parent).tokenizer().serialized
+    weights = weights_of(Run(parent).network())
     for name, tensor in weights_of(session.trainer.model).items():
         assert torch.equal(tensor, weights[name]), name
     candidate = session.trainer.averaging.candidate()

@@ -52,8 +52,8 @@ def test_the_end_of_training_chooses_the_heads_that_link_words(tmp_path: Path) -
     found = session.trainer.run.alignment()
     assert found is not None
     assert (found.chosen_by, {head.stack for head in found.heads}) == ("links", {"cross"})
-    loaded = session.trainer.run.network()
-    counts = link_counts(loaded.model, loaded.tokenizer, linked, found)
+    run = session.trainer.run
+    counts = link_counts(run.network(), run.tokenizer(), linked, found)
     assert found.error_rate == pytest.approx(counts.error_rate, abs=1e-9)
 
 

@@ -97,6 +97,7 @@ class Translator:
         return cls.of(Model.open(run, device=device, engine=engine, quantization=quantization))
 
     @classmethod
+    @checked
     def of(cls, model: Model) -> Self:
         """A translator that searches as the model is configured."""
         return cls(model, search=model.config.search)
@@ -146,6 +147,7 @@ class Translator:
         lines = (line for text in sentences for line in prepare([text], split=split))
         return self.translate_lines(lines, search, prefix=prefix, place=place, is_waiting=is_waiting)
 
+    @checked
     def translate_lines(
         self,
         lines: Iterable[PreparedLine],
@@ -170,11 +172,13 @@ class Translator:
 
         return list(score_pairs(self.model.network, self.model.tokenizer, map(normalized, pairs)))
 
+    @checked
     def require_fitting(self, sentences: Iterable[PreparedSentence], place: str) -> None:
         """Raise `InputError` that names the place for a sentence of more tokens than the model takes."""
         for sentence in sentences:
             self._require_fitting(len(sentence.ids) + 1, lambda _: place)
 
+    @checked
     def translate_prepared(
         self,
         lines: Sequence[tuple[int, PreparedLine]],
