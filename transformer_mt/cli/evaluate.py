@@ -119,7 +119,7 @@ def _measured(
     from transformer_mt.evaluation import compare_texts, find_poorest, measure
     from transformer_mt.views.data import to_json
 
-    scores, systems = [], []
+    scores, systems, language = [], [], runs[0].config.data.target_language  # of all of them
     for run in runs:
         beam = run.translator.search.beam
         of = f" by {run.path}" if len(runs) > 1 else ""
@@ -131,11 +131,14 @@ def _measured(
         elif known and not known.complete:
             note(f"{run.path}: its list of words lacks the rarest; read never as rarely or never")
         with working("", total=len(pairs)):
-            of_run, texts = measure(run.translator, pairs, alignment=alignment, by_length=by_length, known=known)
+            of_run, texts = measure(
+                run.translator, pairs, language=language, alignment=alignment, by_length=by_length, known=known
+            )
         scores.append(of_run)
         systems.append(texts)
     with working("resampling the test set"):
-        intervals = compare_texts(systems, [pair.translations for pair in pairs])
+        intervals = compare_texts(systems, [pair.translations for pair in pairs], language=language)
+    note(*scores[0].notes)
     objects = [
         {"run": str(run.path), **dataclasses.asdict(own), "intervals": to_json(interval)}
         | ({"worst": to_json(find_poorest(texts, pairs, count=worst))} if worst else {})

@@ -63,8 +63,9 @@ def heads(
     """
     from transformer_mt.cli.load import open_run
     from transformer_mt.cli.sentence import save_arrays
-    from transformer_mt.cli.terminal import literal_console, result
+    from transformer_mt.cli.terminal import literal_console, note, result
     from transformer_mt.models.head_mask import head_names
+    from transformer_mt.text.scripts import bleu_tokenizer
     from transformer_mt.views.data import to_json
     from transformer_mt.views.faithfulness import faithfulness, faithfulness_lines
     from transformer_mt.views.head_importance import IMPORTANCE, pruning_lines
@@ -89,9 +90,12 @@ def heads(
         lines = faithfulness_lines(view, width=width)
     else:
         # Where heads look, their gradient, and the loss, or BLEU too, with all and without each.
+        language = run.config.data.target_language
+        if bleu and not quiet:
+            note(*bleu_tokenizer(language, [pair.translations for pair in pairs])[1])
         passes = 2 + (2 if bleu else 1) * (1 + len(head_names(run.translator.model)))
         with working("", total=passes * len(pairs)):
-            view = measure_heads(run.translator, pairs, bleu=bleu)
+            view = measure_heads(run.translator, pairs, bleu=bleu, language=language)
         lines = head_lines(view, width=width)
     if npz is not None:
         save_arrays(view, npz)

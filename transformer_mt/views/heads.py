@@ -141,7 +141,7 @@ class HeadTable:
         return {"sentences": self.sentences, "loss": self.loss, "bleu": self.bleu, "heads": self.heads} | by_stack
 
 
-def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -> HeadTable:
+def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False, language: str = "") -> HeadTable:
     """The table of a model over pairs of which none is too long for it; for BLEU it translates once a head."""
     model, names = translator.model, head_names(translator.model)
     encoded = encode_pairs(pairs, translator.tokenizer, max_length=model.max_length)
@@ -155,7 +155,7 @@ def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -
     without = without_each(model, lambda: sentence_losses(model, encoded))
     rises = {name: resampling.estimate(after - losses, tokens) for name, after in without.items()}
     gradients = normalised_gradients(model, encoded)
-    whole, changes = bleu_without_each(translator, pairs) if bleu else (None, {})
+    whole, changes = bleu_without_each(translator, pairs, language=language) if bleu else (None, {})
     return HeadTable(
         sentences=len(pairs),
         loss=resampling.estimate(losses, tokens),
