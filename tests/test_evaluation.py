@@ -1,6 +1,8 @@
 """Scores against hand-computed values and against sacrebleu itself."""
 
 import dataclasses
+import unicodedata
+from functools import partial
 
 import pytest
 import sacrebleu
@@ -10,13 +12,14 @@ from support.engines import translator_of
 
 from transformer_mt.config.sections import AttentionConfig, SearchConfig, TokenizerConfig, TransformerConfig
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.errors import InputError
-from transformer_mt.evaluation import evaluate, score_lengths, score_texts
+from transformer_mt.evaluation import compare_texts, evaluate, find_poorest, measure, score_lengths, score_texts
 from transformer_mt.models.build import build_model
 from transformer_mt.registry import HeadName
 from transformer_mt.runs.data import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.translator import Translator
+from transformer_mt.translation.translator import Translation, Translator
 from transformer_mt.views.align import LinkCounts, link_counts
 
 PAIRS = [
@@ -25,6 +28,7 @@ PAIRS = [
     SentencePair("Wo ist der Hund?", "Where is the dog?", ((0, 0), (1, 1), (2, 2), (3, 3), (4, 4))),
 ]
 SEARCH = SearchConfig(beam=1, max_length=7)
+NFD = partial(unicodedata.normalize, "NFD")
 
 
 @pytest.fixture
@@ -137,8 +141,78 @@ def test_empty_hypotheses_score_zero() -> None:
     assert (scores.bleu, scores.bleu_lowercase, scores.chrf, scores.exact) == (0, 0, 0, 0)
 
 
-def test_exact_matches_ignore_white_space_around_and_nothing_else() -> None:
-    assert score_texts(["a b ", "\ta b", "a  b", "A b", "a b."], [("a b",)] * 5).exact == 2 / 5
+def test_exact_matches_ignore_white_space_and_nothing_else_that_is_seen() -> None:
+    assert score_texts(["a b ", "\ta b", "a  b", "A b", "a b.", "ab"], [("a b",)] * 6).exact == 3 / 6
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Trái tim bị vỡ.", NFD("Trái tim bị vỡ.")), ("Das Mädchen schläft.", "Das Mäd\u00adchen schläft.")],
+)
+def test_two_forms_of_a_text_score_alike(one: str, other: str) -> None:
+    texts, pairs = [one, "x y z"], [SentencePair("a", one), SentencePair("b", "x y")]
+    scores = score_texts(texts, [(one,), ("x y",)])
+    assert score_texts([other, "x y z"], [(one,), ("x y",)]) == scores
+    assert score_texts(texts, [(other,), ("x y",)]) == scores
+    intervals = compare_texts([texts, ["", ""]], [(one,), ("x y",)])
+    assert compare_texts([[other, "x y z"], ["", ""]], [(one,), ("x y",)]) == intervals
+    worst = find_poorest([other, "x y z"], pairs, count=2)
+    assert [poor.chrf for poor in worst] == [poor.chrf for poor in find_poorest(texts, pairs, count=2)]
+
+
+CHINESE = ["学生看见大海。", "老师爱音乐。", "猫不睡觉。"]
+
+
+@pytest.mark.parametrize("language", ["zh", "zh-TW", "", "en"])
+def test_bleu_and_exact_agree_on_perfect_chinese(language: str) -> None:
+    references = [(text,) for text in CHINESE]
+    scores = score_texts(CHINESE, references, language=language)
+    assert (scores.bleu, scores.exact, scores.notes) == (pytest.approx(100), 1.0, ())
+    assert "tok:zh" in scores.signature["bleu"]
+    assert "tok:zh" in scores.signature["bleu_lowercase"]
+    wrong = [CHINESE[0].replace("大海", "小山"), *CHINESE[1:]]
+    assert 50 < score_texts(wrong, references, language=language).bleu < 100
+    perfect, other = compare_texts([CHINESE, wrong], references, language=language)
+    assert perfect["bleu"].mean == pytest.approx(100)
+    assert 50 < other["bleu"].mean < 100
+
+
+def test_bands_have_the_tokenizer_of_all_sentences() -> None:
+    pairs = [SentencePair("a b c", text) for text in CHINESE] + [SentencePair("a " * 9, "OK OK OK OK")]
+    texts = [*CHINESE, "OK OK OK，OK"]
+    short, long = score_lengths(texts, pairs)
+    assert short.bleu == pytest.approx(100)
+    assert long.bleu == score_texts(texts[3:], [("OK OK OK OK",)], language="zh").bleu
+    assert long.bleu != score_texts(texts[3:], [("OK OK OK OK",)]).bleu
+
+
+def test_lengths_are_words_of_any_script() -> None:
+    pairs = [
+        SentencePair("老师爱音乐。", "a"),
+        SentencePair("वह अच्छा है।", "a"),
+        SentencePair("Mäd\u00adchen " * 2, "a"),
+    ]
+    assert [(band.shortest, band.sentences) for band in score_lengths(["a", "a", "a"], pairs)] == [(1, 2), (6, 1)]
+
+
+def test_all_scores_of_an_evaluation_are_those_for_the_language(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = Translation("OK OKOKOK", 0.0, 0.0, ())
+    monkeypatch.setattr(Translator, "translate", lambda _, texts, *__: [[text] for _ in texts])
+    pairs, known = [SentencePair("a", "OK OK OK OK")], SeenWords({"a": 1}, complete=True)
+    scores, _ = measure(translator, pairs, language="th", by_length=True, known=known)
+    assert scores.by_length is not None
+    assert scores.by_rarity is not None
+    assert [each.bleu for each in (scores, *scores.by_length, *scores.by_rarity)] == [pytest.approx(100)] * 3
+    assert evaluate(translator, pairs, language="th").bleu == pytest.approx(100)
+    assert evaluate(translator, pairs).bleu < 50
+
+
+def test_bleu_of_references_that_are_too_short_says_so() -> None:
+    scores = score_texts(["Ja.", "Nein."], [("Ja.",), ("Nein.",)])
+    assert (scores.bleu, scores.exact) == (0, 1)
+    assert scores.notes == ("BLEU: says nothing, since no reference has four tokens; read chrF",)
 
 
 def test_evaluation_scores_the_best_translations(translator: Translator) -> None:

@@ -2,7 +2,7 @@
 
 import time
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
@@ -12,6 +12,8 @@ from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.errors import InputError, checked
 from transformer_mt.runs.data import AlignmentHeads
+from transformer_mt.text.normalize import normalize
+from transformer_mt.text.scripts import bleu_tokenizer
 from transformer_mt.text.words import words
 from transformer_mt.translation.translator import Translator
 
@@ -22,11 +24,7 @@ RARITIES = (0, 1, 10, 100)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LengthScores:
-    """The scores of the sentences whose source has `shortest` to `longest` words and punctuation marks."""
-
-    shortest: int
-    longest: int
+class _BandScores:
     sentences: int
     bleu: float
     chrf: float
@@ -34,15 +32,19 @@ class LengthScores:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RarityScores:
+class LengthScores(_BandScores):
+    """The scores of the sentences whose source has `shortest` to `longest` words and punctuation marks."""
+
+    shortest: int
+    longest: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RarityScores(_BandScores):
     """The scores of the sentences whose rarest source word stands `fewest` to `most` times in training; None: any."""
 
     fewest: int
     most: int | None
-    sentences: int
-    bleu: float
-    chrf: float
-    exact: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +74,10 @@ class Poor:
 class Scores:
     """The scores of a system on a set of sentence pairs; None where nothing was measured.
 
-    BLEU (Papineni et al. 2002, tokenizer 13a) and chrF (Popović 2015, chrF2) are sacrebleu's and range from 0 to 100;
-    `exact` is the share of translations equal to a reference but for white space around them, from 0 to 1.
-    `references` counts those of all sentences together; `signature` holds sacrebleu's signature of each of its scores.
+    BLEU (Papineni et al. 2002, tokenized for the target language) and chrF (Popović 2015, chrF2) are sacrebleu's and
+    range from 0 to 100; `exact` is the share of translations equal to a reference, from 0 to 1. All compare normalised
+    texts. `references` counts those of all sentences together; `signature` holds sacrebleu's signature of each of its
+    scores, and `notes` says what to know before reading them.
 
     `aer`, `aer_precision` and `aer_recall` compare attention with the known links of words, from 0 to 1; `aer_heads`
     were averaged and `aer_chosen_by` is that of `AlignmentHeads`. `seconds` is the time for translating, without
@@ -88,6 +91,7 @@ class Scores:
     chrf: float
     exact: float
     signature: Mapping[str, str]
+    notes: tuple[str, ...] = ()
     aer: float | None = None
     aer_precision: float | None = None
     aer_recall: float | None = None
@@ -110,9 +114,9 @@ def evaluate(
 ) -> Scores:
     """Translate the sources of `pairs`, by default as the translator's run is configured, and compare.
 
-    A translation is compared with every translation that its pair has. The known links of words are compared with those
-    of the heads of `alignment`, by default all, unless the engine shows none. Raises `InputError` when there are
-    no pairs.
+    Every translation that its pair has counts; BLEU is tokenized for the run's target language. The known links of words
+    are compared with those of the heads of `alignment`, by default all, unless the engine shows none. Raises
+    `InputError` when there are no pairs.
     """
     return measure(translator, pairs, search, alignment=alignment, by_length=by_length)[0]
 
@@ -129,16 +133,17 @@ def measure(
     """The scores as of `evaluate`, and the translations; with the words that training knows, scores by rarity too."""
     if not pairs:
         raise InputError("evaluation: there are no sentence pairs; give at least one")
+    language = translator.model.config.data.target_language
     start = time.perf_counter()
     translations = translator.translate([pair.source for pair in pairs], search)
     seconds = max(time.perf_counter() - start, 1e-9)  # some clocks stand still for a while
     texts = [best.text for best, *_ in translations]
     scores = replace(
-        score_texts(texts, [pair.translations for pair in pairs]),
+        score_texts(texts, [pair.translations for pair in pairs], language=language),
         seconds=seconds,
         sentences_per_second=len(pairs) / seconds,
-        by_length=tuple(score_lengths(texts, pairs)) if by_length else None,
-        by_rarity=tuple(score_rarities(texts, pairs, known)) if known else None,
+        by_length=tuple(score_lengths(texts, pairs, language=language)) if by_length else None,
+        by_rarity=tuple(score_rarities(texts, pairs, known, language=language)) if known else None,
     )
     if translator.model.engine.network is None:  # without attention to link words by
         return scores, texts
@@ -158,24 +163,40 @@ def measure(
     return scores, texts
 
 
-def score_texts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Scores:
-    """Compare each hypothesis with all its known right translations, of which there must be at least one."""
+def score_texts(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    language: str = "",
+    tokenizer: str = "",
+) -> Scores:
+    """Compare each hypothesis with all its known right translations, of which there must be at least one.
+
+    Without a tokenizer for BLEU, the language and the script of the references decide which.
+    """
     from sacrebleu.metrics.bleu import BLEU  # slow to import
     from sacrebleu.metrics.chrf import CHRF
 
     assert len(hypotheses) == len(references) > 0
     assert all(references)
-    exact = sum(ours.strip() in map(str.strip, theirs) for ours, theirs in zip(hypotheses, references, strict=True))
-    streams = _streams(references)
-    metrics = {"bleu": BLEU(), "bleu_lowercase": BLEU(lowercase=True), "chrf": CHRF()}
-    scores = {name: metric.corpus_score(hypotheses, streams).score for name, metric in metrics.items()}
+    ours, theirs = _normalized(hypotheses), [*map(_normalized, references)]
+    exact = sum(one in several for one, several in zip(ours, theirs, strict=True))
+    tokenizer, notes = (tokenizer, ()) if tokenizer else bleu_tokenizer(language, theirs)
+    cased, lowercase = (BLEU(tokenize=tokenizer, lowercase=either) for either in (False, True))
+    metrics = {"bleu": cased, "bleu_lowercase": lowercase, "chrf": CHRF()}
+    scores = {name: metric.corpus_score(ours, _streams(theirs)).score for name, metric in metrics.items()}
     return Scores(
         sentences=len(hypotheses),
         references=sum(map(len, references)),
         **scores,
         exact=exact / len(references),
         signature={name: str(metric.get_signature()) for name, metric in metrics.items()},
+        notes=notes,
     )
+
+
+def _normalized(texts: Iterable[str]) -> list[str]:
+    return [*map(normalize, texts)]
 
 
 def _streams(references: Sequence[Sequence[str]]) -> list[Sequence[Any]]:
@@ -183,7 +204,9 @@ def _streams(references: Sequence[Sequence[str]]) -> list[Sequence[Any]]:
     return list(zip_longest(*references))
 
 
-def compare_texts(systems: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> list[dict[str, Interval]]:
+def compare_texts(
+    systems: Sequence[Sequence[str]], references: Sequence[Sequence[str]], *, language: str = ""
+) -> list[dict[str, Interval]]:
     """For each system the intervals of BLEU and chrF, and whether it differs from the first.
 
     Paired bootstrap resampling (Koehn 2004), that of sacrebleu's `--paired-bs`: 1,000 draws, seed 12345.
@@ -192,8 +215,10 @@ def compare_texts(systems: Sequence[Sequence[str]], references: Sequence[Sequenc
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.significance import PairedTest
 
-    named = [(str(number), texts) for number, texts in enumerate(systems)]
-    _, found = PairedTest(named, {"bleu": BLEU(), "chrf": CHRF()}, _streams(references), test_type="bs")()
+    named: list[tuple[str, Sequence[str]]] = [(str(number), _normalized(texts)) for number, texts in enumerate(systems)]
+    theirs = [*map(_normalized, references)]
+    metrics = {"bleu": BLEU(tokenize=bleu_tokenizer(language, theirs)[0]), "chrf": CHRF()}
+    _, found = PairedTest(named, metrics, _streams(theirs), test_type="bs")()
     results = {"bleu": found["BLEU"], "chrf": found["chrF2"]}
     return [{name: _interval(of[number]) for name, of in results.items()} for number in range(len(systems))]
 
@@ -208,7 +233,7 @@ def find_poorest(hypotheses: Sequence[str], pairs: Pairs, *, count: int) -> list
 
     metric = CHRF()
     scores = [
-        (metric.sentence_score(text, list(pair.translations)).score, number)
+        (metric.sentence_score(normalize(text), _normalized(pair.translations)).score, number)
         for number, (text, pair) in enumerate(zip(hypotheses, pairs, strict=True))
     ]
     return [
@@ -217,27 +242,33 @@ def find_poorest(hypotheses: Sequence[str], pairs: Pairs, *, count: int) -> list
     ]
 
 
-def score_lengths(hypotheses: Sequence[str], pairs: Pairs) -> Iterator[LengthScores]:
+def score_lengths(hypotheses: Sequence[str], pairs: Pairs, *, language: str = "") -> Iterator[LengthScores]:
     """The scores of the hypotheses by the length of their source, in bands of `BAND`, the shortest first."""
-    lengths = [(len(words(pair.source)) - 1) // BAND for pair in pairs]
-    for band, same in _banded(hypotheses, pairs, lengths):
+    lengths = [(len(words(normalize(pair.source))) - 1) // BAND for pair in pairs]
+    for band, same in _banded(hypotheses, pairs, lengths, language):
         yield LengthScores(shortest=band * BAND + 1, longest=(band + 1) * BAND, **same)
 
 
-def score_rarities(hypotheses: Sequence[str], pairs: Pairs, known: SeenWords) -> Iterator[RarityScores]:
+def score_rarities(
+    hypotheses: Sequence[str], pairs: Pairs, known: SeenWords, *, language: str = ""
+) -> Iterator[RarityScores]:
     """The scores of the hypotheses by how often training showed the rarest word of their source, the rarest first.
 
     Sentences without a word that is counted, as of numbers alone, are in no band.
     """
     rarest = [min(known.counts(pair.source).values(), default=-1) for pair in pairs]
-    for band, same in _banded(hypotheses, pairs, [bisect_right(RARITIES, count) - 1 for count in rarest]):
+    for band, same in _banded(hypotheses, pairs, [bisect_right(RARITIES, count) - 1 for count in rarest], language):
         most = RARITIES[band + 1] - 1 if band + 1 < len(RARITIES) else None
         yield RarityScores(fewest=RARITIES[band], most=most, **same)
 
 
-def _banded(hypotheses: Sequence[str], pairs: Pairs, bands: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The scores of the sentences of each band, the lowest first; -1 is none."""
+def _banded(
+    hypotheses: Sequence[str], pairs: Pairs, bands: Sequence[int], language: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The scores of the sentences of each band, the lowest first; -1 is none. The tokenizer is that of all of them."""
+    references = [pair.translations for pair in pairs]
+    tokenizer, _ = bleu_tokenizer(language, references)
     for band in sorted(set(bands) - {-1}):
         rows = [row for row, own in enumerate(bands) if own == band]
-        scores = score_texts([hypotheses[row] for row in rows], [pairs[row].translations for row in rows])
+        scores = score_texts([hypotheses[row] for row in rows], [references[row] for row in rows], tokenizer=tokenizer)
         yield band, {name: getattr(scores, name) for name in ("sentences", "bleu", "chrf", "exact")}

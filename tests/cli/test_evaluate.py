@@ -35,6 +35,26 @@ def test_json_has_the_documented_keys(trained: str, data: str, tmt: Tmt) -> None
     assert "tok:13a" in scores["signature"]["bleu"]
     assert scores["references"] == len(PAIRS)
     assert scores["by_length"] is None
+    assert scores["notes"] == []
+
+
+def test_scores_that_say_nothing_are_noted(trained: str, tmt: Tmt) -> None:
+    Path("own.de").write_text("Ja.\nNein.\n")
+    Path("own.en").write_text("Yes.\nNo.\n")
+    message = "BLEU: says nothing, since no reference has four tokens; read chrF"
+    outcome = tmt("evaluate", "--model", trained, "--data", "own.de,own.en", "--beam", "1", "--json")
+    assert json.loads(outcome.out)["notes"] == [message]
+    assert outcome.err.splitlines().count(f"tmt: {message}") == 1
+
+
+def test_the_tokenizer_is_that_of_the_target_language(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(trained, "thai")
+    Path("thai/config.toml").write_text(dump_config(load_config(Path("thai/config.toml"), ["data.target_language=th"])))
+    Run(Path("thai")).save_model(weights_of(Run(Path(trained)).load().model))
+    Path("own.de").write_text("Ja.\n")
+    Path("own.th").write_text("OK OK\n")
+    options = ("--model", "thai", "--data", "own.de,own.th", "--beam", "1", "--by-length", "--json")
+    assert "tok:char" in json.loads(tmt("evaluate", *options).out)["signature"]["bleu"]
 
 
 def test_a_run_does_not_open_its_corpus_by_itself(trained: str, data: str, tmt: Tmt) -> None:

@@ -101,6 +101,23 @@ def test_any_reference_counts_in_validation(tokenizer: Tokenizer, monkeypatch: p
     assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
 
 
+def test_bleu_of_validation_is_that_of_the_target_language(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def perfect(_: Translator, sources: Sequence[str], *__: Any, **___: Any) -> list[list[Translation]]:
+        return [[Translation("学生看见大海。", 0.0, 0.0, ())] for _ in sources]
+
+    monkeypatch.setattr(Translator, "translate", perfect)
+    model = build_model(small_config().model, vocabulary_size=tokenizer.size).eval()
+    pairs = [replace(pair, target="学生看见大海。", links=None) for pair in VALIDATION]
+    for language in ("zh", "en"):
+        config = small_config(f"data.target_language={language}")
+        found = Validator(pairs, tokenizer, config, device=CPU, distributed=Distributed())
+        assert (found(model).bleu, found.notes) == (pytest.approx(100), ())
+    short = [replace(pair, target="大海。", links=None) for pair in VALIDATION]
+    assert "four tokens" in Validator(short, tokenizer, config, device=CPU, distributed=Distributed()).notes[0]
+
+
 def test_validation_computes_in_float32_whatever_training_computes_in(tokenizer: Tokenizer) -> None:
     config = small_config("training.precision=bfloat16")
     model = build_model(config.model, vocabulary_size=tokenizer.size).eval()

@@ -153,6 +153,14 @@ def test_summed_statistics_have_the_bleu_of_the_corpus(translator: Known) -> Non
     assert bleu(np.zeros(10)) == 0.0
 
 
+def test_bleu_counts_the_tokens_of_the_target_language(translator: Known) -> None:
+    pairs = [SentencePair(source, USUAL[row]) for row, source in enumerate(SOURCES)]
+    found = bleu_statistics(translator, pairs, language="th")
+    assert found[:, -1].tolist() == [len(text.replace(" ", "")) for text in USUAL]
+    chinese = [SentencePair(source, "学生看见大海。") for source in SOURCES]
+    assert bleu_statistics(translator, chinese)[:, -1].tolist() == [7, 7, 7]
+
+
 def test_what_stays_the_same_changes_by_nothing(translator: Known) -> None:
     found = bleu_statistics(translator, TEXTS)
     assert bleu_change(found, found, Resampling(3)) == Estimate(0.0, 0.0, 0.0)

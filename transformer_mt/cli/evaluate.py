@@ -122,7 +122,7 @@ def _measured(
     from transformer_mt.evaluation import compare_texts, find_poorest, measure
     from transformer_mt.views.data import to_json
 
-    scores, systems = [], []
+    scores, systems, language = [], [], runs[0].model.config.data.target_language  # of all of them
     for run in runs:
         beam = run.search.beam
         of = f" by {run.model.path}" if len(runs) > 1 else ""
@@ -138,7 +138,8 @@ def _measured(
         scores.append(of_run)
         systems.append(texts)
     with working("resampling the test set"):
-        intervals = compare_texts(systems, [pair.translations for pair in pairs])
+        intervals = compare_texts(systems, [pair.translations for pair in pairs], language=language)
+    note(*scores[0].notes)
     objects = [
         {"run": str(run.model.path), **dataclasses.asdict(own), "intervals": to_json(interval)}
         | ({"worst": to_json(find_poorest(texts, pairs, count=worst))} if worst else {})

@@ -64,8 +64,9 @@ def heads(
     """
     from transformer_mt.cli.load import open_translator
     from transformer_mt.cli.sentence import save_arrays
-    from transformer_mt.cli.terminal import literal_console, result
+    from transformer_mt.cli.terminal import literal_console, note, result
     from transformer_mt.models.head_mask import head_names
+    from transformer_mt.text.scripts import bleu_tokenizer
     from transformer_mt.views.data import to_json
     from transformer_mt.views.faithfulness import faithfulness, faithfulness_lines
     from transformer_mt.views.head_importance import IMPORTANCE, pruning_lines
@@ -91,6 +92,9 @@ def heads(
         lines = faithfulness_lines(view, width=width)
     else:
         # Where heads look, their gradient, and the loss, or BLEU too, with all and without each.
+        if bleu and not quiet:
+            language = opened.config.data.target_language
+            note(*bleu_tokenizer(language, [pair.translations for pair in pairs])[1])
         passes = 2 + (2 if bleu else 1) * (1 + len(head_names(opened.network)))
         with working("", total=passes * len(pairs)):
             view = measure_heads(translator, pairs, bleu=bleu)

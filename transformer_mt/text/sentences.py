@@ -1,46 +1,116 @@
-"""The sentences of a line of text, in German, English and languages that write alike."""
+"""The sentences of a line of text, in any language."""
 
-import re
 from collections.abc import Iterable
 
-# After these a full stop ends a word and no sentence, as it does after a single letter (z. B., J. S. Bach) and after a
-# number of at most two digits (3. Mai). Not listed is what ends sentences more often than not.
-_WORDS = (
-    "abs apr approx aug bd betr bspw bsp bzw ca dec dez dipl dr evtl feb fig fr frl gest ggf hr hrsg inkl jh jr jul "
-    "jun lt mio mr mrd mrs ms mt nov nr oct okt pp prof rev sept sr st str tel vgl vs zzgl"
+import regex
+
+from transformer_mt.text.languages import language_of
+
+# After these a full stop ends a word and no sentence, as it does after most single letters (z. B., J. S. Bach) and
+# after a number of at most two digits (3. Mai). Not listed is what ends sentences more often than not.
+_ANYWHERE = "dr fig jr mr mrs ms prof sr st tel vs"
+_BY_LANGUAGE = """\
+de en: abb abs apr approx aug bd betr bspw bsp bzw ca co dec dez dipl evtl feb fr frl gest ggf hr hrsg inkl jh jul \
+jun lt mio mrd mt nov nr oct okt pp rev sept str vgl zzgl
+ar fa: أد
+bg: ап бл бул вж вх гр доц ет инж обл проф св стр ул
+ca: av dra núm pàg sra sres
+cs sk: bc doc ing judr kap mgr mudr např nám obr phdr rndr sv tj tzv ul čl čís
+da nb nn no: bl ca cand dvs eks ekskl evt frk hr inkl jf jfr kap kl mht nr pga tlf
+el: αρ βλ δρ εικ καθ κεφ κος λεωφ οδ σελ τηλ
+es: aprox arq av avda cap dra ee gral ing lic núm pág págs sra sres srta ud uds uu vd vds
+fi: esim fil kpl klo ks nro os puh
+fr: av avr bd boul chap déc env févr janv juill me mgr mlle mlles mm mme mmes nov oct pp pr ste tél éd
+hi mr ne: डॉ पं प्रो सुश्री
+hr bs sr sh sl: br ga gđa gđica gl gsp npr sv tj tzv ul št
+hu: ifj ill kb kft köv özv pl vö
+id ms: bpk drs hj hlm ir jl kab kec no sdr tgl
+it: arch art avv cap dott es geom ing pag pagg ra sig sigg ssa
+nl: bijv blz bv ca dhr drs excl hfst incl ing ir mej mevr mw nr resp
+pl: abp bp godz hab inż kpt ks mgr mjr np nr płk św tj tys tzn tzw ul
+pt: aprox art av cap dra eng exma exmo pág págs sra sres srta
+ro: art bd bl cap dl dna dra ing lect nr pag str
+ru: акад гг гл доц кв обл пос пр просп проф рис св стр табл тел ул
+sv: bl ca dvs ex fr hr inkl kap kl nr resp
+th: ดร ทพ นพ ผศ พญ รศ
+tr: alb apt av bkz cad doç haz mah no örn sn yrd
+uk be: акад буд вул гл доц кв обл пр просп проф рис св стор
+vi: bs gs pgs ths tp ts"""
+_ABBREVIATIONS = {
+    language: frozenset(f"{_ANYWHERE} {words}".casefold().split())
+    for languages, words in (line.split(":") for line in _BY_LANGUAGE.splitlines())
+    for language in languages.split()
+}
+_ALL = frozenset[str]().union(*_ABBREVIATIONS.values())
+# Of a language that is not known, or not listed: what is no word of other languages.
+_OTHERS = _ABBREVIATIONS["de"] | {word for word in _ALL if not word.isascii()}
+_LONGEST = max(map(len, _ALL)) + 1
+_BEFORE_NUMBERS = regex.compile(r"no|art|kap|.*str")  # Room no. 5, Hauptstr. 5; before a word they end a sentence
+
+_CHINESE = r"[\p{Han}\p{Hiragana}\p{Katakana}]"  # and Japanese
+# A single letter or digit, but none that is a word or the end of one (it's); matched from the end, as the last word is.
+_INITIAL = regex.compile(rf"(?r)(?<!\w|\w['’])(?!{_CHINESE})[^\W\p{{Hangul}}яєạàưèéő]")
+_LAST_WORD = regex.compile(r"(?r)\w*")
+# These marks end a sentence before a small letter too, the last of them without a blank.
+_NO_BLANK = "。！？｡"
+_ALWAYS = "؟۔।॥༎།။៕។።፧։᠃" + _NO_BLANK
+_MARKS = rf"[.!?…{_ALWAYS}]"
+_CLOSING, _OPENING = "\"'”’)\\]」』）》〉】", "\"'„“‚‘»«›‹(\\[「『（《〈【¿¡།"
+# An opening quotation mark, perhaps with what introduces it; or the marks at the end of a sentence, and the beginning
+# of the next one. Before a blank, “»«›‹ close.
+_BOUNDARY = regex.compile(
+    rf"(?P<quote>[：:，,、]?[\"“‘「『（])|(?<!{_MARKS})(?:"
+    rf"(?P<marks>{_MARKS}++|(?<=\p{{Greek}});)(?P<closing>[{_CLOSING}“»«›‹]*+)(?P<blank>\s++)|"
+    rf"(?P<marks>[.!?…]*+[{_NO_BLANK}]{_MARKS}*+|(?<={_CHINESE})[!?]++(?={_CHINESE}))(?P<closing>[{_CLOSING}]*+)"
+    rf")(?=[{_OPENING}]*+(?P<next>[\w\p{{N}}]))"
 )
-_ABBREVIATIONS = frozenset(_WORDS.split())
-_BEFORE_NUMBERS = frozenset(["no"])  # Room no. 5; before a word it ends a sentence
-_CLOSING, _OPENING = "\"'”“’»«›‹)\\]", "\"'„“‚‘»«›‹(\\["
-# The marks at the end of a sentence, blanks, and the beginning of the next one.
-_BOUNDARY = re.compile(rf"(?<![.!?…])([.!?…]+)([{_CLOSING}]*)\s+(?=[{_OPENING}¿¡]*(\w))")
-_LAST_WORD, _LONGEST = re.compile(r"\w*\Z"), max(map(len, _ABBREVIATIONS)) + 1
+_UNSPACED = regex.compile(rf"[{_NO_BLANK}][^\w\s]*\n|{_CHINESE}[^\w\s]+\n[^\w\s]*{_CHINESE}")
 
 
 def split_sentences(text: str, language: str = "") -> list[str]:
     """The sentences of a line, one after the other, without the blanks between them; a blank line has none.
 
-    One ends at `.`, `!`, `?` or `…` before a capital letter or a digit; at `!` or `?` outside quotation marks also
-    before a small letter, since many people type no capitals.
+    One ends at `.`, `!`, `?` or `…` before a blank and a capital letter, a digit or a letter of a script without
+    capitals; at `!` or `?` outside quotation marks also before a small letter, since many people type no capitals. The
+    marks of other scripts end one too, those of Chinese and Japanese without a blank, but not where a sentence goes on
+    after a quotation: 「…。」と言った.
     """
-    sentences, start = [], 0
+    abbreviations = _ABBREVIATIONS.get(language_of(language) or "", _OTHERS)
+    sentences, start, is_introduced = [], 0, False
     for match in _BOUNDARY.finditer(text):
-        marks, closing, following = match.groups()
-        asks = not closing and marks[-1] in "!?"
+        if quote := match["quote"]:
+            is_introduced = len(quote) > 1
+            continue
         before = text[max(start, match.start() - _LONGEST) : match.start()]
-        is_end = marks != "." or not _is_no_end(before, following)
-        if before.strip() and (asks or not following.islower()) and is_end:
-            sentences.append(text[start : match.end(2)].strip())
+        if before.strip() and _is_end(match, before, abbreviations, is_introduced):
+            sentences.append(text[start : match.end("closing")].strip())
             start = match.end()
     return [*sentences, rest] if (rest := text[start:].strip()) else sentences
 
 
-def _is_no_end(before: str, following: str) -> bool:
-    word = _LAST_WORD.findall(before)[0].casefold()
-    is_short = len(word) == 1 or (len(word) == 2 and word.isdecimal())
-    return is_short or word in _ABBREVIATIONS or (word in _BEFORE_NUMBERS and following.isdecimal())
+def _is_end(match: "regex.Match[str]", before: str, abbreviations: frozenset[str], is_introduced: bool) -> bool:
+    marks, closing, blank, following = match.group("marks", "closing", "blank", "next")
+    if not blank:
+        return not closing or (is_introduced and not "ぁ" <= following <= "ゟ")
+    if not set(_ALWAYS).isdisjoint(marks):
+        return True
+    is_small = following.islower() and following.title() != following  # Georgian begins with small letters
+    if is_small and (closing or marks[-1] not in "!?;"):
+        return False
+    return marks != "." or not _is_no_end(before, following, abbreviations)
+
+
+def _is_no_end(before: str, following: str, abbreviations: frozenset[str]) -> bool:
+    word = _LAST_WORD.match(before)[0].casefold()
+    is_short = _INITIAL.match(before) or (len(word) == 2 and word.isdecimal()) or word in abbreviations
+    return bool(is_short or (following.isdecimal() and _BEFORE_NUMBERS.fullmatch(word)))
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
-    """The sentences as one line."""
-    return " ".join(sentences)
+    """The sentences as one line, a blank between two of them, none in Chinese and Japanese."""
+    parts: list[str] = []
+    for sentence in filter(None, sentences):
+        if parts and not _UNSPACED.search(f"{parts[-1][-_LONGEST:]}\n{sentence[:_LONGEST]}"):
+            parts.append(" ")
+        parts.append(sentence)
+    return "".join(parts)

@@ -191,7 +191,7 @@ def build_session(
         device=device,
         distributed=distributed,
     )
-    return TrainingSession(config, trainer, corpora.main, tokenizer, tuple(notes))
+    return TrainingSession(config, trainer, corpora.main, tokenizer, (*notes, *validate.notes))
 
 
 def _as_begun(config: Config, there: Config) -> Config:

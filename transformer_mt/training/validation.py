@@ -16,6 +16,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.distributed import Distributed
 from transformer_mt.evaluation import score_texts
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.text.scripts import bleu_tokenizer
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.reports import Validation
@@ -46,6 +47,8 @@ class Validator:
         self.device, self.distributed = device, distributed
         self.encoded = encode_pairs(pairs, tokenizer, max_length=config.model.max_length)
         self.kept = [pairs[position] for position in self.encoded.pair_index.tolist()]
+        self.references = [pair.translations for pair in self.kept]
+        self.bleu_tokenizer, self.notes = bleu_tokenizer(config.data.target_language, self.references)
         # A model that has not yet learned to stop would otherwise take minutes.
         longest = int(self.encoded.target_lengths.max()) + SPARE_LENGTH
         margin = config.search.max_length_margin
@@ -60,7 +63,7 @@ class Validator:
         translate = partial(Translator(opened, search=self.search).translate, split=False)
         ranked = self._shared([pair.source for pair in self.kept], translate)
         texts = [best.text for best, *_ in ranked]
-        scores = score_texts(texts, [pair.translations for pair in self.kept])
+        scores = score_texts(texts, self.references, tokenizer=self.bleu_tokenizer)
         shown = zip(self.kept[:SAMPLES], texts, strict=False)
         samples = tuple((pair.source, pair.target, text) for pair, text in shown)
         return Validation(loss, scores.bleu, scores.chrf, samples)

@@ -28,6 +28,8 @@ from transformer_mt.registry import HeadName, lookup
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.tokenizer.prepared import PreparedSentence
+from transformer_mt.text.normalize import normalize
+from transformer_mt.text.scripts import bleu_tokenizer
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.scoring import label_log_probabilities
 from transformer_mt.translation.translator import Translator
@@ -228,13 +230,15 @@ def _losses(model: Seq2Seq, batch: Batch) -> Float[Tensor, " B"]:
     return -label_log_probabilities(model, batch).sum(dim=1)
 
 
-def bleu_statistics(translator: Translator, pairs: Pairs) -> Statistics:
-    """The statistics of each translation beside all that its pair knows to be right."""
+def bleu_statistics(translator: Translator, pairs: Pairs, *) -> Statistics:
+    """The statistics of each translation, compared with all that its pair knows to be right."""
     from sacrebleu.metrics.bleu import BLEU  # slow to import
 
     texts = [best.text for best, *_ in translator.translate([pair.source for pair in pairs])]
-    metric = BLEU(effective_order=True)
-    scores = [metric.sentence_score(text, list(pair.translations)) for text, pair in zip(texts, pairs, strict=True)]
+    references = [[normalize(text) for text in pair.translations] for pair in pairs]
+    tokenizer, _ = bleu_tokenizer(translator.model.config.data.target_language, references)
+    metric = BLEU(effective_order=True, tokenize=tokenizer)
+    scores = [metric.sentence_score(normalize(text), right) for text, right in zip(texts, references, strict=True)]
     return np.array([[*score.counts, *score.totals, score.sys_len, score.ref_len] for score in scores], np.float64)
 
 
@@ -254,7 +258,9 @@ def bleu_change(before: Statistics, after: Statistics, resampling: Resampling) -
     return Estimate(bleu(after.sum(axis=0)) - bleu(before.sum(axis=0)), low, high)
 
 
-def bleu_without_each(translator: Translator, pairs: Pairs) -> tuple[Estimate, dict[HeadName, Estimate]]:
+def bleu_without_each(
+    translator: Translator, pairs: Pairs
+) -> tuple[Estimate, dict[HeadName, Estimate]]:
     """BLEU of the translations, and its change without each head, one at a time."""
     whole, resampling = bleu_statistics(translator, pairs), Resampling(len(pairs))
     without = without_each(translator.model.network, lambda: bleu_statistics(translator, pairs))
@@ -305,7 +311,9 @@ def prune_run(
     attention = config.model.attention
     masked = attention.model_copy(update={"head_mask": (*attention.head_mask, *map(str, pruned))})
     config = config.model_copy(update={"model": config.model.model_copy(update={"attention": masked})})
-    scores = list(_scores(translator, pairs, encoded, pruned))  # before anything is written: they may be refused
+    scores = list(
+        _scores(translator, pairs, encoded, pruned)
+    )  # before anything is written: they may be refused
     Run.create(path, config, tokenizer, source.data(), source.words()).save_model(weights_of(model))
     return Pruning(pruned, len(names), importance, *scores)
 
