@@ -17,11 +17,13 @@ from typing import Any
 from transformer_mt.corpus.cache import cache_folder, temporary_file
 from transformer_mt.errors import InputError, MachineError
 
-TABLES = ("tsv", "csv", "json", "jsonl", "parquet")
+TABLES = ("tsv", "csv", "tmx", "json", "jsonl", "parquet")
 
-LANGUAGE_CODE = "[a-z]{2,3}(?:_[A-Za-z]{2,4})?"
+# A language, with script and region where they are given: de, deu, pt_BR, en-US, zh-Hant-TW, es-419.
+LANGUAGE_CODE = "[a-z]{2,3}(?:_[A-Za-z]{2,4}|-[A-Z]{2}|-[A-Z][a-z]{3}|[-_][0-9]{3})*"
+_DOCUMENTS = ("xlsx", "xls", "ods", "pdf", "docx", "doc", "odt")
 # What OPUS and others lay beside texts, under the same name.
-_NO_LANGUAGES = ("ids", "log", "xml")
+_NO_LANGUAGES = ("ids", "log", "xml", *_DOCUMENTS)
 _DOTTED_PAIR = re.compile(rf"(.+)\.({LANGUAGE_CODE})-({LANGUAGE_CODE})")
 # newstest2014-deen-src.de, newstest2014-deen-ref.en
 _JOINED_PAIR = re.compile(r"(.+)-([a-z]{2})([a-z]{2})(?:-(?:src|ref))?")
@@ -36,6 +38,7 @@ _FIRST_BYTES = {
 }
 # Archives, and compression that is not read.
 _PACKED = re.compile(r".+?(\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip|7z|rar|bz2|zst))", re.IGNORECASE)
+_DOCUMENT = re.compile(rf".+(\.(?:{'|'.join(_DOCUMENTS)}))(?:\.[gx]z)?", re.IGNORECASE)
 _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
     ".gz": partial(zlib.decompressobj, wbits=31),
     ".xz": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ),
@@ -139,11 +142,13 @@ def regular(path: Path) -> Iterator[BufferedReader]:
         raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
 
 
-def refuse_packed(paths: Iterable[Path]) -> None:
-    """Raise `InputError` for the first of these files that is an archive, or compressed in a way that is not read."""
+def refuse_unread(paths: Iterable[Path]) -> None:
+    """Raise `InputError` for the first of these files that is an archive, a document or packed as is not read."""
     for path in paths:
         if packed := _PACKED.fullmatch(path.name):
             raise InputError(f"{path}: {packed[1]} is not read; unpack it, and give the folder or the files in it")
+        if document := _DOCUMENT.fullmatch(path.name):
+            raise InputError(f"{path}: {document[1]} is not read; export as TSV, source and target in two columns")
 
 
 def digest_of(path: Path) -> str:
