@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from io import BufferedReader
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from transformer_mt.errors import InputError, MachineError
 TABLES = ("tsv", "csv", "tmx", "json", "jsonl", "parquet")
 
 # A language, with script and region where they are given: de, deu, pt_BR, en-US, zh-Hant-TW, es-419.
-LANGUAGE_CODE = "[a-z]{2,3}(?:_[A-Za-z]{2,4}|-[A-Z]{2}|-[A-Z][a-z]{3}|[-_][0-9]{3})*"
+LANGUAGE_CODE = "[a-z]{2,3}(?:_[a-z]{2}|[-_](?:[A-Z]{2}|[A-Z][a-z]{3}|[0-9]{3}))*"
 _DOCUMENTS = ("xlsx", "xls", "ods", "pdf", "docx", "doc", "odt")
 # What OPUS and others lay beside texts, under the same name.
 _NO_LANGUAGES = ("ids", "log", "xml", *_DOCUMENTS)
@@ -36,9 +37,11 @@ _FIRST_BYTES = {
     ".bz2": rb"BZh[1-9](1AY&SY|\x17rE8P)",
     ".zst": rb"\x28\xb5\x2f\xfd",
 }
-# Archives, and compression that is not read.
-_PACKED = re.compile(r".+?(\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip|7z|rar|bz2|zst))", re.IGNORECASE)
-_DOCUMENT = re.compile(rf".+(\.(?:{'|'.join(_DOCUMENTS)}))(?:\.[gx]z)?", re.IGNORECASE)
+# What else is not read by its name (archives, other compression, documents), and what to do about it.
+_UNREAD = {
+    r"tar(?:\.\w+)?|tgz|tbz2?|txz|zip|7z|rar|bz2|zst": "unpack it, and give the folder or the files in it",
+    "|".join(_DOCUMENTS): "export as TSV, with source and target in two columns",
+}
 _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
     ".gz": partial(zlib.decompressobj, wbits=31),
     ".xz": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ),
@@ -144,11 +147,9 @@ def regular(path: Path) -> Iterator[BufferedReader]:
 
 def refuse_unread(paths: Iterable[Path]) -> None:
     """Raise `InputError` for the first of these files that is an archive, a document or packed as is not read."""
-    for path in paths:
-        if packed := _PACKED.fullmatch(path.name):
-            raise InputError(f"{path}: {packed[1]} is not read; unpack it, and give the folder or the files in it")
-        if document := _DOCUMENT.fullmatch(path.name):
-            raise InputError(f"{path}: {document[1]} is not read; export as TSV, source and target in two columns")
+    for path, (endings, remedy) in product(paths, _UNREAD.items()):
+        if found := re.fullmatch(rf".+?(\.(?:{endings}))", path.name, re.IGNORECASE):
+            raise InputError(f"{path}: {found[1]} is not read; {remedy}")
 
 
 def digest_of(path: Path) -> str:

@@ -4,10 +4,9 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from io import TextIOWrapper
+from io import BufferedReader, FileIO
 from itertools import islice, zip_longest
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from typing_extensions import override
@@ -25,27 +24,34 @@ _NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?")
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 
+class _ClassicMac(FileIO):
+    """A file whose lines end at `\\r`, with `\\n` in its place."""
+
+    @override
+    def readinto(self, buffer: Any, /) -> int:
+        size = super().readinto(buffer)
+        buffer[:size] = bytes(buffer[:size]).replace(b"\r", b"\n")
+        return size
+
+
 def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
     """The lines of a file in UTF-8 with their numbers from 1, without a byte-order mark and without their ends.
 
     A line ends at `\\n` or `\\r\\n`, and at `\\r` only in a file that has no other ends; all else is inside a line.
     """
     with file.plain.open("rb") as stream:
-        lines: Any = stream
         beginning = stream.read(LONGEST_LINE)
-        stream.seek(0)
-        if b"\r" in beginning and b"\n" not in beginning:
-            text = TextIOWrapper(stream, "latin-1")  # bytes as characters, and `\r` becomes `\n`
-            lines = SimpleNamespace(readline=lambda limit: text.readline(limit).encode("latin-1"))
-        for number, line in bounded_lines(lines, name=str(file.path)):
+    is_mac = b"\r" in beginning and b"\n" not in beginning
+    with BufferedReader((_ClassicMac if is_mac else FileIO)(file.plain)) as stream:
+        for number, line in bounded_lines(stream, name=str(file.path)):
             if isinstance(line, InputError):
                 raise line
             try:
-                decoded = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError as error:
                 problem = f"not UTF-8 at byte {error.start + 1} of the line"
                 raise InputError(f"{file.path}:{number}: {problem}; save the file as UTF-8") from None
-            yield number, decoded.removesuffix("\n").removesuffix("\r")
+            yield number, text.removesuffix("\n").removesuffix("\r")
 
 
 class ParallelText(SplitSource):
@@ -141,23 +147,25 @@ class CommaSeparated(TabSeparated):
     @override
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """The rows, without blank ones, empty cells beyond the heading, and numbers that R writes before each row."""
-        rows, has_numbers = self._parsed(), 0
-        first, heading = next(rows, (1, [""]))
+        rows, is_numbered = self._parsed(), False
+        first, heading = next(rows, (1, list[str]()))
         while heading and not heading[-1]:
             heading.pop()
         if not heading:
             raise InputError(f"{self.name}: no heading; name the columns in its first line, as in de,en")
         yield first, heading
         for row, (number, cells) in enumerate(rows, start=1):
-            while len(cells) > len(heading) + has_numbers and not cells[-1]:
+            if row == 1:
+                is_numbered = len(cells) == len(heading) + 1 and cells[0] == "1" and cells[-1] != ""
+            own_number = cells.pop(0) if is_numbered else str(row)
+            while len(cells) > len(heading) and not cells[-1]:
                 cells.pop()
-            if row == 1 and len(cells) == len(heading) + 1 and cells[0] == "1":
-                has_numbers = 1
-            if len(cells) != len(heading) + has_numbers or cells[:has_numbers] != [str(row)][:has_numbers]:
-                expected = len(heading) + (has_numbers if len(cells) == len(heading) else 0)
-                problem = f"{len(cells)} cells, where {expected} are expected"
+            if len(cells) != len(heading) or own_number != str(row):
+                problem = (
+                    f"{len(cells)} cells{' behind a row number' * is_numbered}, where the heading has {len(heading)}"
+                )
                 raise InputError(f"{self.name}:{number}: {problem}; quote texts with separators or line ends in them")
-            yield number, cells[has_numbers:]
+            yield number, cells
 
     def _parsed(self) -> Iterator[tuple[int, list[str]]]:
         first, size = 1, 0

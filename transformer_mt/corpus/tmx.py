@@ -87,21 +87,21 @@ class _Reader:
         if len(self._open) == _DEEPEST:
             raise self._problem(f"over {_DEEPEST} elements in each other; correct it")
         self._open.append(name)
-        language = _code(attributes.get("xml:lang") or attributes.get("lang", ""))
         match name:
             case "header":
                 self.source_language = _code(attributes.get("srclang", ""))
             case "tu":
                 self._unit, self._size = {}, 0
-            case "tuv" if not language:
-                raise self._problem("a <tuv> without xml:lang; say its language")
             case "tuv":
-                self._language = language
-                self._grow(len(language))
+                self._language = _code(attributes.get("xml:lang") or attributes.get("lang", ""))
+                self._grow(len(self._language))
+                if not self._language:
+                    raise self._problem("a <tuv> without xml:lang; say its language")
             case "seg":
                 self._text = []
             case "ph":
                 self._text.append(" ")
+                self._grow(1)
 
     def _end(self, _: str) -> None:
         name = self._open.pop()
