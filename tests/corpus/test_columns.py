@@ -102,6 +102,7 @@ CELLS = {
     "numbers of R before an empty cell": ("de,en", ["1,ja,yes", "2,nein,no", "3,x,"], PAIRS),
     "the index of pandas": (",de,en", ["0,ja,yes", "1,nein,no"], PAIRS),
     "numbers that are texts": ("de,en", ["1,one", "2,two"], [("1", "one"), ("2", "two")]),
+    "numbers that are texts before empty cells": ("de,en", ["1,one,", "2,two,"], [("1", "one"), ("2", "two")]),
     "tabs": ("de\ten", ["ja\tyes", "nein\tno"], PAIRS),
     "lines in cells": ("de,en", ['"ja\n""ja""","yes\r\nyes"', "nein,no"], [('ja "ja"', "yes yes"), ("nein", "no")]),
     "blank lines": ("\nde,en", ["", "ja,yes", "  ", "nein,no", ""], PAIRS),
@@ -132,8 +133,12 @@ def test_quotes_in_a_tsv_are_text_unless_they_are_doubled_within_others(tmp_path
 
 
 @pytest.mark.parametrize("names", [("a,b.de", "a,b.en"), ("a.de", "b,c.en"), ("a,b.de", " c.en")])
-def test_a_comma_stands_between_two_files_only_where_both_exist(tmp_path: Path, names: tuple[str, str]) -> None:
+def test_a_comma_stands_between_two_files_only_where_both_exist(
+    tmp_path: Path, names: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     paths = [write(tmp_path / name.strip(), lines(["x"])) for name in names]
     assert parse_source(f"{paths[0]},{' ' * names[1].startswith(' ')}{paths[1]}") == tuple(paths)
-    (tmp_path / "d,e").mkdir()
-    assert parse_source(f"{tmp_path}/d,e") == tmp_path / "d,e"
+    monkeypatch.chdir(tmp_path)
+    for name in ("d,e", "d", "e"):
+        Path(name).mkdir()
+    assert parse_source("d,e") == Path("d,e")

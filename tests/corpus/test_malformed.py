@@ -170,6 +170,11 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
             "a.odt": ".odt",
         }.items()
     },
+    "a folder with documents": (
+        {"d/a.pdf": b"x", "d/a.doc": b"x"},
+        "{x}/d",
+        "{x}/d/a.doc: .doc is not read; export as",
+    ),
     "a folder with a table of Excel": (
         {"d/train.xlsx": b"x"},
         "{x}/d",

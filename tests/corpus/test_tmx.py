@@ -121,6 +121,14 @@ def test_a_mistake_in_a_translation_memory_is_one_line_with_its_place(tmp_path: 
     assert refusal(tmp_path, content).startswith(f"a.tmx:{beginning}")
 
 
+def test_a_folder_with_a_translation_memory_of_any_name_is_a_corpus(tmp_path: Path) -> None:
+    (tmp_path / "memory.tmx").write_bytes(tmx(PAIR))
+    (tmp_path / "memory.xlsx").touch()
+    corpus = load(tmp_path)
+    assert texts(corpus, "train") == [("ja", "yes")]
+    assert f"{tmp_path}: not taken for data: memory.xlsx" in corpus.notes
+
+
 def test_elements_that_are_deep_enough_are_read(tmp_path: Path) -> None:
     assert read(tmp_path, tmx(unit(de="<hi>" * 58 + "ja" + "</hi>" * 58, en="yes"))) == [("ja", "yes")]
 
