@@ -114,8 +114,8 @@ def evaluate(
 ) -> Scores:
     """Translate the sources of `pairs`, by default as the translator's run is configured, and compare.
 
-    Every translation that its pair has counts; BLEU is tokenized for the run's target language. The known links of words
-    are compared with those of the heads of `alignment`, by default all, unless the engine shows none. Raises
+    Every translation that its pair has counts. BLEU is tokenized for the run's target language. The known links of
+    words are compared with those of the heads of `alignment`, by default all, unless the engine shows none. Raises
     `InputError` when there are no pairs.
     """
     return measure(translator, pairs, search, alignment=alignment, by_length=by_length)[0]

@@ -38,8 +38,8 @@ FILES = frozenset(("config.json", "model.bin", "shared_vocabulary.json", TOKENIZ
 # Validation pairs that are translated; the share of sentences that must be the same in float32; and the difference of
 # ln p of two tokens up to which rounding may choose between them.
 MOST_PAIRS, SAME, TIE = 500, 0.995, 1e-4
-# Characters that hardly any vocabulary has; a sentence with decomposed and invisible ones; and the longest sentence that
-# is made, in subwords.
+# Characters that hardly any vocabulary has; a sentence with decomposed and invisible ones; the longest sentence that is
+# made, in subwords.
 STRANGE = "Ωмир 日本語 🙂 ﷽ \u0000\ufffd"
 DECOMPOSED = "\ufeffDas Ma\u0308d\u00adchen ▁ liest\u200b ein gu\u200dtes Buch."
 LONGEST = 1_024

@@ -79,6 +79,46 @@ def test_what_the_corpus_holds_out_is_left_out_by_either_side_where_asked(tmp_pa
     assert found == [PAIRS[1], *pairs[4:]]
 
 
+def test_a_file_that_does_not_say_its_languages_is_remarked_on_and_one_that_does_is_not(
+    tmp_path: Path, main: Path
+) -> None:
+    silent = write(tmp_path / "silent.tsv", tsv(PAIRS))
+    named = write(tmp_path / "named.de-en.tsv", tsv(PAIRS))
+    config = DataConfig.model_validate(
+        {"corpus": str(main), "mixture": {"a": {"corpus": str(silent)}, "b": {"corpus": str(named)}}}
+    )
+    found = load_corpus(config)
+    (first, _), (second, _) = load_mixture(resolved(config, found), found)
+    remark = "does not say its languages: taken for de → en; give its columns or files in this order"
+    assert [note for note in first.notes if "languages" in note] == [f"{silent} {remark}"]
+    assert not [note for note in second.notes if "languages" in note]
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("count", [4, 41])
+def test_a_corpus_with_source_and_target_exchanged_is_refused(
+    tmp_path: Path, main: Path, count: int, named: bool
+) -> None:
+    turned = [(target, source) for source, target in PAIRS[:count]]
+    other = write(tmp_path / ("x.de-en.tsv" if named else "x.tsv"), tsv(turned))
+    words = 3 * count  # der, Hund, dog; numbers do not count
+    problem = rf"source and target look exchanged \({words} words of the other side, 0 of the same\)"
+    with pytest.raises(
+        InputError, match=rf"^data\.mixture\.n0: {other}: {problem}; swap its files, or its source_column"
+    ):
+        mixed(main, {"corpus": other})
+    ((found, _),) = mixed(main, {"corpus": other, "source_column": "2", "target_column": "1"})
+    assert found == PAIRS[:count]
+
+
+def test_a_corpus_that_has_some_words_of_the_other_side_is_not_refused(tmp_path: Path, main: Path) -> None:
+    few = [("dog", "der Hund")] * 3  # 9 words
+    many = [("dog", "der Hund")] * 9 + [("der Hund", "dog")] * 5
+    for pairs in (few, many, [("unbekannt", "unknown")] * 9):
+        ((found, _),) = mixed(main, {"corpus": write(tmp_path / "x.tsv", tsv(pairs))})
+        assert found == pairs
+
+
 def test_the_builtin_corpus_is_mixed_in_without_what_is_held_out(tmp_path: Path) -> None:
     first, second = builtin_corpus(train=2, validation=1, test=1, structure=False)["train"]
     write(tmp_path / "own.de-en.tsv", tsv([("neu", "new")]))

@@ -56,9 +56,10 @@ def test_of_very_many_words_the_commonest_are_kept_and_that_is_known(
 @pytest.mark.parametrize(
     "content",
     [
-        b"", b"all", b"complete\t5\n", b"complete", b"complete\t-1", b"complete\t5555555555", b"complete\t5\t5", b"complete\t5\nsource\t1", b"complete\t5\nsource\t1\ta\tb", b"complete\t5\nboth\t1\ta",
-        b"complete\t5\nsource\t-1\ta", b"complete\t5\nsource\t0\ta", b"complete\t5\nsource\tx\ta", b"complete\t5\nsource\t1\t",
-        b"complete\t5\nsource\t1\t\xff", b"complete\t5\nsource\t99999999999999999\ta",
+        b"", b"all", b"complete", b"complete\t-1", b"complete\t5555555555", b"complete\t5\t5", b"complete\t5\n",
+        b"complete\t5\nsource\t1", b"complete\t5\nsource\t1\ta\tb", b"complete\t5\nboth\t1\ta",
+        b"complete\t5\nsource\t-1\ta", b"complete\t5\nsource\t0\ta", b"complete\t5\nsource\tx\ta",
+        b"complete\t5\nsource\t1\t", b"complete\t5\nsource\t1\t\xff", b"complete\t5\nsource\t99999999999999999\ta",
         b"complete\t5\nsource\t" + b"9" * 5_000 + b"\ta", b"complete\t5\nsource\t1\t" + b"a" * (LONGEST + 1),
         b"complete\t5" + b"\0" * 300 + b"\n", b"complete\t5" + b"\nsource\t1\ta" * 4_000_001,
     ],

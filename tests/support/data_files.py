@@ -6,6 +6,7 @@ import lzma
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from xml.sax.saxutils import escape
 
 import pytest
 
@@ -35,6 +36,14 @@ def csv(pairs: Texts) -> bytes:
     return b"de,en\n" + lines([f"{cell(source)},{cell(target)}" for source, target in pairs])
 
 
+def tmx(pairs: Texts) -> bytes:
+    def variant(language: str, text: str) -> str:
+        return f'<tuv xml:lang="{language}"><seg>{escape(text)}</seg></tuv>'
+
+    units = (f"<tu>{variant('EN', target)}{variant('de', source)}</tu>" for source, target in pairs)
+    return f'<tmx version="1.4"><header srclang="de"/><body>{"".join(units)}</body></tmx>'.encode()
+
+
 def rows(pairs: Texts) -> list[dict[str, str]]:
     return [{"de": source, "en": target} for source, target in pairs]
 
@@ -51,14 +60,14 @@ def nested(pairs: Texts) -> bytes:
     return lines([json.dumps({"id": number, "translation": row}) for number, row in enumerate(rows(pairs))])
 
 
-def parquet(pairs: Texts) -> bytes:
+def parquet(rows: Sequence[dict[str, str]]) -> bytes:
     import io
 
     from pyarrow import Table
     from pyarrow.parquet import write_table
 
     file = io.BytesIO()
-    write_table(Table.from_pylist(rows(pairs)), file)
+    write_table(Table.from_pylist(list(rows)), file)
     return file.getvalue()
 
 
@@ -88,12 +97,19 @@ TABLES: dict[str, tuple[str, Callable[[Texts], bytes]]] = {
     "TSV": ("{}.tsv", tsv),
     "TSV with languages in its name": ("{}.de-en.tsv", tsv),
     "TSV with a heading": ("{}.tsv", lambda pairs: b"de\ten\n" + tsv(pairs)),
+    "TSV of sides": ("{}.tsv", lambda pairs: b"source\ttarget\n" + tsv(pairs)),
     "CSV": ("{}.csv", csv),
+    "CSV of sides": ("{}.de-en.csv", lambda pairs: csv(pairs).replace(b"de,en", b"Src,Tgt", 1)),
+    "TMX": ("{}.tmx", tmx),
     "JSON": ("{}.json", json_array),
     "JSON, nested": ("{}.json", nested),
     "JSONL": ("{}.jsonl", jsonl),
+    "JSONL of sides": (
+        "{}.de-en.jsonl",
+        lambda pairs: jsonl(pairs).replace(b'"de":', b'"source":').replace(b'"en":', b'"trg":'),
+    ),
     "JSONL, nested": ("{}.jsonl", nested),
-    "Parquet": ("{}.parquet", parquet),
+    "Parquet": ("{}.parquet", lambda pairs: parquet(rows(pairs))),
 }
 
 # The names of the files of both sides.

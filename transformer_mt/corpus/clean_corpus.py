@@ -30,7 +30,7 @@ CUT_SHARE, CUT_AT_MOST = 20, 1_000
 BLOCK = 100_000  # enough of every length, and few batches are left over where processes take turns
 SAMPLED_BLOCKS = 10  # of a stream; to read more would take longer than some seconds
 
-_VERSION = [6, normalize.VERSION]  # of the cached tables and of how pairs are cleaned
+_VERSION = [7, normalize.VERSION]  # of the cached tables and of how pairs are cleaned
 _ROWS = 10_000  # of a batch
 
 Splits = Mapping[str, Iterable[SentencePair]]

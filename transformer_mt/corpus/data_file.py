@@ -11,17 +11,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from io import BufferedReader
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from transformer_mt.corpus.cache import cache_folder, temporary_file
 from transformer_mt.errors import InputError, MachineError
 
-TABLES = ("tsv", "csv", "json", "jsonl", "parquet")
+TABLES = ("tsv", "csv", "tmx", "json", "jsonl", "parquet")
 
-LANGUAGE_CODE = "[a-z]{2,3}(?:_[A-Za-z]{2,4})?"
+# A language, with script and region where they are given: de, deu, pt_BR, en-US, zh-Hant-TW, es-419.
+LANGUAGE_CODE = "[a-z]{2,3}(?:_[a-z]{2}|[-_](?:[A-Z]{2}|[A-Z][a-z]{3}|[0-9]{3}))*"
+_DOCUMENTS = ("xlsx", "xls", "ods", "pdf", "docx", "doc", "odt")
 # What OPUS and others lay beside texts, under the same name.
-_NO_LANGUAGES = ("ids", "log", "xml")
+_NO_LANGUAGES = ("ids", "log", "xml", *_DOCUMENTS)
 _DOTTED_PAIR = re.compile(rf"(.+)\.({LANGUAGE_CODE})-({LANGUAGE_CODE})")
 # newstest2014-deen-src.de, newstest2014-deen-ref.en
 _JOINED_PAIR = re.compile(r"(.+)-([a-z]{2})([a-z]{2})(?:-(?:src|ref))?")
@@ -34,8 +37,11 @@ _FIRST_BYTES = {
     ".bz2": rb"BZh[1-9](1AY&SY|\x17rE8P)",
     ".zst": rb"\x28\xb5\x2f\xfd",
 }
-# Archives, and compression that is not read.
-_PACKED = re.compile(r".+?(\.(?:tar(?:\.\w+)?|tgz|tbz2?|txz|zip|7z|rar|bz2|zst))", re.IGNORECASE)
+# What else is not read by its name (archives, other compression, documents), and what to do about it.
+_UNREAD = {
+    r"tar(?:\.\w+)?|tgz|tbz2?|txz|zip|7z|rar|bz2|zst": "unpack it, and give the folder or the files in it",
+    "|".join(_DOCUMENTS): "export as TSV, with source and target in two columns",
+}
 _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
     ".gz": partial(zlib.decompressobj, wbits=31),
     ".xz": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ),
@@ -139,11 +145,11 @@ def regular(path: Path) -> Iterator[BufferedReader]:
         raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
 
 
-def refuse_packed(paths: Iterable[Path]) -> None:
-    """Raise `InputError` for the first of these files that is an archive, or compressed in a way that is not read."""
-    for path in paths:
-        if packed := _PACKED.fullmatch(path.name):
-            raise InputError(f"{path}: {packed[1]} is not read; unpack it, and give the folder or the files in it")
+def refuse_unread(paths: Iterable[Path]) -> None:
+    """Raise `InputError` for the first of these files that is an archive, a document or packed as is not read."""
+    for path, (endings, remedy) in product(paths, _UNREAD.items()):
+        if found := re.fullmatch(rf".+?(\.(?:{endings}))", path.name, re.IGNORECASE):
+            raise InputError(f"{path}: {found[1]} is not read; {remedy}")
 
 
 def digest_of(path: Path) -> str:

@@ -1,7 +1,7 @@
 """Loading a corpus: built in, from files, a folder, or a data set on the hub."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from transformer_mt.corpus.clean_corpus import (
     validation_of_stream,
 )
 from transformer_mt.corpus.cleaning import SplitReport, describe_all
-from transformer_mt.corpus.data_file import TABLES, DataFile, refuse_packed
+from transformer_mt.corpus.data_file import TABLES, DataFile, refuse_unread
 from transformer_mt.corpus.pairs import Fingerprint, Pairs, SentencePair
 from transformer_mt.corpus.source import (
     BUILTIN,
@@ -29,15 +29,26 @@ from transformer_mt.corpus.source import (
     choose_columns,
     choose_direction,
     parse_source,
+    short_code,
 )
 from transformer_mt.corpus.tables import open_hub, table_file
-from transformer_mt.corpus.text import ParallelText, TabSeparated
+from transformer_mt.corpus.text import CommaSeparated, ParallelText, TabSeparated
+from transformer_mt.corpus.tmx import TranslationMemory
+from transformer_mt.corpus.word_counts import TrainingWords, words_of_pairs
 from transformer_mt.errors import InputError, TmtError, checked
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
 
 # How a file that holds both sides is opened, by its form.
-OPENERS = {**dict.fromkeys(TABLES, table_file), "tsv": TabSeparated, "txt": TabSeparated}
+OPENERS = {
+    **dict.fromkeys(TABLES, table_file),
+    **dict.fromkeys(("tsv", "txt"), TabSeparated),
+    "csv": CommaSeparated,
+    "tmx": TranslationMemory,
+}
+
+# Pairs of a corpus to look at, about.
+LOOKED_AT = 2_000
 
 # Pairs of a validation split below which chance decides which model is the best.
 FEW = 10
@@ -134,33 +145,34 @@ def load_corpus(
     config: DataConfig,
     *,
     need: str = "train",
-    cut: bool = True,
+    mixed: bool = False,
     structure: bool = False,
     held_out: frozenset[str] = frozenset(),
 ) -> Corpus:
     """The corpus that the configuration names, in one of the forms of `corpus.source`.
 
     Of a folder or a data set, `need` is the split that must be there; a single file or pair is that split. When that
-    is `train`, a validation split that is missing is cut from it, unless `cut` forbids. With `structure`, the pairs of
-    the built-in corpus have their dependency trees. Training pairs with a `held_out` text count as `overlap`. Raises
-    `InputError` for a mistake in the data and `MachineError` where the hub or the disk fails.
+    is `train`, a validation split that is missing is cut from it, unless the corpus is `mixed` into another. With
+    `structure`, the pairs of the built-in corpus have their dependency trees. Training pairs with a `held_out` text
+    count as `overlap`. Raises `InputError` for a mistake in the data and `MachineError` where the hub or the disk
+    fails.
     """
     corpus = parse_source(config.corpus)
     with working(f"reading {config.corpus}"):
         if isinstance(corpus, str):
             return _builtin(config, structure=structure, held_out=held_out)
-        return _load(corpus, config, need=need, cut=cut, held_out=held_out)
+        return _load(corpus, config, need=need, mixed=mixed, held_out=held_out)
 
 
 def _load(
-    corpus: Hub | Path | tuple[Path, ...], config: DataConfig, *, need: str, cut: bool, held_out: frozenset[str]
+    corpus: Hub | Path | tuple[Path, ...], config: DataConfig, *, need: str, mixed: bool, held_out: frozenset[str]
 ) -> Corpus:
     """A corpus in files or on the hub."""
     sources, notes = _open_splits(corpus, config, need)
-    columns, direction_notes = choose_columns(config, sources[need])
+    columns, direction_notes = choose_columns(config, sources[need], mixed=mixed)
     notes += [f"{split}: {source.name}, {' → '.join(columns.languages)}" for split, source in sources.items()]
     notes += direction_notes
-    cut = cut and need == "train" and "validation" not in sources
+    cut = not mixed and need == "train" and "validation" not in sources
     pairs = {split: source.pairs(columns) for split, source in sources.items()}
     streamed = {}
     if config.streaming and "train" in sources:
@@ -190,11 +202,13 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]
     """
     held_out = [pair for split, pairs in main.splits.items() if split != "train" for pair in pairs]
     texts = frozenset(text for pair in held_out for text in (pair.source, pair.target))
-    mixture = []
+    stored = [pairs for pairs in main.splits.values() if not isinstance(pairs, StreamedPairs)]
+    mixture, known = [], words_of_pairs(pair for pairs in stored for pair in _some(pairs))
     for name, mixed in config.mixture.items():
         changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight"})
         try:
-            corpus = load_corpus(config.model_copy(update=changes), cut=False, held_out=texts)
+            corpus = load_corpus(config.model_copy(update=changes), mixed=True, held_out=texts)
+            _refuse_reversed(corpus, known)
         except TmtError as error:
             raise type(error)(f"data.mixture.{name}: {error}") from None
         report = corpus.reports["train"]
@@ -202,6 +216,25 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]
         said = f"mixture: {report.kept} of {report.read} pairs of {corpus.name}; left out: {left_out}"
         mixture.append((replace(corpus, notes=(*corpus.notes, said)), mixed.weight))
     return mixture
+
+
+def _some(pairs: Pairs) -> Pairs:
+    """Pairs evenly from all, enough to know a language by its words."""
+    return pairs[:: max(len(pairs) // LOOKED_AT, 1)]
+
+
+def _refuse_reversed(corpus: Corpus, known: TrainingWords) -> None:
+    """Raise `InputError` for a corpus whose sources have the known words of targets, and the other way round."""
+    found = words_of_pairs(_some(corpus.splits["train"]))
+    source, target = known.source.keys() - known.target.keys(), known.target.keys() - known.source.keys()
+
+    def count(sources: Set[str], targets: Set[str]) -> int:
+        return sum(found.source[word] for word in sources) + sum(found.target[word] for word in targets)
+
+    right, wrong = count(source, target), count(target, source)
+    if wrong >= FEW and wrong > 2 * right:
+        problem = f"source and target look exchanged ({wrong:,} words of the other side, {right:,} of the same)"
+        raise InputError(f"{corpus.name}: {problem}; swap its files, or its source_column and target_column")
 
 
 def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:
@@ -250,7 +283,9 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
     aside: list[str] = []
     for path in sorted(path for path in folder.iterdir() if not path.name.startswith(".")):
         file = DataFile.named(path)
-        is_data = file.form in ("jsonl", "tsv") or (file.stem in wanted if file.form in TABLES else file.languages)
+        is_data = file.form in ("jsonl", "tsv", "tmx") or (
+            file.stem in wanted if file.form in TABLES else file.languages
+        )
         if is_data:
             files_of.setdefault(file.stem, []).append(file)
         else:
@@ -258,7 +293,9 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
     splits: dict[str, SplitSource] = {}
     for stem, files in files_of.items():
         tables = [file for file in files if file.form in TABLES]
-        texts = sorted((file for file in files if file.form not in TABLES), key=lambda file: file.languages)
+        texts = sorted(
+            (file for file in files if file.form not in TABLES), key=lambda file: list(map(short_code, file.languages))
+        )
         if len(texts) == 1:
             aside.append(texts.pop().path.name)
         if len(tables) + bool(texts) > 1 or len({file.languages for file in texts}) < len(texts):
@@ -268,14 +305,14 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
             splits[stem] = ParallelText(texts) if texts else _open_table(tables[0])
     names = ", ".join(sorted(aside)[:9])
     if not splits:
-        refuse_packed(folder / name for name in sorted(aside))
+        refuse_unread(folder / name for name in sorted(aside))
         raise InputError(f"{folder}: no data, but {names or 'nothing'}; {FORMS}")
     return splits, [f"{folder}: not taken for data: {names}"] if aside else []
 
 
 def _open_files(paths: tuple[Path, ...]) -> SplitSource:
     """One file with both sides, or the files of source and target."""
-    refuse_packed(paths)
+    refuse_unread(paths)
     files = list(map(DataFile.named, paths))
     if len(files) == 1:
         return _open_table(files[0])

@@ -6,31 +6,32 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.data_file import LANGUAGE_CODE, DataFile
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.registry import suggest
+from transformer_mt.text.languages import language_of
 
 BUILTIN, AUTO = "builtin", "auto"
 GERMAN_ENGLISH = ("de", "en")
 FORMS = (
     "give builtin, a hub data set owner/name[:configuration][@revision], a folder, a file, or a pair train.de,train.en "
-    "(plain text, TSV, CSV, JSON, JSONL or Parquet; each also as .gz or .xz)"
+    "(plain text, TSV, CSV, TMX, JSON, JSONL or Parquet; each also as .gz or .xz)"
 )
 
-_ISO_639_1 = (
-    "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo "
-    "es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka "
-    "kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng "
-    "nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su "
-    "sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
-)
-_LANGUAGES = frozenset(_ISO_639_1.split())
+# Column names that say a side and no language.
+_SIDES = (("source", "src"), ("target", "tgt", "trg"))
 
 _KEYS = "data.source_language and data.target_language"
+# Of columns, `DE` is German too; but `No` is a number, not Norwegian.
+_COLUMN = re.compile(f"{LANGUAGE_CODE}|[A-Z]{{2,3}}")
 _HUB = re.compile(r"(?P<name>[\w.\-]+/[\w.\-]+)(?::(?P<configuration>[\w.\-]+))?(?:@(?P<revision>[\w.\-/]+))?")
+
+
+Side = TypeVar("Side")
 
 
 @dataclass(frozen=True)
@@ -81,18 +82,15 @@ def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
 
     Raises `InputError` that lists the forms for anything else.
     """
-    path = Path(os.path.expanduser(corpus))
     if corpus == BUILTIN:
         return BUILTIN
-    if corpus.strip() and path.exists():
-        return path if path.is_dir() else (path,)
-    files = _files(corpus)
-    if len(files) > 2:
-        raise InputError(f"{corpus}: {len(files)} files, where one or two are expected; {FORMS}")
-    if len(files) == 2:
-        if missing := [file for file in files if not file.exists()]:
-            raise InputError(f"{missing[0]}: no such file; {FORMS}")
-        return tuple(files)
+    if paths := _existing(corpus):
+        return paths[0] if paths[0].is_dir() and len(paths) == 1 else paths
+    parts = corpus.split(",")
+    missing = [part.strip() for part in parts if not _existing(part)]
+    if len(missing) < len(parts):
+        files = f"{corpus}: {len(parts)} files, where one or two are expected"
+        raise InputError(f"{f'{missing[0]}: no such file' if missing else files}; {FORMS}")
     if (match := _HUB.fullmatch(corpus)) and not corpus.startswith((".", "~")):
         return Hub(**match.groupdict())
     near = suggest(corpus, [BUILTIN])
@@ -100,50 +98,118 @@ def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
     raise InputError(f"{corpus.strip() or '--data'}: no such file or folder; {remedy}")
 
 
-def _files(corpus: str) -> list[Path]:
-    # `Path.expanduser` raises for somebody without a home.
-    return [Path(os.path.expanduser(part.strip())) for part in corpus.split(",")]
+def _existing(corpus: str) -> tuple[Path, ...]:
+    """The file or folder of this name, or two files with a comma between them; none where they do not exist."""
+    parts = corpus.split(",")
+    for end in range(len(parts), 0, -1):
+        names = [",".join(some).strip() for some in (parts[:end], parts[end:]) if some]
+        # `Path.expanduser` raises for somebody without a home.
+        paths = tuple(Path(os.path.expanduser(name)) for name in names)
+        if all(names) and all(map(os.path.exists, paths)):
+            return paths
+    return ()
 
 
 def absolute(corpus: str) -> str:
     """The corpus's name with absolute paths."""
-    paths = [Path(corpus)] if Path(corpus).exists() else _files(corpus)
-    if corpus.strip() in ("", BUILTIN) or not all(path.exists() for path in paths):
-        return corpus
-    return ",".join(str(path.resolve()) for path in paths)
+    paths = () if corpus.strip() == BUILTIN else _existing(corpus)
+    return ",".join(str(path.resolve()) for path in paths) or corpus
 
 
 def short_name(corpus: str) -> str:
     """The name of a run on this corpus: that of the folder, or `train` for the pair `train.de,train.en`."""
-    path = Path(corpus.split(",")[0])
+    path = next(iter(_existing(corpus)), Path(corpus))
     return DataFile.named(path).stem if path.is_file() else re.split("[:@]", path.name)[0]
 
 
 def is_language(name: str) -> bool:
-    """True for a column named as a language: `de`, `pt_BR`."""
-    return re.fullmatch(LANGUAGE_CODE, name) is not None and name.partition("_")[0] in _LANGUAGES
+    """True for a column named as a language: `de`, `deu`, `DE`, `pt_BR`, `zh-Hant`."""
+    return _COLUMN.fullmatch(name) is not None and language_of(name) is not None
 
 
 def languages_of(columns: Iterable[str]) -> tuple[str, ...]:
-    """The columns that look like languages, in the order of the alphabet; `id` is a number beside two others."""
-    languages = sorted(filter(is_language, columns))
-    others = tuple(language for language in languages if language != "id")
-    return others if len(others) >= 2 else tuple(languages)
+    """Two or more columns that look like languages, in the order of the alphabet; none where there are fewer.
+
+    `id` is a number beside two others, and words as `cat` or `per` count only where no two have codes of two letters.
+    """
+    names = sorted({*filter(is_language, columns)}, key=short_code)
+    for length in (2, 3):
+        languages = [name for name in names if len(re.split("[-_]", name)[0]) == length]
+        others = [name for name in languages if language_of(name) != "id"]
+        if len(languages) > 1:
+            return tuple(others if len(others) > 1 else languages)
+    return ()
 
 
-def choose_columns(config: DataConfig, source: SplitSource) -> tuple[ColumnChoice, list[str]]:
-    """The direction of translation and the columns, as configured or as the source has them, and notes about it."""
+def short_code(language: str) -> str:
+    """The shortest code of a language, by which languages are ordered and compared; of an unknown one its name."""
+    return language_of(language) or language
+
+
+def _variant(language: str) -> str:
+    """Script and region in the code of a language."""
+    return language.replace("_", "-").casefold().partition("-")[2]
+
+
+def meant(language: str, names: Sequence[str], *, place: str) -> str | None:
+    """The one of these names that means a language: itself, or `eng` or `en-US` for `en`; None where none does.
+
+    Raises `InputError` where several do. `en-GB` and `en-US` are two languages.
+    """
+    code, variant = language_of(language), _variant(language)
+    found = [name for name in names if name == language] or [
+        name
+        for name in names
+        if is_language(name) and language_of(name) == code and _variant(name) in ("", variant or _variant(name))
+    ]
+    if len(found) > 1:
+        raise InputError(f"{place}: has {' and '.join(found)} for {language}; rename one, or set {_KEYS}")
+    return found[0] if found else None
+
+
+def in_direction(sides: Sequence[Side], languages: Sequence[str], choice: ColumnChoice, *, place: str) -> list[Side]:
+    """Of sides in these languages, source and target; the sides as they are where no languages are known."""
+    names = [name for one in choice.languages if (name := meant(one, languages, place=place))]
+    if languages and len({*names}) < 2:
+        have = f"has {' and '.join(languages)}, but not {' and '.join(choice.languages)}"
+        raise InputError(f"{place}: {have}; set {_KEYS}")
+    return [sides[languages.index(name)] for name in names] or list(sides)
+
+
+def find_columns(
+    names: Sequence[str], choice: ColumnChoice, *, languages: Sequence[str] = (), place: str
+) -> list[int] | None:
+    """The positions of source and target among columns of these names, or None where they are not there.
+
+    They are named as configured, as the languages, or `source` and `target` in the direction of `languages`, if those
+    are known. Raises `InputError` where one could be several.
+    """
+    found = [name for one in choice.columns if (name := meant(one, names, place=place))]
+    sides = [[name for name in names if name.casefold() in side] for side in _SIDES]
+    if not (found or choice.source_column or languages_of(names)) and [len(side) for side in sides] == [1, 1]:
+        found = in_direction([name for (name,) in sides], languages, choice, place=place)
+    return [names.index(name) for name in found] if len({*found}) == 2 else None
+
+
+def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = False) -> tuple[ColumnChoice, list[str]]:
+    """The direction of translation and the columns, as configured or as the source has them, and notes about it.
+
+    The languages of a corpus that is `mixed` into another are the other's; nobody has said that they are its own.
+    """
     given, columns = (config.source_language, config.target_language), (config.source_column, config.target_column)
     if (columns[0] == "") != (columns[1] == ""):
         raise InputError("data.source_column, data.target_column: only one is given; give both")
     known: tuple[str, ...] = columns if all(map(is_language, columns)) else ()
-    if AUTO in given and (columns[0] == "" or columns[0].isdecimal()):
+    if (AUTO in given or mixed) and (columns[0] == "" or columns[0].isdecimal()):
         known = source.languages()
     direction = choose_direction(config, known, name=source.name)
     languages, notes = " → ".join(direction), []
+    unsaid = f"{source.name} does not say its languages: taken for {languages}"
     if AUTO in given and len(known) < 2:
-        notes = [f"{source.name} does not say its languages: taken for {languages}; set {_KEYS}"]
-    elif given == (AUTO, AUTO) and direction != GERMAN_ENGLISH:
+        notes = [f"{unsaid}; set {_KEYS}"]
+    elif mixed and len(known) < 2 and columns[0] == "":
+        notes = [f"{unsaid}; give its columns or files in this order"]
+    elif given == (AUTO, AUTO) and tuple(map(short_code, direction)) != GERMAN_ENGLISH:
         notes = [f"translating {languages}; the other way: --set data.source_language={direction[1]}"]
     return ColumnChoice(direction, *columns), notes
 
@@ -158,9 +224,11 @@ def choose_direction(config: DataConfig, known: Sequence[str], *, name: str) -> 
     if len(known) > 2:
         raise InputError(f"{name}: has {', '.join(known)}; set {_KEYS} to two of them")
     first, second = known if len(known) == 2 else GERMAN_ENGLISH
-    for direction in ((first, second), (second, first)):
-        if source in (AUTO, direction[0]) and target in (AUTO, direction[1]):
-            return direction
+    for one, other in ((first, second), (second, first)):
+        if (source == AUTO or meant(source, [one], place=name)) and (
+            target == AUTO or meant(target, [other], place=name)
+        ):
+            return one if source == AUTO else source, other if target == AUTO else target
     if len(known) == 2:
         chosen = target if source == AUTO else source
         raise InputError(f"{name}: has {first} and {second}, but not {chosen}; set {_KEYS} to those")

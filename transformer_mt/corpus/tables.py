@@ -1,6 +1,5 @@
-"""CSV, JSON and Parquet, and data sets of the hub, as the library `datasets` reads them."""
+"""JSON and Parquet, and data sets of the hub, as the library `datasets` reads them."""
 
-import csv
 import os
 import re
 import warnings
@@ -8,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, redirect_stderr, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -18,9 +17,16 @@ from typing_extensions import override
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.data_file import DataFile, digest_of
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.corpus.source import ColumnChoice, Hub, SplitSource, default_direction, is_language, languages_of
+from transformer_mt.corpus.source import (
+    ColumnChoice,
+    Hub,
+    SplitSource,
+    default_direction,
+    find_columns,
+    is_language,
+    languages_of,
+)
 from transformer_mt.errors import InputError, MachineError, TmtError
-from transformer_mt.files import LONGEST_LINE
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -51,16 +57,19 @@ class TableSource(SplitSource):
 
     @override
     def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
-        names, available = columns.columns, self._columns
-        if not available:
-            return
-        is_nested = not set(names) <= set(available)
-        paths = [f"{NESTED}.{name}" if is_nested else name for name in names]
-        if not set(paths) <= set(available):
-            fields = ", ".join(name.removeprefix(f"{NESTED}.") for name in available)
-            needs = f"needs the columns {names[0]} and {names[1]}, and has {fields}"
-            raise InputError(f"{self.name}: {needs}; set data.source_column and data.target_column, or the languages")
-        dataset = self._dataset.select_columns([NESTED] if is_nested else paths)
+        for prefix in ("", f"{NESTED}."):
+            fields = [name.removeprefix(prefix) for name in self._columns if name.startswith(prefix)]
+            if found := find_columns(fields, columns, languages=self._languages, place=self.name):
+                break
+        else:
+            if not self._columns:
+                return
+            has = ", ".join(name.removeprefix(f"{NESTED}.") for name in self._columns)
+            needs = "needs the columns {} and {}".format(*columns.columns)
+            remedy = "set data.source_column and data.target_column, or the languages"
+            raise InputError(f"{self.name}: {needs}, and has {has}; {remedy}")
+        paths = [f"{prefix}{fields[place]}" for place in found]
+        dataset = self._dataset.select_columns([NESTED] if prefix else paths)
         for table in self._tables(dataset, ROWS_AT_A_TIME):
             yield from map(SentencePair, *(self._texts(table, path) for path in paths))
 
@@ -98,31 +107,18 @@ class TableSource(SplitSource):
 
 
 def table_file(file: DataFile) -> TableSource:
-    """A file of CSV, JSON, JSONL or Parquet."""
+    """A file of JSON, JSONL or Parquet."""
     return TableSource(str(file.path), file.identity, partial(_load_file, file), file.languages)
 
 
 def _load_file(file: DataFile) -> Any:
-    from datasets import Features, Value, load_dataset
-    from pandas import read_csv
+    from datasets import load_dataset
 
-    path, form, options = file.plain, "json" if file.form == "jsonl" else file.form, {}
+    path, form = file.plain, "json" if file.form == "jsonl" else file.form
     with library_problems(str(file.path)), TemporaryDirectory() as own:
-        separator = _separator(path) if form == "csv" else ""
-        _require_simple(path, form, separator)
-        if form == "csv":  # every cell is the text it is, also `7` and `NA`
-            columns = read_csv(path, nrows=0, sep=separator).columns
-            strings = Features({str(column): Value("string") for column in columns})
-            options = {"features": strings, "na_filter": False, "sep": separator}
+        _require_simple(path, form)
         # Rows are read once, cleaned and cached by us: the library need not store them too.
-        return load_dataset(form, data_files=str(path), split="train", streaming=True, cache_dir=own, **options)
-
-
-def _separator(path: Path) -> str:
-    """The separator of a CSV file's columns by its first line: a comma, or a semicolon, as a German Excel writes."""
-    with path.open("rb") as lines:
-        heading = lines.readline(LONGEST_LINE).decode(errors="replace")
-    return max(",;", key=lambda separator: len(next(csv.reader([heading], delimiter=separator), [])))
+        return load_dataset(form, data_files=str(path), split="train", streaming=True, cache_dir=own)
 
 
 def _unusual(lines: Iterable[bytes]) -> Iterator[bytes]:
@@ -133,7 +129,7 @@ def _unusual(lines: Iterable[bytes]) -> Iterator[bytes]:
             yield line
 
 
-def _require_simple(path: Path, form: str, separator: str) -> None:
+def _require_simple(path: Path, form: str) -> None:
     """Raise `ValueError` for rows with which the library would crash, or be busy for minutes."""
     depth, columns = 0, set[Any]()
     if form == "parquet":
@@ -141,9 +137,6 @@ def _require_simple(path: Path, form: str, separator: str) -> None:
 
         columns.update(range(read_metadata(path).num_columns))
     with path.open("rb") as lines:
-        if form == "csv":
-            rows = csv.reader((line.decode(errors="replace") for line in lines), delimiter=separator)
-            columns.update(*(range(len(row)) for row in islice(rows, 10)))
         for token in chain.from_iterable(map(_TOKENS.finditer, _unusual(lines) if form == "json" else ())):
             if token.lastindex == 2:
                 columns.add(token[1])

@@ -27,9 +27,9 @@ from transformer_mt.progress import advance
 from transformer_mt.registry import HeadName, lookup
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
-from transformer_mt.tokenizer.prepared import PreparedSentence
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.scripts import bleu_tokenizer
+from transformer_mt.tokenizer.prepared import PreparedSentence
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.scoring import label_log_probabilities
 from transformer_mt.translation.translator import Translator
@@ -230,7 +230,7 @@ def _losses(model: Seq2Seq, batch: Batch) -> Float[Tensor, " B"]:
     return -label_log_probabilities(model, batch).sum(dim=1)
 
 
-def bleu_statistics(translator: Translator, pairs: Pairs, *) -> Statistics:
+def bleu_statistics(translator: Translator, pairs: Pairs) -> Statistics:
     """The statistics of each translation, compared with all that its pair knows to be right."""
     from sacrebleu.metrics.bleu import BLEU  # slow to import
 
@@ -258,9 +258,7 @@ def bleu_change(before: Statistics, after: Statistics, resampling: Resampling) -
     return Estimate(bleu(after.sum(axis=0)) - bleu(before.sum(axis=0)), low, high)
 
 
-def bleu_without_each(
-    translator: Translator, pairs: Pairs
-) -> tuple[Estimate, dict[HeadName, Estimate]]:
+def bleu_without_each(translator: Translator, pairs: Pairs) -> tuple[Estimate, dict[HeadName, Estimate]]:
     """BLEU of the translations, and its change without each head, one at a time."""
     whole, resampling = bleu_statistics(translator, pairs), Resampling(len(pairs))
     without = without_each(translator.model.network, lambda: bleu_statistics(translator, pairs))
@@ -311,9 +309,7 @@ def prune_run(
     attention = config.model.attention
     masked = attention.model_copy(update={"head_mask": (*attention.head_mask, *map(str, pruned))})
     config = config.model_copy(update={"model": config.model.model_copy(update={"attention": masked})})
-    scores = list(
-        _scores(translator, pairs, encoded, pruned)
-    )  # before anything is written: they may be refused
+    scores = list(_scores(translator, pairs, encoded, pruned))  # before anything is written: they may be refused
     Run.create(path, config, tokenizer, source.data(), source.words()).save_model(weights_of(model))
     return Pruning(pruned, len(names), importance, *scores)
 

@@ -1,0 +1,144 @@
+"""Languages in the names of files and columns, columns that say a side, and the cells of CSV and TSV."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.data_files import TABLES, lines, load, parquet, texts, tsv, write
+
+from transformer_mt.corpus.source import languages_of, parse_source
+from transformer_mt.errors import InputError
+
+PAIRS = [("ja", "yes"), ("nein", "no")]
+
+
+@pytest.mark.parametrize(
+    ("columns", "languages"),
+    [
+        (["en", "de"], ("de", "en")),
+        (["eng", "deu"], ("deu", "eng")),
+        (["eng", "ger", "id"], ("ger", "eng")),
+        (["en-US", "pt_BR", "source_id"], ("en-US", "pt_BR")),
+        (["EN", "zh-Hant", "ID"], ("EN", "zh-Hant")),
+        (["eng_Latn", "hin_Deva"], ("eng_Latn", "hin_Deva")),
+        (["de", "en", "id", "cat", "per", "No", "is_test"], ("de", "en")),
+        (["id", "en"], ("en", "id")),
+        (["is", "est"], ()),  # a line of a dictionary, English and French
+        (["de", "de"], ()),
+        (["de", "xx", "und", "text"], ()),
+    ],
+)
+def test_columns_named_as_languages_are_told_from_others(columns: list[str], languages: tuple[str, ...]) -> None:
+    assert languages_of(columns) == languages
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "parquet"])
+@pytest.mark.parametrize(
+    ("names", "changes", "languages"),
+    [
+        (("deu", "eng"), {}, ("deu", "eng")),
+        (("deu", "eng"), {"source_language": "en"}, ("en", "deu")),
+        (("de-AT", "en_US"), {"source_language": "en", "target_language": "de"}, ("en", "de")),
+        (("source", "target"), {}, ("de", "en")),
+        (("Src", "Trg"), {"source_language": "fr"}, ("fr", "en")),
+        (("src", "tgt"), {"source_language": "en", "target_language": "de"}, ("en", "de")),
+    ],
+)
+def test_columns_are_found_by_their_names(
+    tmp_path: Path, form: str, names: tuple[str, str], changes: dict[str, str], languages: tuple[str, str]
+) -> None:
+    rows = [dict(zip((names[1], "id", names[0]), (target, "7", source), strict=True)) for source, target in PAIRS]
+    table = [list(rows[0]), *(list(row.values()) for row in rows)]
+    content = {
+        "tsv": lines(["\t".join(row) for row in table]),
+        "csv": lines([",".join(row) for row in table]),
+        "jsonl": lines(list(map(json.dumps, rows))),
+        "parquet": parquet(rows),
+    }
+    corpus = load(write(tmp_path / f"x.{form}", content[form]), need="test", **changes)
+    is_turned = not names[0].casefold().startswith("s") and changes
+    assert texts(corpus, "test") == [(pair[::-1] if is_turned else pair) for pair in PAIRS]
+    assert corpus.languages == languages
+
+
+@pytest.mark.parametrize("form", ["CSV of sides", "JSONL of sides"])
+def test_the_name_of_a_file_says_the_languages_of_its_source_and_target(tmp_path: Path, form: str) -> None:
+    name, make = TABLES[form]
+    path = write(tmp_path / name.format("x"), make(PAIRS))
+    assert load(path, need="test").languages == ("de", "en")
+    turned = load(path, need="test", source_language="en", target_language="de")
+    assert texts(turned, "test") == [pair[::-1] for pair in PAIRS]
+    with pytest.raises(InputError, match=r"has de and en, but not de and fr; set data\.source_language"):
+        load(path, need="test", source_language="de", target_language="fr")
+
+
+def test_a_column_for_a_language_with_two_variants_is_chosen_by_its_own_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", lines(["de,en-GB,en-US", "Farbe,colour,color"]))
+    both = {"source_language": "de", "target_language": "en"}
+    with pytest.raises(InputError, match=r"x\.csv:1: has en-GB and en-US for en; rename one, or set data\.source_lang"):
+        load(path, need="test", **both)
+    assert texts(load(path, need="test", **both | {"target_language": "en_us"}), "test") == [("Farbe", "color")]
+    with pytest.raises(InputError, match=r"x\.csv: needs the columns de and en-AU and has de, en-GB, en-US;"):
+        load(path, need="test", **both | {"target_language": "en-AU"})
+
+
+@pytest.mark.parametrize(
+    "names", [("train.deu", "train.eng"), ("train.de-DE", "train.en-US"), ("a.ger.txt", "a.eng.txt")]
+)
+def test_files_named_by_other_codes_have_the_configured_languages(tmp_path: Path, names: tuple[str, str]) -> None:
+    for name, side in zip(names, zip(*PAIRS, strict=True), strict=True):
+        write(tmp_path / name, lines(side))
+    asked = load(
+        f"{tmp_path}/{names[0]},{tmp_path}/{names[1]}", need="test", source_language="en", target_language="de"
+    )
+    assert texts(asked, "test") == [pair[::-1] for pair in PAIRS]
+    assert load(tmp_path).languages[0] in names[0]  # from German, as ever
+
+
+CELLS = {
+    "commas behind every row": ("de,en", ["ja,yes,", "nein,no,,"], PAIRS),
+    "commas behind the heading": ("de,en,,", ["ja,yes,", "nein,no"], PAIRS),
+    "numbers of R": ("de,en", ['"1","ja","yes"', '"2","nein","no"'], PAIRS),
+    "numbers of R before an empty cell": ("de,en", ["1,ja,yes", "2,nein,no", "3,x,"], PAIRS),
+    "the index of pandas": (",de,en", ["0,ja,yes", "1,nein,no"], PAIRS),
+    "numbers that are texts": ("de,en", ["1,one", "2,two"], [("1", "one"), ("2", "two")]),
+    "numbers that are texts before empty cells": ("de,en", ["1,one,", "2,two,"], [("1", "one"), ("2", "two")]),
+    "tabs": ("de\ten", ["ja\tyes", "nein\tno"], PAIRS),
+    "lines in cells": ("de,en", ['"ja\n""ja""","yes\r\nyes"', "nein,no"], [('ja "ja"', "yes yes"), ("nein", "no")]),
+    "blank lines": ("\nde,en", ["", "ja,yes", "  ", "nein,no", ""], PAIRS),
+    "quotes inside cells": ("de,en", ['Er sagt "ja",He says "yes"'], [('Er sagt "ja"', 'He says "yes"')]),
+    "a carriage return in a cell": ("de,en", ["ja\rja,yes", "nein,no"], [("ja ja", "yes"), ("nein", "no")]),
+}
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_cells_of_a_csv_are_its_texts(tmp_path: Path, name: str) -> None:
+    heading, rows, expected = CELLS[name]
+    assert texts(load(write(tmp_path / "x.csv", lines([heading, *rows])), need="test"), "test") == expected
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        ('"Er sagt ""ja""."', 'Er sagt "ja".'),  # as pandas writes it
+        ('"""ja"""', '"ja"'),
+        ('"ja"', '"ja"'),
+        ('"ja" und ""nein""', '"ja" und ""nein""'),
+        ('""', '""'),
+        ('j""a', 'j""a'),
+    ],
+)
+def test_quotes_in_a_tsv_are_text_unless_they_are_doubled_within_others(tmp_path: Path, cell: str, text: str) -> None:
+    assert texts(load(write(tmp_path / "x.tsv", tsv([(cell, "x")])), need="test"), "test") == [(text, "x")]
+
+
+@pytest.mark.parametrize("names", [("a,b.de", "a,b.en"), ("a.de", "b,c.en"), ("a,b.de", " c.en")])
+def test_a_comma_stands_between_two_files_only_where_both_exist(
+    tmp_path: Path, names: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [write(tmp_path / name.strip(), lines(["x"])) for name in names]
+    assert parse_source(f"{paths[0]},{' ' * names[1].startswith(' ')}{paths[1]}") == tuple(paths)
+    monkeypatch.chdir(tmp_path)
+    for name in ("d,e", "d", "e"):
+        Path(name).mkdir()
+    assert parse_source("d,e") == Path("d,e")

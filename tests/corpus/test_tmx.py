@@ -1,0 +1,144 @@
+"""Translation memories: what of a segment is text, which language is which, and what is refused."""
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from support.data_files import load, texts
+
+from transformer_mt.corpus.data_file import DataFile
+from transformer_mt.corpus.source import ColumnChoice
+from transformer_mt.corpus.tmx import TranslationMemory
+from transformer_mt.errors import InputError
+
+DOCTYPE = '<!DOCTYPE tmx SYSTEM "tmx14.dtd">'
+
+
+def unit(**texts: str) -> str:
+    variants = (f'<tuv xml:lang="{code.replace("_", "-")}">\n<seg>{text}</seg></tuv>' for code, text in texts.items())
+    return f"<tu><note>no text</note>{''.join(variants)}</tu>\n"
+
+
+def tmx(*units: str, source: str = "*all*", doctype: str = DOCTYPE, encoding: str = "UTF-8") -> bytes:
+    head = f'<?xml version="1.0" encoding="{encoding}"?>\n{doctype}\n<tmx version="1.4"><header srclang="{source}"/>\n'
+    return f"{head}<body>{''.join(units)}</body></tmx>".encode(encoding)
+
+
+def read(folder: Path, content: bytes, **changes: str) -> list[tuple[str, str]]:
+    (folder / "a.tmx").write_bytes(content)
+    return texts(load(folder / "a.tmx", need="test", **changes), "test")
+
+
+def refusal(folder: Path, content: bytes, **changes: str) -> str:
+    with pytest.raises(InputError) as caught:
+        read(folder, content, **changes)
+    return str(caught.value).removeprefix(f"{folder}/")
+
+
+@pytest.mark.parametrize(
+    ("segment", "text"),
+    [
+        ("ein &lt; zwei &amp; &#228;", "ein < zwei & ä"),
+        ("<![CDATA[<b>]]>\n  zwei", "<b> zwei"),
+        ('Der <bpt i="1">&lt;b&gt;</bpt>Hund<ept i="1">&lt;/b&gt;</ept>.', "Der Hund."),
+        ("Ha<it>&lt;i&gt;</it>llo <ut>{x}</ut>du", "Hallo du"),
+        ("Der <hi>große <hi>Hund</hi></hi>", "Der große Hund"),
+        ("eins<ph>&lt;br&gt;</ph>zwei", "eins zwei"),
+        ("Bild<ph>&lt;img alt='<sub>ein <hi>Hund</hi></sub>'&gt;</ph>", "Bild"),
+    ],
+)
+def test_the_text_of_a_segment_is_what_is_to_be_translated(tmp_path: Path, segment: str, text: str) -> None:
+    assert read(tmp_path, tmx(unit(de=segment, en="x"))) == [(text, "x")]
+
+
+@pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16", "ISO-8859-1"])
+def test_the_encoding_is_the_one_that_the_file_says(tmp_path: Path, encoding: str) -> None:
+    assert read(tmp_path, tmx(unit(de="Büsche", en="bushes"), encoding=encoding)) == [("Büsche", "bushes")]
+
+
+@pytest.mark.parametrize(
+    ("source", "changes", "direction"),
+    [
+        ("*all*", {}, ("de-DE", "en-US")),
+        ("EN_us", {}, ("en-US", "de-DE")),
+        ("en-US", {"source_language": "de"}, ("de", "en-US")),
+        ("*all*", {"source_language": "eng", "target_language": "deu"}, ("eng", "deu")),
+    ],
+)
+def test_the_direction_is_the_configured_one_or_that_of_the_header(
+    tmp_path: Path, source: str, changes: dict[str, str], direction: tuple[str, str]
+) -> None:
+    path = tmp_path / "a.tmx"
+    path.write_bytes(tmx(unit(EN_US="yes", de_DE="ja"), unit(de_de="nein", en_us="no"), source=source))
+    corpus = load(path, need="test", **changes)
+    assert corpus.languages == direction
+    expected = [("ja", "yes"), ("nein", "no")]
+    assert texts(corpus, "test") == (expected if direction[0].startswith("de") else [pair[::-1] for pair in expected])
+
+
+def test_of_several_variants_of_a_language_one_is_chosen(tmp_path: Path) -> None:
+    content = tmx(unit(de="Farbe", en_GB="colour", en_US="color"), unit(de="ja", en_US="yes"), unit(fr="oui"))
+    assert refusal(tmp_path, content).startswith("a.tmx: has de, en-GB, en-US, fr; set data.source_language and")
+    both = {"source_language": "de", "target_language": "en"}
+    assert refusal(tmp_path, content, **both).startswith("a.tmx: has en-GB and en-US for en; rename one, or set")
+    british = both | {"target_language": "en-GB"}
+    assert read(tmp_path, content, **british) == [("Farbe", "colour")]
+    assert load(tmp_path / "a.tmx", need="test", **british).reports["test"].found["empty"] == 1
+    assert refusal(tmp_path, content, source_language="de", target_language="es").startswith(
+        "a.tmx: has de and en-GB and en-US and fr, but not de and es; set data.source_language"
+    )
+
+
+PAIR = unit(de="ja", en="yes")
+REFUSED = {
+    "an entity": (tmx(PAIR, doctype='<!DOCTYPE tmx [<!ENTITY x "ha">]>'), "2: an entity of its own, x; write the char"),
+    "a file": (tmx(PAIR, doctype='<!DOCTYPE tmx [<!ENTITY x SYSTEM "/etc/passwd">]>'), "2: an entity of its own, x;"),
+    "a part of a DTD": (
+        tmx(PAIR, doctype='<!DOCTYPE tmx [<!ENTITY % x SYSTEM "/etc/passwd"> %x;]>'),
+        "2: an entity of its own, x;",
+    ),
+    "an entity of the DTD": (tmx(unit(de="B&uuml;sche", en="bushes")), "5: an entity of its own, uuml; write the"),
+    "an entity of nothing": (tmx(unit(de="&x;", en="x"), doctype=""), "5: no well-formed XML (undefined entity);"),
+    "another tag's end": (tmx(PAIR.replace("</seg>", "</sag>", 1)), "5: no well-formed XML (mismatched tag); correct"),
+    "half a file": (tmx(PAIR)[:-9], "7: no well-formed XML (unclosed token)"),
+    "nothing": (b"", "1: no well-formed XML (no element found)"),
+    "no language": (tmx(PAIR.replace(' xml:lang="en"', "")), "5: a <tuv> without xml:lang; say its language"),
+    "a long segment": (tmx(unit(de="ja", en="yes " * 250_001)), "6: more than 1,000,000 characters in one <tu>; split"),
+    "tags without end": (tmx(unit(de="<ph/>" * 1_000_001, en="x")), "5: more than 1,000,000 characters in one <tu>;"),
+    "a long tag": (tmx(f"<!--{'x' * 2_000_000}-->"), "4: more than 1,000,000 bytes in one tag; correct it"),
+    "deep elements": (tmx("<x>" * 63 + "</x>" * 63), "4: over 64 elements in each other; correct it"),
+    "many languages": (
+        tmx(*(unit(**{f"x-{number}": "x"}) for number in range(1_001))),
+        " over 1,000 languages; correct its xml:lang",
+    ),
+    "no units": (tmx(), " no pairs in test; put sentence pairs into it"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_mistake_in_a_translation_memory_is_one_line_with_its_place(tmp_path: Path, name: str) -> None:
+    content, beginning = REFUSED[name]
+    assert refusal(tmp_path, content).startswith(f"a.tmx:{beginning}")
+
+
+def test_a_folder_with_a_translation_memory_of_any_name_is_a_corpus(tmp_path: Path) -> None:
+    (tmp_path / "memory.tmx").write_bytes(tmx(PAIR))
+    (tmp_path / "memory.xlsx").touch()
+    corpus = load(tmp_path)
+    assert texts(corpus, "train") == [("ja", "yes")]
+    assert f"{tmp_path}: not taken for data: memory.xlsx" in corpus.notes
+
+
+def test_elements_that_are_deep_enough_are_read(tmp_path: Path) -> None:
+    assert read(tmp_path, tmx(unit(de="<hi>" * 58 + "ja" + "</hi>" * 58, en="yes"))) == [("ja", "yes")]
+
+
+def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
+    (tmp_path / "a.tmx").write_bytes(tmx(*(unit(de="ja " * 3_000, en="yes " * 3_000) for _ in range(300))))
+    memory = TranslationMemory(DataFile.named(tmp_path / "a.tmx"))
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in memory.pairs(ColumnChoice(("de", "en")))) == 300
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
