@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from transformer_mt.config.sections import SearchConfig
+from transformer_mt.corpus.cleaning import normalized
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.errors import InputError, checked
@@ -111,14 +112,16 @@ def evaluate(
     *,
     alignment: AlignmentHeads | None = None,
     by_length: bool = False,
+    split: bool = True,
 ) -> Scores:
     """Translate the sources of `pairs`, by default as the translator's run is configured, and compare.
 
-    Every translation that its pair has counts. BLEU is tokenized for the run's target language. The known links of
+    A line of several sentences is translated as `Translator.translate` does, with `split` sentence by sentence. Every
+    translation that its pair has counts. BLEU is tokenized for the run's target language. The known links of
     words are compared with those of the heads of `alignment`, by default all, unless the engine shows none. Raises
     `InputError` when there are no pairs.
     """
-    return measure(translator, pairs, search, alignment=alignment, by_length=by_length)[0]
+    return measure(translator, pairs, search, alignment=alignment, by_length=by_length, split=split)[0]
 
 
 def measure(
@@ -129,13 +132,15 @@ def measure(
     alignment: AlignmentHeads | None = None,
     by_length: bool = False,
     known: SeenWords | None = None,
+    split: bool = True,
 ) -> tuple[Scores, list[str]]:
     """The scores as of `evaluate`, and the translations; with the words that training knows, scores by rarity too."""
     if not pairs:
         raise InputError("evaluation: there are no sentence pairs; give at least one")
     language = translator.model.config.data.target_language
     start = time.perf_counter()
-    translations = translator.translate([pair.source for pair in pairs], search)
+    pairs = list(map(normalized, pairs))
+    translations = translator.translate([pair.source for pair in pairs], search, split=split)
     seconds = max(time.perf_counter() - start, 1e-9)  # some clocks stand still for a while
     texts = [best.text for best, *_ in translations]
     scores = replace(
@@ -256,7 +261,7 @@ def score_rarities(
 
     Sentences without a word that is counted, as of numbers alone, are in no band.
     """
-    rarest = [min(known.counts(pair.source).values(), default=-1) for pair in pairs]
+    rarest = [min(known.counts(words(pair.source)).values(), default=-1) for pair in pairs]
     for band, same in _banded(hypotheses, pairs, [bisect_right(RARITIES, count) - 1 for count in rarest], language):
         most = RARITIES[band + 1] - 1 if band + 1 < len(RARITIES) else None
         yield RarityScores(fewest=RARITIES[band], most=most, **same)

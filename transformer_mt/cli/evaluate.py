@@ -15,6 +15,7 @@ from transformer_mt.cli.options import (
     Engine,
     Json,
     Model,
+    NoSplit,
     Quantization,
     SearchOptions,
     with_options,
@@ -50,6 +51,7 @@ def evaluate(
     by_length: Annotated[bool, Option("--by-length", help="Also score by the number of words of the source.")] = False,
     by_rarity: Annotated[bool, Option("--by-rarity", help="Also score by how rare the rarest word is.")] = False,
     worst: Annotated[int, Option(metavar="N", min=0, help="Also the N worst translations, by chrF.")] = 0,
+    no_split: NoSplit = False,
     links: Annotated[Path | None, Option(metavar="FILE", help="The split's word links, in Pharaoh format.")] = None,
     device: Device = DEFAULT_DEVICE,
     engine: Engine = DEFAULT_ENGINE,
@@ -67,10 +69,11 @@ def evaluate(
       tmt evaluate --model runs/multi30k --data bentrevett/multi30k --json
       tmt evaluate --data test.de,test.en --links test.links
 
-    Where a corpus has several right translations of a sentence, each counts. Where it has word links, as the built-in
-    one does, or --links gives them in a line of 0-0 1-2 … for each pair, those of tmt align are compared with them.
-    --data, --split and --against may be given again. ± is half the 95 % interval over 1,000 resampled test sets, and p
-    how probable so large a difference from the first run is by chance, both as sacrebleu --paired-bs has them.
+    Lines are translated as tmt translate does: one of several sentences sentence by sentence, unless --no-split says
+    otherwise. Where a corpus has several right translations of a sentence, each counts. Where it has word links, as the
+    built-in one does, or --links gives them in a line of 0-0 1-2 … for each pair, those of tmt align are compared with
+    them. --data, --split and --against may be given again. ± is half the 95 % interval over 1,000 resampled test sets,
+    and p how probable so large a difference from the first run is by chance, both as sacrebleu --paired-bs has them.
     """
     from transformer_mt.cli.load import open_translator
     from transformer_mt.corpus.text import with_links
@@ -90,7 +93,16 @@ def evaluate(
         pairs = lookup(corpus.splits, name, key="--split")
         to_measure.append((corpus.name, name, pairs if links is None else with_links(pairs, links)))
     for number, (corpus_name, name, pairs) in enumerate(to_measure):
-        found = _measured(runs, corpus_name, name, pairs, by_length=by_length, by_rarity=by_rarity, worst=worst)
+        found = _measured(
+            runs,
+            corpus_name,
+            name,
+            pairs,
+            by_length=by_length,
+            by_rarity=by_rarity,
+            worst=worst,
+            sentences=not no_split,
+        )
         if as_json:
             result(escaped_json(found))
         else:
@@ -117,6 +129,7 @@ def _measured(
     by_length: bool,
     by_rarity: bool,
     worst: int,
+    sentences: bool,
 ) -> dict[str, Any]:
     """The object of `--json` of a test set: the first run's scores, and those of the others as `against`."""
     from transformer_mt.evaluation import compare_texts, find_poorest, measure
@@ -134,7 +147,7 @@ def _measured(
         elif known and not known.complete:
             note(f"{run.model.path}: its list of words lacks the rarest; read never as rarely or never")
         with working("", total=len(pairs)):
-            of_run, texts = measure(run, pairs, alignment=alignment, by_length=by_length, known=known)
+            of_run, texts = measure(run, pairs, alignment=alignment, by_length=by_length, known=known, split=sentences)
         scores.append(of_run)
         systems.append(texts)
     with working("resampling the test set"):

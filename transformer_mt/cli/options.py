@@ -30,6 +30,7 @@ DataToMeasure = Annotated[
 Stack = Annotated[str | None, Option(metavar="NAME", help="Which attention: cross, encoder or decoder. [cross]")]
 Layer = Annotated[str | None, Option(metavar="N", help="A layer counted from 1, or all.")]
 Head = Annotated[str | None, Option(metavar="N", help="A head counted from 1, mean, or all.")]
+NoSplit = Annotated[bool, Option("--no-split", help="Translate a line of several sentences as one.")]
 Sentence = Annotated[
     int, Option("--sentence", metavar="N", min=1, help="Which sentence of a line of several.", show_default=False)
 ]
