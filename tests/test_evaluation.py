@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from support.engines import translator_of
 
 from transformer_mt.config.sections import AttentionConfig, SearchConfig, TokenizerConfig, TransformerConfig
+from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.corpus.word_counts import SeenWords
+from transformer_mt.corpus.word_counts import words_of_pairs
 from transformer_mt.errors import InputError
 from transformer_mt.evaluation import compare_texts, evaluate, find_poorest, measure, score_lengths, score_texts
 from transformer_mt.models.build import build_model
@@ -199,14 +200,16 @@ def test_all_scores_of_an_evaluation_are_those_for_the_language(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = Translation("OK OKOKOK", 0.0, 0.0, ())
-    monkeypatch.setattr(Translator, "translate", lambda _, texts, *__: [[text] for _ in texts])
-    pairs, known = [SentencePair("a", "OK OK OK OK")], SeenWords({"a": 1}, complete=True)
-    scores, _ = measure(translator, pairs, language="th", by_length=True, known=known)
+    monkeypatch.setattr(Translator, "translate", lambda _, texts, *__, **___: [[text] for _ in texts])
+    pairs = [SentencePair("a", "OK OK OK OK")]
+    known = words_of_pairs(pairs).seen("de")
+    assert evaluate(translator, pairs).bleu < 50
+    translator.model.config = load_config(None, ["data.target_language=th"])
+    scores, _ = measure(translator, pairs, by_length=True, known=known)
     assert scores.by_length is not None
     assert scores.by_rarity is not None
     assert [each.bleu for each in (scores, *scores.by_length, *scores.by_rarity)] == [pytest.approx(100)] * 3
-    assert evaluate(translator, pairs, language="th").bleu == pytest.approx(100)
-    assert evaluate(translator, pairs).bleu < 50
+    assert evaluate(translator, pairs).bleu == pytest.approx(100)
 
 
 def test_bleu_of_references_that_are_too_short_says_so() -> None:
