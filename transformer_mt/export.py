@@ -191,13 +191,14 @@ def _search(
         else:
             differences.append(Difference(source, a.text, b.text, _gap(translators[0], source, a, b)))
     texts = [[one.text for one in found[: len(references)]] for found in (ours, theirs)]
-    bleu = (score_texts(texts[0], references).bleu, score_texts(texts[1], references).bleu) if references else None
+    language = translators[0].model.config.data.target_language
+    scores = [score_texts(found, references, language=language).bleu for found in texts] if references else []
     return Search(
         beam=beam,
         sentences=len(sources),
         same=len(sources) - len(differences),
         largest_gap=max(gaps),
-        bleu=bleu,
+        bleu=(scores[0], scores[1]) if scores else None,
         sentences_per_second=(own, other),
         differences=tuple(differences),
     )

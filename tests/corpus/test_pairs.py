@@ -1,19 +1,4 @@
-from hypothesis import given
-from hypothesis import strategies as st
-
 from transformer_mt.corpus.pairs import Node, SentencePair
-from transformer_mt.text.words import words
-
-
-def test_words_and_marks_are_counted_one_by_one() -> None:
-    assert words("„Don't“, sagt's der Süd-Ost-Wind… 3 ½ mal!") == [
-        *("„", "Don't", "“", ",", "sagt's", "der", "Süd-Ost-Wind", "…", "3", "½", "mal", "!"),
-    ]
-
-
-@given(st.text())
-def test_only_white_space_is_outside_words(text: str) -> None:
-    assert "".join(words(text)) == "".join(text.split())
 
 
 def test_a_reversed_pair_has_its_links_turned_round_and_sorted() -> None:

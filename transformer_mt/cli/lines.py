@@ -129,16 +129,15 @@ class Record:
     problem: InputError | None = None
 
 
-def read_records(
-    lines: Iterable[Line], prepare: Callable[[str, str], PreparedLine], *, as_json: bool, language: str
-) -> Iterator[Record]:
-    """The records of lines. With `as_json`, a line that begins with `{` is a JSON object.
+def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, as_json: bool) -> Iterator[Record]:
+    """The records of lines, prepared for the translator. With `as_json`, a line that begins with `{` is a JSON object.
 
-    `prepare` raises `InputError` for a text, with its place, that cannot be translated: the record's problem.
+    A line that is too long, or cannot be read, has its problem in place of a text.
     """
+    prepare, language = translator.model.prepare, translator.model.config.data.source_language
     for place, line in lines:
         if isinstance(line, InputError):
-            yield Record(place, prepare("", place), {}, line)
+            yield Record(place, prepare.lines([""], split=False)[0], {}, line)
             continue
         text, fields = line, None
         try:
@@ -148,9 +147,11 @@ def read_records(
                 if not texts:
                     raise InputError(f"{place}: no text under source or {language}; name the sentence so")
                 text = texts[0]
-            prepared = prepare(text, place)
+            (prepared,) = prepare.lines([text], split=split)
+            translator.require_fitting(prepared.sentences, place)
         except InputError as problem:
-            yield Record(place, prepare("", place), {"source": line} if fields is None else fields, problem)
+            (empty,), sent = prepare.lines([""], split=False), {"source": line} if fields is None else fields
+            yield Record(place, empty, sent, problem)
         else:
             yield Record(place, prepared, fields)
 

@@ -29,7 +29,6 @@ from transformer_mt.progress import working
 
 if TYPE_CHECKING:
     from transformer_mt.cli.lines import Line
-    from transformer_mt.tokenizer.prepared import PreparedLine
 
 
 @with_options("search", SearchOptions)
@@ -94,7 +93,7 @@ def translate(
     if trace and engine != DEFAULT_ENGINE:
         raise InputError(f"--trace: {engine} does not show its beam; leave it or --engine out")
     translator = open_translator(model, search, device=device, engine=engine, quantization=quantization, quiet=quiet)
-    prepare, language = translator.model.prepare, translator.model.config.data.source_language
+    language = translator.model.config.data.source_language
     if trace:
         require_beam(translator.search)
     is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()
@@ -116,16 +115,11 @@ def translate(
     shows_doubt = not (translator.search.sample or prefix)
     bad = total = 0
 
-    def prepared(text: str, place: str) -> "PreparedLine":
-        (line,) = prepare.lines([text], split=split)
-        translator.require_fitting(line.sentences, place)
-        return line
-
     shown = nullcontext() if output is None else working(f"translating into {output}")
     with open_output(output) as write, shown:
         for source in sources:
             remarks = LineRemarks()
-            records = read_records(source, prepared, as_json=as_json, language=language)
+            records = read_records(source, translator, split=split, as_json=as_json)
             for number, one in enumerate(form.translate(translator, records, prefix=prefix, is_waiting=is_waiting), 1):
                 total += 1
                 best = one.ranked[0]

@@ -69,7 +69,7 @@ def translation_of(served: ServedRun, asked: Translate, line: PreparedLine, read
     found = translation_object(
         read, ranked, split=split, n_best=search.n_best, alternatives=others, trace=trace, shows_trace=asked.trace
     )
-    written = PreparedSentence(normalize(best.text), (), best.tokens)
+    written = PreparedSentence(normalize(best.text), tuple(model.tokenizer.ids(best.tokens)), model.tokenizer)
     found |= {
         "read": read.text,
         "lines": [sentence.text for sentence in line.sentences],

@@ -6,14 +6,14 @@ that overlaps none, such as a bare `▁`, to the word that follows.
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.text.normalize import normalize
-from transformer_mt.text.sentences import split_sentences
+from transformer_mt.text.sentences import join_sentences, split_sentences
 from transformer_mt.text.words import Span, script_of, word_spans
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
@@ -23,11 +23,16 @@ Owners = tuple[int, ...]
 
 @dataclass(frozen=True)
 class PreparedSentence:
-    """A normalised text, and the ids and the pieces of its most probable subwords, without special symbols."""
+    """A normalised text, and the ids of its subwords, without special symbols."""
 
     text: str
     ids: tuple[int, ...]
-    pieces: tuple[str, ...]
+    tokenizer: Tokenizer = field(repr=False, compare=False)
+
+    @cached_property
+    def pieces(self) -> tuple[str, ...]:
+        """The subwords as sentencepiece writes them."""
+        return tuple(self.tokenizer.pieces(self.ids))
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
@@ -59,8 +64,8 @@ class PreparedLine:
 
     @property
     def text(self) -> str:
-        """The text that is read, its sentences joined by spaces."""
-        return " ".join(sentence.text for sentence in self.sentences)
+        """The text that is read."""
+        return join_sentences(sentence.text for sentence in self.sentences)
 
     def only(self, number: int) -> "PreparedLine":
         """The line with one of its sentences, counted from 1."""
@@ -120,7 +125,12 @@ class Preparer:
         prepared = [self._sentences(normalize(text), split, restore) for text in texts]
         encoded = iter(self.tokenizer.encode_batch([one for sentences, _ in prepared for one in sentences]))
         return [
-            PreparedLine(text, tuple(self._prepared(one, next(encoded)) for one in sentences), case, preparer=self)
+            PreparedLine(
+                text,
+                tuple(PreparedSentence(one, tuple(next(encoded)), self.tokenizer) for one in sentences),
+                case,
+                preparer=self,
+            )
             for text, (sentences, case) in zip(texts, prepared, strict=True)
         ]
 
@@ -142,9 +152,6 @@ class Preparer:
         ]
         case = "lowered" if any(lowered) else "restored" if whole != text or read != sentences else None
         return read, case
-
-    def _prepared(self, text: str, ids: Sequence[int]) -> PreparedSentence:
-        return PreparedSentence(text, tuple(ids), tuple(self.tokenizer.pieces(ids)))
 
     def remarks(self, line: PreparedLine) -> Remarks:
         known = self.known

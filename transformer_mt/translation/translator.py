@@ -216,7 +216,7 @@ class Translator:
     def _forced(self, prefix: str | Sequence[str]) -> tuple[Prefix, bool]:
         """The tokens of a prefix, and whether the translation ends with it."""
         if isinstance(prefix, str):
-            return tuple(self.model.prepare.sentence(prefix).ids), False
+            return self.model.prepare.sentence(prefix).ids if prefix else (), False
         ids = self.model.tokenizer.ids(prefix)
         ends = ids[-1:] == [EOS]
         for piece, index in zip(prefix, ids[:-1] if ends else ids, strict=False):

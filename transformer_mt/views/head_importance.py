@@ -130,7 +130,7 @@ def word_weights(
 
 def _membership(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> Membership:
     """A row for each word and for the symbol, a column for each piece and for the symbol: 1 where it is part of it."""
-    return Tokens.of(PreparedSentence(text, tuple(ids), tuple(tokenizer.pieces(ids)))).membership()
+    return Tokens.of(PreparedSentence(text, tuple(ids), tokenizer)).membership()
 
 
 def without_each(model: Seq2Seq, measure: Callable[[], Measured]) -> dict[HeadName, Measured]:
