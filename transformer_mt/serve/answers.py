@@ -23,6 +23,7 @@ from transformer_mt.views.data import to_json
 from transformer_mt.views.explain import explain
 from transformer_mt.views.head_importance import head_losses
 from transformer_mt.views.lens import look_through
+from transformer_mt.views.maps import tokenize
 from transformer_mt.views.plot import plot_runs, read_curves
 from transformer_mt.views.search import require_beam, traced, translation_object
 from transformer_mt.views.sentence import LoadedSentence
@@ -69,6 +70,7 @@ def translation_of(served: ServedRun, asked: Translate, text: str) -> Answer:
         shows_trace=asked.trace,
     )
     found |= {"read": text, "lines": split_sentences(asked.source), "pieces": list(best.tokens)}
+    found["piece_words"] = _piece_words(run, best)
     found["doubtful"] = best.is_doubtful and not (search.sample or asked.prefix)
     if heads:
         found |= {"without": asked.without, "usual": translated()[0][0].text}
@@ -85,6 +87,13 @@ def _alignment(
     translator = run.translator
     (alignment,) = align(translator.model, translator.tokenizer, [SentencePair(source, target)], chosen)
     return LoadedSentence(run, source, target).to_json(alignment, {})
+
+
+def _piece_words(run: OpenedRun, best: Translation) -> list[list[int]]:
+    """For each piece of a translation the words that it belongs to; none where a search found other pieces."""
+    tokens = tokenize(run.translator.tokenizer, best.text)
+    is_same = tokens.pieces == tuple(best.tokens)
+    return [[word] if is_same else [] for word in tokens.word_of_piece]
 
 
 def attend(runs: Runs, served: ServedRun, asked: Attend) -> Answer:
