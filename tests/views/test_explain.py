@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from rich.cells import cell_len
+from support.right_to_left import moved
 from support.shown import values_of
 from support.tiny import varied_model
 from support.variants import VARIANTS, Variant
@@ -341,3 +342,12 @@ def test_nothing_is_left_on_the_model(tokenizer: Tokenizer, model: Seq2Seq) -> N
     assert model.training
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
     assert not any(getattr(module, "head_mask", None) is not None for module in model.modules())
+
+
+@pytest.mark.parametrize("width", [500, 80, 40])
+def test_pieces_that_are_read_from_right_to_left_move_no_number(tokenizer: Tokenizer, width: int) -> None:
+    columns = ("▁كلب", "▁בית", "a", "▁كلب", "كتب")
+    found = with_shares(explained(tokenizer, stack="cross"), columns, torch.tensor([0.5, 0.25, 0.125, 0.0625, -0.125]))
+    lines = printed(replace(found, piece="▁كلب", read="▁בית"), width=width)
+    assert not moved(lines, "0123456789")
+    assert in_words(replace(found, piece="▁كلب"))[0].isprintable(), "--json has no isolates"

@@ -18,7 +18,7 @@ export function drawLens({ layers, positions, words, target }, run, without) {
       return cell;
     });
     const begun = position.words.filter((word) => !positions[place - 1]?.words.includes(word));
-    const names = begun.map((word) => [foreign(words[word].word, language, dir), " "]);
+    const names = begun.map((word, place) => [place > 0 && " ", foreign(words[word].word, language, dir)]);
     return element("tr", {}, element("td", { class: "quiet" }, names),
       element("th", { scope: "row" }, foreign(position.piece, language, dir)), row);
   });
@@ -32,7 +32,7 @@ export function drawLens({ layers, positions, words, target }, run, without) {
     table.addEventListener(kind, ({ target }) => more.replaceChildren(...(cells.get(target.closest("td"))?.() ?? [])));
   }
   const scrolled = element("div", { class: "scrolls", dir }, roving(table, ".guess"));
-  return [drawAllOn(without), scrolled, more, decided(words, numbers, language)];
+  return [drawAllOn(without), scrolled, more, decided(words, numbers, { language, dir })];
 }
 
 function guess({ decided }, { guesses: [[piece, likely]] }, layer, { language, dir }, place) {
@@ -49,11 +49,12 @@ function guesses({ piece }, { guesses: likeliest, probability: own }, layer, lan
 }
 
 /** The words that each layer decides, and those that the model would not write. */
-function decided(words, numbers, language) {
+function decided(words, numbers, { language, dir }) {
   const items = [...numbers, null].map((layer) => {
-    const found = words.filter((word) => word.decided === layer).map(({ word }) => word);
+    const found = words.filter((word) => word.decided === layer);
+    const line = found.map(({ word }, place) => [place > 0 && " ", foreign(word, null, dir)]);
     const where = layer === null ? "Not what the model would write" : `Decided from layer ${layer} on`;
-    return found.length > 0 && element("li", {}, `${where}: `, foreign(found.join(" "), language));
+    return found.length > 0 && element("li", {}, `${where}: `, element("bdi", { lang: language, dir }, line));
   });
   return element("ul", {}, items);
 }

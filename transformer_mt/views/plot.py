@@ -4,11 +4,13 @@ And figures, also of matrices, by matplotlib, which the extra `plot` installs; i
 """
 
 import io
+import logging
 import math
 import textwrap
+import unicodedata
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, cycle, zip_longest
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
+
+_LOG = logging.getLogger(__name__)
 
 Number = int | float
 Points = Sequence[tuple[Number, Number]]
@@ -250,7 +254,8 @@ def matrix_figure(rows: Sequence[Sequence[Matrix]], *, meaning: str, path: Path)
     low = -scale.largest if any(matrix.negative for matrix in matrices) else 0.0
     width = columns * (_AROUND + _CELL * max(len(matrix.columns) for matrix in matrices))
     height = sum(_AROUND + _CELL * max(len(matrix.rows) for matrix in row) for row in rows)
-    with _drawing(width, height + 0.6) as figure:
+    texts = (text for one in matrices for text in (one.title, *one.rows, *one.columns))
+    with _drawing(width, height + 0.6, texts=texts) as figure:
         axes = figure.subplots(len(rows), columns, squeeze=False)
         for row, places in zip(rows, axes, strict=True):
             for place, matrix in zip_longest(places, row):
@@ -265,7 +270,8 @@ def matrix_figure(rows: Sequence[Sequence[Matrix]], *, meaning: str, path: Path)
 
 def curves_figure(panels: Sequence[Panel], *, path: Path) -> bytes:
     """Panels of curves, one above the other, as the content of a file."""
-    with _drawing(_PANEL[0], _PANEL[1] * len(panels)) as figure:
+    texts = (curve.name for panel in panels for curve in panel.series)
+    with _drawing(_PANEL[0], _PANEL[1] * len(panels), texts=texts) as figure:
         for axes, panel in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
             for curve in panel.series:
                 style = {"color": f"C{curve.group % 10}", "linestyle": "--" if curve.dashed else "-"}
@@ -308,14 +314,44 @@ def _draw_matrix(axes: "Axes", matrix: Matrix, *, low: float, scale: Scale) -> "
 
 
 @contextmanager
-def _drawing(width: float, height: float) -> Iterator["Figure"]:
+def _drawing(width: float, height: float, *, texts: Iterable[str] = ()) -> Iterator["Figure"]:
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
+    families = _families(escape_controls("".join(texts)))
+    with matplotlib.rc_context(_SETTINGS | {"font.family": families}), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # letters that the font lacks, labels that leave no room
         smaller = min(1.0, _LARGEST / max(width, height))
         yield Figure(figsize=(smaller * width, smaller * height), layout="constrained")
+
+
+def _families(text: str) -> list[str]:
+    """matplotlib's own families, and installed ones with letters that these lack; a note if some still are missing."""
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties, findfont, fontManager
+    from matplotlib.ft2font import FT2Font
+
+    def found(file: str, face: int = 0) -> set[str]:
+        with suppress(OSError, RuntimeError):  # the file is gone or damaged
+            font = FT2Font(file, face_index=face)
+            return {each for each in missing if font.get_char_index(ord(each))}
+        return set()
+
+    missing = {each for each in text if each.isprintable() and each != " "}
+    missing -= found(findfont(FontProperties()))
+    families, letters = [*rcParams["font.family"]], dict[str, set[str]]()
+    for font in fontManager.ttflist if missing else ():
+        # The last resort of matplotlib has a box for every character.
+        if (font.style, font.weight) == ("normal", 400) and not font.name.startswith("Last Resort"):
+            letters[font.name] = found(font.fname, font.index)
+    while best := max(letters, key=lambda name: len(letters[name] & missing), default=None):
+        if not letters[best] & missing:
+            break
+        families.append(best)
+        missing -= letters[best]
+    if scripts := sorted({unicodedata.name(each).split()[0] for each in missing if each.isalpha()}):
+        _LOG.warning("tmt: --figure: no font with %s letters is installed; add one, such as Noto's", ", ".join(scripts))
+    return families
 
 
 def _content(figure: "Figure", path: Path) -> bytes:
