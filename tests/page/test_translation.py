@@ -123,6 +123,7 @@ def test_words_never_seen_are_marked_and_named(opened: LoadedPage) -> None:
 def test_doubtful_words_are_those_that_anything_else_is_likelier_than(opened: LoadedPage, served: Served) -> None:
     for sentence in ("Der Hund der Mann der Vogel.", "Tisch Vogel", "schläft wartet fällt"):
         answer = served.post("/v1/translate", run="one", source=sentence, align=True, alternatives=1).json
+        assert len(answer["piece_words"]) == len(answer["pieces"])
         likely = [1.0] * len(answer["alignment"]["target_words"])
         for of, position in zip(answer["piece_words"], answer["alternatives"], strict=False):
             for word in of:

@@ -93,7 +93,7 @@ def _piece_words(run: OpenedRun, best: Translation) -> list[list[int]]:
     """For each piece of a translation the words that it belongs to; none where a search found other pieces."""
     tokens = tokenize(run.translator.tokenizer, best.text)
     is_same = tokens.pieces == tuple(best.tokens)
-    return [[word] if is_same else [] for word in tokens.word_of_piece]
+    return [[word] for word in tokens.word_of_piece] if is_same else [[] for _ in best.tokens]
 
 
 def attend(runs: Runs, served: ServedRun, asked: Attend) -> Answer:
