@@ -159,11 +159,11 @@ def count_links(predicted: Iterable[Set[Link]], gold: Iterable[Set[Link]]) -> Li
 def alignment_lines(alignment: Alignment) -> Iterator[Text]:
     """The links in Pharaoh format; the source with the number of every word; the target with the words linked to."""
     sources = [[str(s) for s, t in alignment.links if t == target] for target in range(len(alignment.target_words))]
-    labels = [[*map(inline, words)] for words in (alignment.source_words, alignment.target_words)]
-    labels[1] = [f"{word} ({','.join(of)})" if of else word for word, of in zip(labels[1], sources, strict=True)]
+    targets = zip(map(inline, alignment.target_words), sources, strict=True)
+    linked = [f"{word} ({','.join(of)})" if of else word for word, of in targets]
     yield Text(alignment.pharaoh)
-    for line in labels:
-        yield Text("  ".join(f"{number} {word}" for number, word in enumerate(line)))
+    for labels in (map(inline, alignment.source_words), linked):
+        yield Text("  ".join(f"{number} {label}" for number, label in enumerate(labels)))
 
 
 def real_words(text: str) -> list[int]:

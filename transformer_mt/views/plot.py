@@ -254,8 +254,7 @@ def matrix_figure(rows: Sequence[Sequence[Matrix]], *, meaning: str, path: Path)
     low = -scale.largest if any(matrix.negative for matrix in matrices) else 0.0
     width = columns * (_AROUND + _CELL * max(len(matrix.columns) for matrix in matrices))
     height = sum(_AROUND + _CELL * max(len(matrix.rows) for matrix in row) for row in rows)
-    texts = (text for one in matrices for text in (one.title, *one.rows, *one.columns))
-    with _drawing(width, height + 0.6, texts=texts) as figure:
+    with _drawing(width, height + 0.6, *((one.title, *one.rows, *one.columns) for one in matrices)) as figure:
         axes = figure.subplots(len(rows), columns, squeeze=False)
         for row, places in zip(rows, axes, strict=True):
             for place, matrix in zip_longest(places, row):
@@ -270,8 +269,7 @@ def matrix_figure(rows: Sequence[Sequence[Matrix]], *, meaning: str, path: Path)
 
 def curves_figure(panels: Sequence[Panel], *, path: Path) -> bytes:
     """Panels of curves, one above the other, as the content of a file."""
-    texts = (curve.name for panel in panels for curve in panel.series)
-    with _drawing(_PANEL[0], _PANEL[1] * len(panels), texts=texts) as figure:
+    with _drawing(_PANEL[0], _PANEL[1] * len(panels), [one.name for each in panels for one in each.series]) as figure:
         for axes, panel in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
             for curve in panel.series:
                 style = {"color": f"C{curve.group % 10}", "linestyle": "--" if curve.dashed else "-"}
@@ -314,42 +312,36 @@ def _draw_matrix(axes: "Axes", matrix: Matrix, *, low: float, scale: Scale) -> "
 
 
 @contextmanager
-def _drawing(width: float, height: float, *, texts: Iterable[str] = ()) -> Iterator["Figure"]:
+def _drawing(width: float, height: float, *texts: Iterable[str]) -> Iterator["Figure"]:
     import matplotlib
     from matplotlib.figure import Figure
 
-    families = _families(escape_controls("".join(texts)))
+    families = _families({letter for letter in chain(*chain(*texts)) if letter.isprintable()})
     with matplotlib.rc_context(_SETTINGS | {"font.family": families}), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # letters that the font lacks, labels that leave no room
         smaller = min(1.0, _LARGEST / max(width, height))
         yield Figure(figsize=(smaller * width, smaller * height), layout="constrained")
 
 
-def _families(text: str) -> list[str]:
+def _families(letters: set[str]) -> list[str]:
     """matplotlib's own families, and installed ones with letters that these lack; a note if some still are missing."""
-    from matplotlib import rcParams
-    from matplotlib.font_manager import FontProperties, findfont, fontManager
+    from matplotlib import font_manager, rcParams
     from matplotlib.ft2font import FT2Font
 
-    def found(file: str, face: int = 0) -> set[str]:
-        with suppress(OSError, RuntimeError):  # the file is gone or damaged
-            font = FT2Font(file, face_index=face)
-            return {each for each in missing if font.get_char_index(ord(each))}
-        return set()
+    def lacking(font: font_manager.FontEntry) -> set[str]:
+        with suppress(OSError, RuntimeError):  # the file is gone, or damaged
+            face = FT2Font(font.fname, face_index=font.index)
+            return {letter for letter in letters if not face.get_char_index(ord(letter))}
+        return letters
 
-    missing = {each for each in text if each.isprintable() and each != " "}
-    missing -= found(findfont(FontProperties()))
-    families, letters = [*rcParams["font.family"]], dict[str, set[str]]()
-    for font in fontManager.ttflist if missing else ():
-        # The last resort of matplotlib has a box for every character.
-        if (font.style, font.weight) == ("normal", 400) and not font.name.startswith("Last Resort"):
-            letters[font.name] = found(font.fname, font.index)
-    while best := max(letters, key=lambda name: len(letters[name] & missing), default=None):
-        if not letters[best] & missing:
-            break
-        families.append(best)
-        missing -= letters[best]
-    if scripts := sorted({unicodedata.name(each).split()[0] for each in missing if each.isalpha()}):
+    families, best = [*rcParams["font.family"]], font_manager.FontEntry(font_manager.findfont(None))
+    # The last resort of matplotlib has a box for every letter.
+    fonts = [font for font in font_manager.fontManager.ttflist if "Last Resort" not in font.name]
+    while (left := lacking(best)) != letters:
+        families += [best.name] if best.name else []
+        letters = left
+        best = min(fonts, key=lambda font: len(lacking(font)))
+    if scripts := sorted({unicodedata.name(letter).split()[0] for letter in letters if letter.isalpha()}):
         _LOG.warning("tmt: --figure: no font with %s letters is installed; add one, such as Noto's", ", ".join(scripts))
     return families
 

@@ -65,9 +65,8 @@ def rendered(content: "RenderableType", *, width: int) -> list["Text"]:
     console = Console(width=width, color_system="truecolor", markup=False, emoji=False, highlight=False)
     lines = []
     for segments in console.render_lines(content, pad=False):
-        line = Text()
-        for text, style, _ in segments:
-            line.append(*((isolated(text),) if style and style.meta else (text, style)))
+        parts = ((isolated(text), "") if style and style.meta else (text, style or "") for text, style, _ in segments)
+        line = Text.assemble(*parts)
         shaded = max((span.end for span in line.spans), default=0)  # a shade may be a space
         lines.append(line[: max(shaded, len(line.plain.rstrip(" ")))])
     return lines
