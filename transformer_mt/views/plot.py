@@ -334,13 +334,13 @@ def _families(letters: set[str]) -> list[str]:
             return {letter for letter in letters if not face.get_char_index(ord(letter))}
         return letters
 
-    families, best = [*rcParams["font.family"]], font_manager.FontEntry(font_manager.findfont(None))
+    families, own = [*rcParams["font.family"]], font_manager.findfont(font_manager.FontProperties())
+    letters = lacking(font_manager.FontEntry(own))
     # The last resort of matplotlib has a box for every letter.
     fonts = [font for font in font_manager.fontManager.ttflist if "Last Resort" not in font.name]
-    while (left := lacking(best)) != letters:
-        families += [best.name] if best.name else []
+    while letters and (left := lacking(best := min(fonts, key=lambda font: len(lacking(font))))) != letters:
+        families.append(best.name)
         letters = left
-        best = min(fonts, key=lambda font: len(lacking(font)))
     if scripts := sorted({unicodedata.name(letter).split()[0] for letter in letters if letter.isalpha()}):
         _LOG.warning("tmt: --figure: no font with %s letters is installed; add one, such as Noto's", ", ".join(scripts))
     return families
