@@ -6,8 +6,8 @@ const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], A
  * Give the elements of a container that match the selector one tab stop together.
  *
  * Arrow keys go to the nearest element on that side; with `line`, those to the left and right go to the one before and
- * after it, also in another row; in a line that is read from right to left, to the one after and before it. Home and End
- * go to the first and the last. `current` is where the tab key enters; `leave` is called by Escape.
+ * after it, also in another row, or in a line from right to left to the one after and before it. Home and End go to the
+ * first and the last. `current` is where the tab key enters; `leave` is called by Escape.
  */
 export function roving(container, selector, { line = false, current = null, leave = null } = {}) {
   const all = [...container.querySelectorAll(selector)];
