@@ -122,8 +122,11 @@ def test_pieces_tree_and_lens_go_where_the_translation_is_read(pair: LoadedPage)
     target = read(pair)["target"]
     assert direction_of(pair, ".piece") == target
     assert direction_of(pair, ".start, .node.best") == target
-    for parent, child in pair.find(".branch.best").evaluate_all(ENDS):
+    boxes = [node.bounding_box() for node in pair.find(".node.best").all()]
+    for (parent, child), box in zip(pair.find(".branch.best").evaluate_all(ENDS), boxes, strict=True):
         assert (parent > child) == (target == "rtl")
+        assert box
+        assert child == pytest.approx(box["x"] + (box["width"] if target == "rtl" else 0), abs=1)
     pair.find(".piece").first.click()
     expect(pair.find(".others")).to_have_attribute("dir", target)
     show(pair, "lens")

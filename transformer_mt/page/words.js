@@ -11,9 +11,9 @@ let pictures = 0; // so that what describes a word has a name of its own
  * The picture of two lines and their links.
  *
  * `lines` are the upper and the lower one, each with its `words`, `language`, `dir` and `name`. A word has its `text`,
- * and may have `marks` (classes), a `note` that says in words why it is marked, and a `number` to stand below it. A link
- * is `{ from, to, weight }`, word numbers of the upper and the lower line. `choose(side, number)` is called for a word
- * that is pressed; the `chosen` ones of the lower line are marked. `scale` is that of the weights.
+ * and may have `marks` (classes), a `note` that says in words why it is marked, and a `number` to stand below it. A
+ * link is `{ from, to, weight }`, word numbers of the upper and the lower line. `choose(side, number)` is called for a
+ * word that is pressed; the `chosen` ones of the lower line are marked. `scale` is that of the weights.
  */
 export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose = () => {}, chosen = [] }) {
   const picture = `words-${(pictures += 1)}`;
