@@ -54,7 +54,7 @@ ALTERNATIVES = [
     {"piece": "▁dog", "probability": 0.003, "others": [["▁cat", 0.5]]},
     {"piece": "</s>", "probability": 1.0, "others": []},
 ]
-ANSWER = {"alternatives": ALTERNATIVES, "pieces": ["▁The", "▁dog"]}
+ANSWER = {"alternatives": ALTERNATIVES, "pieces": ["▁The", "▁dog"], "translation": "The dog"}
 
 
 def test_the_likeliest_others_have_digits_enough_and_bars(opened: LoadedPage) -> None:
@@ -78,7 +78,7 @@ def test_the_likeliest_others_have_digits_enough_and_bars(opened: LoadedPage) ->
     (said,) = opened.drawn("choices", call, texts(".actions"), ANSWER, RUN)
     assert said == "Undo Press a piece to see what else was likely; choose one to go on from there."
     assert opened.drawn("choices", call, texts(".choice"), ANSWER, RUN) == []
-    assert opened.drawn("choices", call, texts("li, .piece"), {"pieces": []}, RUN) == []
+    assert opened.drawn("choices", call, texts("li, .piece"), {"pieces": [], "translation": ""}, RUN) == []
 
 
 def test_what_is_pressed_goes_on_from_there(opened: LoadedPage) -> None:
@@ -103,32 +103,35 @@ NODES = [
 
 
 def test_the_tree_has_the_likeliest_first_each_in_a_row_of_its_step(opened: LoadedPage) -> None:
-    trace = {"nodes": NODES, "best": 3, "prefix": ["▁Oh"]}
+    searched = {"translation": "Oh The", "trace": {"nodes": NODES, "best": 3, "prefix": ["▁Oh"]}}
+    unasked = searched | {"trace": searched["trace"] | {"prefix": []}}  # type: ignore[operator]
     call = f"m.drawBeam(a[0], a[1], {NOTHING})"
     names = ("data-place", "class", "aria-level", "aria-posinset", "aria-setsize", "aria-selected", "title", "tabindex")
-    assert opened.drawn("choices", call, attributes(".node", *names), trace, RUN) == [
+    assert opened.drawn("choices", call, attributes(".node", *names), searched, RUN) == [
         ["node 1", "node best", "1", "1", "2", "true", "ln p −0.50", "-1"],
         ["node 3", "node ended best", "2", "1", "2", "true", "ln p −1.00, ended with score −0.75", "0"],
         ["node 2", "node beaten", "2", "2", "2", "false", "ln p −3.25, beaten", "-1"],
         ["node 0", "node dropped", "1", "2", "2", "false", "ln p −2.00, dropped", "-1"],
     ]
     grid = "[...all.querySelectorAll('.node')].map(({ style }) => [style.gridColumnStart, style.gridRowStart])"
-    assert opened.drawn("choices", call, grid, trace, RUN) == [["1", "1"], ["2", "1"], ["2", "2"], ["1", "2"]]
-    assert opened.drawn("choices", call, texts(".start"), trace, RUN) == ["▁Oh"]
-    assert opened.drawn("choices", call, texts(".start"), trace | {"prefix": []}, RUN) == ["<s>"]
-    assert opened.drawn("choices", call, attributes(".branch", "class"), trace, RUN) == [
+    assert opened.drawn("choices", call, grid, searched, RUN) == [["1", "1"], ["2", "1"], ["2", "2"], ["1", "2"]]
+    assert opened.drawn("choices", call, texts(".start"), searched, RUN) == ["▁Oh"]
+    assert opened.drawn("choices", call, texts(".start"), unasked, RUN) == ["<s>"]
+    assert opened.drawn("choices", call, attributes(".branch", "class"), searched, RUN) == [
         ["branch best"], ["branch best"], ["branch"], ["branch"],
     ]  # fmt: skip
     pressed = "((found) => { all.querySelectorAll('.node').forEach((one) => one.click()); return gone; })()"
     noted = "(globalThis.gone = [], m.drawBeam(a[0], a[1], { go: (prefix) => gone.push(prefix.join(' ')) }))"
-    assert opened.drawn("choices", noted, pressed, trace, RUN) == [
+    assert opened.drawn("choices", noted, pressed, searched, RUN) == [
         "▁Oh ▁The", "▁Oh ▁The </s>", "▁Oh ▁The ▁cat", "▁Oh ▁A",
     ]  # fmt: skip
-    assert "no beam to show" in opened.drawn("choices", "m.drawBeam(null, a[0], {})", "all.textContent", RUN)
+    assert "no beam to show" in opened.drawn("choices", "m.drawBeam({ trace: null }, a[0], {})", "all.textContent", RUN)
 
 
 LOSSES = {"log_probability": -1.0, "without": {"cross.1.1": -1.5, "cross.1.2": -0.75, "encoder.1.1": -1.001}}
 ATTENTION = {
+    "source": "a b",
+    "target": "x",
     "method": "weights",
     "stacks": {
         "encoder": {"weights": [[[[1, 0], [0.5, 0.5]], None]], "rows": ["a", "b"], "columns": ["a", "b"]},
@@ -154,7 +157,10 @@ def test_heads_are_named_pressed_and_said_to_be_lost(opened: LoadedPage) -> None
     ]  # fmt: skip
     assert opened.drawn("heads", call, texts(".stack .quiet"), *given) == ["layer 1", "layer 1"]
     assert opened.drawn("heads", call, texts(".empty"), *given) == ["off"]
-    whole = {"method": "erasure", "stacks": {"cross": ATTENTION["stacks"]["cross"] | {"weights": [[[[0.1, 2.5]]]]}}}  # type: ignore[index]
+    whole = ATTENTION | {
+        "method": "erasure",
+        "stacks": {"cross": ATTENTION["stacks"]["cross"] | {"weights": [[[[0.1, 2.5]]]]}},
+    }  # type: ignore[index]
     assert opened.drawn("heads", call, texts(".stack .quiet"), whole, RUN, None) == ["whole model"]
     assert opened.drawn("heads", call, picks, whole, RUN, None) == [["pick cross", "false", "0"]]
     assert opened.drawn("heads", call, texts(".switch"), whole, RUN, None) == []
@@ -269,7 +275,7 @@ def test_a_curve_that_never_changes_has_an_axis_too(opened: LoadedPage, value: f
 
 def test_a_checkpoint_without_a_loss_has_none(opened: LoadedPage) -> None:
     frame = ATTENTION | {"step": 1500, "loss": None, "translation": "A dog."}
-    call = f"m.drawHistory(a[0], 'A dog.', a[1], null, {NOTHING})"
+    call = f"m.drawHistory(a[0], {{ read: 'Ein Hund.', translation: 'A dog.' }}, a[1], null, {NOTHING})"
     assert opened.drawn("learning", call, "all.querySelector('h3').textContent", frame, RUN) == "After step 1,500"
     assert opened.drawn("learning", call, texts(".then"), frame, RUN) == ["It translated, as now: A dog."]
     call = call.replace("'A dog.'", "'A cat.'")
@@ -305,15 +311,15 @@ def test_a_stage_has_numbers_of_one_kind_each_as_it_is(opened: LoadedPage) -> No
 
 
 LINES = [
-    {"words": [{"text": "Kannst"}, {"text": "du"}], "language": "de", "name": "Sentence"},
+    {"words": [{"text": "Kannst"}, {"text": "du"}], "language": "de", "dir": "ltr", "name": "Sentence"},
     {"words": [{"text": "Can", "marks": ["doubtful"], "note": "doubtful", "number": ".30?"}, {"text": "you"}],
-     "language": "en", "name": "Translation"},
+     "language": "en", "dir": "ltr", "name": "Translation"},
 ]  # fmt: skip
 LINKS = [{"from": 0, "to": 0, "weight": 0.9}, {"from": 1, "to": 0, "weight": 0.1}, {"from": 1, "to": 1, "weight": 0.3}]
 
 
 def test_linked_words_say_their_links_and_notes(opened: LoadedPage) -> None:
-    call = "m.linkedWords({ lines: a[0], links: a[1], name: 'Which', chosen: 1 })"
+    call = "m.linkedWords({ lines: a[0], links: a[1], name: 'Which', chosen: [1] })"
     assert opened.drawn("words", call, texts(".words span[hidden]"), LINES, LINKS) == [
         "Can .90", "Can .10, you .30", "doubtful; Kannst .90, du .10", "du .30",
     ]  # fmt: skip
@@ -343,13 +349,40 @@ def test_linked_words_say_their_links_and_notes(opened: LoadedPage) -> None:
 
 TRANSLATED: dict[str, Any] = {
     "source": "kannst du", "read": "Kannst du", "lines": ["kannst du"],
-    "translation": "Can you", "pieces": ["▁Can", "▁you"],
+    "translation": "Can you", "pieces": ["▁Can", "▁you"], "piece_words": [[0], [1]],
     "log_probability": -1.25, "score": -0.5, "step": 700, "doubtful": False, "never_seen": ["DU"],
     "alternatives": [{"piece": "▁Can", "probability": 0.5}, {"piece": "▁you", "probability": 0.49},
                      {"piece": "</s>", "probability": 0.1}],
     "alignment": {"source_words": ["Kannst", "du"], "target_words": ["Can", "you"], "links": [[0, 0], [1, 1]],
                   "shares": [[0.9, 0.1], [0.2, 0.8]]},
 }  # fmt: skip
+
+
+# 老师好 in three pieces: one of two words, and two for the last word.
+SHARED = TRANSLATED | {
+    "source": "hallo", "read": "hallo", "lines": ["hallo"], "translation": "老师好", "never_seen": [],
+    "pieces": ["▁", "老师", "<0xE5>", "<0xA5><0xBD>"], "piece_words": [[0], [0, 1], [2], [2]],
+    "alternatives": [{"piece": str(place), "probability": likely} for place, likely in enumerate((1.0, 0.4, 0.6, 0.5))],
+    "alignment": {"source_words": ["hallo"], "target_words": ["老", "师", "好"], "links": [], "shares": []},
+}  # fmt: skip
+
+
+def test_words_share_a_piece_and_a_word_has_several(opened: LoadedPage) -> None:
+    call = f"m.drawTranslation(a[0], a[1], a[2], {NOTHING})"
+    assert opened.drawn("translation", call, texts(".below-word"), SHARED, RUN, None) == [".40?", ".40?", ".30?"]
+    current = attributes(".below .word", "aria-current")
+    for place, marked in {0: "x..", 1: "xx.", 2: "..x", 3: "..x", 4: "..."}.items():
+        expected = [["true" if mark == "x" else None] for mark in marked]
+        assert opened.drawn("translation", call, current, SHARED, RUN, place) == expected
+    pressed = "(all.querySelectorAll('.below .word').forEach((one) => one.click()), gone)"
+    noted = "(globalThis.gone = [], m.drawTranslation(a[0], a[1], null, { open: (piece) => gone.push(piece) }))"
+    assert opened.drawn("translation", noted, pressed, SHARED, RUN) == [0, 1, 2]
+    layers = [{"probability": 1.0, "guesses": [["x", 1.0]]}]
+    pieces = zip(SHARED["pieces"], SHARED["piece_words"], strict=True)
+    positions = [{"piece": piece, "words": of, "decided": 1, "layers": layers} for piece, of in pieces]
+    words = [{"word": word, "decided": 1} for word in SHARED["alignment"]["target_words"]]
+    lens = {"layers": 1, "positions": positions, "words": words, "target": "老师好"}
+    assert opened.drawn("lens", "m.drawLens(a[0], a[1], [])", texts("td.quiet"), lens, RUN) == ["老", "师", "好", ""]
 
 
 def test_a_translation_has_its_remarks_and_marks(opened: LoadedPage) -> None:

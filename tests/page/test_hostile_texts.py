@@ -146,8 +146,9 @@ def genuine(served: Served) -> dict[str, Any]:
     for route in ("attend", "losses", "explain", "lens", "history"):
         answers[route] = served.post(f"/v1/{route}", **pair, **more.get(route, {})).json
     answers |= {"runs": served.get("/v1/runs").json, "curves": served.get("/v1/curves?run=one").json}
-    # As many letters in words as in pieces, so that each word finds its piece.
     answers["lens"]["words"] = [{"word": one["piece"], "decided": 1} for one in answers["lens"]["positions"]]
+    for place, position in enumerate(answers["lens"]["positions"]):
+        position["words"] = [place]
     assert all(answer.get("error") is None for answer in answers.values())
     return answers
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from rich.cells import cell_len
+from support.right_to_left import moved
 from support.shown import values_of
 from support.tiny import varied_model
 from support.variants import VARIANTS, Variant
@@ -259,9 +260,13 @@ def test_the_words_that_could_be_explained_are_named_with_their_pieces(
                 assert (again.word, again.piece) == (word, piece)
 
 
+def printed(explanation: Explanation, *, width: int) -> list[str]:
+    return [*map(str, lines_of(explanation, width=width))]
+
+
 def test_every_step_has_its_words_its_formula_and_its_numbers(tokenizer: Tokenizer) -> None:
     found = explained(tokenizer, "model.attention.position=alibi", "model.residual=post_norm")
-    lines = lines_of(found, width=500)
+    lines = printed(found, width=500)
     text = "\n".join(lines)
     for number, stage in enumerate(found.stages, start=1):
         assert f"\n\n{number}. {stage.title}\n" in text
@@ -282,7 +287,7 @@ def test_every_step_has_its_words_its_formula_and_its_numbers(tokenizer: Tokeniz
 @pytest.mark.parametrize("width", [40, 61, 80])
 @pytest.mark.parametrize("variant", ["model.attention.score=cosine", "model.attention.position=relative(2)"])
 def test_lines_are_no_wider_than_the_terminal(width: int, variant: str, tokenizer: Tokenizer) -> None:
-    lines = lines_of(explained(tokenizer, variant), width=width)
+    lines = printed(explained(tokenizer, variant), width=width)
     assert max(map(cell_len, lines)) <= width
     assert not any(line.endswith(" ") for line in lines)
 
@@ -293,9 +298,9 @@ def with_state(found: Explanation, values: Tensor) -> Explanation:
 
 def test_vectors_are_abbreviated_and_small_numbers_keep_four_digits(tokenizer: Tokenizer) -> None:
     found = explained(tokenizer)
-    lines = lines_of(with_state(found, torch.arange(29.0)), width=80)
+    lines = printed(with_state(found, torch.arange(29.0)), width=80)
     assert "      ‖x‖ = 87.83   [ 0.000  1.000  2.000  3.000 … 28.000]" in lines
-    lines = lines_of(with_state(found, torch.tensor([0.00123456, -0.0000004])), width=80)
+    lines = printed(with_state(found, torch.tensor([0.00123456, -0.0000004])), width=80)
     assert "      ‖x‖ = 0.001235   [0.001235 0.000000]" in lines
 
 
@@ -322,7 +327,7 @@ def test_the_largest_contributions_are_told_in_words(tokenizer: Tokenizer) -> No
 def test_it_says_which_row_it_is_and_why_this_head(tokenizer: Tokenizer) -> None:
     found = explained(tokenizer, stack=None, word="man", layer=None, head=None)
     assert found.choice is not None
-    text = " ".join(lines_of(found, width=500))
+    text = " ".join(printed(found, width=500))
     stack, layer, head = found.head
     name = {"cross": "Cross-attention", "decoder": "Decoder self-attention"}[stack]
     assert text.startswith(
@@ -331,7 +336,7 @@ def test_it_says_which_row_it_is_and_why_this_head(tokenizer: Tokenizer) -> None
         f"{found.choice.without[found.head]:.4g} without this one: of 12 heads it matters most. The row i and "
     )
     read = explained(tokenizer, stack="encoder")
-    title, notes, *_ = lines_of(read, width=500)
+    title, notes, *_ = printed(read, width=500)
     assert title == f"Encoder self-attention, layer 1, head 1, row i = {read.row}, which reads {read.piece}"
     assert notes.startswith("The row i")
 
@@ -339,7 +344,7 @@ def test_it_says_which_row_it_is_and_why_this_head(tokenizer: Tokenizer) -> None
 def test_pieces_from_strangers_are_shown_and_command_nothing(tokenizer: Tokenizer) -> None:
     columns = ("a\x1b[31m", "b\u202ec", "\x9b", "[bold]", "d\ne")
     hostile = with_shares(explained(tokenizer, stack="cross"), columns, torch.ones(5))
-    text = "\n".join(lines_of(replace(hostile, piece="x\x1b]0;", read="\u202ey"), width=80))
+    text = "\n".join(printed(replace(hostile, piece="x\x1b]0;", read="\u202ey"), width=80))
     assert not {"\x1b", "\x9b", "\u202e"} & set(text)
     for shown in ("a␛[31m", "b⟨U+202E⟩c", "⟨U+009B⟩", "[bold]", "d␊e", "x␛]0;", "reads ⟨U+202E⟩y"):
         assert shown in text
@@ -351,3 +356,12 @@ def test_nothing_is_left_on_the_model(tokenizer: Tokenizer, model: Seq2Seq) -> N
     assert model.training
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
     assert not any(getattr(module, "head_mask", None) is not None for module in model.modules())
+
+
+@pytest.mark.parametrize("width", [500, 80, 40])
+def test_pieces_that_are_read_from_right_to_left_move_no_number(tokenizer: Tokenizer, width: int) -> None:
+    columns = ("▁كلب", "▁בית", "a", "▁كلب", "كتب")
+    found = with_shares(explained(tokenizer, stack="cross"), columns, torch.tensor([0.5, 0.25, 0.125, 0.0625, -0.125]))
+    lines = printed(replace(found, piece="▁كلب", read="▁בית"), width=width)
+    assert not moved(lines, "0123456789")
+    assert in_words(replace(found, piece="▁كلب"))[0].isprintable(), "--json has no isolates"

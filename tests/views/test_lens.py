@@ -102,6 +102,7 @@ def test_json_and_arrays_say_the_same(lens: Lens, tmp_path: Path) -> None:
     assert [one["piece"] for one in found["positions"]] == arrays["pieces"].tolist()
     assert [one["decided"] or 0 for one in found["positions"]] == np.nan_to_num(arrays["decided"]).tolist()
     assert [one["word"] for one in found["words"]] == arrays["words"].tolist()
+    assert [one["words"] for one in found["positions"]] == [[number] for number in arrays["word_of_piece"].tolist()]
     for place, position in enumerate(found["positions"]):
         for layer, said in enumerate(position["layers"]):
             assert said["probability"] == pytest.approx(float(arrays["probabilities"][layer, place]), rel=1e-4)
@@ -137,8 +138,12 @@ def drawn(*decided: int | None) -> Lens:
     )
 
 
+def printed(lens: Lens, *, width: int) -> list[str]:
+    return [*map(str, lens_lines(lens, width=width))]
+
+
 def test_each_layer_says_what_is_likeliest_with_a_star_from_where_it_stays() -> None:
-    assert [*lens_lines(drawn(3, 2, None, 1), width=80)] == [
+    assert printed(drawn(3, 2, None, 1), width=80) == [
         "writes  layer 1   layer 2    layer 3",
         "▁The     .12 ▁of   .50 ▁the  *1.0 ▁The",
         "▁dog     .50 ▁a   *.25 ▁dog  *.75 ▁dog",
@@ -153,7 +158,7 @@ def test_each_layer_says_what_is_likeliest_with_a_star_from_where_it_stays() -> 
 
 @pytest.mark.parametrize(("width", "blocks"), [(39, 1), (38, 2), (28, 2), (27, 3), (20, 3)])
 def test_layers_that_do_not_fit_stand_in_blocks_below(width: int, blocks: int) -> None:
-    lines = [*lens_lines(drawn(3, 2, 2, 1), width=width)]
+    lines = printed(drawn(3, 2, 2, 1), width=width)
     tables = "\n".join(lines).split("\n\n")[:-1]
     assert len(tables) == blocks
     assert "".join(table.split("\n")[0] for table in tables).count("layer") == 3
@@ -163,7 +168,7 @@ def test_layers_that_do_not_fit_stand_in_blocks_below(width: int, blocks: int) -
 
 
 def test_what_is_decided_where_goes_on_in_the_next_line() -> None:
-    assert [*lens_lines(drawn(2, 1, 2, None), width=26)][-4:] == [
+    assert printed(drawn(2, 1, 2, None), width=26)[-4:] == [
         "decided from layer 2 on:",
         "The doggy",
         "not what the model would",
@@ -175,6 +180,6 @@ def test_pieces_and_words_cannot_command_a_terminal() -> None:
     lens = drawn(1, 1, 1, None)
     evil = ((("\x9b1m",),) * 4, *lens.guesses[1:])
     words = {"pieces": ("\x1b[2J", *lens.pieces[1:]), "words": ("\u202eevil", *lens.words[1:])}
-    text = "\n".join(lens_lines(replace(lens, guesses=evil, **words), width=80))
+    text = "\n".join(printed(replace(lens, guesses=evil, **words), width=80))
     assert not {"\x1b", "\u202e", "\x9b"} & set(text)
     assert {"␛[2J", "⟨U+202E⟩evil", "⟨U+009B⟩1m"} <= set(text.split())

@@ -1,12 +1,15 @@
 """`tmt explain`: one row of an attention head, step by step with its numbers."""
 
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
 from transformer_mt.cli.options import LookedAt, Model, Target
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 Word = Annotated[str | None, Option(metavar="WORD", help="A word of either text, or its number. [the first long one]")]
 Piece = Annotated[int, Option(metavar="N", help="Which piece of the word, from 1.")]
@@ -48,7 +51,7 @@ def explain(
         subject.network, subject.tokens, word=word, piece=piece, stack=stack, layer=layer, head=head
     )
 
-    def lines(width: int) -> Iterable[str]:
+    def lines(width: int) -> "Iterable[str | Text]":
         return subject.source, subject.target, "", *view.lines_of(explanation, width=width)
 
     emit([explanation], lines, sentences=[subject], options=options)

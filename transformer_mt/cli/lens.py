@@ -1,9 +1,13 @@
 """`tmt lens`: what the decoder would say after each of its layers."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from transformer_mt.cli.options import LookedAt, Model, Target
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 @with_sentence_options
@@ -27,7 +31,7 @@ def lens(sentence: LookedAt = None, model: Model = None, target: Target = None, 
     subject = load_sentence(sentence, target, model=model, options=options)
     found = look_through(subject.network, subject.model.tokenizer, subject.tokens)
 
-    def lines(width: int) -> Iterable[str]:
+    def lines(width: int) -> "Iterable[str | Text]":
         return found.source, found.target, "", *lens_lines(found, width=width)
 
     emit([found], lines, sentences=[subject], options=options)

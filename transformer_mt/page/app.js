@@ -109,7 +109,7 @@ const PICTURES = [
   ["pieces", ({ translation, run, place, prefix }) => [translation, run, place, prefix],
     (translation, run, place, prefix) => drawChoices(translation, run, place, { prefix, open, go, undo })],
   ["beam-tree", ({ translation, run }) => [translation, run],
-    (translation, run) => drawBeam(translation.trace, run, { go })],
+    (translation, run) => drawBeam(translation, run, { go })],
   ["all-heads", ({ attention, run, head, without, losses, allLosses }) =>
     [attention, run, head, without, allLosses ? losses : null],
     (attention, run, head, without, losses) =>
@@ -127,7 +127,7 @@ const PICTURES = [
   ["curves", ({ curves }) => [curves], drawCurves],
   ["too-few", ({ run }) => [run], drawTooFew],
   ["history", ({ history, translation, run, head }) => [history, translation, run, head],
-    (history, translation, run, head) => drawHistory(history, translation.translation, run, head, { pick })],
+    (history, translation, run, head) => drawHistory(history, translation, run, head, { pick })],
 ];
 
 const asked = {}; // the last question of each answer, as text

@@ -1,6 +1,6 @@
 // View 2: what else might have been said at each piece, and the tree of the beam.
 
-import { button, decimal, element, foreign, logarithm, probability, shape, visible } from "./dom.js";
+import { button, decimal, direction, element, foreign, logarithm, probability, shape, visible } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { layCurves } from "./words.js";
 
@@ -11,16 +11,18 @@ import { layCurves } from "./words.js";
  * back. `prefix` are the pieces that were chosen.
  */
 export function drawChoices(answer, run, place, { prefix, open, go, undo }) {
-  const line = (answer.alternatives ?? []).map((position, number) =>
+  const dir = direction(answer.translation);
+  const line = (answer.alternatives ?? []).map(({ piece, probability: likely }, number) =>
     button(`piece ${number}`, () => open(number === place ? null : number), {
       class: number < prefix.length ? "piece chosen" : "piece", "aria-expanded": String(number === place),
-    }, foreign(position.piece), element("span", { class: "below-word" }, probability(position.probability))));
+    }, foreign(piece, null, dir), element("span", { class: "below-word" }, probability(likely))));
   const language = run.target_language;
-  const pieces = element("div", { class: "pieces", role: "group", "aria-label": "Pieces", lang: language }, line);
+  const attributes = { class: "pieces", role: "group", "aria-label": "Pieces", lang: language, dir };
+  const pieces = element("div", attributes, line);
   const position = place === null ? null : answer.alternatives?.[place];
   return [
     roving(pieces, ".piece", { line: true, current: line[place], leave: position && (() => open(null, place)) }),
-    position && others(position, answer, place, { open, go }, language),
+    position && others(position, answer, place, { open, go }, { language, dir }),
     element("p", { class: "actions" }, [
       button("undo", undo, { "aria-disabled": String(!prefix.length) }, "Undo"),
       prefix.length > 0 && [" continued from ", foreign(prefix.join(" "), language)],
@@ -29,16 +31,16 @@ export function drawChoices(answer, run, place, { prefix, open, go, undo }) {
   ];
 }
 
-function others(position, answer, place, { open, go }, language) {
+function others(position, answer, place, { open, go }, { language, dir }) {
   const choices = [[position.piece, position.probability], ...position.others];
   const before = answer.pieces.slice(0, place);
   const items = choices.map(([piece, likely], number) => {
     const shown = likely < 0.01 ? likely.toFixed(4).replace("0.", ".") : decimal(likely);
     return element("li", {}, button(`choice ${number}`, () => go([...before, piece], place), {
       class: "choice", "aria-current": number === 0 ? "true" : null,
-    }, foreign(piece, language), " ", bar(likely), " ", element("span", { class: "number" }, shown)));
+    }, foreign(piece, language, dir), " ", bar(likely), " ", element("span", { class: "number" }, shown)));
   });
-  const list = element("ol", { class: "others", "aria-label": `Instead of ${visible(position.piece)}` }, items);
+  const list = element("ol", { class: "others", dir, "aria-label": `Instead of ${visible(position.piece)}` }, items);
   return roving(list, ".choice", { line: true, leave: () => open(null, place) });
 }
 
@@ -50,10 +52,11 @@ export function bar(share, kind = "") {
 }
 
 /** The tree of a beam search: a column a step, every node a button that continues from there. */
-export function drawBeam(trace, run, { go }) {
+export function drawBeam({ trace, translation }, run, { go }) {
   if (!trace) {
     return element("p", {}, "Nothing was searched here: there is no beam to show.");
   }
+  const dir = direction(translation);
   const children = Map.groupBy(trace.nodes.keys(), (number) => trace.nodes[number].parent);
   const best = new Set(pathTo(trace, trace.best));
   const start = element("span", { class: "start" }, foreign(trace.prefix.join(" ") || "<s>", run.target_language));
@@ -66,7 +69,8 @@ export function drawBeam(trace, run, { go }) {
     );
     following.forEach((number, place) => {
       rows[depth] = (rows[depth] ?? 0) + 1;
-      const button = nodeButton(trace, number, { place, of: following.length, depth, isBest: best.has(number), go });
+      const at = { place, of: following.length, depth, isBest: best.has(number), dir };
+      const button = nodeButton(trace, number, at, go);
       [button.style.gridColumn, button.style.gridRow] = [depth, rows[depth]];
       ends.push([from, button]);
       buttons.push(button);
@@ -85,11 +89,11 @@ export function drawBeam(trace, run, { go }) {
   return [
     element("p", { class: "quiet" }, "What the beam kept at each step, likeliest first, with ln p so far. "
       + "The marked path is the translation; dashed ends were dropped, or beaten because they could win no more."),
-    element("div", { class: "scrolls" }, inner),
+    element("div", { class: "scrolls", dir }, inner),
   ];
 }
 
-function nodeButton(trace, number, { place, of, depth, isBest, go }) {
+function nodeButton(trace, number, { place, of, depth, isBest, dir }, go) {
   const { piece, log_probability: total, end, score } = trace.nodes[number];
   const said = end === "ended" ? `, ended with score ${logarithm(score)}` : end ? `, ${end}` : "";
   const attributes = {
@@ -102,8 +106,8 @@ function nodeButton(trace, number, { place, of, depth, isBest, go }) {
     title: `ln p ${logarithm(total)}${said}`,
   };
   const choose = () => go([...trace.prefix, ...pathTo(trace, number).map((one) => trace.nodes[one].piece)]);
-  const sum = element("span", { class: "number" }, ` ${logarithm(total)}`);
-  return button(`node ${number}`, choose, attributes, foreign(piece), sum);
+  const sum = element("span", { class: "number" }, logarithm(total));
+  return button(`node ${number}`, choose, attributes, foreign(piece, null, dir), " ", sum);
 }
 
 /** The numbers of the nodes that lead to one, itself the last. */

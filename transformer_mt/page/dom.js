@@ -5,6 +5,10 @@ const SVG = "http://www.w3.org/2000/svg";
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 // Format characters that scripts and emoji need, and that move nothing.
 const HARMLESS = "\u200c\u200d\u00ad";
+// Letters of scripts that are read from right to left, each run with the mark of a word's beginning and with its marks.
+const FROM_RIGHT = "\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}";
+const RUNS = new RegExp(`(▁?(?=\\p{L})[${FROM_RIGHT}]+)`, "u");
+const IS_FROM_RIGHT = new RegExp(`^[${FROM_RIGHT}]`, "u");
 
 /** An HTML element. Attributes that are null or false are left out; one that begins with `on` is a listener. */
 export function element(name, attributes = {}, ...children) {
@@ -51,9 +55,25 @@ export function visible(text) {
   });
 }
 
-/** Text from a model, a corpus or the name of a run, which neither commands nor reorders what stands around it. */
-export function foreign(text, language = null) {
-  return element("bdi", { lang: language }, visible(text));
+/** The direction in which a text is read, `ltr` or `rtl`: that of its first letter, or without any the `usual` one. */
+export function direction(text, usual = "ltr") {
+  const [first] = text.match(/\p{L}/u) ?? [];
+  return first ? (IS_FROM_RIGHT.test(first) ? "rtl" : "ltr") : usual;
+}
+
+/**
+ * Text from a model, a corpus or the name of a run, which neither commands nor reorders what stands around it.
+ *
+ * A part of a line, such as a word, has the direction of the line, `dir`, where it has no letter of its own.
+ */
+export function foreign(text, language = null, dir = null) {
+  return element("bdi", { lang: language, dir: dir && direction(text, dir) }, visible(text));
+}
+
+/** A sentence of the program with foreign words in it. */
+export function mixed(sentence) {
+  const parts = sentence.split(RUNS).map((part, place) => (place % 2 ? foreign(part) : visible(part)));
+  return element("bdi", { dir: "ltr" }, parts);
 }
 
 /** Put other children into a container; what has the same `data-place` stays focused, or open or closed. */

@@ -1,6 +1,6 @@
 // Views 3 and 4: where each head looks, and whether it matters.
 
-import { button, decimal, element, logarithm } from "./dom.js";
+import { button, decimal, direction, element, logarithm } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { matrixTable, smallMatrix } from "./matrix.js";
 import { legend, level, scaleOf } from "./shades.js";
@@ -24,13 +24,14 @@ export function drawHeads(attention, run, chosen, without, losses, { pick, flip 
   const scale = scaleOf(Object.values(attention.stacks).flatMap(matricesOf));
   const { whole } = run.methods[attention.method];
   const stacks = Object.entries(attention.stacks).map(([stack, maps]) => {
+    const [{ dir }] = sidesOf(stack, attention, run);
     const layers = whole ? [[1]] : run.stacks[stack];
     const rows = layers.map((heads, layer) => {
       const cells = heads.map((head) => {
         const name = whole ? stack : `${stack}.${layer + 1}.${head}`;
         const off = without.includes(name);
         const loss = losses?.without[name] === undefined ? null : losses.log_probability - losses.without[name];
-        return headCell(name, maps.weights[layer][head - 1], scale, { off, loss, chosen, pick, flip });
+        return headCell(name, maps.weights[layer][head - 1], scale, { off, loss, chosen, dir, pick, flip });
       });
       const label = whole ? "whole model" : `layer ${layer + 1}`;
       return [
@@ -44,8 +45,8 @@ export function drawHeads(attention, run, chosen, without, losses, { pick, flip 
   return roving(grid, "button", { current: grid.querySelector(".pick[aria-pressed=true]") });
 }
 
-function headCell(name, matrix, scale, { off, loss, chosen, pick, flip }) {
-  const picture = matrix ? smallMatrix(matrix, scale) : element("span", { class: "small empty" }, "off");
+function headCell(name, matrix, scale, { off, loss, chosen, dir, pick, flip }) {
+  const picture = matrix ? smallMatrix(matrix, scale, dir) : element("span", { class: "small empty" }, "off");
   const isSwitched = flip && name.includes(".");
   return element("div", { class: "head" },
     button(`pick ${name}`, () => pick(name), {
@@ -67,16 +68,15 @@ export function drawHead(attention, run, chosen, without, losses) {
     return [element("p", {}, isOff ? `${chosen} is switched off.` : "Choose a head above to see its numbers."), loss];
   }
   const { maps, stack, numbers } = found;
-  const languages = { encoder: [0, 0], decoder: [1, 1], cross: [0, 1] }[stack];
-  const [above, below] = languages.map((side) => [run.source_language, run.target_language][side]);
+  const [above, below] = sidesOf(stack, attention, run);
   const scale = scaleOf([numbers]);
   const links = numbers.flatMap((row, to) =>
     row.map((number, from) => ({ from, to, weight: number ?? 0 })),
   ).filter(({ weight }) => level(weight, scale.largest) >= LEAST);
   const words = (texts) => texts.map((text) => ({ text }));
   const lines = [
-    { words: words(maps.columns), language: above, name: "Columns: what it may look at" },
-    { words: words(maps.rows), language: below, name: "Rows: from where it looks" },
+    { words: words(maps.columns), ...above, name: "Columns: what it may look at" },
+    { words: words(maps.rows), ...below, name: "Rows: from where it looks" },
   ];
   const { meaning } = run.methods[attention.method];
   const caption = `${STACKS[stack]}, ${chosen}. A number is ${meaning}; ${legend(scale)}.`;
@@ -86,12 +86,19 @@ export function drawHead(attention, run, chosen, without, losses) {
     linkedWords({ lines, links, scale, name: `Where ${chosen} looks` }),
     matrixTable({
       numbers,
-      rows: { words: maps.rows, language: below },
-      columns: { words: maps.columns, language: above },
+      rows: { words: maps.rows, ...below },
+      columns: { words: maps.columns, ...above },
       scale,
       caption,
     }),
   ];
+}
+
+/** The language and the direction of the columns and of the rows of a stack. */
+function sidesOf(stack, { source, target }, run) {
+  const ofSource = { language: run.source_language, dir: direction(source) };
+  const ofTarget = { language: run.target_language, dir: direction(target) };
+  return [stack === "decoder" ? ofTarget : ofSource, stack === "encoder" ? ofSource : ofTarget];
 }
 
 /** The chosen head if the model has it, also while it is off; else the first of the cross-attention with a matrix. */

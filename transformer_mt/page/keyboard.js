@@ -6,8 +6,8 @@ const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], A
  * Give the elements of a container that match the selector one tab stop together.
  *
  * Arrow keys go to the nearest element on that side; with `line`, those to the left and right go to the one before and
- * after it, also in another row. Home and End go to the first and the last. `current` is where the tab key enters;
- * `leave` is called by Escape.
+ * after it, also in another row, or in a line from right to left to the one after and before it. Home and End go to the
+ * first and the last. `current` is where the tab key enters; `leave` is called by Escape.
  */
 export function roving(container, selector, { line = false, current = null, leave = null } = {}) {
   const all = [...container.querySelectorAll(selector)];
@@ -43,7 +43,8 @@ function neighbour(all, from, key, line) {
     return null;
   }
   const [across, down] = DIRECTIONS[key];
-  return line && across ? (all[place + across] ?? from) : (nearest(all, from, across, down) ?? from);
+  const next = line && across ? all[place + (isFromRight(from) ? -across : across)] : nearest(all, from, across, down);
+  return next ?? from;
 }
 
 function nearest(all, from, across, down) {
@@ -63,8 +64,12 @@ function nearest(all, from, across, down) {
   return best;
 }
 
-// The left edge, not the middle: buttons of one column begin together and are of different widths.
+// Where it begins, not the middle: buttons of one column begin together and are of different widths.
 function edge(one) {
-  const { left, top, bottom } = one.getBoundingClientRect();
-  return [left, (top + bottom) / 2];
+  const { left, right, top, bottom } = one.getBoundingClientRect();
+  return [isFromRight(one) ? right : left, (top + bottom) / 2];
+}
+
+function isFromRight({ parentElement }) {
+  return getComputedStyle(parentElement).direction === "rtl";
 }

@@ -93,9 +93,9 @@ function asTable(curves) {
 }
 
 /** The sentence at a checkpoint, from an answer of `history`: its translation then, and where the heads looked. */
-export function drawHistory(frame, translation, run, head, { pick }) {
+export function drawHistory(frame, { read, translation }, run, head, { pick }) {
   const loss = frame.loss === null ? "" : `, loss on validation ${short(frame.loss)}`;
-  const attention = { ...frame, method: "weights" };
+  const attention = { ...frame, method: "weights", source: read, target: translation };
   const chosen = headToShow(attention, run, head);
   const now = frame.translation === translation ? ", as now" : "";
   return [

@@ -1,45 +1,45 @@
 // View 6: when the model knows each piece, layer by layer.
 
-import { decimal, element, foreign, probability } from "./dom.js";
+import { decimal, direction, element, foreign, probability } from "./dom.js";
 import { drawAllOn } from "./heads.js";
 import { roving } from "./keyboard.js";
 import { legend, level } from "./shades.js";
-import { wordsOfPieces } from "./words.js";
 
 /** A row for each piece, a column for each layer's guess, from an answer of `lens`; then words by what decided them. */
-export function drawLens({ layers, positions, words }, run, without) {
-  const language = run.target_language;
+export function drawLens({ layers, positions, words, target }, run, without) {
+  const [language, dir] = [run.target_language, direction(target)];
   const numbers = Array.from({ length: layers }, (_, layer) => layer + 1);
   const more = element("p", { class: "guesses" }, "Go to a guess to see the next likely ones.");
   const cells = new Map();
-  const owners = wordsOfPieces(words.map(({ word }) => word), positions.map(({ piece }) => piece));
   const rows = positions.map((position, place) => {
     const row = position.layers.map((guessed, layer) => {
-      const cell = guess(position, guessed, layer + 1, language, `cell ${place} ${layer}`);
+      const cell = guess(position, guessed, layer + 1, { language, dir }, `cell ${place} ${layer}`);
       cells.set(cell, () => guesses(position, guessed, layer + 1, language));
       return cell;
     });
-    const word = owners[place] !== owners[place - 1] && words[owners[place]]?.word;
-    return element("tr", {}, element("td", { class: "quiet" }, word && foreign(word, language)),
-      element("th", { scope: "row" }, foreign(position.piece, language)), row);
+    const begun = position.words.filter((word) => !positions[place - 1]?.words.includes(word));
+    const names = begun.map((word, place) => [place > 0 && " ", foreign(words[word].word, language, dir)]);
+    return element("tr", {}, element("td", { class: "quiet" }, names),
+      element("th", { scope: "row" }, foreign(position.piece, language, dir)), row);
   });
   const heads = ["word", "writes", ...numbers.map((layer) => `layer ${layer}`)];
   const caption = "What the model would say if it ended after that layer, with the probability. ✓: this is what is "
     + `written, here and after all later layers; the layer that decides it has a frame; ${legend()}.`;
-  const table = element("table", { class: "matrix lens" }, element("caption", {}, caption),
+  const table = element("table", { class: "matrix lens" }, element("caption", { dir: "ltr" }, caption),
     element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
     element("tbody", {}, rows));
   for (const kind of ["focusin", "mouseover"]) {
     table.addEventListener(kind, ({ target }) => more.replaceChildren(...(cells.get(target.closest("td"))?.() ?? [])));
   }
-  const scrolled = element("div", { class: "scrolls" }, roving(table, ".guess"));
-  return [drawAllOn(without), scrolled, more, decided(words, numbers, language)];
+  const scrolled = element("div", { class: "scrolls", dir }, roving(table, ".guess"));
+  return [drawAllOn(without), scrolled, more, decided(words, numbers, { language, dir })];
 }
 
-function guess({ decided }, { guesses: [[piece, likely]] }, layer, language, place) {
+function guess({ decided }, { guesses: [[piece, likely]] }, layer, { language, dir }, place) {
   const mark = decided !== null && layer >= decided && "✓ ";
+  const shown = [mark, foreign(piece, language, dir), ` ${decimal(likely)}`];
   const kind = `guess shade-${level(likely)}${layer === decided ? " decided" : ""}`;
-  return element("td", { class: kind, "data-place": place }, mark, foreign(piece, language), ` ${decimal(likely)}`);
+  return element("td", { class: kind, "data-place": place }, shown);
 }
 
 function guesses({ piece }, { guesses: likeliest, probability: own }, layer, language) {
@@ -49,11 +49,12 @@ function guesses({ piece }, { guesses: likeliest, probability: own }, layer, lan
 }
 
 /** The words that each layer decides, and those that the model would not write. */
-function decided(words, numbers, language) {
+function decided(words, numbers, { language, dir }) {
   const items = [...numbers, null].map((layer) => {
-    const found = words.filter((word) => word.decided === layer).map(({ word }) => word);
+    const found = words.filter((word) => word.decided === layer);
+    const line = found.map(({ word }, place) => [place > 0 && " ", foreign(word, null, dir)]);
     const where = layer === null ? "Not what the model would write" : `Decided from layer ${layer} on`;
-    return found.length > 0 && element("li", {}, `${where}: `, foreign(found.join(" "), language));
+    return found.length > 0 && element("li", {}, `${where}: `, element("bdi", { lang: language, dir }, line));
   });
   return element("ul", {}, items);
 }

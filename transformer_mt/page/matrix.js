@@ -4,8 +4,8 @@ import { decimal, element, foreign, shape } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { level } from "./shades.js";
 
-/** A matrix without numbers: one path a shade, a unit square a cell. */
-export function smallMatrix(numbers, scale) {
+/** A matrix without numbers: one path a shade, a unit square a cell; columns in the direction `dir`. */
+export function smallMatrix(numbers, scale, dir = "ltr") {
   const paths = new Map();
   numbers.forEach((row, down) =>
     row.forEach((number, across) => {
@@ -17,13 +17,15 @@ export function smallMatrix(numbers, scale) {
   );
   const drawn = [...paths].map(([shade, path]) => shape("path", { class: shade, d: path }));
   const size = `0 0 ${numbers[0]?.length ?? 0} ${numbers.length}`;
-  return shape("svg", { class: "small", viewBox: size, preserveAspectRatio: "none", "aria-hidden": "true" }, drawn);
+  const attributes = { class: "small", dir, viewBox: size, preserveAspectRatio: "none", "aria-hidden": "true" };
+  return shape("svg", attributes, drawn);
 }
 
-/** A matrix as a table: `rows` and `columns` are `{ words, language }`, `caption` says what a number is. */
+/** A matrix as a table: `rows` and `columns` are `{ words, language, dir }`, `caption` says what a number is. */
 export function matrixTable({ numbers, rows, columns, scale, caption }) {
   const heads = columns.words.map((word) =>
-    element("th", { scope: "col", lang: columns.language }, element("span", { class: "turned" }, foreign(word))),
+    element("th", { scope: "col", lang: columns.language },
+      element("span", { class: "turned" }, foreign(word, null, columns.dir))),
   );
   const body = numbers.map((row, down) => {
     const cells = row.map((number, across) =>
@@ -31,12 +33,12 @@ export function matrixTable({ numbers, rows, columns, scale, caption }) {
         class: number === null ? "masked" : shadeOf(number, scale), "data-place": `cell ${down} ${across}`,
       }, number === null ? "·" : decimal(number / scale.unit)));
     return element("tr", {},
-      element("th", { scope: "row", lang: rows.language }, foreign(rows.words[down])), cells);
+      element("th", { scope: "row", lang: rows.language }, foreign(rows.words[down], null, rows.dir)), cells);
   });
   const unit = scale.unit === 1 ? "" : ` Numbers are in units of ${scale.unit}.`;
-  const drawn = element("table", { class: "matrix" }, element("caption", {}, caption, unit),
+  const drawn = element("table", { class: "matrix" }, element("caption", { dir: "ltr" }, caption, unit),
     element("thead", {}, element("tr", {}, element("td", {}), heads)), element("tbody", {}, body));
-  return element("div", { class: "scrolls" }, roving(drawn, "tbody td"));
+  return element("div", { class: "scrolls", dir: columns.dir }, roving(drawn, "tbody td"));
 }
 
 function shadeOf(number, scale) {

@@ -1,7 +1,7 @@
 // View 5: how one number is computed, step by step, and what another temperature would make of it.
 
 import { bar } from "./choices.js";
-import { column, element, foreign, logarithm, replace, visible } from "./dom.js";
+import { column, element, foreign, logarithm, mixed, replace, visible } from "./dom.js";
 import { drawAllOn, STACKS } from "./heads.js";
 import { smallMatrix } from "./matrix.js";
 import { scaleOf } from "./shades.js";
@@ -24,7 +24,7 @@ export function drawSteps(answer, run, without) {
       element("p", {}, "Of ", `${Object.keys(choice.without).length} heads this one matters most: ln p of `,
         foreign(choice.of, run.target_language),
         ` is ${logarithm(all)} with all heads and ${logarithm(fewer)} without it.`),
-    answer.in_words.map((sentence) => element("p", {}, foreign(sentence))),
+    answer.in_words.map((sentence) => element("p", {}, mixed(sentence))),
     element("p", { class: "quiet" }, "The row i and the columns j count from 0. Each stage has the name of the class "
       + "that computes it. For each vector you see its length ‖·‖, some entries, and all entries as shades, "
       + "blue above zero."),

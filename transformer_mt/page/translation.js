@@ -1,7 +1,7 @@
 // View 1: the sentence and its translation, which word made which, what was never seen, and what is doubtful.
 
-import { button, element, foreign, logarithm, probability } from "./dom.js";
-import { linkedWords, linksAsText, wordsOfPieces } from "./words.js";
+import { button, direction, element, foreign, logarithm, probability } from "./dom.js";
+import { linkedWords, linksAsText } from "./words.js";
 
 // A word is doubtful when anything else together is likelier.
 const DOUBTFUL = 0.5;
@@ -31,13 +31,13 @@ function severalSentences(lines, language, take) {
 function withLinks(answer, languages, place, open) {
   const { source_words: sources, target_words: targets, shares, links } = answer.alignment;
   const positions = (answer.alternatives ?? []).slice(0, answer.pieces.length);
-  const words = wordsOfPieces(targets, answer.pieces);
+  const words = answer.piece_words;
   const unseen = new Set((answer.never_seen ?? []).map((word) => word.toLowerCase()));
   const above = sources.map((text) =>
     unseen.has(text.toLowerCase()) ? { text, marks: ["unseen"], note: "never seen in training" } : { text },
   );
   const below = targets.map((text, place) => {
-    const likely = positions.filter((_, piece) => words[piece] === place).map((one) => one.probability);
+    const likely = positions.filter((_, piece) => words[piece].includes(place)).map((one) => one.probability);
     const product = likely.reduce((all, one) => all * one, 1);
     if (!likely.length || product >= DOUBTFUL) {
       return { text };
@@ -46,12 +46,15 @@ function withLinks(answer, languages, place, open) {
     return { text, marks: ["doubtful"], note: `doubtful: probability ${number}`, number: `${number}?` };
   });
   const lines = [
-    { words: above, language: languages[0], name: "Sentence" },
-    { words: below, language: languages[1], name: "Translation" },
+    { words: above, language: languages[0], dir: direction(answer.read), name: "Sentence" },
+    { words: below, language: languages[1], dir: direction(answer.translation), name: "Translation" },
   ];
   const weighed = links.map(([from, to]) => ({ from, to, weight: shares[to][from] }));
-  const choose = (side, number) => side === 1 && words.includes(number) && open(words.indexOf(number));
-  const chosen = place === null ? null : words[place];
+  const choose = (side, number) => {
+    const piece = words.findIndex((of) => side === 1 && of.includes(number));
+    return piece >= 0 && open(piece);
+  };
+  const chosen = words[place] ?? [];
   return [
     linkedWords({ lines, links: weighed, name: "Which word made which", choose, chosen }),
     linksAsText(lines, weighed),
@@ -60,8 +63,8 @@ function withLinks(answer, languages, place, open) {
 
 function withoutLinks(answer, languages) {
   return [
-    element("p", { class: "words" }, foreign(answer.read, languages[0])),
-    element("p", { class: "words" }, foreign(answer.translation, languages[1])),
+    element("p", { class: "words", dir: direction(answer.read) }, foreign(answer.read, languages[0])),
+    element("p", { class: "words", dir: direction(answer.translation) }, foreign(answer.translation, languages[1])),
   ];
 }
 
@@ -92,7 +95,7 @@ export function comparison(own, other, language) {
     kept.has(number) ? foreign(word) : element("mark", {}, foreign(word)),
     number < words.length - 1 && " ",
   ]);
-  return element("span", { class: "compared", lang: language }, marked);
+  return element("bdi", { class: "compared", lang: language, dir: direction(own) }, marked);
 }
 
 /** The numbers of the words of `one` in a longest common subsequence with `other`. */

@@ -4,20 +4,18 @@ import { button, decimal, element, foreign, shape, visible } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { level, SHARES_OF_ONE } from "./shades.js";
 
-// A piece for a character that the vocabulary lacks.
-const BYTE = /^<0x[0-9A-F]{2}>$/;
 const SIDES = ["above", "below"];
 let pictures = 0; // so that what describes a word has a name of its own
 
 /**
  * The picture of two lines and their links.
  *
- * `lines` are the upper and the lower one, each with its `words`, `language` and `name`. A word has its `text`, and may
- * have `marks` (classes), a `note` that says in words why it is marked, and a `number` to stand below it. A link is
- * `{ from, to, weight }`, word numbers of the upper and the lower line. `choose(side, number)` is called for a word
- * that is pressed; the `chosen` one of the lower line is marked. `scale` is that of the weights.
+ * `lines` are the upper and the lower one, each with its `words`, `language`, `dir` and `name`. A word has its `text`,
+ * and may have `marks` (classes), a `note` that says in words why it is marked, and a `number` to stand below it. A
+ * link is `{ from, to, weight }`, word numbers of the upper and the lower line. `choose(side, number)` is called for a
+ * word that is pressed; the `chosen` ones of the lower line are marked. `scale` is that of the weights.
  */
-export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose = () => {}, chosen = null }) {
+export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose = () => {}, chosen = [] }) {
   const picture = `words-${(pictures += 1)}`;
   const sides = lines.map((line, side) => wordLine(line, side, { links, lines, scale, picture, choose, chosen }));
   const curves = links.map(({ weight }) => shape("path", { class: `link shade-${level(weight, scale.largest)}` }));
@@ -48,49 +46,38 @@ export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose 
   return figure;
 }
 
-/** For each piece the number of the word in which it begins, or null where pieces spell other letters than words. */
-export function wordsOfPieces(words, pieces) {
-  const bytes = (text) => new TextEncoder().encode(text).length;
-  const letters = pieces.map((piece) => (BYTE.test(piece) ? 1 : bytes(piece.replaceAll("▁", ""))));
-  const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
-  let end = 0;
-  const ends = words.map((word) => (end += bytes(word)));
-  if (total(letters) !== end) {
-    return pieces.map(() => null);
-  }
-  return pieces.map((_, place) => ends.findIndex((of) => total(letters.slice(0, place)) < of));
-}
-
-function wordLine({ words, language, name }, side, { links, lines, scale, picture, choose, chosen }) {
+function wordLine({ words, language, dir, name }, side, { links, lines, scale, picture, choose, chosen }) {
   const buttons = words.map((word, number) => {
     const id = `${picture}-${side}-${number}`;
-    const said = [word.note, linkedTo(links, side, number, lines[1 - side].words, scale)].filter(Boolean).join("; ");
+    const linked = linkedTo(links, side, number, lines[1 - side].words, scale).map((one) => one.join(" ")).join(", ");
+    const said = [word.note, visible(linked)].filter(Boolean).join("; ");
+    const below = word.number && element("span", { class: "below-word", "aria-hidden": "true" }, word.number);
     const shown = button(`${SIDES[side]} ${number}`, () => choose(side, number), {
       class: ["word", ...(word.marks ?? [])].join(" "),
       "aria-describedby": said && id,
-      "aria-current": side === 1 && number === chosen ? "true" : null,
+      "aria-current": side === 1 && chosen.includes(number) ? "true" : null,
       title: word.note,
-    }, foreign(word.text), word.number && element("span", { class: "below-word", "aria-hidden": "true" }, word.number));
+    }, foreign(word.text, null, dir), below);
     return [shown, said && element("span", { id, hidden: true }, said), " "];
   });
-  const attributes = { class: `words ${SIDES[side]}`, lang: language, role: "group", "aria-label": name };
+  const attributes = { class: `words ${SIDES[side]}`, lang: language, dir, role: "group", "aria-label": name };
   const line = element("p", attributes, buttons);
   return roving(line, ".word", { line: true, current: line.querySelector("[aria-current]") });
 }
 
-/** The links of a word as text: `Kannst .90, du .07`. */
+/** The words that a word is linked to, each with its number: `Kannst` and `.90`. */
 function linkedTo(links, side, number, others, scale = SHARES_OF_ONE) {
   const own = links.filter(({ from, to }) => (side ? to : from) === number);
-  const said = ({ from, to, weight }) => `${visible(others[side ? from : to].text)} ${decimal(weight / scale.unit)}`;
-  return own.map(said).join(", ");
+  return own.map(({ from, to, weight }) => [others[side ? from : to].text, decimal(weight / scale.unit)]);
 }
 
 /** The links of a pair in words, target word by target word. */
 export function linksAsText(lines, links) {
   const [above, below] = lines.map(({ words }) => words);
   const items = below.map((word, number) => {
-    const said = linkedTo(links, 1, number, above);
-    return said && element("li", {}, foreign(word.text, lines[1].language), ": ", foreign(said, lines[0].language));
+    const said = linkedTo(links, 1, number, above).map(([text, weight], place) =>
+      [place > 0 && ", ", foreign(text, lines[0].language), ` ${weight}`]);
+    return said.length > 0 && element("li", {}, foreign(word.text, lines[1].language), ": ", said);
   });
   const summary = element("summary", { "data-place": "as text" }, "Links as text");
   return element("details", { class: "as-text" }, summary, element("ul", {}, items));
@@ -122,12 +109,13 @@ function fit(figure, sides) {
   }
 }
 
-/** Draw each curve between its two elements: from above to below, or, `across`, from left to right. */
+/** Draw each curve between its two elements: from above to below, or, `across`, from one side to the other. */
 export function layCurves(figure, ends, curves, across = false) {
   const { left, top } = figure.getBoundingClientRect();
   ends.forEach(([first, second], number) => {
     const [from, to] = [first.getBoundingClientRect(), second.getBoundingClientRect()];
-    const [x, u] = across ? [from.right, to.left] : [from, to].map((box) => (box.left + box.right) / 2);
+    const sides = from.left < to.left ? [from.right, to.left] : [from.left, to.right];
+    const [x, u] = across ? sides : [from, to].map((box) => (box.left + box.right) / 2);
     const [y, v] = across ? [from, to].map((box) => (box.top + box.bottom) / 2) : [from.bottom, to.top];
     const bends = across ? [(x + u) / 2, y, (x + u) / 2, v] : [x, (y + v) / 2, u, (y + v) / 2];
     const [a, b, c, d] = bends.map((at, place) => at - (place % 2 ? top : left));

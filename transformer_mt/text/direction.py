@@ -17,5 +17,6 @@ def direction(text: str) -> Direction:
 
 
 def isolated(text: str) -> str:
-    """The text so that a terminal orders its characters by themselves; left-to-right text as it is."""
-    return text if text.isascii() else f"{_FIRST_STRONG_ISOLATE}{text}{_POP_ISOLATE}"
+    """The text so that it moves nothing around it; as it is without characters that are read from right to left."""
+    moves = any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text)
+    return f"{_FIRST_STRONG_ISOLATE}{text}{_POP_ISOLATE}" if moves else text

@@ -18,6 +18,7 @@ from itertools import groupby
 
 import numpy as np
 from jaxtyping import Bool, Float
+from rich.text import Text
 
 from transformer_mt.batching.encoded_pairs import fitting
 from transformer_mt.corpus.cleaning import normalized
@@ -31,6 +32,7 @@ from transformer_mt.text.words import is_word, words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.model import Model
 from transformer_mt.views.head_importance import word_weights
+from transformer_mt.views.text import inline
 
 # Validation pairs that heads are chosen on.
 CHOICE_PAIRS = 1_000
@@ -155,13 +157,14 @@ def count_links(predicted: Iterable[Set[Link]], gold: Iterable[Set[Link]]) -> Li
     return LinkCounts(*np.array(counts, int).reshape(-1, 3).sum(axis=0).tolist())
 
 
-def alignment_lines(alignment: Alignment) -> Iterator[str]:
+def alignment_lines(alignment: Alignment) -> Iterator[Text]:
     """The links in Pharaoh format; the source with the number of every word; the target with the words linked to."""
     sources = [[str(s) for s, t in alignment.links if t == target] for target in range(len(alignment.target_words))]
-    targets = zip(alignment.target_words, sources, strict=True)
-    yield alignment.pharaoh
-    for labels in (alignment.source_words, [f"{word} ({','.join(of)})" if of else word for word, of in targets]):
-        yield "  ".join(f"{number} {label}" for number, label in enumerate(labels))
+    targets = zip(map(inline, alignment.target_words), sources, strict=True)
+    linked = [f"{word} ({','.join(of)})" if of else word for word, of in targets]
+    yield Text(alignment.pharaoh)
+    for labels in (map(inline, alignment.source_words), linked):
+        yield Text("  ".join(f"{number} {label}" for number, label in enumerate(labels)))
 
 
 def real_words(text: str) -> list[int]:

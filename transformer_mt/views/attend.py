@@ -16,7 +16,7 @@ from transformer_mt.views.faithfulness import Scores, compare
 from transformer_mt.views.maps import AttentionMaps, PairTokens, StackMaps
 from transformer_mt.views.matrix import Blocks, Matrix, Scale, is_convex, legend, matrix_lines
 from transformer_mt.views.methods import METHODS
-from transformer_mt.views.text import rendered, table, wrapped
+from transformer_mt.views.text import label, rendered, table, wrapped
 
 ALL, MEAN = "all", "mean"
 # The sides of a stack's matrices.
@@ -177,15 +177,15 @@ def graphs(maps: AttentionMaps, *, threshold: float) -> dict[str, Any]:
 def graph_lines(matrix: Matrix, *, threshold: float, width: int, scale: Scale) -> Iterator[str | Text]:
     """The edges and the out-degree of each row, the in-degree of each column, and a sentence about the rows' sums."""
     graph = adjacency(matrix, threshold=threshold)
-    ends: list[list[str]] = [[] for _ in matrix.rows]
+    ends: list[list[Text]] = [[] for _ in matrix.rows]
     for row, column, weight in graph.edges:
-        ends[row].append(f"{matrix.columns[column]} {scale.printed(weight).strip()}")
+        ends[row].append(Text.assemble(label(matrix.columns[column]), f" {scale.printed(weight).strip()}"))
     title = f"{matrix.title}: {len(graph.edges)} edges, each at least {100 * threshold:g} % of its row"
     yield from (*wrapped(title, width=width), "")
-    outgoing = zip(matrix.rows, map(str, graph.out_degrees), map(", ".join, ends), strict=True)
+    outgoing = zip(map(label, matrix.rows), map(str, graph.out_degrees), map(Text(", ").join, ends), strict=True)
     yield from rendered(table(outgoing, headings=("row", "out-degree", "edges"), right=(0, 1)), width=width)
     yield ""
-    incoming = zip(matrix.columns, map(str, graph.in_degrees), strict=True)
+    incoming = zip(map(label, matrix.columns), map(str, graph.in_degrees), strict=True)
     yield from rendered(table(incoming, headings=("column", "in-degree"), right=(0, 1)), width=width)
     yield ""
     convex = "Every row is a convex combination: no number is negative, and they sum to 1."

@@ -6,7 +6,7 @@ to the output are computed here, since the layer sums over all heads at once.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from typing import Any, Literal
 from jaxtyping import Float
 from rich.console import Group, RenderableType
 from rich.padding import Padding
+from rich.text import Text
 from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import MaskedHeads
@@ -22,11 +23,10 @@ from transformer_mt.errors import InputError
 from transformer_mt.models.head_mask import attention_layers, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import STACKS, HeadName, lookup, suggest
-from transformer_mt.text.terminal import escape_controls
 from transformer_mt.views.data import to_json
 from transformer_mt.views.head_importance import log_probabilities_without_each
 from transformer_mt.views.maps import PairTokens, Tokens
-from transformer_mt.views.text import rendered, table
+from transformer_mt.views.text import inline, label, rendered, table
 
 # A word of this many letters is content, not an article or a pronoun.
 CONTENT = 4
@@ -340,37 +340,39 @@ _NOTES = (
 )
 
 
-def lines_of(explanation: Explanation, *, width: int) -> list[str]:
+def lines_of(explanation: Explanation, *, width: int) -> list[Text]:
     """The stages, numbered, and a summary in words, in lines of at most `width` cells, or 40."""
     stack, layer, head = explanation.head
-    does = f"reads {explanation.read}" + ("" if stack == "encoder" else f" and writes {explanation.piece}")
+    read, piece = map(inline, (explanation.read, explanation.piece))
+    does = f"reads {read}" + ("" if stack == "encoder" else f" and writes {piece}")
     title = f"{STACKS[stack][:1].upper()}{STACKS[stack][1:]}, layer {layer}, head {head}, row i = {explanation.row}"
     why = ""
     if choice := explanation.choice:
         without = f"{choice.without[explanation.head]:.4g} without this one: of {len(choice.without)} heads"
-        why = f"ln p of {choice.of} is {choice.log_probability:.4g} with all heads and {without} it matters most. "
-    parts: list[RenderableType] = [escape_controls(f"{title}, which {does}"), escape_controls(why + _NOTES)]
+        of = f"ln p of {inline(choice.of)} is {choice.log_probability:.4g}"
+        why = f"{of} with all heads and {without} it matters most. "
+    parts: list[RenderableType] = [f"{title}, which {does}", why + _NOTES]
     for number, stage in enumerate(explanation.stages, start=1):
         parts += ["", f"{number}. {stage.title}"]
         # Single numbers of keys, or of heads, share a table.
         for _, group in groupby(stage.steps, key=lambda step: (step.over, step.is_vector and id(step))):
             parts.append(_indented(_steps(explanation, list(group))))
-    parts += ["", "In words", _indented(map(escape_controls, in_words(explanation)))]
-    return [line.plain for line in rendered(Group(*parts), width=max(width, 40))]
+    parts += ["", "In words", _indented(in_words(explanation, inline))]
+    return rendered(Group(*parts), width=max(width, 40))
 
 
 def _indented(parts: Iterable[RenderableType]) -> Padding:
     return Padding(Group(*parts), (0, 0, 0, 3))
 
 
-def in_words(explanation: Explanation) -> list[str]:
+def in_words(explanation: Explanation, shown: Callable[[str], str] = str) -> list[str]:
     """Sentences about where the head's part of the output comes from, and its share of the layer's."""
     _, layer, head = explanation.head
-    pieces, row = explanation.columns, explanation.piece
-    labels = [f"{each} (j = {j})" if pieces.count(each) > 1 else each for j, each in enumerate(pieces)]
-    told = sorted(zip(explanation["column_shares"].tolist(), labels, strict=True), reverse=True)
-    gives = [f"{label} gives {_percent(share)}" for share, label in told if share >= _SMALL][:_TOLD]
-    takes = [f"{label} takes away {_percent(-share)}" for share, label in told[::-1] if share <= -_SMALL][:_TOLD]
+    pieces, row = [*map(shown, explanation.columns)], shown(explanation.piece)
+    names = [f"{each} (j = {j})" if pieces.count(each) > 1 else each for j, each in enumerate(pieces)]
+    told = sorted(zip(explanation["column_shares"].tolist(), names, strict=True), reverse=True)
+    gives = [f"{name} gives {_percent(share)}" for share, name in told if share >= _SMALL][:_TOLD]
+    takes = [f"{name} takes away {_percent(-share)}" for share, name in told[::-1] if share <= -_SMALL][:_TOLD]
     if not gives:
         return [f"No column gives anything to {row}: head {head} of layer {layer} adds nothing there."]
     gives[0] += f" of what head {head} of layer {layer} adds to {row}"
@@ -389,9 +391,9 @@ def _steps(explanation: Explanation, steps: Sequence[Step]) -> Iterator[Renderab
         if steps[0].is_vector:
             yield _indented([f"‖{symbol}‖ = {values.norm().item():.4g}   {_vectors(values)[0]}"])
         return
-    labels = [["r", *map(str, explanation.heads)]]
+    labels: list[list[str | Text]] = [["r", *map(str, explanation.heads)]]
     if steps[0].over == "keys":
-        labels = [["j", *map(str, range(len(explanation.columns)))], ["column", *explanation.columns]]
+        labels = [["j", *map(str, range(len(explanation.columns)))], ["column", *map(label, explanation.columns)]]
     columns = [[step.symbol, *_numbers(step.values)] for step in steps if not step.is_vector]
     if steps[0].is_vector:
         columns = [[f"‖{symbol}‖", *_numbers(values.norm(dim=-1))], [symbol, *_vectors(values)]]

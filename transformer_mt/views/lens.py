@@ -6,15 +6,14 @@ from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from rich.cells import cell_len
+from rich.text import Text
 from torch import Tensor
 
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
-from transformer_mt.text.terminal import escape_controls
 from transformer_mt.tokenizer.prepared import Owners
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.maps import PairTokens
-from transformer_mt.views.text import format_weight, rendered, table, wrapped
+from transformer_mt.views.text import format_weight, label, rendered, table
 
 # The number of pieces that are kept of each layer.
 GUESSES = 5
@@ -96,22 +95,22 @@ def decided_at(likeliest: Int[Tensor, "L T"], written: Int[Tensor, " T"]) -> tup
     return tuple(layers - count + 1 if count else None for count in right.tolist())
 
 
-def lens_lines(lens: Lens, *, width: int) -> Iterator[str]:
+def lens_lines(lens: Lens, *, width: int) -> Iterator[Text]:
     """A row for each piece, a column for each layer's guess, `*` from the layer on that decides; then the words."""
     numbers = range(1, len(lens.guesses) + 1)
-    labels, layers = ["writes", *lens.pieces], []
+    labels, layers = [*map(label, ("writes", *lens.pieces))], []
     for layer, guesses, of_layer in zip(numbers, lens.guesses, lens.guess_probabilities.tolist(), strict=True):
-        layers.append([f"layer {layer}"])
+        layers.append([Text(f"layer {layer}")])
         for (piece, *_), (number, *_), decided in zip(guesses, of_layer, lens.decided, strict=True):
-            layers[-1].append(f"{'*' if decided and layer >= decided else ' '}{format_weight(number)} {piece}")
-    first, *widths = (max(cell_len(escape_controls(cell)) for cell in column) for column in (labels, *layers))
+            mark = "*" if decided and layer >= decided else " "
+            layers[-1].append(Text.assemble(f"{mark}{format_weight(number)} ", label(piece)))
+    first, *widths = (max(cell.cell_len for cell in column) for column in (labels, *layers))
     beside = max(1, (width - first) // (max(widths) + 2))
     for start in range(0, len(layers), beside):
         block = zip(labels, *layers[start : start + beside], strict=True)
-        yield from (line.plain for line in rendered(table(block), width=width))
-        yield ""
+        yield from (*rendered(table(block), width=width), Text())
     for layer in (*numbers, None):
         words = [word for word, decided in zip(lens.words, lens.words_decided, strict=True) if decided == layer]
         if words:
             where = "not what the model would write" if layer is None else f"decided from layer {layer} on"
-            yield from wrapped(f"{where}: {' '.join(words)}", width=width)
+            yield from rendered(Text.assemble(f"{where}: ", label(" ".join(words))), width=width)

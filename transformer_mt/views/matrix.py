@@ -13,8 +13,9 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from transformer_mt.text.direction import isolated
 from transformer_mt.text.terminal import escape_controls
-from transformer_mt.views.text import format_weight, rendered, wrapped
+from transformer_mt.views.text import format_weight, label, rendered, wrapped
 
 # A row of a matrix; None where a query may not attend.
 Row = Sequence[float | None]
@@ -204,15 +205,15 @@ def _carried(text: str) -> str:
 def _stairs(labels: Sequence[str], *, start: int, step: int, width: int) -> list[Text]:
     """The columns' labels, each just above those to its right that its text reaches over, with a line down to it."""
     lines: list[tuple[int, str]] = []  # from below: where the line's text begins, and the text
-    for number, label in reversed([*enumerate(labels)]):
+    for number, text in reversed([*enumerate(labels)]):
         column = start + number * step
-        folded = chop_cells(label, width - column) or [""]
+        folded = chop_cells(text, width - column) or [""]
         end = column + max(map(cell_len, folded)) + 1  # one space is left free
         parts = [LEADER] * sum(begin < end for begin, _ in lines) + folded[::-1]
         lines += [(column, "")] * (len(parts) - len(lines))
         for row, part in enumerate(parts):
             begin, text = lines[row]
-            lines[row] = (column, f"{part}{' ' * (begin - column - cell_len(part))}{text}")
+            lines[row] = (column, f"{isolated(part)}{' ' * (begin - column - cell_len(part))}{text}")
     return [Text(f"{' ' * begin}{text}".rstrip(" ")) for begin, text in reversed(lines)]
 
 
@@ -225,7 +226,7 @@ def _panels(
     for number in range(2 * len(panels) - 1):  # a line stands between every two
         grid.add_column(no_wrap=True, overflow="ignore", width=None if number % 2 else size)
     below = [("", *map(Text, captions))] if any(captions) else []
-    for label, first, *others in [*zip(rows, *panels, strict=True), *below]:
+    for row, first, *others in [*zip(rows, *panels, strict=True), *below]:
         beside = (part for cell in others for part in (LEADER, cell))
-        grid.add_row(Text("\n".join(chop_cells(label, gutter)) if label else ""), first, *beside)
+        grid.add_row(Text("\n").join(map(label, chop_cells(row, gutter) if row else ())), first, *beside)
     return rendered(grid, width=width)

@@ -4,11 +4,13 @@ And figures, also of matrices, by matplotlib, which the extra `plot` installs; i
 """
 
 import io
+import logging
 import math
 import textwrap
+import unicodedata
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, cycle, zip_longest
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
+
+_LOG = logging.getLogger(__name__)
 
 Number = int | float
 Points = Sequence[tuple[Number, Number]]
@@ -250,7 +254,7 @@ def matrix_figure(rows: Sequence[Sequence[Matrix]], *, meaning: str, path: Path)
     low = -scale.largest if any(matrix.negative for matrix in matrices) else 0.0
     width = columns * (_AROUND + _CELL * max(len(matrix.columns) for matrix in matrices))
     height = sum(_AROUND + _CELL * max(len(matrix.rows) for matrix in row) for row in rows)
-    with _drawing(width, height + 0.6) as figure:
+    with _drawing(width, height + 0.6, *((one.title, *one.rows, *one.columns) for one in matrices)) as figure:
         axes = figure.subplots(len(rows), columns, squeeze=False)
         for row, places in zip(rows, axes, strict=True):
             for place, matrix in zip_longest(places, row):
@@ -265,7 +269,7 @@ def matrix_figure(rows: Sequence[Sequence[Matrix]], *, meaning: str, path: Path)
 
 def curves_figure(panels: Sequence[Panel], *, path: Path) -> bytes:
     """Panels of curves, one above the other, as the content of a file."""
-    with _drawing(_PANEL[0], _PANEL[1] * len(panels)) as figure:
+    with _drawing(_PANEL[0], _PANEL[1] * len(panels), [one.name for each in panels for one in each.series]) as figure:
         for axes, panel in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
             for curve in panel.series:
                 style = {"color": f"C{curve.group % 10}", "linestyle": "--" if curve.dashed else "-"}
@@ -308,14 +312,38 @@ def _draw_matrix(axes: "Axes", matrix: Matrix, *, low: float, scale: Scale) -> "
 
 
 @contextmanager
-def _drawing(width: float, height: float) -> Iterator["Figure"]:
+def _drawing(width: float, height: float, *texts: Iterable[str]) -> Iterator["Figure"]:
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
+    families = _families({letter for letter in chain(*chain(*texts)) if letter.isprintable()})
+    with matplotlib.rc_context(_SETTINGS | {"font.family": families}), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # letters that the font lacks, labels that leave no room
         smaller = min(1.0, _LARGEST / max(width, height))
         yield Figure(figsize=(smaller * width, smaller * height), layout="constrained")
+
+
+def _families(letters: set[str]) -> list[str]:
+    """matplotlib's own families, and installed ones with letters that these lack; a note if some still are missing."""
+    from matplotlib import font_manager, rcParams
+    from matplotlib.ft2font import FT2Font
+
+    def lacking(font: font_manager.FontEntry) -> set[str]:
+        with suppress(OSError, RuntimeError):  # the file is gone, or damaged
+            face = FT2Font(font.fname, face_index=font.index)
+            return {letter for letter in letters if not face.get_char_index(ord(letter))}
+        return letters
+
+    families, own = [*rcParams["font.family"]], font_manager.findfont(font_manager.FontProperties())
+    letters = lacking(font_manager.FontEntry(own))
+    # The last resort of matplotlib has a box for every letter.
+    fonts = [font for font in font_manager.fontManager.ttflist if "Last Resort" not in font.name]
+    while letters and (left := lacking(best := min(fonts, key=lambda font: len(lacking(font))))) != letters:
+        families.append(best.name)
+        letters = left
+    if scripts := sorted({unicodedata.name(letter).split()[0] for letter in letters if letter.isalpha()}):
+        _LOG.warning("tmt: --figure: no font with %s letters is installed; add one, such as Noto's", ", ".join(scripts))
+    return families
 
 
 def _content(figure: "Figure", path: Path) -> bytes:

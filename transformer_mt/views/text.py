@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from transformer_mt.text.direction import isolated
 from transformer_mt.text.terminal import escape_controls
 
 if TYPE_CHECKING:  # what starts a command does not wait for rich
@@ -26,14 +27,27 @@ def format_weight(weight: float) -> str:
     return ".00" if abs(weight) < 0.005 else text.rjust(3)
 
 
+def inline(text: str) -> str:
+    """The text for a line of other text: it commands no terminal, and moves nothing around it."""
+    return isolated(escape_controls(text))
+
+
+def label(text: str) -> "Text":
+    """The same for `rendered`, which isolates each line of it."""
+    from rich.style import Style
+    from rich.text import Text
+
+    return Text.assemble((escape_controls(text), Style(meta={"label": True})))
+
+
 def table(
-    rows: Iterable[Sequence[str]], *, headings: Sequence[str] = (), right: Sequence[int] = (), gap: int = 2
+    rows: Iterable[Sequence["str | Text"]], *, headings: Sequence[str] = (), right: Sequence[int] = (), gap: int = 2
 ) -> "Table":
     """Columns without lines around them, for `rendered`, which wraps cells; those in `right` are aligned so."""
     from rich.table import Table
     from rich.text import Text
 
-    cells = [[Text(escape_controls(cell)) for cell in row] for row in rows]
+    cells = [[Text(escape_controls(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows]
     grid = Table(box=None, show_header=bool(headings), header_style="", padding=(0, gap, 0, 0), pad_edge=False)
     for number in range(max(map(len, [headings, *cells]))):
         heading = Text(escape_controls(headings[number])) if headings else ""
@@ -51,7 +65,8 @@ def rendered(content: "RenderableType", *, width: int) -> list["Text"]:
     console = Console(width=width, color_system="truecolor", markup=False, emoji=False, highlight=False)
     lines = []
     for segments in console.render_lines(content, pad=False):
-        line = Text.assemble(*((segment.text, segment.style or "") for segment in segments))
+        parts = ((isolated(text), "") if style and style.meta else (text, style or "") for text, style, _ in segments)
+        line = Text.assemble(*parts)
         shaded = max((span.end for span in line.spans), default=0)  # a shade may be a space
         lines.append(line[: max(shaded, len(line.plain.rstrip(" ")))])
     return lines

@@ -1,0 +1,229 @@
+"""Sentences that are read from right to left: every view in their direction, and numbers as they are."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.command_line import settings
+from support.page import VIEWS, LoadedPage, attributes, expect, texts
+from support.right_to_left import SENTENCES, write_pairs
+from support.serving import serving
+
+from transformer_mt.cli.main import run
+from transformer_mt.text.direction import direction
+from transformer_mt.text.words import words
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.slow
+
+SIZES = {
+    "model__width": "32",
+    "model__decoder_layers": "2",
+    "tokenizer__vocabulary_size": "400",
+    "schedule__warmup": "20",
+    "schedule__learning_rate": "0.01",
+    "training__steps": "60",
+    "training__validate_every": "30",
+    "training__checkpoint_every": "30",
+    "training__keep_checkpoints": "weights",
+    "training__batch_tokens": "512",
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run from Arabic, `ar`, and one from German, `de`."""
+    folder = tmp_path_factory.mktemp("right_to_left")
+    write_pairs(folder / "data")
+    for language in SENTENCES:
+        where = ["--data", str(folder / "data"), "--run-dir", str(folder / "runs" / language)]
+        language = f"data.source_language={language}"
+        assert run(["train", *where, "--set", language, *settings(**SIZES)]) == 0
+    return folder / "runs"
+
+
+@pytest.fixture(params=SENTENCES)
+def pair(request: pytest.FixtureRequest, chromium: "Browser", runs: Path) -> Iterator[LoadedPage]:
+    """The page of a run with a sentence in its language."""
+    with serving([runs / request.param]) as served, LoadedPage.opened(chromium, served.server.address) as opened:
+        opened.find("#source").fill(SENTENCES[request.param])
+        expect(opened.find("#translation .above bdi")).to_have_text(words(SENTENCES[request.param]))
+        yield opened
+
+
+def lefts(opened: LoadedPage, selector: str) -> list[float]:
+    """The left edges of the elements at a selector, in their order."""
+    edges = "all => all.map((one) => one.getBoundingClientRect().left)"
+    return opened.find(selector).evaluate_all(edges)  # type: ignore[no-any-return]
+
+
+def direction_of(opened: LoadedPage, selector: str) -> str:
+    """Where the elements at a selector go, in their order."""
+    edges = lefts(opened, selector)
+    assert len(edges) > 1, selector
+    for name, inorder in (("rtl", sorted(edges, reverse=True)), ("ltr", sorted(edges))):
+        if edges == inorder:
+            return name
+    raise AssertionError(f"{selector}: neither from left to right nor from right to left: {edges}")
+
+
+def read(opened: LoadedPage) -> dict[str, str]:
+    """The directions of the sentence and of its translation."""
+    sides = {"source": "above", "target": "below"}
+    return {name: direction(opened.find(f"#translation .{side}").inner_text()) for name, side in sides.items()}
+
+
+def show(opened: LoadedPage, view: str) -> None:
+    opened.find(f"#tab-{view}").click()
+    opened.find(VIEWS[view]).first.wait_for()
+
+
+# The left and the right end of each curve at a selector, as they lie on the page.
+ENDS = """all => all.map((one) => {
+  const { left } = one.ownerSVGElement.getBoundingClientRect();
+  return [0, one.getTotalLength()].map((length) => left + one.getPointAtLength(length).x);
+})"""
+
+
+def test_words_and_their_links_go_where_their_line_is_read(pair: LoadedPage) -> None:
+    of = read(pair)
+    assert sorted(of.values()) == ["ltr", "rtl"]
+    linked = 0
+    for end, (side, name) in enumerate({"above": "source", "below": "target"}.items()):
+        assert direction_of(pair, f"#translation .{side} .word") == of[name]
+        for word in pair.find(f"#translation .{side} .word").all():
+            word.focus()
+            box = word.bounding_box()
+            for ends in pair.find("#translation path.link.lit").evaluate_all(ENDS):
+                assert box
+                assert ends[end] == pytest.approx(box["x"] + box["width"] / 2, abs=1)
+                linked += 1
+    assert linked == 2 * pair.find("#translation path.link").count() > 0
+
+
+def test_columns_of_a_matrix_go_where_their_sentence_is_read(pair: LoadedPage) -> None:
+    of = read(pair)
+    show(pair, "heads")
+    for name, side in {"cross.1.1": "source", "encoder.1.1": "source", "decoder.1.1": "target"}.items():
+        pair.find(f"[data-place='pick {name}']").click()
+        expect(pair.find("#one-head h3")).to_have_text(name)
+        assert direction_of(pair, "#one-head thead th") == of[side]
+        assert direction_of(pair, "#one-head tbody tr:first-child > *") == of[side], "the row begins with its label"
+        heads, cells = (lefts(pair, f"#one-head {row} > :not(:first-child)") for row in ("thead tr", "tbody tr"))
+        assert cells == heads * (len(cells) // len(heads)), "a number is in the column of its word"
+        mirrored = pair.find(f"[data-place='pick {name}'] svg").evaluate("(one) => getComputedStyle(one).transform")
+        assert mirrored == ("none" if of[side] == "ltr" else "matrix(-1, 0, 0, 1, 0, 0)")
+
+
+def test_pieces_tree_and_lens_go_where_the_translation_is_read(pair: LoadedPage) -> None:
+    target = read(pair)["target"]
+    assert direction_of(pair, ".piece") == target
+    assert direction_of(pair, ".start, .node.best") == target
+    boxes = [node.bounding_box() for node in pair.find(".node.best").all()]
+    for (parent, child), box in zip(pair.find(".branch.best").evaluate_all(ENDS), boxes, strict=True):
+        assert (parent > child) == (target == "rtl")
+        assert box
+        assert child == pytest.approx(box["x"] + (box["width"] if target == "rtl" else 0), abs=1)
+    pair.find(".piece").first.click()
+    expect(pair.find(".others")).to_have_attribute("dir", target)
+    show(pair, "lens")
+    assert direction_of(pair, ".lens thead th") == target
+
+
+def test_the_right_arrow_goes_to_the_right(pair: LoadedPage) -> None:
+    def left() -> float:
+        return pair.page.evaluate("document.activeElement.getBoundingClientRect().left")  # type: ignore[no-any-return]
+
+    def walk(selector: str) -> None:
+        pair.find(selector).nth(1).focus()
+        for key, back in (("ArrowRight", "ArrowLeft"), ("ArrowLeft", "ArrowRight")):
+            before = left()
+            pair.press(key)
+            assert (left() > before) == (key == "ArrowRight"), (selector, key)
+            pair.press(back)
+            assert left() == before
+
+    for selector in ("#translation .above .word", "#translation .below .word", ".piece", ".node.best"):
+        walk(selector)
+    show(pair, "heads")
+    walk("#one-head tbody tr:nth-child(2) td")
+
+
+def test_a_saved_page_is_read_in_the_same_directions(chromium: "Browser", runs: Path, tmp_path: Path) -> None:
+    arabic, german = SENTENCES.values()
+    asked: list[str] = []
+    for language, source, target in (("ar", arabic, german), ("de", german, arabic)):
+        file = tmp_path / f"{language}.html"
+        given = ["--model", str(runs / language), source, "--target", target, "--html", str(file)]
+        assert run(["attend", *given]) == 0
+        page = LoadedPage.opened(chromium, file.as_uri(), wait=".matrix", listen=lambda sent: asked.append(sent.url))
+        with page as opened:
+            of = read(opened)
+            assert of == {"source": direction(source), "target": direction(target)}
+            assert direction_of(opened, "#translation .above .word") == of["source"]
+            assert direction_of(opened, "#translation .below .word") == of["target"]
+            assert direction_of(opened, "#one-head thead th") == of["source"]
+            show(opened, "lens")
+            assert direction_of(opened, ".lens thead th") == of["target"]
+    assert [url for url in asked if not url.startswith("data:")] == [
+        (tmp_path / f"{language}.html").as_uri() for language in SENTENCES
+    ]
+
+
+TEXTS = (
+    "Der Hund",
+    "كلب",
+    "שלום",
+    "3 كلاب",
+    "«كلב»",
+    "١٢ Hunde",
+    "▁كلب",
+    "ܫܠܡܐ",
+    "ߒߞߏ",
+    "𞤀𞤁",
+    "123 .",
+    "",
+    "老师",
+    "नमस्ते",
+)
+
+
+def test_the_direction_of_a_text_is_that_of_its_first_letter(opened: LoadedPage) -> None:
+    assert opened.module("dom", "a.map((text) => m.direction(text))", *TEXTS) == [*map(direction, TEXTS)]
+    assert opened.module("dom", "[m.direction('(', 'rtl'), m.direction('a', 'rtl')]") == ["rtl", "ltr"]
+
+
+SAID = "▁كلب (j = 3) gives 30 % of what head 1 of layer 2 adds to ▁dog; ▁بيت gives 7 %."
+
+
+def test_a_sentence_of_the_program_stays_as_it_is_around_foreign_words(opened: LoadedPage) -> None:
+    assert opened.drawn("dom", "m.mixed(a[0])", texts("bdi bdi"), SAID) == ["▁كلب", "▁بيت"]
+    assert opened.drawn("dom", "m.mixed(a[0])", texts("bdi[dir=ltr]"), SAID) == [SAID]
+
+
+def test_numbers_and_marks_stay_in_their_place_in_a_line_from_the_right(opened: LoadedPage) -> None:
+    line: dict[str, Any] = {"words": [{"text": "كلب"}, {"text": "("}, {"text": "3"}], "dir": "rtl", "name": ""}
+    call = "m.linkedWords({ lines: [a[0], a[0]], links: [], name: '' })"
+    shown = opened.drawn("words", call, attributes(".above bdi", "dir"), line)
+    assert shown == [["rtl"]] * 3, "a mark without letters is turned as its line is"
+    for selector in (".number", ".below-word", ".matrix td"):
+        kind = selector.split()[0].removeprefix(".")
+        name = "td" if "td" in selector else "span"
+        styles = opened.page.evaluate(
+            """([kind, name]) => {
+              const [around, inner] = [document.createElement("div"), document.createElement(name)];
+              around.dir = "rtl";
+              around.className = name === "td" ? kind : "";
+              inner.className = name === "td" ? "" : kind;
+              document.body.append(around);
+              around.append(inner);
+              const { direction, unicodeBidi } = getComputedStyle(inner);
+              around.remove();
+              return [direction, unicodeBidi];
+            }""",
+            [kind, name],
+        )
+        assert styles == ["ltr", "isolate"]
