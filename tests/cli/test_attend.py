@@ -289,7 +289,7 @@ def test_history_shows_the_same_target_by_the_weights_of_every_checkpoint(traine
     steps = sorted(int(path.name.removeprefix("step-")) for path in Path(trained, "checkpoints").glob("step-*"))
     pair = ("--model", trained, SOURCE, "--target", TARGET)
     found = json.loads(tmt("attend", *pair, "--history", "--json", "--npz", "history.npz").out)
-    assert list(found) == ["source", "target", "method", "steps", "never_seen"]
+    assert list(found) == ["source", "target", "method", "steps", "never_seen", "remarks"]
     assert [one["step"] for one in found["steps"]] == steps
     losses = {one["step"]: one["loss"] for one in Run(Path(trained)).metrics() if one["kind"] == "validation"}
     for one in found["steps"]:
