@@ -68,7 +68,9 @@ def test_the_made_sentences_are_as_long_as_they_are_meant(run: Run, monkeypatch:
     seen: list[str] = []
     translate = Translator.translate
     monkeypatch.setattr(
-        Translator, "translate", lambda self, sources, *rest: (seen.extend(sources), translate(self, sources, *rest))[1]
+        Translator,
+        "translate",
+        lambda self, sources, *rest, **options: (seen.extend(sources), translate(self, sources, *rest, **options))[1],
     )
     export.compare(*_opened(run), VALIDATION, quantization=None)
     made = seen[len(VALIDATION) : len(seen) // 4][:4]

@@ -261,7 +261,7 @@ def score_rarities(
 
     Sentences without a word that is counted, as of numbers alone, are in no band.
     """
-    rarest = [min(known.counts(words(pair.source)).values(), default=-1) for pair in pairs]
+    rarest = [min(known.counts(words(normalize(pair.source))).values(), default=-1) for pair in pairs]
     for band, same in _banded(hypotheses, pairs, [bisect_right(RARITIES, count) - 1 for count in rarest], language):
         most = RARITIES[band + 1] - 1 if band + 1 < len(RARITIES) else None
         yield RarityScores(fewest=RARITIES[band], most=most, **same)

@@ -104,7 +104,7 @@ def test_control_characters_are_escaped(trained: str, tmt: Tmt) -> None:
         ),
         (["--input", "b.de", "--target-file", "a.en"], "b.de:1: not UTF-8 at byte 0; save it as UTF-8"),
         (["--input", "c.de", "--target-file", "a.en"], "c.de:1: 201 tokens, the model takes at most 96; split it"),
-        ([SOURCE, "--target", "x " * 200], "--target: 201 tokens, the model takes at most 96; split it"),
+        ([SOURCE, "--target", "x " * 200], "--target: 201 tokens, the model takes at most 96; shorten it"),
     ],
 )
 def test_mistakes_are_one_line(options: list[str], message: str, trained: str, tmt: Tmt) -> None:

@@ -50,7 +50,7 @@ def test_scores_that_say_nothing_are_noted(trained: str, tmt: Tmt) -> None:
 def test_the_tokenizer_is_that_of_the_target_language(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(trained, "thai")
     Path("thai/config.toml").write_text(dump_config(load_config(Path("thai/config.toml"), ["data.target_language=th"])))
-    Run(Path("thai")).save_model(weights_of(Run(Path(trained)).load().model))
+    Run(Path("thai")).save_model(weights_of(Run(Path(trained)).network()))
     Path("own.de").write_text("Ja.\n")
     Path("own.th").write_text("OK OK\n")
     options = ("--model", "thai", "--data", "own.de,own.th", "--beam", "1", "--by-length", "--json")

@@ -13,7 +13,7 @@ TO = ("--to", "ctranslate2")
 def test_an_export_says_how_both_programs_compare(trained: str, data: str, tmt: Tmt) -> None:
     outcome = tmt("export", trained, "out", *TO, "--data", data)
     assert outcome.code == 0
-    count = len(PAIRS) + 6
+    count = len(PAIRS) + 7
     assert outcome.lines[0] == f"greedy   {count} of {count} sentences the same (100.0 %)"
     assert outcome.lines[2].startswith("         BLEU ")
     assert outcome.lines[4].startswith("beam 4   ")

@@ -17,7 +17,7 @@ def test_the_translation_and_every_layer_are_printed(trained: str, tmt: Tmt) -> 
 def test_json_and_npz(trained: str, tmt: Tmt) -> None:
     outcome = tmt("lens", "--model", trained, "--json", "--npz", "lens.npz", "--quiet")
     found = json.loads(outcome.out)
-    assert list(found) == ["source", "target", "layers", "positions", "words", "never_seen"]
+    assert list(found) == ["source", "target", "layers", "positions", "words", "never_seen", "remarks"]
     assert found["target"] == tmt("translate", "--model", trained, found["source"]).lines[0]
     assert np.load("lens.npz")["pieces"].tolist() == [one["piece"] for one in found["positions"]]
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Timer
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from support.command_line import PAIRS, PROGRAM, Tmt
 
 from transformer_mt.text.terminal import escape_controls
+from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.translator import Translation, Translator
 
 SOURCES = [source for source, _ in PAIRS]
@@ -65,22 +67,16 @@ def test_one_line_comes_out_for_each_line_that_goes_in(
     assert tmt("translate", "--quiet", "--model", trained, "--", *lines) == from_file
 
 
-class Echo(Translator):
-    """A translator without a model that says each sentence back, in brackets."""
-
-    def __init__(self) -> None:
-        pass
-
-    def require_fitting(self, text: str, place: str, *, split: bool) -> None:
-        pass
-
-    def translate_stream(self, sentences: Iterable[str], *_: object, **__: object) -> Iterator[list[Translation]]:
-        return ([Translation(f"[{sentence}]", -1.5, -3.0, ())] for sentence in sentences)
-
-
 @pytest.fixture
 def echo(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", lambda opened: Echo())
+    """A translator says each line back, in brackets."""
+
+    def translate(
+        _: Translator, lines: Iterable[PreparedLine], *__: object, **___: object
+    ) -> Iterator[list[Translation]]:
+        return ([Translation(f"[{line.given}]", -1.5, -3.0, ())] for line in lines)
+
+    monkeypatch.setattr(Translator, "translate_lines", translate)
 
 
 @pytest.mark.usefixtures("echo")
@@ -122,11 +118,12 @@ def test_json_adds_to_the_objects_that_come_in(trained: str, tmt: Tmt) -> None:
     Path("in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records) + f"{SOURCES[0]}\n")
     outcome = tmt("translate", "--model", trained, "--json", "--input", "in.jsonl")
     first, second, third, plain = map(json.loads, outcome.lines)
-    added = {"translation", "score", "log_probability", "never_seen", "sentences"}
+    added = {"translation", "score", "log_probability", "never_seen", "remarks", "sentences"}
     assert {key: first[key] for key in first if key not in added} == records[0]
     assert second.keys() == {"source", "de"} | added
-    assert third == {"de": "", **{key: [] for key in added}, "translation": "", "score": 0.0, "log_probability": 0.0}
-    assert list(plain) == ["source", "translation", "score", "log_probability", "never_seen", "sentences"]
+    nothing: dict[str, Any] = {"translation": "", "score": 0.0, "log_probability": 0.0, "remarks": {}}
+    assert third == {"de": "", **{key: [] for key in added}, **nothing}
+    assert list(plain) == ["source", "translation", "score", "log_probability", "never_seen", "remarks", "sentences"]
     assert plain["source"] == SOURCES[0]
     assert first["translation"] == second["translation"] == plain["translation"]
     assert isinstance(plain["score"], float)
@@ -189,7 +186,7 @@ def test_the_newest_run_is_used_and_named(trained: str, tmt: Tmt) -> None:
         shutil.copytree(trained, f"runs/{name}")
         os.utime(f"runs/{name}/model.safetensors", (1e9 - age, 1e9 - age))
     outcome = tmt("translate", SOURCES[0])
-    assert outcome.err == "tmt: using runs/new (de → en, data)\n"
+    assert outcome.err.startswith("tmt: using runs/new (de → en, data)\n")
     assert outcome.out == tmt("translate", "--model", trained, SOURCES[0]).out
 
 
@@ -201,36 +198,41 @@ def test_a_quit_ends_the_prompt(trained: str, terminal: Callable[..., tuple[int,
 
 
 def test_a_bad_line_does_not_end_the_prompt(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
-    code, screen = terminal("translate", "--model", trained, typed=f"{'Hund ' * 60}\nJa\n\x04")
+    code, screen = terminal("translate", "--model", trained, typed=f"{'Hund ' * 96}\nJa\n\x04")
     assert code == 0
     assert screen.count("de> ") == 3
-    assert "tmt: the line: " in screen
+    assert "tmt: the line: 97 tokens, the model takes at most 96; split it\n" in screen
 
 
-class Doubt(Echo):
-    """One that finds some translations likelier than others: their mean ln p is what the sentence says."""
-
-    def translate_stream(self, sentences: Iterable[str], *_: object, **__: object) -> Iterator[list[Translation]]:
-        return ([Translation("text", -1.0, 3 * float(sentence), ("te", "xt"))] for sentence in sentences)
+DOUBT = "the model is unsure here, as of what it has not learned"
 
 
-def test_a_doubtful_translation_gets_a_note_on_a_terminal(
-    trained: str, tmt: Tmt, terminal: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", lambda opened: Doubt())
-    sentences = ("--", "-0.59", "-0.61")
-    assert tmt("translate", "--model", trained, *sentences).err == ""
-    _, screen = terminal("translate", "--model", trained, *sentences)
-    notes = [line for line in screen.splitlines() if line.startswith("tmt: ")]
-    assert notes == ["tmt: sentence 2: the model is unsure here, as of what it has not learned"]
+@pytest.fixture
+def doubting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A translator that finds some translations likelier than others: their mean ln p is what the line says."""
+
+    def translate(
+        _: Translator, lines: Iterable[PreparedLine], *__: object, **___: object
+    ) -> Iterator[list[Translation]]:
+        return ([Translation("text", -1.0, 3 * float(line.given), ("te", "xt"))] for line in lines)
+
+    monkeypatch.setattr(Translator, "translate_lines", translate)
 
 
-@pytest.mark.parametrize("options", [["--sample"], ["--prefix", "a"], ["--output", "out"]])
-def test_draws_prefixes_and_files_are_not_doubted(
-    options: list[str], trained: str, terminal: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("transformer_mt.translation.translator.Translator.of", lambda opened: Doubt())
-    assert "unsure" not in terminal("translate", "--model", trained, *options, "--", "-9")[1]
+@pytest.mark.usefixtures("doubting")
+@pytest.mark.parametrize("options", [[], ["--output", "out"], ["--json"]])
+def test_a_doubtful_translation_gets_a_remark_wherever_it_goes(options: list[str], trained: str, tmt: Tmt) -> None:
+    sure, unsure = tmt("translate", "--model", trained, *options, "--", "-0.59", "-0.61").err.splitlines()
+    assert sure.startswith("tmt: sentence 1: ")
+    assert DOUBT not in sure
+    assert unsure.startswith("tmt: sentence 2: ")
+    assert unsure.endswith(f"; {DOUBT}")
+
+
+@pytest.mark.usefixtures("doubting")
+@pytest.mark.parametrize("options", [["--sample"], ["--prefix", "a"]])
+def test_draws_and_prefixes_are_not_doubted(options: list[str], trained: str, tmt: Tmt) -> None:
+    assert DOUBT not in tmt("translate", "--model", trained, *options, "--", "-9").err
 
 
 @pytest.mark.slow
@@ -260,7 +262,7 @@ def test_windows_line_ends_are_no_part_of_what_json_gives_back(trained: str, tmt
     outcomes = []
     for name, end in (("unix.jsonl", "\n"), ("windows.jsonl", "\r\n")):
         Path(name).write_bytes("".join(line + end for line in lines).encode())
-        outcomes.append(tmt("translate", "--model", trained, "--json", "--input", name))
+        outcomes.append(tmt("translate", "--model", trained, "--json", "--quiet", "--input", name))
     unix, windows = outcomes
     assert (unix.code, len(unix.lines)) == (0, 4)
     assert windows == unix
@@ -270,7 +272,7 @@ def test_windows_line_ends_are_no_part_of_what_json_gives_back(trained: str, tmt
 def test_names_and_sentences_need_not_be_utf8(trained: str, tmt: Tmt) -> None:
     shutil.copytree(trained, "r\udcfcn")
     Path("\udcfc.de").write_text(f"{SOURCES[0]}\n")
-    outcome = tmt("translate", "--model", "r\udcfcn", "--input", "\udcfc.de", "--output", "\udcfc.en")
+    outcome = tmt("translate", "--quiet", "--model", "r\udcfcn", "--input", "\udcfc.de", "--output", "\udcfc.en")
     assert (outcome.code, outcome.err) == (0, "")
     assert Path("\udcfc.en").read_text("utf-8") == tmt("translate", "--model", trained, SOURCES[0]).out
     packed = tmt("translate", "--model", trained, "--json", "B\udcfcsche")

@@ -313,7 +313,7 @@ READ = {
     "a bare carriage return": (b"ja\rnein\n", "ja nein"),
     "Windows line ends": (b"ja\r\n", "ja"),
     "a line separator": ("ja\u2028nein\n".encode(), "ja nein"),
-    "a NUL": (b"ja\x00nein\n", "ja nein"),
+    "a NUL": (b"ja\x00nein\n", "janein"),
     "a next-line character": ("ja\u0085nein\n".encode(), "ja nein"),
     "a form feed": (b"ja\x0cnein\n", "ja nein"),
     "no end of the last line": (b"ja", "ja"),

@@ -151,14 +151,17 @@ def test_a_prefix_is_pieces_and_may_end_there(served: Served, printed: Command, 
 
 
 def test_a_text_without_capitals_is_read_with_them(served: Served) -> None:
-    found = served.post("/v1/translate", run="one", source="der hund schläft. der mann wartet!", align=True).json
-    assert found["source"] == "der hund schläft. der mann wartet!"
-    assert found["read"] == found["alignment"]["source"] == "Der Hund schläft. Der Mann wartet!"
-    assert found["translation"] == found["alignment"]["target"]
-    assert served.post("/v1/translate", run="one", source="Der Hund. Der Mann?").json["lines"] == [
-        "Der Hund.",
-        "Der Mann?",
-    ]
+    typed, read = "der hund schläft. der mann wartet!", ["Der Hund schläft.", "Der Mann wartet!"]
+    found = served.post("/v1/translate", run="one", source=typed).json
+    assert (found["source"], found["read"], found["lines"]) == (typed, " ".join(read), read)
+    assert found["remarks"]["case"] == "restored"
+    for number, sentence in enumerate(read, start=1):
+        found = served.post("/v1/translate", run="one", source=typed, align=True, sentence=number).json
+        assert (found["source"], found["lines"]) == (typed, read)
+        assert found["read"] == found["alignment"]["source"] == sentence
+        assert found["translation"] == found["alignment"]["target"]
+    outcome = served.post("/v1/translate", run="one", source=typed, align=True, sentence=3)
+    assert (outcome.status, outcome.json) == (422, {"error": "sentence: there is no 3; give a number from 1 to 2"})
 
 
 def test_words_never_seen_and_doubts_are_told(served: Served, printed: Command, home: Path) -> None:

@@ -144,7 +144,7 @@ def test_what_is_asked_is_that_of_the_pair(tmp_path: Path) -> None:
 def test_a_translation_that_was_given_is_one_of_chosen_pieces(tmp_path: Path) -> None:
     run = opened(tmp_path / "run")
     long = " ".join([TARGET] * 4)
-    assert len(run.translator.model.tokenizer.encode(long)) > run.model.config.search.max_length
+    assert len(run.model.tokenizer.encode(long)) > run.model.config.search.max_length
     _, found = saved(run, long)
     ((asked, translated),) = answers(found, "translate")
     assert translated["translation"] == long
@@ -154,10 +154,10 @@ def test_a_translation_that_was_given_is_one_of_chosen_pieces(tmp_path: Path) ->
 
 def test_a_source_without_capitals_is_that_of_the_command(home: Path) -> None:
     run = Translator.of(Model.open(Run(home / "runs/one"), device="cpu"))
-    assert run.written("der hund schläft.") != "der hund schläft."
     sentence, found = saved(run, source="der hund schläft.")
     ((_, translated),) = answers(found, "translate")
-    assert (translated["read"], translated["translation"]) == ("der hund schläft.", sentence.target)
+    assert sentence.source == translated["read"] == "Der Hund schläft."
+    assert (translated["source"], translated["translation"]) == ("der hund schläft.", sentence.target)
 
 
 def test_the_step_is_that_of_the_weights(home: Path) -> None:
@@ -169,13 +169,13 @@ def test_the_step_is_that_of_the_weights(home: Path) -> None:
 
 def test_the_search_is_that_of_the_options(tmp_path: Path) -> None:
     run = opened(tmp_path / "run")
-    run.translator.search = run.model.config.search.model_copy(update={"beam": 7})
+    run.search = run.model.config.search.model_copy(update={"beam": 7})
     _, found = saved(run)
     ((_, translated),) = answers(found, "translate")
     assert sum(node["step"] == 1 for node in translated["trace"]["nodes"]) == 7
     ((_, listed),) = answers(found, "runs")
     assert listed["runs"][0]["search"]["beam"] == 7
-    run.translator.search = run.model.config.search.model_copy(update={"sample": True, "seed": 3})
+    run.search = run.model.config.search.model_copy(update={"sample": True, "seed": 3})
     sentence, found = saved(run)
     ((_, translated),) = answers(found, "translate")
     assert translated["translation"] == sentence.target

@@ -1,24 +1,25 @@
 """How much heads matter to the loss and to BLEU."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from sacrebleu.metrics.bleu import BLEU
+from support.engines import translator_of
 from support.tiny import tiny_model
 from support.variants import RECURRENT
 from typing_extensions import override
 
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
-from transformer_mt.config.sections import SearchConfig, TokenizerConfig
+from transformer_mt.config.sections import Config, DataConfig, SearchConfig, TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.models.head_mask import attention_layers, gated, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import Translation, Translator
 from transformer_mt.views.head_importance import (
     IMPORTANCE,
@@ -124,7 +125,7 @@ class Known(Translator):
     @override
     def translate(self, sentences: Sequence[str], *_: object, **__: object) -> list[list[Translation]]:
         with torch.no_grad():
-            now = self.model(*INPUTS)
+            now = self.model.network(*INPUTS)
             self.whole = getattr(self, "whole", now)
         texts = dict(zip(SOURCES, USUAL if torch.equal(now, self.whole) else WITHOUT, strict=True))
         return [[Translation(texts[sentence], 0.0, 0.0, ())] for sentence in sentences]
@@ -134,7 +135,7 @@ class Known(Translator):
 def translator() -> Known:
     tokenizer = Tokenizer.train(SOURCES, TokenizerConfig(vocabulary_size=300))
     model = tiny_model(vocabulary=tokenizer.size)
-    known = Known(TorchEngine(model, device=torch.device("cpu")), tokenizer, search=SearchConfig())
+    known = Known(translator_of(model, tokenizer).model, search=SearchConfig())
     known.translate(())
     return known
 
@@ -155,7 +156,8 @@ def test_summed_statistics_have_the_bleu_of_the_corpus(translator: Known) -> Non
 
 def test_bleu_counts_the_tokens_of_the_target_language(translator: Known) -> None:
     pairs = [SentencePair(source, USUAL[row]) for row, source in enumerate(SOURCES)]
-    found = bleu_statistics(translator, pairs, language="th")
+    thai = Config(data=DataConfig(target_language="th"))
+    found = bleu_statistics(Known(replace(translator.model, config=thai), search=SearchConfig()), pairs)
     assert found[:, -1].tolist() == [len(text.replace(" ", "")) for text in USUAL]
     chinese = [SentencePair(source, "学生看见大海。") for source in SOURCES]
     assert bleu_statistics(translator, chinese)[:, -1].tolist() == [7, 7, 7]

@@ -92,7 +92,7 @@ def emit(
 
     several, found = len(sentences) > 1, LineRemarks()
     for one in sentences:
-        found.look_at(one.line, one.target, place=one.name)
+        found.look_at(one.read, one.target, place=one.name)
     if options.npz is not None:
         by_number = {str(number): view for number, view in enumerate(views, start=1)}
         save_arrays({"runs": [one.name for one in sentences]} | by_number if several else views[0], options.npz)

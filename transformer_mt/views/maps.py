@@ -235,10 +235,6 @@ class AttentionMaps:
     stacks: dict[str, StackMaps]
     tokens: PairTokens = field(metadata=HIDDEN)
 
-    @classmethod
-    def of(cls, method: str, tokens: PairTokens, stacks: dict[str, StackMaps]) -> "AttentionMaps":
-        return cls(tokens.source.text, tokens.written.text, method, stacks, tokens)
-
     def by_words(self) -> "AttentionMaps":
         """The maps over words: those that a stack has of its own, else a word's mean over rows and sum over columns."""
         stacks = {}
@@ -254,6 +250,11 @@ class AttentionMaps:
         return replace(self, stacks=stacks)
 
 
+def maps_of(method: str, tokens: PairTokens, stacks: dict[str, StackMaps]) -> AttentionMaps:
+    """The maps of a pair over pieces."""
+    return AttentionMaps(tokens.source.text, tokens.written.text, method, stacks, tokens)
+
+
 @checked
 def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
     """Every attention map while the model, in evaluation mode, reads the source and writes the target.
@@ -266,7 +267,7 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
     for a text longer than the model's `max_length`.
     """
     tokens = prepare_pair(model, tokenizer, source, target)
-    return AttentionMaps.of("weights", tokens, weights_of_pair(model, tokens))
+    return maps_of("weights", tokens, weights_of_pair(model, tokens))
 
 
 def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:

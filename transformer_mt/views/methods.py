@@ -28,6 +28,7 @@ from transformer_mt.views.maps import (
     AttentionMaps,
     PairTokens,
     StackMaps,
+    maps_of,
     record_attention,
     shared,
     weights_of_pair,
@@ -57,7 +58,7 @@ class Method(ABC):
 
     def maps(self, model: Seq2Seq, tokens: PairTokens, *, stacks: Collection[str] = ALL) -> AttentionMaps:
         """The matrices over pieces of the stacks that the method covers."""
-        return AttentionMaps.of(self.name, tokens, self.compute(model, tokens, stacks))
+        return maps_of(self.name, tokens, self.compute(model, tokens, stacks))
 
     @abstractmethod
     def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]: ...

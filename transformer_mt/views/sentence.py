@@ -80,6 +80,11 @@ class Subject:
         return self.model.network
 
     @property
+    def read(self) -> PreparedLine:
+        """The line with this sentence only."""
+        return self.line.only(self.number)
+
+    @property
     def source(self) -> str:
         """The sentence as the model reads it."""
         return self.tokens.source.text
@@ -114,7 +119,7 @@ class Subject:
         self, then: Translator, step: int, *, method: str = DEFAULT_METHOD, words: bool
     ) -> tuple[HistoryStep, AttentionMaps]:
         """The translation by the weights of an earlier step, and their attention for this sentence's target."""
-        translation = _translation(then, self.line.only(self.number))
+        translation = _translation(then, self.read)
         maps = replace(self, model=then.model).attention(method=method, words=words)
         losses = dict(read_curves(Run(self.model.path))["validation_loss"])
         return HistoryStep(step, losses.get(step), translation, maps.stacks), maps
@@ -126,8 +131,9 @@ class Subject:
 
 
 def described(line: PreparedLine, number: int = 1) -> dict[str, Any]:
-    """Keys of `--json`: words never seen, remarks and, of a line of several, its sentences and the one looked at."""
-    found: dict[str, Any] = {"never_seen": line.never_seen, "remarks": line.remarks.to_json()}
+    """Keys of `--json`: words never seen, and remarks, of one sentence; of a line of several also their texts."""
+    read = line.only(number)
+    found: dict[str, Any] = {"never_seen": read.never_seen, "remarks": read.remarks.to_json()}
     if len(line.sentences) > 1:
         found |= {"sentence": number, "sentences": [sentence.text for sentence in line.sentences]}
     return found
