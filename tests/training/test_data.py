@@ -206,8 +206,8 @@ def test_tokens_of_a_large_corpus_are_kept_under_its_digest(tmp_path: Path, monk
 
 def test_a_streamed_corpus_gives_a_block_an_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.corpus.clean_corpus.BLOCK", 11)
-    write(tmp_path / "train.parquet", parquet([(pair.source, pair.target) for pair in TRAIN]))
-    write(tmp_path / "valid.parquet", parquet([("ja", "yes")]))
+    write(tmp_path / "train.parquet", parquet([{"de": pair.source, "en": pair.target} for pair in TRAIN]))
+    write(tmp_path / "valid.parquet", parquet([{"de": "ja", "en": "yes"}]))
     pairs = load(tmp_path, streaming=True).splits["train"]
     streamed = stream(WeightedCorpus(pairs, "digest"), WeightedCorpus(OLD, weight=0.5))
     endless = TRAIN * 3
