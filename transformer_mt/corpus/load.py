@@ -1,7 +1,7 @@
 """Loading a corpus: built in, from files, a folder, or a data set on the hub."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from transformer_mt.corpus.clean_corpus import (
 )
 from transformer_mt.corpus.cleaning import SplitReport, describe_all
 from transformer_mt.corpus.data_file import TABLES, DataFile, refuse_unread
+from transformer_mt.corpus.json_file import JsonFile
 from transformer_mt.corpus.pairs import Fingerprint, Pairs, SentencePair
 from transformer_mt.corpus.source import (
     BUILTIN,
@@ -31,7 +32,7 @@ from transformer_mt.corpus.source import (
     parse_source,
     short_code,
 )
-from transformer_mt.corpus.tables import open_hub, table_file
+from transformer_mt.corpus.tables import open_hub, parquet_file
 from transformer_mt.corpus.text import CommaSeparated, ParallelText, TabSeparated
 from transformer_mt.corpus.tmx import TranslationMemory
 from transformer_mt.corpus.word_counts import TrainingWords, words_of_pairs
@@ -40,11 +41,12 @@ from transformer_mt.progress import working
 from transformer_mt.registry import lookup
 
 # How a file that holds both sides is opened, by its form.
-OPENERS = {
-    **dict.fromkeys(TABLES, table_file),
+OPENERS: dict[str, Callable[[DataFile], SplitSource]] = {
     **dict.fromkeys(("tsv", "txt"), TabSeparated),
+    **dict.fromkeys(("json", "jsonl"), JsonFile),
     "csv": CommaSeparated,
     "tmx": TranslationMemory,
+    "parquet": parquet_file,
 }
 
 # Pairs of a corpus to look at, about.
