@@ -122,7 +122,7 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
     "two columns of one name in a CSV": (
         {"a.csv": b"de,de,en\nja,ja,yes\n"},
         CSV,
-        "{x}/a.csv: has de and de for de; rename one, or set data.source_language and",
+        "{x}/a.csv: needs the columns de and en and has de (twice), en; set data.source_column",
     ),
     "two columns of one name in a TSV": (
         {"a.tsv": b"de\tde\ten\nja\tja\tyes\n"},

@@ -3,7 +3,7 @@
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -36,6 +36,7 @@ _HUB = re.compile(r"(?P<name>[\w.\-]+/[\w.\-]+)(?::(?P<configuration>[\w.\-]+))?
 
 
 Side = TypeVar("Side")
+Rows = Iterator[tuple[str, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -67,14 +68,17 @@ class ColumnChoice:
 
 
 class SplitSource(ABC):
-    """A split before cleaning: its name in messages, and texts that change whenever its rows do."""
+    """A split before cleaning: its name in messages, and texts that change whenever its rows do.
 
-    def __init__(self, name: str, identity: list[str]) -> None:
-        self.name, self.identity = name, identity
+    `said` are the languages that names say, if any, in the order of translation.
+    """
 
-    @abstractmethod
+    def __init__(self, name: str, identity: list[str], said: tuple[str, ...] = ()) -> None:
+        self.name, self.identity, self.said = name, identity, said
+
     def languages(self) -> tuple[str, ...]:
         """The languages that names or columns say, if any, in the order of translation."""
+        return self.said
 
     @abstractmethod
     def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
@@ -201,23 +205,16 @@ def missing_columns(names: Sequence[str], choice: ColumnChoice, *, place: str) -
 
 
 class Records(SplitSource):
-    """A split of records, which give texts to the names of columns or languages.
+    """A split of records with their places, which have texts under the names of columns or languages."""
 
-    `said` are the languages that the name of the file or of the configuration says.
-    """
-
-    def __init__(self, name: str, identity: list[str], said: tuple[str, ...] = ()) -> None:
-        super().__init__(name, identity)
-        self.said = said
-
-    @abstractmethod
-    def records(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Every record with its place. Raises `InputError` with the place of a mistake."""
+    def __init__(self, name: str, identity: list[str], said: tuple[str, ...], read: Callable[[], Rows]) -> None:
+        super().__init__(name, identity, said)
+        self.read = read
 
     @cached_property
     def names(self) -> list[str]:
         """The names in the first thousand records."""
-        return list(dict.fromkeys(name for _, record in islice(self.records(), 1_000) for name in record))
+        return list(dict.fromkeys(name for _, record in islice(self.read(), 1_000) for name in record))
 
     @override
     def languages(self) -> tuple[str, ...]:
@@ -228,7 +225,7 @@ class Records(SplitSource):
         found = [self.names[at] for at in find_columns(self.names, columns, languages=self.said, place=self.name)]
         if self.names and not found:
             raise missing_columns(self.names, columns, place=self.name)
-        for place, record in self.records():
+        for place, record in self.read():
             for name in found:
                 if not isinstance(record.get(name), str | None):
                     raise InputError(f"{place}: {name} is {str(record[name])[:20]}, not text; correct it")

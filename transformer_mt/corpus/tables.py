@@ -5,53 +5,38 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from typing_extensions import override
-
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.data_file import DataFile, digest_of
-from transformer_mt.corpus.source import Hub, Records, SplitSource, default_direction, flat, is_language
+from transformer_mt.corpus.source import Hub, Records, Rows, SplitSource, default_direction, flat, is_language
 from transformer_mt.errors import InputError, MachineError, TmtError
 
 _ROWS = 1_000  # of a batch
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
 
 
-class TableSource(Records):
-    """A split as Arrow tables, opened when its columns or rows are asked for."""
-
-    def __init__(
-        self, name: str, identity: list[str], said: tuple[str, ...], tables: Callable[[], Iterable[Any]]
-    ) -> None:
-        super().__init__(name, identity, said)
-        self._tables = tables
-
-    @override
-    def records(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Raises `InputError` for data that the library cannot read."""
-        tables: Iterator[Any] | None = None
-        while True:
-            with library_problems(self.name):
-                tables = tables or iter(self._tables())
-                if (table := next(tables, None)) is None:
-                    return
-                table.validate(full=True)  # a damaged copy of a hub data set would end the process
-                rows = table.to_pylist()
-            for row in rows:
-                yield self.name, flat(row)
+def table_rows(name: str, open: Callable[[], Iterable[Any]]) -> Rows:
+    """The rows of Arrow tables. Raises `InputError` for data that the library cannot read."""
+    tables: Iterator[Any] | None = None
+    while True:
+        with library_problems(name):
+            tables = tables or iter(open())
+            if (table := next(tables, None)) is None:
+                return
+            table.validate(full=True)  # a damaged copy of a hub data set would end the process
+            rows = table.to_pylist()
+        for row in rows:
+            yield name, flat(row)
 
 
-def parquet_file(file: DataFile) -> TableSource:
-    """A Parquet file."""
+def parquet_rows(file: DataFile) -> Rows:
+    """The rows of a Parquet file."""
+    from pyarrow.parquet import ParquetFile
 
-    def tables() -> Iterable[Any]:
-        from pyarrow.parquet import ParquetFile
-
-        return ParquetFile(file.plain).iter_batches(_ROWS)
-
-    return TableSource(str(file.path), file.identity, file.languages, tables)
+    return table_rows(str(file.path), lambda: ParquetFile(file.plain).iter_batches(_ROWS))
 
 
 @contextmanager
@@ -142,10 +127,10 @@ def _splits(source: Hub, *, streaming: bool, commit: str = "") -> dict[str, Spli
     parts = tuple(configuration.split("-"))
     languages = parts if len(parts) == 2 and all(map(is_language, parts)) else ()
 
-    def split_source(split: str, table: Any) -> TableSource:
+    def split_source(split: str, table: Any) -> SplitSource:
         content = commit or " ".join(digest_of(Path(file["filename"])) for file in table.cache_files)
-        identity = [name, configuration, split, content]
-        return TableSource(f"{name} {split}", identity, languages, lambda: table.with_format("arrow").iter(_ROWS))
+        read = partial(table_rows, f"{name} {split}", lambda: table.with_format("arrow").iter(_ROWS))
+        return Records(f"{name} {split}", [name, configuration, split, content], languages, read)
 
     return {split: split_source(split, table) for split, table in tables.items()}
 

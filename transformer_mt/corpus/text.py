@@ -4,7 +4,6 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import count, islice, zip_longest
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from transformer_mt.corpus.data_file import DataFile
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair
 from transformer_mt.corpus.source import (
     ColumnChoice,
-    Records,
+    Rows,
     SplitSource,
     find_columns,
     in_direction,
@@ -58,20 +57,16 @@ class ParallelText(SplitSource):
     """Files whose lines are translations of each other, and their languages, or none where the names say none."""
 
     def __init__(self, files: Sequence[DataFile]) -> None:
-        first, *others = (file.path for file in files)
-        names = (path.name if path.parent == first.parent else str(path) for path in others)
         languages = tuple(language for file in files for language in file.languages)
-        self._files, self._languages = files, languages if len(set(languages)) >= 2 else ()
-        identity = ["text", *self._languages, *(file.identity[-1] for file in files)]
-        super().__init__(" and ".join([str(first), *names]), identity)
-
-    @override
-    def languages(self) -> tuple[str, ...]:
-        return self._languages
+        languages = languages if len({*languages}) > 1 else ()
+        identity = ["text", *languages, *(file.identity[-1] for file in files)]
+        name = " and ".join([str(files[0].path), *(file.path.name for file in files[1:])])
+        super().__init__(name, identity, languages)
+        self._files = files
 
     @override
     def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
-        files = in_direction(self._files, self._languages, columns, place=self.name)
+        files = in_direction(self._files, self.said, columns, place=self.name)
         for source, target in zip_longest(*map(text_lines, files)):
             if source is None or target is None:
                 one, other = (f"{sum(1 for _ in text_lines(file)):,}" for file in files)
@@ -88,13 +83,13 @@ class TabSeparated(SplitSource):
     """
 
     def __init__(self, file: DataFile) -> None:
-        super().__init__(str(file.path), file.identity)
+        super().__init__(str(file.path), file.identity, file.languages)
         self._file = file
         self._first = next(self._rows(), (1, list[str]()))[1]
 
     @override
     def languages(self) -> tuple[str, ...]:
-        return self._file.languages or languages_of(self._first)
+        return self.said or languages_of(self._first)
 
     @override
     def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
@@ -129,65 +124,55 @@ class TabSeparated(SplitSource):
         return False, in_direction(texts[:2], languages, choice, place=self.name)
 
 
-class CommaSeparated(Records):
-    """A CSV file (RFC 4180) with a heading, with commas, semicolons or tabs between its columns, as in the heading.
+def csv_rows(file: DataFile) -> Rows:
+    """The rows of a CSV file (RFC 4180), with commas, semicolons or tabs between its columns, as in its heading.
 
-    A quoted cell may have line ends. Every cell is the text it is, also `7` and `NA`.
+    A quoted cell may have line ends. Every cell is the text it is, also `7` and `NA`. Left out are empty cells beyond
+    the heading, and numbers that R writes before each row.
     """
+    rows = _csv_cells(file)
+    _, names = next(rows, (1, list[str]()))
+    while names and not names[-1]:
+        names.pop()
+    if not names:
+        raise InputError(f"{file.path}: no heading; name the columns in its first line, as in de,en")
+    names = [name if names.count(name) == 1 else f"{name} (twice)" for name in names]
+    is_numbered = False
+    for row, (number, cells) in enumerate(rows, start=1):
+        if row == 1:
+            is_numbered = len(cells) == len(names) + 1 and cells[0] == "1" and cells[-1] != ""
+        own_number = cells.pop(0) if is_numbered else str(row)
+        while len(cells) > len(names) and not cells[-1]:
+            cells.pop()
+        if len(cells) != len(names) or own_number != str(row):
+            problem = f"{len(cells)} cells{' behind a row number' * is_numbered}, where the heading has {len(names)}"
+            raise InputError(f"{file.path}:{number}: {problem}; quote texts with separators or line ends in them")
+        yield f"{file.path}:{number}", dict(zip(names, cells, strict=True))
 
-    def __init__(self, file: DataFile) -> None:
-        super().__init__(str(file.path), file.identity, file.languages)
-        self._file = file
 
-    @cached_property
-    @override
-    def names(self) -> list[str]:
-        _, names = next(self._rows(), (1, list[str]()))
-        while names and not names[-1]:
-            names.pop()
-        if not names:
-            raise InputError(f"{self.name}: no heading; name the columns in its first line, as in de,en")
-        return names
+def _csv_cells(file: DataFile) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row that is not blank, with the number of its first line."""
+    first, size = 1, 0
 
-    @override
-    def records(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """The rows, without empty cells beyond the heading, and numbers that R writes before each row."""
-        is_numbered, width = False, len(self.names)
-        for row, (number, cells) in enumerate(islice(self._rows(), 1, None), start=1):
-            if row == 1:
-                is_numbered = len(cells) == width + 1 and cells[0] == "1" and cells[-1] != ""
-            own_number = cells.pop(0) if is_numbered else str(row)
-            while len(cells) > width and not cells[-1]:
-                cells.pop()
-            place = f"{self.name}:{number}"
-            if len(cells) != width or own_number != str(row):
-                problem = f"{len(cells)} cells{' behind a row number' * is_numbered}, where the heading has {width}"
-                raise InputError(f"{place}: {problem}; quote texts with separators or line ends in them")
-            yield place, dict(zip(self.names, cells, strict=True))
+    def lines() -> Iterator[str]:
+        nonlocal size
+        for _, line in text_lines(file):
+            size += len(line)
+            if size > LONGEST_LINE:
+                raise csv.Error(f"over {LONGEST_LINE:,} characters")
+            yield line.replace("\r", " ") + "\n"
 
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The cells of each row that is not blank, with the number of its first line."""
-        first, size = 1, 0
-
-        def lines() -> Iterator[str]:
-            nonlocal size
-            for _, line in text_lines(self._file):
-                size += len(line)
-                if size > LONGEST_LINE:
-                    raise csv.Error(f"over {LONGEST_LINE:,} characters")
-                yield line.replace("\r", " ") + "\n"
-
-        try:
-            beginning = next((line for _, line in text_lines(self._file) if line.strip()), "")
-            separator = max(",;\t", key=lambda one: len(next(csv.reader([beginning], delimiter=one), [])))
-            reader = csv.reader(lines(), delimiter=separator, strict=True)
-            for cells in reader:
-                if len(cells) > 1 or "".join(cells).strip():
-                    yield first, cells
-                first, size = reader.line_num + 1, 0
-        except csv.Error as error:
-            problem = f"a quote is not closed in the row that begins here ({error})"
-            raise InputError(f"{self.name}:{first}: {problem}; close it, and double quotes inside a cell") from None
+    try:
+        beginning = next((line for _, line in text_lines(file) if line.strip()), "")
+        separator = max(",;\t", key=lambda one: len(next(csv.reader([beginning], delimiter=one), [])))
+        reader = csv.reader(lines(), delimiter=separator, strict=True)
+        for cells in reader:
+            if len(cells) > 1 or "".join(cells).strip():
+                yield first, cells
+            first, size = reader.line_num + 1, 0
+    except csv.Error as error:
+        problem = f"a quote is not closed in the row that begins here ({error})"
+        raise InputError(f"{file.path}:{first}: {problem}; close it, and double quotes inside a cell") from None
 
 
 def _unquoted(cell: str) -> str:

@@ -5,7 +5,6 @@ marks is. A placeholder leaves a blank, since most are line breaks. Of several t
 is read.
 """
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 from xml.parsers import expat
@@ -13,7 +12,7 @@ from xml.parsers import expat
 from typing_extensions import override
 
 from transformer_mt.corpus.data_file import DataFile
-from transformer_mt.corpus.source import Records
+from transformer_mt.corpus.source import Records, Rows
 from transformer_mt.errors import InputError
 from transformer_mt.files import LONGEST_LINE
 
@@ -27,18 +26,14 @@ class TranslationMemory(Records):
     """A TMX file, whose languages are those of its texts, that of the header's `srclang` first."""
 
     def __init__(self, file: DataFile) -> None:
-        super().__init__(str(file.path), file.identity)
+        super().__init__(str(file.path), file.identity, (), lambda: _Reader(file).units())
         self._file = file
-
-    @override
-    def records(self) -> Iterator[tuple[str, Unit]]:
-        return ((self.name, unit) for unit in _Reader(self._file).units())
 
     @cached_property
     @override
     def names(self) -> list[str]:
         reader = _Reader(self._file)
-        found = sorted({language for unit in reader.units() for language in unit})
+        found = sorted({language for _, unit in reader.units() for language in unit})
         return sorted(found, key=lambda language: language != reader.source_language)
 
     @override
@@ -59,7 +54,7 @@ class _Reader:
         parser.CharacterDataHandler = self._add
         parser.EntityDeclHandler = parser.SkippedEntityHandler = self._refuse_entity
 
-    def units(self) -> Iterator[Unit]:
+    def units(self) -> Rows:
         """The text of each language, unit by unit. Raises `InputError` with the line of what is wrong."""
         with self._file.plain.open("rb") as file:
             is_final = False
@@ -73,7 +68,7 @@ class _Reader:
                     raise self._problem(f"no well-formed XML ({reason}); correct it or export it again") from None
                 if file.tell() - self._parser.CurrentByteIndex > LONGEST_LINE + _BLOCK:
                     raise self._problem(f"more than {LONGEST_LINE:,} bytes in one tag; correct it")
-                yield from self._done
+                yield from ((str(self._file.path), unit) for unit in self._done)
                 self._done.clear()
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
