@@ -263,15 +263,15 @@ def _open_splits(
 ) -> tuple[dict[str, SplitSource], list[str]]:
     """The source of each split, the needed one first, and notes about them."""
     if isinstance(corpus, tuple):
-        return {need: _open_files(corpus)}, []
+        refuse_unread(corpus)
+        return {need: _open_files(list(map(DataFile.named, corpus)))}, []
     sources, notes = open_hub(corpus, config) if isinstance(corpus, Hub) else _open_folder(corpus, config)
     if isinstance(corpus, Path) and need not in sources and len(sources) == 1:
         return {need: next(iter(sources.values()))}, notes  # what else could be meant
     sources = _assign(sources, config)
-    if need != "train":
-        lookup(sources, need, key="--split")
-    if need not in sources:
+    if need == "train" and need not in sources:
         raise InputError(f"{config.corpus}: no split train, but {', '.join(sources)}; choose one as data.train_split")
+    lookup(sources, need, key="--split")
     return {split: sources[split] for split in dict.fromkeys((need, *sources))}, notes
 
 
@@ -296,16 +296,15 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
     splits: dict[str, SplitSource] = {}
     for stem, files in files_of.items():
         tables = [file for file in files if file.form in TABLES]
-        texts = sorted(
-            (file for file in files if file.form not in TABLES), key=lambda file: list(map(short_code, file.languages))
-        )
+        texts = [file for file in files if file.form not in TABLES]
+        texts.sort(key=lambda file: short_code(*file.languages))
         if len(texts) == 1:
             aside.append(texts.pop().path.name)
         if len(tables) + bool(texts) > 1 or len({file.languages for file in texts}) < len(texts):
             names = ", ".join(file.path.name for file in files)
             raise InputError(f"{folder}: {names}: files of one split and language; keep one table, or one text a side")
         if texts or tables:
-            splits[stem] = ParallelText(texts) if texts else _open_table(tables[0])
+            splits[stem] = _open_files(texts or tables)
     names = ", ".join(sorted(aside)[:9])
     if not splits:
         refuse_unread(folder / name for name in sorted(aside))
@@ -313,26 +312,21 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
     return splits, [f"{folder}: not taken for data: {names}"] if aside else []
 
 
-def _open_files(paths: tuple[Path, ...]) -> SplitSource:
+def _open_files(files: Sequence[DataFile]) -> SplitSource:
     """One file with both sides, or the files of source and target."""
-    refuse_unread(paths)
-    files = list(map(DataFile.named, paths))
-    if len(files) == 1:
-        return _open_table(files[0])
-    if tables := [file.path for file in files if file.form in TABLES]:
-        raise InputError(f"{tables[0]}: a table, which holds both sides; give it alone, or a pair of plain texts")
-    return ParallelText(files)
-
-
-def _open_table(file: DataFile) -> SplitSource:
-    """A file that holds both sides."""
+    if len(files) > 1:
+        if tables := [file.path for file in files if file.form in TABLES]:
+            raise InputError(f"{tables[0]}: a table, which holds both sides; give it alone, or a pair of plain texts")
+        return ParallelText(files)
+    (file,) = files
     if file.form in READERS:
         return Records(str(file.path), file.identity, file.languages, partial(READERS[file.form], file))
     if file.form == "tmx":
         return TranslationMemory(file)
-    if file.form != "text":
-        return TabSeparated(file)
-    raise InputError(f"{file.path}: one file that is no table by its name; give both sides, as in train.de,train.en")
+    if file.form == "text":
+        sides = "give both sides, as in train.de,train.en"
+        raise InputError(f"{file.path}: one file that is no table by its name; {sides}")
+    return TabSeparated(file)
 
 
 def _assign(sources: Mapping[str, SplitSource], config: DataConfig) -> dict[str, SplitSource]:
