@@ -72,12 +72,15 @@ def open_hub(source: Hub, config: DataConfig) -> tuple[dict[str, SplitSource], l
     data set that does not exist or cannot be read.
     """
     import datasets
+    from huggingface_hub import HfApi
 
     one, other = default_direction(config)
     names = [f"{one}-{other}", f"{other}-{one}"]
     with quiet_datasets():
         try:
-            commit = _commit(source)
+            with _hub_problems(source.name, "no such file or folder, and the hub cannot be reached"):
+                api = HfApi(endpoint=datasets.config.HF_ENDPOINT)
+                commit = str(api.dataset_info(source.name, revision=source.revision, timeout=_TIMEOUT).sha)
         except MachineError:
             before, datasets.config.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE, True
             try:
@@ -91,16 +94,6 @@ def open_hub(source: Hub, config: DataConfig) -> tuple[dict[str, SplitSource], l
         source = Hub(source.name, _configuration(source, commit, names), commit)
         note = f"{source.name}: {source.configuration or 'the only configuration'}, revision {commit}"
         return _splits(source, streaming=config.streaming, commit=commit), [note]
-
-
-def _commit(source: Hub) -> str:
-    """The commit that a revision means. Raises `MachineError` where the hub cannot be reached."""
-    from datasets import config
-    from huggingface_hub import HfApi
-
-    with _hub_problems(source.name, "no such file or folder, and the hub cannot be reached"):
-        api = HfApi(endpoint=config.HF_ENDPOINT)
-        return str(api.dataset_info(source.name, revision=source.revision, timeout=_TIMEOUT).sha)
 
 
 def _configuration(source: Hub, commit: str, candidates: list[str]) -> str | None:
