@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from experiments.comparison import compare, plan
+from experiments.experiment import Runner
 
 from transformer_mt.errors import TmtError
-from transformer_mt.experiments.comparison import compare, plan
-from transformer_mt.experiments.experiment import Runner
 
 LABORATORY = Path(__file__).resolve().parents[1] / "configs" / "laboratory"
 

@@ -75,7 +75,7 @@ def test_the_name_of_a_file_says_the_languages_of_its_source_and_target(tmp_path
 def test_a_column_for_a_language_with_two_variants_is_chosen_by_its_own_name(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", lines(["de,en-GB,en-US", "Farbe,colour,color"]))
     both = {"source_language": "de", "target_language": "en"}
-    with pytest.raises(InputError, match=r"x\.csv:1: has en-GB and en-US for en; rename one, or set data\.source_lang"):
+    with pytest.raises(InputError, match=r"x\.csv: has en-GB and en-US for en; rename one, or set data\.source_lang"):
         load(path, need="test", **both)
     assert texts(load(path, need="test", **both | {"target_language": "en_us"}), "test") == [("Farbe", "color")]
     with pytest.raises(InputError, match=r"x\.csv: needs the columns de and en-AU and has de, en-GB, en-US;"):

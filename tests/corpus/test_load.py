@@ -17,13 +17,11 @@ import numpy as np
 import pandas
 import pyarrow as pa
 import pytest
-from datasets import Dataset
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus import tables
 from transformer_mt.corpus.load import Corpus, load_corpus
 from transformer_mt.corpus.pairs import Node, SentencePair
-from transformer_mt.corpus.source import ColumnChoice
 from transformer_mt.corpus.tables import quiet_datasets
 from transformer_mt.errors import InputError, TmtError
 
@@ -167,14 +165,15 @@ def test_two_files_for_one_split_are_one_line(folder: Path) -> None:
         b'{"de": "B\xfcsche", "en": "bushes"}',
         b'{"de": "ja", "en": "yes"',
         b'["ja", "yes"]',
-        b'{"de": "\\ud83d", "en": "yes"}',
         b"[" * 100_000,
     ],
 )
 def test_a_bad_line_of_jsonl_is_one_line(folder: Path, line: bytes) -> None:
     path = folder / "val.jsonl"
     path.write_bytes(b'{"de": "ja", "en": "yes"}\n\n' + line + b'\n{"de": "ja", "en": "yes"}\n')
-    assert problem(folder).startswith(f"InputError {path}: cannot be read (")
+    assert problem(folder).startswith(
+        (f"InputError {path}:3: no JSON from here on (", f"InputError {path}:1: no JSON from here on ('utf-8'")
+    )
 
 
 def test_texts_that_a_row_lacks_are_empty_sides(folder: Path) -> None:
@@ -188,7 +187,7 @@ def test_a_table_without_the_languages_is_one_line(folder: Path, row: dict[str, 
     (folder / "train.jsonl").write_text(json.dumps(row) + "\n")
     found = ", ".join(row["translation"] if isinstance(row.get("translation"), dict) else row)  # type: ignore[arg-type]
     assert problem(folder, source_language="de", target_language="en") == (
-        f"InputError {folder / 'train.jsonl'}: needs the columns de and en, and has {found}; "
+        f"InputError {folder / 'train.jsonl'}: needs the columns de and en and has {found}; "
         "set data.source_column and data.target_column, or the languages"
     )
 
@@ -204,7 +203,7 @@ def test_a_split_that_cleaning_empties_is_one_line(folder: Path) -> None:
 def test_a_table_with_numbers_is_one_line(folder: Path) -> None:
     (folder / "train.jsonl").unlink()
     (folder / "train.json").write_text('[{"de": 7, "en": "seven"}, {"de": 8, "en": "eight"}]')
-    assert problem(folder).endswith("train.json: column de is int64, not text; correct the file")
+    assert problem(folder).endswith("train.json:1: de is 7, not text; correct it")
 
 
 def test_every_cell_of_a_csv_is_the_text_it_is(folder: Path) -> None:
@@ -255,7 +254,8 @@ def test_a_damaged_table_is_one_line_and_nothing_else(
         assert len(load(folder).splits["train"]) < 99
     else:
         message = problem(folder)
-        assert message.startswith(f"InputError {folder / 'train'}.{name}:")
+        is_empty = (name, damage) in (("json", "nothing"), ("csv", "zeros"), ("csv", "deep"))  # the CSV is a heading
+        assert message.startswith(f"InputError {folder}:" if is_empty else f"InputError {folder / 'train'}.{name}:")
         assert "()" not in message
     assert capfd.readouterr() == ("", "")
 
@@ -415,9 +415,9 @@ def test_what_the_hub_library_raises_is_one_line(
 def test_a_damaged_copy_of_a_hub_data_set_is_one_line_and_no_signal() -> None:
     pointing_elsewhere = pa.py_buffer(np.array([0, 2**30, 2], np.int32).tobytes())
     text = pa.Array.from_buffers(pa.string(), 2, [None, pointing_elsewhere, pa.py_buffer(b"ab")])
-    source = tables.TableSource("hub", [], lambda: Dataset(pa.table({"de": text, "en": text}), fingerprint="x"), ())
+    rows = tables.table_rows("hub", lambda: [pa.table({"de": text, "en": text})])
     with pytest.raises(InputError, match=r"^hub: cannot be read "):
-        list(source.pairs(ColumnChoice(("de", "en"))))
+        list(rows)
 
 
 @pytest.mark.usefixtures("reachable")

@@ -111,6 +111,15 @@ def test_a_corpus_with_source_and_target_exchanged_is_refused(
     assert found == PAIRS[:count]
 
 
+@pytest.mark.parametrize("name", ["deu.txt", "x.de-en.tsv"])
+def test_a_corpus_taken_for_german_to_english_that_looks_reversed_is_remarked_on(tmp_path: Path, name: str) -> None:
+    pairs = [("Ich weiß nicht, wo sie ist.", "I do not know where she is."), ("Wir haben Zeit.", "We have time.")]
+    for number, rows in enumerate((pairs, [pair[::-1] for pair in pairs])):
+        corpus = load_corpus(DataConfig(corpus=str(write(tmp_path / name, tsv(rows)))), need="test")
+        remarks = [note for note in corpus.notes if "source and target look exchanged (" in note]
+        assert len(remarks) == number
+
+
 def test_a_corpus_that_has_some_words_of_the_other_side_is_not_refused(tmp_path: Path, main: Path) -> None:
     few = [("dog", "der Hund")] * 3  # 9 words
     many = [("dog", "der Hund")] * 9 + [("der Hund", "dog")] * 5

@@ -47,7 +47,7 @@ def test_what_is_written_is_read(links: frozenset[tuple[int, int]], tmp_path: Pa
         (b"0--1\n\n\n", 1, "'0--1' is no link"),
         (b"\xd9\xa0-0\n\n\n", 1, "'٠-0' is no link"),
         (b"\n" + b"9" * 5000 + b"-0\n\n", 2, f"'{'9' * 20}' is no link"),
-        (b"\n\xff\n\n", 2, "not UTF-8 at byte 1 of the line; save the file as UTF-8"),
+        (b"\n\xff\n\n", 2, "not UTF-8 at character 1 of the line; save the file as UTF-8"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_and_line(content: bytes, line: int, message: str, tmp_path: Path) -> None:

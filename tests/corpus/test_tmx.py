@@ -85,7 +85,7 @@ def test_of_several_variants_of_a_language_one_is_chosen(tmp_path: Path) -> None
     assert read(tmp_path, content, **british) == [("Farbe", "colour")]
     assert load(tmp_path / "a.tmx", need="test", **british).reports["test"].found["empty"] == 1
     assert refusal(tmp_path, content, source_language="de", target_language="es").startswith(
-        "a.tmx: has de and en-GB and en-US and fr, but not de and es; set data.source_language"
+        "a.tmx: needs the columns de and es and has de, en-GB, en-US, fr; set data.source_column"
     )
 
 
@@ -106,11 +106,6 @@ REFUSED = {
     "a long segment": (tmx(unit(de="ja", en="yes " * 250_001)), "6: more than 1,000,000 characters in one <tu>; split"),
     "tags without end": (tmx(unit(de="<ph/>" * 1_000_001, en="x")), "5: more than 1,000,000 characters in one <tu>;"),
     "a long tag": (tmx(f"<!--{'x' * 2_000_000}-->"), "4: more than 1,000,000 bytes in one tag; correct it"),
-    "deep elements": (tmx("<x>" * 63 + "</x>" * 63), "4: over 64 elements in each other; correct it"),
-    "many languages": (
-        tmx(*(unit(**{f"x-{number}": "x"}) for number in range(1_001))),
-        " over 1,000 languages; correct its xml:lang",
-    ),
     "no units": (tmx(), " no pairs in test; put sentence pairs into it"),
 }
 
@@ -127,10 +122,6 @@ def test_a_folder_with_a_translation_memory_of_any_name_is_a_corpus(tmp_path: Pa
     corpus = load(tmp_path)
     assert texts(corpus, "train") == [("ja", "yes")]
     assert f"{tmp_path}: not taken for data: memory.xlsx" in corpus.notes
-
-
-def test_elements_that_are_deep_enough_are_read(tmp_path: Path) -> None:
-    assert read(tmp_path, tmx(unit(de="<hi>" * 58 + "ja" + "</hi>" * 58, en="yes"))) == [("ja", "yes")]
 
 
 def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:

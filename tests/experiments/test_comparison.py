@@ -2,11 +2,11 @@ import json
 from pathlib import Path
 
 import pytest
+from experiments.comparison import compare, require_equal_tokens
+from experiments.experiment import SPLITS
 from support.experiments import VARIANTS, NotingRunner, measured, planned
 
 from transformer_mt.errors import InputError
-from transformer_mt.experiments.comparison import compare, require_equal_tokens
-from transformer_mt.experiments.experiment import SPLITS
 
 
 def test_the_plan_has_every_variant_with_every_seed_and_applies_overrides_to_all(tmp_path: Path) -> None:

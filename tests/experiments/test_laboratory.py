@@ -1,11 +1,11 @@
 from pathlib import Path
 
 import pytest
+from experiments.comparison import BASELINE
+from experiments.experiment import Experiment
 from support.experiments import VARIANTS
 
 from transformer_mt.config.toml import load_config
-from transformer_mt.experiments.comparison import BASELINE
-from transformer_mt.experiments.experiment import Experiment
 
 
 @pytest.mark.parametrize("path", VARIANTS, ids=lambda path: path.stem)

@@ -2,11 +2,11 @@ import json
 
 import pytest
 import safetensors.torch
+from experiments.experiment import Experiment, Runner, TrainingSummary
 from support.command_line import SIZES
 from support.experiments import planned, scores
 
 from transformer_mt.errors import InputError, TmtError
-from transformer_mt.experiments.experiment import Experiment, Runner, TrainingSummary
 
 TINY = [f"{key}={value}" for key, value in SIZES.items()]
 

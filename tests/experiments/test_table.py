@@ -1,6 +1,5 @@
+from experiments.comparison import caption, table
 from support.experiments import VARIANTS, measured
-
-from transformer_mt.experiments.comparison import caption, table
 
 DESCRIPTIONS = {path.stem: f"What {path.stem} is" for path in VARIANTS}
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from experiments.comparison import plan
+from experiments.experiment import SPLITS, Experiment, Measurement, Runner, TrainingSummary
+
 from transformer_mt.errors import TmtError
-from transformer_mt.experiments.comparison import plan
-from transformer_mt.experiments.experiment import SPLITS, Experiment, Measurement, Runner, TrainingSummary
 
 LABORATORY = Path(__file__).parents[2] / "configs" / "laboratory"
 VARIANTS = sorted(LABORATORY.glob("*.toml"))

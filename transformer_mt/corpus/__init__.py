@@ -4,7 +4,8 @@ pairs       a sentence pair with its word links and trees; what counts as a word
 source      what `--data` can name; the interface of all that a split is read from; the choice of languages and columns
 load        from that name to a `Corpus` of cleaned splits; the files or parts of a data set that are each split
 builtin/    the built-in corpus, as data
-data_file, text, tables    plain text and TSV of our own; CSV, JSON, Parquet and the hub by `datasets`
+data_file    what the name of a file says; its content, decompressed
+text, json_file, tmx, tables    plain text, TSV and CSV; JSON; translation memories; Parquet, and the hub by `datasets`
 cleaning, clean_corpus     counting and leaving out pairs; splits in memory, in the cache, or as a stream
 cache       Arrow tables on disk that are mapped into memory
 word_counts    known words

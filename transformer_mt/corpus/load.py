@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from transformer_mt.config.sections import DataConfig, Problem
@@ -18,12 +19,14 @@ from transformer_mt.corpus.clean_corpus import (
 )
 from transformer_mt.corpus.cleaning import SplitReport, describe_all
 from transformer_mt.corpus.data_file import TABLES, DataFile, refuse_unread
+from transformer_mt.corpus.json_file import json_objects
 from transformer_mt.corpus.pairs import Fingerprint, Pairs, SentencePair
 from transformer_mt.corpus.source import (
     BUILTIN,
     FORMS,
     GERMAN_ENGLISH,
     Hub,
+    Records,
     SplitSource,
     absolute,
     choose_columns,
@@ -31,21 +34,16 @@ from transformer_mt.corpus.source import (
     parse_source,
     short_code,
 )
-from transformer_mt.corpus.tables import open_hub, table_file
-from transformer_mt.corpus.text import CommaSeparated, ParallelText, TabSeparated
+from transformer_mt.corpus.tables import open_hub, parquet_rows
+from transformer_mt.corpus.text import ParallelText, TabSeparated, csv_rows
 from transformer_mt.corpus.tmx import TranslationMemory
 from transformer_mt.corpus.word_counts import TrainingWords, words_of_pairs
 from transformer_mt.errors import InputError, TmtError, checked
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
 
-# How a file that holds both sides is opened, by its form.
-OPENERS = {
-    **dict.fromkeys(TABLES, table_file),
-    **dict.fromkeys(("tsv", "txt"), TabSeparated),
-    "csv": CommaSeparated,
-    "tmx": TranslationMemory,
-}
+# How a file is read whose columns have names, by its form.
+READERS = {"csv": csv_rows, "json": json_objects, "jsonl": json_objects, "parquet": parquet_rows}
 
 # Pairs of a corpus to look at, about.
 LOOKED_AT = 2_000
@@ -184,6 +182,9 @@ def _load(
     clean = streamed | cached_splits(
         key, pairs, config, name=config.corpus, cut=cut and not streamed, held_out=held_out
     )
+    if columns.languages == GERMAN_ENGLISH:
+        known = builtin.builtin_corpus(train=LOOKED_AT, validation=1, test=1, structure=False)["train"]
+        notes += filter(None, [_exchanged(clean[need].pairs, words_of_pairs(known))])
     if cut and "validation" in clean:
         count = len(clean["validation"].pairs)
         which = f"{count} of the {count + len(clean['train'].pairs)} training pairs, those with the smallest hashes"
@@ -208,7 +209,8 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]
         changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight"})
         try:
             corpus = load_corpus(config.model_copy(update=changes), mixed=True, held_out=texts)
-            _refuse_reversed(corpus, known)
+            if found := _exchanged(corpus.splits["train"], known):
+                raise InputError(f"{corpus.name}: {found}")
         except TmtError as error:
             raise type(error)(f"data.mixture.{name}: {error}") from None
         report = corpus.reports["train"]
@@ -223,18 +225,19 @@ def _some(pairs: Pairs) -> Pairs:
     return pairs[:: max(len(pairs) // LOOKED_AT, 1)]
 
 
-def _refuse_reversed(corpus: Corpus, known: TrainingWords) -> None:
-    """Raise `InputError` for a corpus whose sources have the known words of targets, and the other way round."""
-    found = words_of_pairs(_some(corpus.splits["train"]))
+def _exchanged(pairs: Pairs, known: TrainingWords) -> str:
+    """The problem, if the sources have the known words of targets and the other way round."""
+    found = words_of_pairs(_some(pairs))
     source, target = known.source.keys() - known.target.keys(), known.target.keys() - known.source.keys()
 
     def count(sources: Set[str], targets: Set[str]) -> int:
         return sum(found.source[word] for word in sources) + sum(found.target[word] for word in targets)
 
     right, wrong = count(source, target), count(target, source)
-    if wrong >= FEW and wrong > 2 * right:
-        problem = f"source and target look exchanged ({wrong:,} words of the other side, {right:,} of the same)"
-        raise InputError(f"{corpus.name}: {problem}; swap its files, or its source_column and target_column")
+    if wrong < FEW or wrong <= 2 * right:
+        return ""
+    problem = f"source and target look exchanged ({wrong:,} words of the other side, {right:,} of the same)"
+    return f"{problem}; swap its files, or its source_column and target_column"
 
 
 def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:
@@ -260,15 +263,15 @@ def _open_splits(
 ) -> tuple[dict[str, SplitSource], list[str]]:
     """The source of each split, the needed one first, and notes about them."""
     if isinstance(corpus, tuple):
-        return {need: _open_files(corpus)}, []
+        refuse_unread(corpus)
+        return {need: _open_files(list(map(DataFile.named, corpus)))}, []
     sources, notes = open_hub(corpus, config) if isinstance(corpus, Hub) else _open_folder(corpus, config)
     if isinstance(corpus, Path) and need not in sources and len(sources) == 1:
         return {need: next(iter(sources.values()))}, notes  # what else could be meant
     sources = _assign(sources, config)
-    if need != "train":
-        lookup(sources, need, key="--split")
-    if need not in sources:
+    if need == "train" and need not in sources:
         raise InputError(f"{config.corpus}: no split train, but {', '.join(sources)}; choose one as data.train_split")
+    lookup(sources, need, key="--split")
     return {split: sources[split] for split in dict.fromkeys((need, *sources))}, notes
 
 
@@ -293,16 +296,15 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
     splits: dict[str, SplitSource] = {}
     for stem, files in files_of.items():
         tables = [file for file in files if file.form in TABLES]
-        texts = sorted(
-            (file for file in files if file.form not in TABLES), key=lambda file: list(map(short_code, file.languages))
-        )
+        texts = [file for file in files if file.form not in TABLES]
+        texts.sort(key=lambda file: short_code(*file.languages))
         if len(texts) == 1:
             aside.append(texts.pop().path.name)
         if len(tables) + bool(texts) > 1 or len({file.languages for file in texts}) < len(texts):
             names = ", ".join(file.path.name for file in files)
             raise InputError(f"{folder}: {names}: files of one split and language; keep one table, or one text a side")
         if texts or tables:
-            splits[stem] = ParallelText(texts) if texts else _open_table(tables[0])
+            splits[stem] = _open_files(texts or tables)
     names = ", ".join(sorted(aside)[:9])
     if not splits:
         refuse_unread(folder / name for name in sorted(aside))
@@ -310,22 +312,21 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
     return splits, [f"{folder}: not taken for data: {names}"] if aside else []
 
 
-def _open_files(paths: tuple[Path, ...]) -> SplitSource:
+def _open_files(files: Sequence[DataFile]) -> SplitSource:
     """One file with both sides, or the files of source and target."""
-    refuse_unread(paths)
-    files = list(map(DataFile.named, paths))
-    if len(files) == 1:
-        return _open_table(files[0])
-    if tables := [file.path for file in files if file.form in TABLES]:
-        raise InputError(f"{tables[0]}: a table, which holds both sides; give it alone, or a pair of plain texts")
-    return ParallelText(files)
-
-
-def _open_table(file: DataFile) -> SplitSource:
-    """A file that holds both sides."""
-    if file.form in OPENERS:
-        return OPENERS[file.form](file)
-    raise InputError(f"{file.path}: one file that is no table by its name; give both sides, as in train.de,train.en")
+    if len(files) > 1:
+        if tables := [file.path for file in files if file.form in TABLES]:
+            raise InputError(f"{tables[0]}: a table, which holds both sides; give it alone, or a pair of plain texts")
+        return ParallelText(files)
+    (file,) = files
+    if file.form in READERS:
+        return Records(str(file.path), file.identity, file.languages, partial(READERS[file.form], file))
+    if file.form == "tmx":
+        return TranslationMemory(file)
+    if file.form == "text":
+        sides = "give both sides, as in train.de,train.en"
+        raise InputError(f"{file.path}: one file that is no table by its name; {sides}")
+    return TabSeparated(file)
 
 
 def _assign(sources: Mapping[str, SplitSource], config: DataConfig) -> dict[str, SplitSource]:

@@ -3,10 +3,14 @@
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from typing_extensions import override
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.data_file import LANGUAGE_CODE, DataFile
@@ -32,6 +36,7 @@ _HUB = re.compile(r"(?P<name>[\w.\-]+/[\w.\-]+)(?::(?P<configuration>[\w.\-]+))?
 
 
 Side = TypeVar("Side")
+Rows = Iterator[tuple[str, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -63,14 +68,17 @@ class ColumnChoice:
 
 
 class SplitSource(ABC):
-    """A split before cleaning: its name in messages, and texts that change whenever its rows do."""
+    """A split before cleaning: its name in messages, and texts that change whenever its rows do.
 
-    def __init__(self, name: str, identity: list[str]) -> None:
-        self.name, self.identity = name, identity
+    `said` are the languages that names say, if any, in the order of translation.
+    """
 
-    @abstractmethod
+    def __init__(self, name: str, identity: list[str], said: tuple[str, ...] = ()) -> None:
+        self.name, self.identity, self.said = name, identity, said
+
     def languages(self) -> tuple[str, ...]:
         """The languages that names or columns say, if any, in the order of translation."""
+        return self.said
 
     @abstractmethod
     def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
@@ -176,10 +184,8 @@ def in_direction(sides: Sequence[Side], languages: Sequence[str], choice: Column
     return [sides[languages.index(name)] for name in names] or list(sides)
 
 
-def find_columns(
-    names: Sequence[str], choice: ColumnChoice, *, languages: Sequence[str] = (), place: str
-) -> list[int] | None:
-    """The positions of source and target among columns of these names, or None where they are not there.
+def find_columns(names: Sequence[str], choice: ColumnChoice, *, languages: Sequence[str] = (), place: str) -> list[int]:
+    """The positions of source and target among columns of these names; none where they are not there.
 
     They are named as configured, as the languages, or `source` and `target` in the direction of `languages`, if those
     are known. Raises `InputError` where one could be several.
@@ -188,7 +194,51 @@ def find_columns(
     sides = [[name for name in names if name.casefold() in side] for side in _SIDES]
     if not (found or choice.source_column or languages_of(names)) and [len(side) for side in sides] == [1, 1]:
         found = in_direction([name for (name,) in sides], languages, choice, place=place)
-    return [names.index(name) for name in found] if len({*found}) == 2 else None
+    return [names.index(name) for name in found] if len({*found}) == 2 else []
+
+
+def missing_columns(names: Sequence[str], choice: ColumnChoice, *, place: str) -> InputError:
+    """The error for columns of these names, where source and target are not among them."""
+    wanted, has = " and ".join(choice.columns), ", ".join(names[:9])
+    remedy = "set data.source_column and data.target_column, or the languages"
+    return InputError(f"{place}: needs the columns {wanted} and has {has}; {remedy}")
+
+
+class Records(SplitSource):
+    """A split of records with their places, which have texts under the names of columns or languages."""
+
+    def __init__(self, name: str, identity: list[str], said: tuple[str, ...], read: Callable[[], Rows]) -> None:
+        super().__init__(name, identity, said)
+        self.read = read
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names in the first thousand records."""
+        return list(dict.fromkeys(name for _, record in islice(self.read(), 1_000) for name in record))
+
+    @override
+    def languages(self) -> tuple[str, ...]:
+        return self.said or languages_of(self.names)
+
+    @override
+    def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
+        found = [self.names[at] for at in find_columns(self.names, columns, languages=self.said, place=self.name)]
+        if self.names and not found:
+            raise missing_columns(self.names, columns, place=self.name)
+        for place, record in self.read():
+            for name in found:
+                if not isinstance(record.get(name), str | None):
+                    raise InputError(f"{place}: {name} is {str(record[name])[:20]}, not text; correct it")
+            if not record.keys().isdisjoint(found):  # in a translation memory, a unit in other languages
+                source, target = map(record.get, found)
+                yield SentencePair(source or "", target or "")
+
+
+def flat(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with the texts inside of its field `translation`, as data sets often have it."""
+    if isinstance(record.get("translation"), dict):
+        record |= record.pop("translation")
+    return record
 
 
 def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = False) -> tuple[ColumnChoice, list[str]]:

@@ -1,151 +1,42 @@
-"""JSON and Parquet, and data sets of the hub, as the library `datasets` reads them."""
+"""Parquet files, and data sets of the hub as the library `datasets` reads them: as Arrow tables."""
 
 import os
-import re
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager, redirect_stderr, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import replace
-from functools import cached_property, partial
-from itertools import chain
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
-
-from typing_extensions import override
+from typing import Any
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.data_file import DataFile, digest_of
-from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.corpus.source import (
-    ColumnChoice,
-    Hub,
-    SplitSource,
-    default_direction,
-    find_columns,
-    is_language,
-    languages_of,
-)
+from transformer_mt.corpus.source import Hub, Records, Rows, SplitSource, default_direction, flat, is_language
 from transformer_mt.errors import InputError, MachineError, TmtError
 
-if TYPE_CHECKING:
-    from pyarrow import Table
-
-NESTED = "translation"
-ROWS_AT_A_TIME = 1_000
-
-# Columns, or different keys at any depth; and how deep they are nested, where Arrow would refuse them too.
-_MOST_COLUMNS, _DEEPEST, _LOOKED_AT = 5_000, 64, 10_000
-# A string of JSON, which may be a key, or a bracket.
-_TOKENS = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)(?:"\s*(:)?)?|[][{}]')
+_ROWS = 1_000  # of a batch
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
 
 
-class TableSource(SplitSource):
-    """A split as a `datasets.Dataset` or `IterableDataset`, opened when its columns or rows are asked for.
-
-    Both sides are columns, or fields of one column `translation`.
-    """
-
-    def __init__(self, name: str, identity: list[str], open: Callable[[], Any], languages: tuple[str, ...]) -> None:
-        super().__init__(name, identity)
-        self._open, self._languages = open, languages
-
-    @override
-    def languages(self) -> tuple[str, ...]:
-        return self._languages or languages_of(name.removeprefix(f"{NESTED}.") for name in self._columns)
-
-    @override
-    def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
-        for prefix in ("", f"{NESTED}."):
-            fields = [name.removeprefix(prefix) for name in self._columns if name.startswith(prefix)]
-            if found := find_columns(fields, columns, languages=self._languages, place=self.name):
-                break
-        else:
-            if not self._columns:
+def table_rows(name: str, open: Callable[[], Iterable[Any]]) -> Rows:
+    """The rows of Arrow tables. Raises `InputError` for data that the library cannot read."""
+    tables: Iterator[Any] | None = None
+    while True:
+        with library_problems(name):
+            tables = tables or iter(open())
+            if (table := next(tables, None)) is None:
                 return
-            has = ", ".join(name.removeprefix(f"{NESTED}.") for name in self._columns)
-            needs = "needs the columns {} and {}".format(*columns.columns)
-            remedy = "set data.source_column and data.target_column, or the languages"
-            raise InputError(f"{self.name}: {needs}, and has {has}; {remedy}")
-        paths = [f"{prefix}{fields[place]}" for place in found]
-        dataset = self._dataset.select_columns([NESTED] if prefix else paths)
-        for table in self._tables(dataset, ROWS_AT_A_TIME):
-            yield from map(SentencePair, *(self._texts(table, path) for path in paths))
-
-    @cached_property
-    def _dataset(self) -> Any:
-        return self._open()
-
-    @cached_property
-    def _columns(self) -> list[str]:
-        """The names of columns, fields of `translation` as `translation.de`; none where there is no row to tell."""
-        names = self._dataset.column_names
-        if names is not None and NESTED not in names:
-            return list(names)
-        with closing(self._tables(self._dataset, 1)) as tables:
-            return next((table.column_names for table in tables), [])
-
-    def _tables(self, dataset: Any, rows: int) -> "Generator[Table, None, None]":
-        """All rows as Arrow tables of flat columns. Raises `InputError` for data that the library cannot read."""
-        with library_problems(self.name):
-            tables = iter(dataset.with_format("arrow").iter(rows))
-        while True:
-            with library_problems(self.name):
-                if (table := next(tables, None)) is None:
-                    return
-                table.validate(full=True)  # a damaged copy of a hub data set would end the process
-            yield table.flatten()
-
-    def _texts(self, table: "Table", name: str) -> list[str]:
-        """A column of text; a missing text is empty."""
-        column = table[name]
-        if str(column.type) not in ("string", "large_string", "null"):
-            raise InputError(f"{self.name}: column {name} is {column.type}, not text; correct the file")
-        with library_problems(self.name):
-            return [text or "" for text in column.to_pylist()]
+            table.validate(full=True)  # a damaged copy of a hub data set would end the process
+            rows = table.to_pylist()
+        for row in rows:
+            yield name, flat(row)
 
 
-def table_file(file: DataFile) -> TableSource:
-    """A file of JSON, JSONL or Parquet."""
-    return TableSource(str(file.path), file.identity, partial(_load_file, file), file.languages)
+def parquet_rows(file: DataFile) -> Rows:
+    """The rows of a Parquet file."""
+    from pyarrow.parquet import ParquetFile
 
-
-def _load_file(file: DataFile) -> Any:
-    from datasets import load_dataset
-
-    path, form = file.plain, "json" if file.form == "jsonl" else file.form
-    with library_problems(str(file.path)), TemporaryDirectory() as own:
-        _require_simple(path, form)
-        # Rows are read once, cleaned and cached by us: the library need not store them too.
-        return load_dataset(form, data_files=str(path), split="train", streaming=True, cache_dir=own)
-
-
-def _unusual(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The first lines, and then those that are not an object each, or nest: of large files, few need a closer look."""
-    for number, line in enumerate(lines):
-        is_object = line.startswith(b"{") and line.endswith((b"}\n", b"}\r\n", b"}"))
-        if number < _LOOKED_AT or not is_object or line.count(b"{") + line.count(b"[") > _DEEPEST:
-            yield line
-
-
-def _require_simple(path: Path, form: str) -> None:
-    """Raise `ValueError` for rows with which the library would crash, or be busy for minutes."""
-    depth, columns = 0, set[Any]()
-    if form == "parquet":
-        from pyarrow.parquet import read_metadata
-
-        columns.update(range(read_metadata(path).num_columns))
-    with path.open("rb") as lines:
-        for token in chain.from_iterable(map(_TOKENS.finditer, _unusual(lines) if form == "json" else ())):
-            if token.lastindex == 2:
-                columns.add(token[1])
-            elif not token.lastindex:
-                depth = max(depth + (1 if token[0] in b"[{" else -1), 0)
-            if len(columns) > _MOST_COLUMNS or depth > _DEEPEST:
-                break
-    if len(columns) > _MOST_COLUMNS or depth > _DEEPEST:
-        raise ValueError(f"over {_MOST_COLUMNS:,} columns or {_DEEPEST} levels, where two texts are enough")
+    return table_rows(str(file.path), lambda: ParquetFile(file.plain).iter_batches(_ROWS))
 
 
 @contextmanager
@@ -181,12 +72,15 @@ def open_hub(source: Hub, config: DataConfig) -> tuple[dict[str, SplitSource], l
     data set that does not exist or cannot be read.
     """
     import datasets
+    from huggingface_hub import HfApi
 
     one, other = default_direction(config)
     names = [f"{one}-{other}", f"{other}-{one}"]
     with quiet_datasets():
         try:
-            commit = _commit(source)
+            with _hub_problems(source.name, "no such file or folder, and the hub cannot be reached"):
+                api = HfApi(endpoint=datasets.config.HF_ENDPOINT)
+                commit = str(api.dataset_info(source.name, revision=source.revision, timeout=_TIMEOUT).sha)
         except MachineError:
             before, datasets.config.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE, True
             try:
@@ -200,16 +94,6 @@ def open_hub(source: Hub, config: DataConfig) -> tuple[dict[str, SplitSource], l
         source = Hub(source.name, _configuration(source, commit, names), commit)
         note = f"{source.name}: {source.configuration or 'the only configuration'}, revision {commit}"
         return _splits(source, streaming=config.streaming, commit=commit), [note]
-
-
-def _commit(source: Hub) -> str:
-    """The commit that a revision means. Raises `MachineError` where the hub cannot be reached."""
-    from datasets import config
-    from huggingface_hub import HfApi
-
-    with _hub_problems(source.name, "no such file or folder, and the hub cannot be reached"):
-        api = HfApi(endpoint=config.HF_ENDPOINT)
-        return str(api.dataset_info(source.name, revision=source.revision, timeout=_TIMEOUT).sha)
 
 
 def _configuration(source: Hub, commit: str, candidates: list[str]) -> str | None:
@@ -236,9 +120,10 @@ def _splits(source: Hub, *, streaming: bool, commit: str = "") -> dict[str, Spli
     parts = tuple(configuration.split("-"))
     languages = parts if len(parts) == 2 and all(map(is_language, parts)) else ()
 
-    def split_source(split: str, table: Any) -> TableSource:
+    def split_source(split: str, table: Any) -> SplitSource:
         content = commit or " ".join(digest_of(Path(file["filename"])) for file in table.cache_files)
-        return TableSource(f"{name} {split}", [name, configuration, split, content], lambda: table, languages)
+        read = partial(table_rows, f"{name} {split}", lambda: table.with_format("arrow").iter(_ROWS))
+        return Records(f"{name} {split}", [name, configuration, split, content], languages, read)
 
     return {split: split_source(split, table) for split, table in tables.items()}
 

@@ -4,35 +4,32 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from io import BufferedReader, FileIO
-from itertools import islice, zip_longest
+from itertools import count, islice, zip_longest
 from pathlib import Path
-from typing import Any
 
 from typing_extensions import override
 
 from transformer_mt.corpus.data_file import DataFile
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair
-from transformer_mt.corpus.source import ColumnChoice, SplitSource, find_columns, in_direction, languages_of
+from transformer_mt.corpus.source import (
+    ColumnChoice,
+    Rows,
+    SplitSource,
+    find_columns,
+    in_direction,
+    languages_of,
+    missing_columns,
+)
 from transformer_mt.errors import InputError
-from transformer_mt.files import LONGEST_LINE, bounded_lines
+from transformer_mt.files import LONGEST_LINE
 from transformer_mt.text.words import words
 
 _MOST_COLUMNS = 4
+_UNDECODED = re.compile("[\ud800-\udfff]")
 _LINK = re.compile(r"([0-9]{1,6})-([0-9]{1,6})")
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?")
 # A cell that pandas has quoted because there are quotes in it, which it doubles.
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
-
-
-class _ClassicMac(FileIO):
-    """A file whose lines end at `\\r`, with `\\n` in its place."""
-
-    @override
-    def readinto(self, buffer: Any, /) -> int:
-        size = super().readinto(buffer)
-        buffer[:size] = bytes(buffer[:size]).replace(b"\r", b"\n")
-        return size
 
 
 def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
@@ -40,39 +37,36 @@ def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
 
     A line ends at `\\n` or `\\r\\n`, and at `\\r` only in a file that has no other ends; all else is inside a line.
     """
-    with file.plain.open("rb") as stream:
-        beginning = stream.read(LONGEST_LINE)
-    is_mac = b"\r" in beginning and b"\n" not in beginning
-    with BufferedReader((_ClassicMac if is_mac else FileIO)(file.plain)) as stream:
-        for number, line in bounded_lines(stream, name=str(file.path)):
-            if isinstance(line, InputError):
-                raise line
-            try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                problem = f"not UTF-8 at byte {error.start + 1} of the line"
-                raise InputError(f"{file.path}:{number}: {problem}; save the file as UTF-8") from None
-            yield number, text.removesuffix("\n").removesuffix("\r")
+    with file.plain.open("rb") as raw:
+        beginning = raw.read(LONGEST_LINE)
+    end = "\r" if b"\r" in beginning and b"\n" not in beginning else "\n"
+    with file.plain.open(encoding="utf-8-sig", errors="surrogateescape", newline=end) as stream:
+        for number in count(1):
+            line = stream.readline(LONGEST_LINE + 1)
+            if not line:
+                return
+            if len(line) > LONGEST_LINE:
+                raise InputError(f"{file.path}:{number}: more than {LONGEST_LINE:,} characters in one line; split it")
+            if undecoded := _UNDECODED.search(line):
+                problem = f"not UTF-8 at character {undecoded.end()} of the line"
+                raise InputError(f"{file.path}:{number}: {problem}; save the file as UTF-8")
+            yield number, line.removesuffix(end).removesuffix("\r")
 
 
 class ParallelText(SplitSource):
     """Files whose lines are translations of each other, and their languages, or none where the names say none."""
 
     def __init__(self, files: Sequence[DataFile]) -> None:
-        first, *others = (file.path for file in files)
-        names = (path.name if path.parent == first.parent else str(path) for path in others)
         languages = tuple(language for file in files for language in file.languages)
-        self._files, self._languages = files, languages if len(set(languages)) >= 2 else ()
-        identity = ["text", *self._languages, *(file.identity[-1] for file in files)]
-        super().__init__(" and ".join([str(first), *names]), identity)
-
-    @override
-    def languages(self) -> tuple[str, ...]:
-        return self._languages
+        languages = languages if len({*languages}) > 1 else ()
+        identity = ["text", *languages, *(file.identity[-1] for file in files)]
+        name = " and ".join([str(files[0].path), *(file.path.name for file in files[1:])])
+        super().__init__(name, identity, languages)
+        self._files = files
 
     @override
     def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
-        files = in_direction(self._files, self._languages, columns, place=self.name)
+        files = in_direction(self._files, self.said, columns, place=self.name)
         for source, target in zip_longest(*map(text_lines, files)):
             if source is None or target is None:
                 one, other = (f"{sum(1 for _ in text_lines(file)):,}" for file in files)
@@ -88,16 +82,14 @@ class TabSeparated(SplitSource):
     Quotes are text, but for those that pandas puts around a text with quotes, which it doubles.
     """
 
-    _has_heading = False
-
     def __init__(self, file: DataFile) -> None:
-        super().__init__(str(file.path), file.identity)
+        super().__init__(str(file.path), file.identity, file.languages)
         self._file = file
-        self._first = next((cells for _, cells in self._rows()), [])
+        self._first = next(self._rows(), (1, list[str]()))[1]
 
     @override
     def languages(self) -> tuple[str, ...]:
-        return languages_of(self._first) or self._file.languages
+        return self.said or languages_of(self._first)
 
     @override
     def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
@@ -111,85 +103,76 @@ class TabSeparated(SplitSource):
             yield SentencePair(cells[source], cells[target])
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The cells of each row, with the number of its first line."""
         for number, line in text_lines(self._file):
             yield number, list(map(_unquoted, line.split("\t")))
 
     def _places(self, choice: ColumnChoice) -> tuple[bool, list[int]]:
         """Whether the first row is a heading, and the positions of source and target."""
         cells, languages = self._first, self._file.languages
-        by_number = choice.are_numbers and not self._has_heading
-        names = list(map(str, range(1, len(cells) + 1))) if by_number else cells
+        names = [str(number) for number in range(1, len(cells) + 1)] if choice.are_numbers else cells
         found = find_columns(names, choice, languages=languages, place=f"{self.name}:1")
-        has_heading = self._has_heading or bool(languages_of(cells)) or (found is not None and not by_number)
+        has_heading = bool(languages_of(cells)) or (found != [] and not choice.are_numbers)
         if found:
             return has_heading, found
         if has_heading or choice.source_column:
-            wanted = " and ".join(choice.columns)
-            raise self._unclear(f"needs the columns {wanted} and has {', '.join(names)[:80]}")
+            raise missing_columns(names, choice, place=self.name)
         # The first two columns that are not numbers; of two columns, both.
         texts = [index for index, cell in enumerate(cells) if len(cells) == 2 or not _NUMBER.fullmatch(cell)]
         if not 2 <= len(cells) <= _MOST_COLUMNS or len(texts) < 2:
-            raise self._unclear(f"two texts are expected, and line 1 has {len(cells)} columns")
+            problem = f"two texts are expected, and line 1 has {len(cells)} columns"
+            raise InputError(f"{self.name}: {problem}; set data.source_column and data.target_column")
         return False, in_direction(texts[:2], languages, choice, place=self.name)
 
-    def _unclear(self, problem: str) -> InputError:
-        return InputError(f"{self.name}: {problem}; set data.source_column and data.target_column")
 
+def csv_rows(file: DataFile) -> Rows:
+    """The rows of a CSV file (RFC 4180), with commas, semicolons or tabs between its columns, as in its heading.
 
-class CommaSeparated(TabSeparated):
-    """A CSV file (RFC 4180) with a heading, with commas, semicolons or tabs between its columns, as in the heading.
-
-    A quoted cell may have line ends. Every cell is the text it is, also `7` and `NA`.
+    A quoted cell may have line ends. Every cell is the text it is, also `7` and `NA`. Left out are empty cells beyond
+    the heading, and numbers that R writes before each row.
     """
+    rows = _csv_cells(file)
+    _, names = next(rows, (1, list[str]()))
+    while names and not names[-1]:
+        names.pop()
+    if not names:
+        raise InputError(f"{file.path}: no heading; name the columns in its first line, as in de,en")
+    names = [name if names.count(name) == 1 else f"{name} (twice)" for name in names]
+    is_numbered = False
+    for row, (number, cells) in enumerate(rows, start=1):
+        if row == 1:
+            is_numbered = len(cells) == len(names) + 1 and cells[0] == "1" and cells[-1] != ""
+        own_number = cells.pop(0) if is_numbered else str(row)
+        while len(cells) > len(names) and not cells[-1]:
+            cells.pop()
+        if len(cells) != len(names) or own_number != str(row):
+            problem = f"{len(cells)} cells{' behind a row number' * is_numbered}, where the heading has {len(names)}"
+            raise InputError(f"{file.path}:{number}: {problem}; quote texts with separators or line ends in them")
+        yield f"{file.path}:{number}", dict(zip(names, cells, strict=True))
 
-    _has_heading = True
 
-    @override
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The rows, without blank ones, empty cells beyond the heading, and numbers that R writes before each row."""
-        rows, is_numbered = self._parsed(), False
-        first, heading = next(rows, (1, list[str]()))
-        while heading and not heading[-1]:
-            heading.pop()
-        if not heading:
-            raise InputError(f"{self.name}: no heading; name the columns in its first line, as in de,en")
-        yield first, heading
-        for row, (number, cells) in enumerate(rows, start=1):
-            if row == 1:
-                is_numbered = len(cells) == len(heading) + 1 and cells[0] == "1" and cells[-1] != ""
-            own_number = cells.pop(0) if is_numbered else str(row)
-            while len(cells) > len(heading) and not cells[-1]:
-                cells.pop()
-            if len(cells) != len(heading) or own_number != str(row):
-                problem = (
-                    f"{len(cells)} cells{' behind a row number' * is_numbered}, where the heading has {len(heading)}"
-                )
-                raise InputError(f"{self.name}:{number}: {problem}; quote texts with separators or line ends in them")
-            yield number, cells
+def _csv_cells(file: DataFile) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row that is not blank, with the number of its first line."""
+    first, size = 1, 0
 
-    def _parsed(self) -> Iterator[tuple[int, list[str]]]:
-        first, size = 1, 0
+    def lines() -> Iterator[str]:
+        nonlocal size
+        for _, line in text_lines(file):
+            size += len(line)
+            if size > LONGEST_LINE:
+                raise csv.Error(f"over {LONGEST_LINE:,} characters")
+            yield line.replace("\r", " ") + "\n"
 
-        def lines() -> Iterator[str]:
-            nonlocal size
-            for _, line in text_lines(self._file):
-                size += len(line)
-                if size > LONGEST_LINE:
-                    raise csv.Error(f"over {LONGEST_LINE:,} characters")
-                yield line.replace("\r", " ") + "\n"
-
-        try:
-            beginning = next((line for _, line in text_lines(self._file) if line.strip()), "")
-            separator = max(",;\t", key=lambda one: len(next(csv.reader([beginning], delimiter=one), [])))
-            reader = csv.reader(lines(), delimiter=separator, strict=True)
-            for cells in reader:
-                if len(cells) > 1 or "".join(cells).strip():
-                    yield first, cells
-                first, size = reader.line_num + 1, 0
-        except csv.Error as error:
-            problem = f"a quote is not closed in the row that begins here ({error})"
-            raise InputError(f"{self.name}:{first}: {problem}; close it, and double quotes inside a cell") from None
+    try:
+        beginning = next((line for _, line in text_lines(file) if line.strip()), "")
+        separator = max(",;\t", key=lambda one: len(next(csv.reader([beginning], delimiter=one), [])))
+        reader = csv.reader(lines(), delimiter=separator, strict=True)
+        for cells in reader:
+            if len(cells) > 1 or "".join(cells).strip():
+                yield first, cells
+            first, size = reader.line_num + 1, 0
+    except csv.Error as error:
+        problem = f"a quote is not closed in the row that begins here ({error})"
+        raise InputError(f"{file.path}:{first}: {problem}; close it, and double quotes inside a cell") from None
 
 
 def _unquoted(cell: str) -> str:

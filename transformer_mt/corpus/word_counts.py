@@ -65,9 +65,10 @@ class TrainingWords:
         Words of scripts without spaces are left out.
         """
         both, total = self.source + self.target, self.source.total() + self.target.total()
-        spaced = ([word for word in side if not is_unspaced(word)] for side in (self.source, self.target))
-        sides = zip((self.source, self.target), spaced, strict=True)
-        ranked = (sorted(own, key=lambda word: (-side[word], word))[:count] for side, own in sides)
+        spaced = (
+            [(-side[word], word) for word in side if not is_unspaced(word)] for side in (self.source, self.target)
+        )
+        ranked = ([word for _, word in sorted(own)[:count]] for own in spaced)
         return {word: both[word] / total for word in chain.from_iterable(zip_longest(*ranked)) if word is not None}
 
 

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.experiment import SPLITS, Experiment, Measurement, Runner
 from transformer_mt.errors import InputError, TmtError
-from transformer_mt.experiments.experiment import SPLITS, Experiment, Measurement, Runner
 from transformer_mt.files import write_atomically
 from transformer_mt.registry import lookup
 

@@ -1,0 +1,46 @@
+"""JSON and JSONL, read block by block: objects one after the other, or in one array."""
+
+import re
+from json import JSONDecodeError, JSONDecoder
+
+from transformer_mt.corpus.data_file import DataFile
+from transformer_mt.corpus.source import Rows, flat
+from transformer_mt.errors import InputError
+from transformer_mt.files import LONGEST_LINE
+
+_BLOCK = 2**16  # characters
+_GAP = re.compile(r"[\s,]*")
+
+
+def json_objects(file: DataFile) -> Rows:
+    """The objects of a file, of at most a megabyte each, whose keys are the columns."""
+    decode, line = JSONDecoder().raw_decode, 1
+    try:
+        with file.plain.open(encoding="utf-8-sig") as stream:
+            text = stream.read(_BLOCK)
+            end = "]" if text.lstrip().startswith("[") else ""
+            text = text.replace("[", "", len(end))
+            while True:
+                place = 0
+                while gap := _GAP.match(text, place):
+                    line += gap[0].count("\n")
+                    place = begin = gap.end()
+                    if not text.startswith("{", begin):
+                        break
+                    try:
+                        record, place = decode(text, begin)
+                    except JSONDecodeError:  # perhaps since its end is in the next block
+                        break
+                    yield f"{file.path}:{line}", flat(record)
+                    line += text.count("\n", begin, place)
+                text = text[place:]
+                block = stream.read(_BLOCK)
+                if not block or len(text) > LONGEST_LINE:
+                    break
+                text += block
+            if text.strip() != end:
+                decode(text)  # raises its reason, if the text has no JSON
+                raise ValueError("an object is expected")
+    except (ValueError, RecursionError) as error:
+        reason = getattr(error, "msg", error)
+        raise InputError(f"{file.path}:{line}: no JSON from here on ({reason}); correct the file") from None
