@@ -1,4 +1,4 @@
-"""The size of the house: lines and statements room by room, modules with one importer, and the reading path.
+"""The size of the house: lines, statements and syntax nodes room by room, modules with one importer, and the reading path.
 
 python scripts/count_lines.py [CHECKOUT]
 """
@@ -25,6 +25,11 @@ def statements(paths: list[Path]) -> int:
     return sum(isinstance(node, ast.stmt) for tree in trees for node in ast.walk(tree))
 
 
+def nodes(paths: list[Path]) -> int:
+    """The syntax nodes (`ast.walk`), which budgets count."""
+    return sum(1 for path in paths for _ in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def importers(paths: dict[str, Path]) -> Counter[str]:
     """By how many modules each is imported, anywhere in them."""
     count: Counter[str] = Counter()
@@ -47,12 +52,12 @@ def main(root: Path) -> None:
     rooms: dict[str, list[Path]] = {}
     for path in files:
         rooms.setdefault(path.relative_to(package).parts[0].removesuffix(".py"), []).append(path)
-    print(f"{'room':<16}{'files':>7}{'lines':>8}{'statements':>12}")
+    print(f"{'room':<16}{'files':>7}{'lines':>8}{'statements':>12}{'nodes':>10}")
     for room, paths in [*rooms.items(), ("package", files)]:
-        print(f"{room:<16}{len(paths):>7}{lines(paths):>8,}{statements(paths):>12,}")
+        print(f"{room:<16}{len(paths):>7}{lines(paths):>8,}{statements(paths):>12,}{nodes(paths):>10,}")
     for folder in ("tests", "scripts"):
         paths = [path for path in (root / folder).rglob("*.py") if "grammar" not in path.relative_to(root).parts]
-        print(f"{folder:<16}{len(paths):>7}{lines(paths):>8,}{statements(paths):>12,}")
+        print(f"{folder:<16}{len(paths):>7}{lines(paths):>8,}{statements(paths):>12,}{nodes(paths):>10,}")
     modules = {".".join(path.relative_to(root).with_suffix("").parts): path for path in files}
     single = [name for name, number in importers(modules).items() if number == 1 and not name.endswith("__init__")]
     print(f"\nmodules with one importer: {len(single)} of {len(modules)}")
