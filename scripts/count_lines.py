@@ -1,4 +1,4 @@
-"""The size of the house: lines, statements and syntax nodes room by room, modules with one importer, and the reading path.
+"""Lines, statements and syntax nodes room by room, modules with one importer, and the reading path.
 
 python scripts/count_lines.py [CHECKOUT]
 """

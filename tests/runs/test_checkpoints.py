@@ -13,7 +13,7 @@ from support.small_training import opened
 from support.variants import VARIANTS, Variant
 from torch import Tensor
 
-from transformer_mt.config.sections import CHOSEN, TrainingConfig
+from transformer_mt.config.sections import CHOSEN, FORMAT, TrainingConfig
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.runs.checkpoints import STATE, Checkpoint
 from transformer_mt.runs.directory import CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
@@ -365,14 +365,14 @@ def test_a_run_of_another_format_is_refused_with_what_to_do(tmp_path: Path) -> N
     opened(tmp_path)
     path = tmp_path / "config.toml"
     written = path.read_text("utf-8")
-    path.write_text(written.replace("format = 2", "format = 1"), "utf-8")
+    path.write_text(written.replace(f'format = "{FORMAT}"', "format = 1"), "utf-8")
     with pytest.raises(InputError) as caught:
         Run.open(tmp_path).config()
-    assert str(caught.value) == f"{path}: of format 1, not 2; use the version of tmt that wrote it"
-    path.write_text(written.replace("format = 2", ""), "utf-8")
+    assert str(caught.value) == f"{path}: of format 1, not {FORMAT}; use the version of tmt that wrote it"
+    path.write_text(written.replace(f'format = "{FORMAT}"', ""), "utf-8")
     with pytest.raises(InputError) as caught:
         opened(tmp_path)
-    assert str(caught.value).startswith(f"{path}: of format None, not 2; ")
+    assert str(caught.value).startswith(f"{path}: of format None, not {FORMAT}; ")
     assert opened(tmp_path, overwrite=True).trainer.progress.step == 0
 
 

@@ -13,9 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from transformer_mt.registry import HEAD_PATTERN
+from transformer_mt.text.normalize import VERSION
 
-# The version of what a run directory holds; the present program reads no other.
-FORMAT = 2
+# The version of a run directory, and of the form of its text; the present program reads no other.
+FORMAT = f"3.{VERSION}"
 
 # Every number has a range, so that typing errors and foreign files get one line. The bounds lie far beyond what anyone
 # trains; whether the machine has the memory is checked where it is needed.
@@ -389,7 +390,7 @@ class InitFromConfig(Section):
 class Config(Section):
     """Everything a run depends on."""
 
-    format: int = FORMAT
+    format: str = FORMAT
     """The version of this file and of the run directory. Written by tmt; do not edit."""
     data: DataConfig = DataConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()

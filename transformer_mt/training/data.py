@@ -14,7 +14,7 @@ import torch
 from transformer_mt.batching.batches import Batch, Indices, plan_batches
 from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
 from transformer_mt.batching.seeds import derive_seed
-from transformer_mt.config.sections import Config, TokenizerConfig
+from transformer_mt.config.sections import FORMAT, Config, TokenizerConfig
 from transformer_mt.corpus.cache import cached
 from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.load import Corpus
@@ -187,7 +187,7 @@ def _words_of(corpus: WeightedCorpus, config: TokenizerConfig) -> TrainingWords:
         return replace(words_of_pairs(sample(corpus.pairs, config.sample)), complete=False)
     if len(corpus.pairs) <= IN_MEMORY or corpus.digest is None:
         return words_of_pairs(corpus.pairs)
-    (content,) = _cached_parts(f"words-{corpus.digest}", lambda: [pack_words(words_of_pairs(corpus.pairs))])
+    (content,) = _cached_parts(f"words-{FORMAT}-{corpus.digest}", lambda: [pack_words(words_of_pairs(corpus.pairs))])
     return unpack_words(content, path=Path(WORDS))
 
 
