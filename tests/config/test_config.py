@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from transformer_mt.config import toml
 from transformer_mt.config.sections import (
     CHOSEN,
+    FORMAT,
     Config,
     ConstantConfig,
     CosineConfig,
@@ -479,7 +480,7 @@ def test_every_number_has_a_range(overrides: tuple[str, ...]) -> None:
 
 def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, b"format = 7\n")
-    expected = "of format 7, not 2; use the version of tmt that wrote it"
+    expected = f"of format 7, not {FORMAT}; use the version of tmt that wrote it"
     assert message(path) == f"{path}: {expected}"
 
 

@@ -65,37 +65,42 @@ _BOUNDARY = regex.compile(
     rf")(?=[{_OPENING}]*+(?P<next>[\w\p{{N}}]))"
 )
 _UNSPACED = regex.compile(rf"[{_NO_BLANK}][^\w\s]*\n|{_CHINESE}[^\w\s]+\n[^\w\s]*{_CHINESE}")
+# In a line without capitals nothing else tells that a sentence goes on after these.
+_IN_SMALL_LETTERS = frozenset(("etc", "usw", "ff", "itd", "itp", "др", "пр", "enz", "osv", "vb"))
 
 
 def split_sentences(text: str, language: str = "") -> list[str]:
     """The sentences of a line, one after the other, without the blanks between them; a blank line has none.
 
     One ends at `.`, `!`, `?` or `…` before a blank and a capital letter, a digit or a letter of a script without
-    capitals; at `!` or `?` outside quotation marks also before a small letter, since many people type no capitals. The
-    marks of other scripts end one too, those of Chinese and Japanese without a blank, but not where a sentence goes on
-    after a quotation: 「…。」と言った.
+    capitals. At `!` or `?` outside quotation marks one also ends before a small letter, since many people type no
+    capitals; in a line without any capitals it does so at a full stop too. The marks of other scripts end one, those of
+    Chinese and Japanese without a blank, but not where a sentence goes on after a quotation: 「…。」と言った.
     """
-    abbreviations = _ABBREVIATIONS.get(language_of(language) or "", _OTHERS)
+    abbreviations, is_small = _ABBREVIATIONS.get(language_of(language) or "", _OTHERS), text.islower()
+    abbreviations = abbreviations | _IN_SMALL_LETTERS if is_small else abbreviations
     sentences, start, is_introduced = [], 0, False
     for match in _BOUNDARY.finditer(text):
         if quote := match["quote"]:
             is_introduced = len(quote) > 1
             continue
         before = text[max(start, match.start() - _LONGEST) : match.start()]
-        if before.strip() and _is_end(match, before, abbreviations, is_introduced):
+        if before.strip() and _is_end(match, before, abbreviations, is_introduced, is_small):
             sentences.append(text[start : match.end("closing")].strip())
             start = match.end()
     return [*sentences, rest] if (rest := text[start:].strip()) else sentences
 
 
-def _is_end(match: "regex.Match[str]", before: str, abbreviations: frozenset[str], is_introduced: bool) -> bool:
+def _is_end(
+    match: "regex.Match[str]", before: str, abbreviations: frozenset[str], is_introduced: bool, is_small: bool
+) -> bool:
     marks, closing, blank, following = match.group("marks", "closing", "blank", "next")
     if not blank:
         return not closing or (is_introduced and not "ぁ" <= following <= "ゟ")
     if not set(_ALWAYS).isdisjoint(marks):
         return True
-    is_small = following.islower() and following.title() != following  # Georgian begins with small letters
-    if is_small and (closing or marks[-1] not in "!?;"):
+    goes_on = following.islower() and following.title() != following  # Georgian begins with small letters
+    if goes_on and (closing or marks[-1] not in "!?;") and not (is_small and marks == "."):
         return False
     return marks != "." or not _is_no_end(before, following, abbreviations)
 

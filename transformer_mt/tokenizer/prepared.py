@@ -141,8 +141,7 @@ class Preparer:
 
     def _sentences(self, text: str, split: bool, restore: bool) -> tuple[list[str], str | None]:
         known = self.known if restore else None
-        whole = known.with_capitals(text) if known else text  # where sentences begin can depend on capitals
-        sentences = (split_sentences(whole, self.language) if split else []) or [whole]
+        sentences = (split_sentences(text, self.language) if split else []) or [text]
         if known is None:
             return sentences, None
         lowered = [known.is_shouted(sentence) for sentence in sentences]
@@ -150,8 +149,7 @@ class Preparer:
             known.without_capitals(sentence) if is_shouted else known.with_capitals(sentence)
             for sentence, is_shouted in zip(sentences, lowered, strict=True)
         ]
-        case = "lowered" if any(lowered) else "restored" if whole != text or read != sentences else None
-        return read, case
+        return read, "lowered" if any(lowered) else "restored" if read != sentences else None
 
     def remarks(self, line: PreparedLine) -> Remarks:
         known = self.known
