@@ -24,7 +24,7 @@ export function drawTranslation(answer, run, place, { open, take, allOn }) {
 function severalSentences(lines, language, take) {
   const buttons = lines.map((line, number) =>
     element("li", {}, button(`line ${number}`, () => take(line), { lang: language }, foreign(line))));
-  const said = `These are ${lines.length} sentences; the model reads one at a time. Take one of them:`;
+  const said = `The first of ${lines.length} sentences is shown. Choose one:`;
   return element("div", { class: "several" }, element("p", {}, said), element("ol", {}, buttons));
 }
 

@@ -12,8 +12,8 @@ import regex
 # Letters and marks of the scripts without spaces. Digits stay together, and so do runs of Katakana and Hangul.
 _UNSPACED = r"[[\p{Han}\p{Hiragana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]--[\p{Nd}\p{P}\p{S}\p{Zs}]]"
 _SPACED = rf"[\w--{_UNSPACED}]"
-# A cluster, with vowels that follow in their own cluster, and with the consonants stacked below it.
-_CLUSTER = rf"(?={_UNSPACED})\X[\p{{M}}\u0e33\u0eb3]*(?:(?<=[\u1039\u17d2])\p{{L}}\p{{M}}*)*"
+# A cluster (UAX #29), with the marks and vowels that follow in clusters of their own.
+_CLUSTER = rf"(?={_UNSPACED})\X[\p{{M}}\u0e33\u0eb3]*"
 _WORD = regex.compile(rf"{_SPACED}+(?:['’\-]{_SPACED}+)*|{_CLUSTER}|…|\.\.\.|(?![\s\u200b])\X", flags=regex.VERSION1)
 _UNSPACED_WORD = regex.compile(_UNSPACED, flags=regex.VERSION1)
 
