@@ -118,3 +118,17 @@ def test_nothing_but_blanks_between_sentences_is_lost(text: str, language: str) 
 def test_time_grows_with_the_length(part: str) -> None:
     """In the square of the length it would be hours."""
     assert "".join("".join(split_sentences(part * 100_000)).split()) == "".join((part * 100_000).split())
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("ich bin müde. ich gehe ins bett.", 2),
+        ("ich mag äpfel, birnen usw. und du?", 1),
+        ("am 3. mai kommt dr. maier.", 1),
+        ("Ich bin müde. ich gehe ins bett.", 1),
+        ("the dog sleeps. the cat, e.g. this one, is awake... or not.", 2),
+    ],
+)
+def test_a_line_without_capitals_ends_sentences_at_full_stops(text: str, count: int) -> None:
+    assert len(split_sentences(text, "de" if "ich" in text.lower() or "mai" in text else "en")) == count

@@ -12,7 +12,7 @@ from transformer_mt.progress import shown_by, working
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.search import beam_search
-from transformer_mt.translation.translator import ATTEMPTS, BATCHES_READ, EMPTY, Translation, Translator
+from transformer_mt.translation.translator import ATTEMPTS, BATCHES_READ, EMPTY, Translation, Translator, _joined
 
 CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
 SENTENCES = ["The old dog has a house.", "Can you?", "", "I will help the small man with the big house.", "help", "  "]
@@ -59,6 +59,23 @@ def test_a_line_is_translated_sentence_by_sentence_unless_told_not_to(translator
         ranked[0].text for ranked in translator.translate(texts, GREEDY, split=True)
     ]
     assert not translator.translate(texts[-1:], GREEDY, split=False)[0][0].sentences
+
+
+def test_several_translations_and_prefixes_are_of_the_whole_line(translator: Translator) -> None:
+    text = "Can you help me? I will."
+    (ranked,) = translator.translate([text], BEAM)
+    assert len(ranked) == BEAM.n_best > 1
+    assert not any(each.sentences for each in ranked)
+    assert not translator.translate([text], GREEDY, prefix="Can")[0][0].sentences
+    assert len(translator.translate([text], GREEDY)[0][0].sentences) == 2
+
+
+def test_sentences_are_joined_as_the_target_script_joins_them() -> None:
+    def joined(*texts: str) -> str:
+        return _joined([[Translation(text, 0.0, 0.0, ())] for text in texts])[0].text
+
+    assert joined("老师爱音乐。", "学生看见大海。") == "老师爱音乐。学生看见大海。"
+    assert joined("The dog.", "The cat.") == "The dog. The cat."
 
 
 def test_only_a_sentence_must_be_short_enough(translator: Translator) -> None:

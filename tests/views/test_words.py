@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -82,3 +83,14 @@ def test_arrays_are_what_numpy_can_save(model: Seq2Seq, tokenizer: Tokenizer) ->
     assert {f"{stack}.{part}" for stack in maps.stacks for part in ("weights", "mask", "rows", "columns")} < set(arrays)
     assert not any(array.dtype.hasobject for array in arrays.values())
     assert tuple(arrays["cross.columns"]) == maps.stacks["cross"].columns
+
+
+def test_rows_over_words_that_share_a_piece_sum_to_one(model: Seq2Seq) -> None:
+    tokenizer = Tokenizer.train(["老师爱音乐", "学生看见大海"] * 9, TokenizerConfig(kind="bpe", vocabulary_size=9_999))
+    maps = attend_pair(model, tokenizer, "老师爱音乐。", "Die Lehrerin.")
+    assert max(map(len, maps.tokens.source.words_of_piece)) > 1
+    merged = maps.by_words().stacks["cross"]
+    assert merged.columns == (*"老师爱音乐。", "</s>")
+    torch.testing.assert_close(merged.weights.sum(-1), torch.ones(merged.weights.shape[:3]))
+    first, second = merged.weights[..., 0], merged.weights[..., 1]
+    torch.testing.assert_close(first, second)  # they share their only piece
