@@ -19,7 +19,7 @@ from transformer_mt.text.normalize import normalize
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.model import Model
-from transformer_mt.translation.translator import Translation, splits
+from transformer_mt.translation.translator import Translation, Translator, splits
 from transformer_mt.views.align import align, heads_of
 from transformer_mt.views.data import to_json
 from transformer_mt.views.explain import explain
@@ -40,13 +40,12 @@ def translate(served: ServedRun, asked: Translate) -> Answer:
     looks = asked.alternatives or asked.trace or asked.align or not splits(search, asked.prefix)
     if looks and not 1 <= asked.sentence <= len(line.sentences):
         raise InputError(f"sentence: there is no {asked.sentence}; give a number from 1 to {len(line.sentences)}")
-    return translation_of(served, asked, line, line.only(asked.sentence) if looks else line)
+    return translation_of(translator, asked, line, line.only(asked.sentence) if looks else line)
 
 
-def translation_of(served: ServedRun, asked: Translate, line: PreparedLine, read: PreparedLine) -> Answer:
+def translation_of(translator: Translator, asked: Translate, line: PreparedLine, read: PreparedLine) -> Answer:
     """The answer of `translate` for a line, of which `read` is translated."""
-    translator, heads = served.translator, _heads(asked.without)
-    model, source = translator.model, read.sentences[0]
+    heads, model, source = _heads(asked.without), translator.model, read.sentences[0]
     search = changed_search(model.config.search, asked.search)
     if asked.trace:
         require_beam(search)
