@@ -90,17 +90,11 @@ def alignment_heads(model: "OpenedModel", *, quiet: bool = False) -> "AlignmentH
 
 def _chosen(model: "OpenedModel", layer: str | None, head: str | None, *, quiet: bool) -> "AlignmentHeads":
     """The heads that `--layer` and `--head` name, else those of the run."""
+    from transformer_mt.models.head_mask import EVERY, heads_at
     from transformer_mt.runs.data import AlignmentHeads
     from transformer_mt.views.align import cross_heads
 
     names = cross_heads(model.network)
     if not names or (layer is None and head is None):
         return alignment_heads(model, quiet=quiet)
-    of_layer = [name for name in names if layer in (None, "all", str(name.layer))]
-    chosen = [name for name in of_layer if head in (None, "all", "mean", str(name.head))]
-    if not of_layer:
-        raise InputError(f"--layer: there is no {layer!r}; give a number from 1 to {names[-1].layer} or all")
-    if not chosen:
-        numbers = ", ".join(dict.fromkeys(str(name.head) for name in of_layer))
-        raise InputError(f"--head: there is no {head!r}; choose one of {numbers}, mean and all")
-    return AlignmentHeads(heads=tuple(chosen), chosen_by="given")
+    return AlignmentHeads(heads=tuple(heads_at(names, layer=layer, head=head, every=EVERY)), chosen_by="given")
