@@ -76,20 +76,9 @@ def _align_files(
                 result(escaped_json(to_json(alignment)) if as_json else alignment.pharaoh)
 
 
-def alignment_heads(model: "OpenedModel", *, quiet: bool = False) -> "AlignmentHeads":
-    """The heads that link the run's words; a note where they are a guess."""
-    from transformer_mt.cli.terminal import note
-    from transformer_mt.runs.data import ALIGNMENT
-    from transformer_mt.views.align import heads_of
-
-    chosen = heads_of(model)
-    if model.alignment is None and not quiet:
-        note(f"{model.path}: has no {ALIGNMENT}, which training writes at its end; averaging all heads")
-    return chosen
-
-
 def _chosen(model: "OpenedModel", layer: str | None, head: str | None, *, quiet: bool) -> "AlignmentHeads":
     """The heads that `--layer` and `--head` name, else those of the run."""
+    from transformer_mt.cli.load import alignment_heads
     from transformer_mt.models.head_mask import EVERY, heads_at
     from transformer_mt.runs.data import AlignmentHeads
     from transformer_mt.views.align import cross_heads
