@@ -94,14 +94,8 @@ def _alignment(
     return to_json(alignment) | described(read)
 
 
-def attend(served: ServedRun, asked: Attend) -> Answer:
-    """`tmt attend --json`, of some stacks."""
-    subject = Subject.of(served.translator, asked.source, asked.target, without=_heads(asked.without))
-    return attention_of(subject, asked)
-
-
 def attention_of(subject: Subject, asked: Attend) -> Answer:
-    """The answer of `attend` for a subject."""
+    """`tmt attend --json`, of some stacks."""
     subject.require_attention(asked.method)
     for stack in asked.stacks:
         lookup(STACKS, stack, key="stacks")
@@ -135,7 +129,11 @@ def history(served: ServedRun, asked: History) -> Answer:
 
 
 def _of_pair(compute: Callable[[Subject, Any], Answer]) -> Callable[[ServedRun, Any], Answer]:
-    return lambda served, asked: compute(Subject.of(served.translator, asked.source, asked.target), asked)
+    def computed(served: ServedRun, asked: Any) -> Answer:
+        off = _heads(getattr(asked, "without", ()))
+        return compute(Subject.of(served.translator, asked.source, asked.target, without=off), asked)
+
+    return computed
 
 
 def curves(run: Run, name: str) -> Answer:
@@ -164,6 +162,5 @@ VIEWS: dict[str, tuple[type[Any], Callable[[Subject, Any], Answer]]] = {
 ANSWERS: dict[str, tuple[type[Any], Callable[[ServedRun, Any], Answer]]] = {
     **{name: (kind, _of_pair(compute)) for name, (kind, compute) in VIEWS.items()},
     "translate": (Translate, translate),
-    "attend": (Attend, attend),
     "history": (History, history),
 }
