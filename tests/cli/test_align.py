@@ -87,8 +87,8 @@ def test_control_characters_are_escaped(trained: str, tmt: Tmt) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([*GIVEN, "--layer", "2"], "--layer: there is no '2'; give a number from 1 to 1 or all"),
-        ([*GIVEN, "--layer", "1", "--head", "7"], "--head: there is no '7'; choose one of 1, 2, mean and all"),
+        ([*GIVEN, "--layer", "2"], "--layer: there is no '2'; choose one of all, 1"),
+        ([*GIVEN, "--layer", "1", "--head", "7"], "--head: there is no '7'; choose one of mean, all, 1, 2"),
         (["--input", "a.de"], "--input, --target-file: each needs the other; give both"),
         (
             ["x", "--input", "a.de", "--target-file", "a.en"],

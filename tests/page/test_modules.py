@@ -1,6 +1,7 @@
 """The page's files: within their budget, readable, and such that they can be joined into one file."""
 
 import base64
+import gzip
 import hashlib
 import json
 import re
@@ -47,7 +48,7 @@ def test_modules_joined_without_imports_would_not_collide(other: str) -> None:
 def test_a_saved_page_is_all_modules_but_one_each_after_those_that_it_uses() -> None:
     page = saved_page([{"route": "</script><!--", "answer": "\u2028 ü"}]).decode()
     data, script = re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)
-    assert json.loads(data) == [{"route": "</script><!--", "answer": "\u2028 ü"}]
+    assert json.loads(gzip.decompress(base64.b64decode(data))) == [{"route": "</script><!--", "answer": "\u2028 ü"}]
     assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
     placed = {name: script.index(text.partition("\n")[0]) for name, text in MODULES.items() if name != SERVER}
     for name in placed:

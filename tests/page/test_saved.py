@@ -14,7 +14,7 @@ from support.serving import write_run
 from transformer_mt.cli.main import run
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.build import build_model
-from transformer_mt.text.terminal import escape_controls
+from transformer_mt.text.normalize import normalize
 from transformer_mt.views.matrix import Scale
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def test_hostile_texts_are_seen_as_text(chromium: "Browser", save: Save) -> None
     for text in ("</script><script>alert(1)</script>", "<!--<script>", "a\u202eb ]]> &lt; \\u003c"):
         with from_disk(chromium, save(text)) as opened:
             shown = "".join(opened.find("#translation .above .word bdi").all_inner_texts())
-            assert shown == escape_controls(text).replace(" ", "")
+            assert shown == normalize(text).replace(" ", "")
             assert opened.page.locator("script").count() == 2
 
 

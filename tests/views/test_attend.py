@@ -153,7 +153,7 @@ def test_heads_that_were_left_out_are_not_shown() -> None:
     ]
     assert [matrix.name for matrix in layer_matrices(maps)] == ["mean of 2 heads", "mean of 3 heads"]
     torch.testing.assert_close(numbers(layer_matrices(maps, layer="1")[0]), stack.weights[0, [0, 2]].mean(dim=0))
-    with pytest.raises(InputError, match=r"^--layer: no head is left there; give another$"):
+    with pytest.raises(InputError, match=r"^--layer: there is no '2'; choose one of all, 1, 3$"):
         layer_matrices(maps, layer="2")
     with pytest.raises(InputError, match=r"^--head: there is no '2'; choose one of mean, all, 1, 3$"):
         layer_matrices(maps, layer="1", head="2")

@@ -76,31 +76,14 @@ def _align_files(
                 result(escaped_json(to_json(alignment)) if as_json else alignment.pharaoh)
 
 
-def alignment_heads(model: "OpenedModel", *, quiet: bool = False) -> "AlignmentHeads":
-    """The heads that link the run's words; a note where they are a guess."""
-    from transformer_mt.cli.terminal import note
-    from transformer_mt.runs.data import ALIGNMENT
-    from transformer_mt.views.align import heads_of
-
-    chosen = heads_of(model)
-    if model.alignment is None and not quiet:
-        note(f"{model.path}: has no {ALIGNMENT}, which training writes at its end; averaging all heads")
-    return chosen
-
-
 def _chosen(model: "OpenedModel", layer: str | None, head: str | None, *, quiet: bool) -> "AlignmentHeads":
     """The heads that `--layer` and `--head` name, else those of the run."""
+    from transformer_mt.cli.load import alignment_heads
+    from transformer_mt.models.head_mask import EVERY, heads_at
     from transformer_mt.runs.data import AlignmentHeads
     from transformer_mt.views.align import cross_heads
 
     names = cross_heads(model.network)
     if not names or (layer is None and head is None):
         return alignment_heads(model, quiet=quiet)
-    of_layer = [name for name in names if layer in (None, "all", str(name.layer))]
-    chosen = [name for name in of_layer if head in (None, "all", "mean", str(name.head))]
-    if not of_layer:
-        raise InputError(f"--layer: there is no {layer!r}; give a number from 1 to {names[-1].layer} or all")
-    if not chosen:
-        numbers = ", ".join(dict.fromkeys(str(name.head) for name in of_layer))
-        raise InputError(f"--head: there is no {head!r}; choose one of {numbers}, mean and all")
-    return AlignmentHeads(heads=tuple(chosen), chosen_by="given")
+    return AlignmentHeads(heads=tuple(heads_at(names, layer=layer, head=head, every=EVERY)), chosen_by="given")

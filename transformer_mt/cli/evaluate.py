@@ -24,12 +24,9 @@ from transformer_mt.cli.terminal import note, result
 from transformer_mt.config.search import OF_DRAWS
 from transformer_mt.errors import InputError
 from transformer_mt.progress import working
-from transformer_mt.registry import lookup
 from transformer_mt.text.terminal import escaped_json
 
 if TYPE_CHECKING:
-    from transformer_mt.config.sections import DataConfig
-    from transformer_mt.corpus.load import Corpus
     from transformer_mt.corpus.pairs import Pairs
     from transformer_mt.runs.data import AlignmentHeads
     from transformer_mt.translation.model import Model as OpenedModel
@@ -75,7 +72,7 @@ def evaluate(
     them. --data, --split and --against may be given again. ± is half the 95 % interval over 1,000 resampled test sets,
     and p how probable so large a difference from the first run is by chance, both as sacrebleu --paired-bs has them.
     """
-    from transformer_mt.cli.load import open_translator
+    from transformer_mt.cli.load import open_translator, pairs_to_measure
     from transformer_mt.corpus.text import with_links
 
     if links is not None and engine != DEFAULT_ENGINE:
@@ -89,9 +86,8 @@ def evaluate(
         _require_same_direction(runs[0], other)
     to_measure = []  # before anything is translated: a mistake in the last set is found at once
     for source, name in sets:
-        corpus = corpus_to_measure(runs[0].model.config.data, source, split=name)
-        pairs = lookup(corpus.splits, name, key="--split")
-        to_measure.append((corpus.name, name, pairs if links is None else with_links(pairs, links)))
+        corpus_name, pairs = pairs_to_measure(runs[0].model.config.data, source, split=name)
+        to_measure.append((corpus_name, name, pairs if links is None else with_links(pairs, links)))
     for number, (corpus_name, name, pairs) in enumerate(to_measure):
         found = _measured(
             runs,
@@ -166,32 +162,10 @@ def _alignment(model: "OpenedModel") -> "AlignmentHeads | None":
     if model.engine.network is None:
         note(f"word links are not compared: {model.engine.name} shows no attention")
         return None
-    from transformer_mt.cli.align import alignment_heads
+    from transformer_mt.cli.load import alignment_heads
     from transformer_mt.views.align import cross_heads
 
     return alignment_heads(model) if cross_heads(model.network) else None
-
-
-def corpus_to_measure(
-    own: "DataConfig", data: str | None, *, split: str, structure: bool = False, quiet: bool = False
-) -> "Corpus":
-    """The corpus that `--data` names, described on stderr; without, the built-in one, if the run was trained on it.
-
-    Another run may be a stranger's, whose corpus is a file that is none of its business: an `InputError`.
-    """
-    from transformer_mt.corpus.load import load_corpus
-    from transformer_mt.corpus.source import BUILTIN, absolute
-
-    if data is None and own.corpus != BUILTIN:
-        raise InputError(f"--data: missing; a run never opens its corpus by itself; this one's was {own.corpus}")
-    # The run's own names for splits are not those of other data.
-    usual = {"train_split": "", "validation_split": "", "test_split": ""}
-    others = data is not None and absolute(data) != own.corpus
-    source = own.model_copy(update={"corpus": data, **usual}) if others else own
-    corpus = load_corpus(source, need=split, structure=structure)
-    if data and not quiet:
-        note(*corpus.notes)
-    return corpus
 
 
 def _lines(found: Mapping[str, Any], *, with_name: bool) -> Iterator[str]:

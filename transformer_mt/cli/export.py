@@ -63,14 +63,13 @@ def export(
 
 
 def _pairs(run: "Run", data: str | None, *, quiet: bool) -> "Pairs":
-    from transformer_mt.cli.evaluate import corpus_to_measure
+    from transformer_mt.cli.load import pairs_to_measure
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.corpus.source import BUILTIN
 
     own = run.config().data
     if data is not None or own.corpus == BUILTIN:
-        corpus = corpus_to_measure(own, data, split=SPLIT, quiet=quiet)
-        return lookup(corpus.splits, SPLIT, key="--data")
+        return pairs_to_measure(own, data, split=SPLIT, key="--data", quiet=quiet)[1]
     shown: dict[str, SentencePair] = {}
     for record in run.metrics():
         for sample in record.get("samples", ()):

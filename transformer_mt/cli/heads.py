@@ -123,17 +123,16 @@ def _pairs(
 ) -> "list[SentencePair]":
     """The pairs to measure on, which are described on stderr."""
     from transformer_mt.batching.encoded_pairs import fitting
-    from transformer_mt.cli.evaluate import corpus_to_measure
+    from transformer_mt.cli.load import pairs_to_measure
     from transformer_mt.cli.terminal import note
 
-    corpus = corpus_to_measure(opened.config.data, data, split=split, structure=True, quiet=quiet)
+    name, pairs = pairs_to_measure(opened.config.data, data, split=split, structure=True, quiet=quiet)
     limit = opened.network.max_length
-    pairs = lookup(corpus.splits, split, key="--split")[:most]
-    kept = fitting(pairs, opened.tokenizer, max_length=limit)
+    kept = fitting(pairs[:most], opened.tokenizer, max_length=limit)
     if not kept:
         raise InputError(f"--split {split}: no pair is within the model's {limit} tokens; give another")
     if not quiet:
-        note(f"measuring on {len(kept)} sentences of {corpus.name}, split {split}")
+        note(f"measuring on {len(kept)} sentences of {name}, split {split}")
     return kept
 
 

@@ -5,7 +5,13 @@ from pathlib import Path
 
 from transformer_mt.cli.options import DEFAULT_ENGINE, RUNS, SearchOptions
 from transformer_mt.cli.terminal import note
-from transformer_mt.corpus.source import corpus_name
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.load import load_corpus
+from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.corpus.source import BUILTIN, absolute, corpus_name
+from transformer_mt.errors import InputError
+from transformer_mt.registry import lookup
+from transformer_mt.runs.data import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.directory import find_run, newest_run
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.words import words
@@ -38,6 +44,36 @@ def open_translator(
         data = model.config.data
         note(f"using {run.path} ({data.source_language} → {data.target_language}, {corpus_name(data)})")
     return Translator(model, search=search.applied_to(model.config.search))
+
+
+def alignment_heads(model: Model, *, quiet: bool = False) -> AlignmentHeads:
+    """The heads that link the run's words; a note where they are a guess."""
+    from transformer_mt.views.align import heads_of
+
+    chosen = heads_of(model)
+    if model.alignment is None and not quiet:
+        note(f"{model.path}: has no {ALIGNMENT}, which training writes at its end; averaging all heads")
+    return chosen
+
+
+def pairs_to_measure(
+    own: DataConfig, data: str | None, *, split: str, key: str = "--split", structure: bool = False, quiet: bool = False
+) -> tuple[str, Pairs]:
+    """The name of the corpus of `--data`, described on stderr, and its split; without, of the built-in one, if the run
+    was trained on it.
+
+    Another run may be a stranger's, whose corpus is a file that is none of its business: an `InputError`.
+    """
+    if data is None and own.corpus != BUILTIN:
+        raise InputError(f"--data: missing; a run never opens its corpus by itself; this one's was {own.corpus}")
+    # The run's own names for splits are not those of other data.
+    usual = {"train_split": "", "validation_split": "", "test_split": ""}
+    others = data is not None and absolute(data) != own.corpus
+    source = own.model_copy(update={"corpus": data, **usual}) if others else own
+    corpus = load_corpus(source, need=split, structure=structure)
+    if data and not quiet:
+        note(*corpus.notes)
+    return corpus.name, lookup(corpus.splits, split, key=key)
 
 
 class LineRemarks:

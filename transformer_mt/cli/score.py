@@ -20,7 +20,6 @@ from transformer_mt.cli.options import (
 )
 from transformer_mt.cli.terminal import note
 from transformer_mt.errors import InputError
-from transformer_mt.registry import lookup
 from transformer_mt.text.terminal import escape_controls, escaped_json
 
 if TYPE_CHECKING:
@@ -48,9 +47,8 @@ def score(
     Every pair has its line, with tabs between the three numbers; the last line has them for all pairs together. Tokens
     are those of the run's vocabulary, with one for the end of each translation; perplexity is exp(-ln p / tokens).
     """
-    from transformer_mt.cli.evaluate import corpus_to_measure
     from transformer_mt.cli.lines import open_output, read_pairs
-    from transformer_mt.cli.load import open_translator
+    from transformer_mt.cli.load import open_translator, pairs_to_measure
     from transformer_mt.translation.scoring import score_pairs
 
     require_both(input, target_file)
@@ -62,16 +60,16 @@ def score(
         pairs: Any = read_pairs(input, target_file, translator)
     else:
         split = split or "test"
-        corpus = corpus_to_measure(opened.config.data, data, split=split)
-        pairs = (pair for pair in lookup(corpus.splits, split, key="--split"))
-        note(f"scoring {len(corpus.splits[split])} pairs of {corpus.name}, split {split}")
+        name, found = pairs_to_measure(opened.config.data, data, split=split)
+        pairs = (pair for pair in found)
+        note(f"scoring {len(found)} pairs of {name}, split {split}")
     with closing(pairs), open_output(None) as write:
-        for found in score_pairs(opened.network, opened.tokenizer, pairs):
-            for line in _lines(found, tokens=tokens, as_json=as_json):
+        for scored in score_pairs(opened.network, opened.tokenizer, pairs):
+            for line in _lines(scored, tokens=tokens, as_json=as_json):
                 write(line)
-            total, pieces, count = total + found.log_probability, pieces + len(found.pieces), count + 1
+            total, pieces, count = total + scored.log_probability, pieces + len(scored.pieces), count + 1
         if not count:
-            raise InputError(f"{input or corpus.name}: no pairs to score; give at least one")
+            raise InputError(f"{input or name}: no pairs to score; give at least one")
         together = escaped_json({"pairs": count} | numbers(total, pieces))
         write(together if as_json else f"total\t{columns(total, pieces)}")
 

@@ -1,8 +1,9 @@
 """Heads switched off, in the configuration or for a while, or multiplied by a factor through which gradients flow."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import groupby
+from types import MappingProxyType
 
 import torch
 from jaxtyping import Float
@@ -11,7 +12,7 @@ from torch import Tensor
 from transformer_mt.attention.multihead import MaskedHeads
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import HeadName
+from transformer_mt.registry import HeadName, suggest
 
 # A factor for each head, of all sentences or of each.
 Gates = Float[Tensor, "#B H"]
@@ -36,6 +37,31 @@ def head_names(model: Seq2Seq) -> list[HeadName]:
     """Every active head of the model, in the order of its stacks and layers."""
     layers = attention_layers(model).items()
     return [layer._replace(head=number) for layer, module in layers for number in active_heads(module)]
+
+
+# The words of `--layer` and `--head` that leave all heads in.
+ALL, MEAN = "all", "mean"
+EVERY = {"layer": (ALL,), "head": (MEAN, ALL)}
+
+
+def heads_at(
+    names: Sequence[HeadName],
+    *,
+    layer: int | str | None,
+    head: int | str | None,
+    every: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Sequence[HeadName]:
+    """The heads with this layer and this number; None, and the words in `every`, leave all in.
+
+    Raises `InputError` that names the option and the choices for a layer or a number that there is not.
+    """
+    for field, wanted in (("layer", layer), ("head", head)):
+        if wanted is not None and wanted not in (words := every.get(field, ())):
+            numbers = map(str, sorted({getattr(name, field) for name in names}))
+            names = [name for name in names if str(getattr(name, field)) == str(wanted)]
+            if not names:
+                raise InputError(f"--{field}: there is no {wanted!r}; {suggest(str(wanted), [*words, *numbers])}")
+    return names
 
 
 def mask_heads(model: Seq2Seq, names: Iterable[HeadName], *, key: str) -> None:

@@ -415,7 +415,7 @@ function every(milliseconds, look) {
 }
 
 async function start() {
-  prepare(() => {
+  await prepare(() => {
     Object.keys(asked).forEach((name) => delete asked[name]);
     list();
   });

@@ -1,6 +1,7 @@
 """The page of one sentence pair in one file: the same modules, joined, with answers in place of a server."""
 
 import base64
+import gzip
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +21,8 @@ def saved_page(answers: Sequence[Mapping[str, Any]]) -> bytes:
     Its policy allows its own style and script, by their sums, and no request to anywhere.
     """
     style, script = _file("page.css"), "".join(_joined(_START, set()))
-    icon = base64.b64encode(_file("icon.svg").encode()).decode()
-    data = escaped_json(answers, compact=True).replace("<", "\\u003c")  # no text ends the element that holds it
+    icon = _base64(_file("icon.svg").encode())
+    data = _base64(gzip.compress(escaped_json(answers, compact=True).encode(), mtime=0))
     policy = (
         '<meta http-equiv="Content-Security-Policy" content="'
         f"default-src 'none'; script-src {_sum(script)}; style-src {_sum(style)}; img-src data:; base-uri 'none'; "
@@ -33,7 +34,7 @@ def saved_page(answers: Sequence[Mapping[str, Any]]) -> bytes:
         "/page/icon.svg": f"data:image/svg+xml;base64,{icon}",
         '<link rel="stylesheet" href="/page/page.css">': f"<style>{style}</style>",
         '<script type="module" src="/page/app.js"></script>': (
-            f'<script type="application/json" id="saved">{data}</script>\n<script type="module">{script}</script>'
+            f'<script type="application/gzip" id="saved">{data}</script>\n<script type="module">{script}</script>'
         ),
     }.items():
         assert page.count(before) == 1, before
@@ -54,7 +55,11 @@ def _joined(name: str, seen: set[str]) -> Iterator[str]:
 
 def _sum(text: str) -> str:
     """The source of a policy for an element with this text."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+    return f"'sha256-{_base64(hashlib.sha256(text.encode()).digest())}'"
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
 
 
 def _file(name: str) -> str:

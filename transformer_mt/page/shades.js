@@ -26,8 +26,7 @@ export function level(number, largest = 1) {
  */
 export function scaleOf(matrices) {
   const rows = matrices.flat().map((row) => row.filter((number) => number !== null));
-  // In a saved page each number may be off by a thousandth.
-  const isShares = (row) => row.every((number) => number >= 0) && Math.abs(sum(row) - 1) <= 1e-3 * (row.length + 1);
+  const isShares = (row) => row.every((number) => number >= 0) && Math.abs(sum(row) - 1) <= 1e-3;
   if (rows.every((row) => row.length === 0 || isShares(row))) {
     return SHARES_OF_ONE;
   }

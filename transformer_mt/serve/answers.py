@@ -19,7 +19,7 @@ from transformer_mt.text.normalize import normalize
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.model import Model
-from transformer_mt.translation.translator import Translation, splits
+from transformer_mt.translation.translator import Translation, Translator, splits
 from transformer_mt.views.align import align, heads_of
 from transformer_mt.views.data import to_json
 from transformer_mt.views.explain import explain
@@ -40,13 +40,12 @@ def translate(served: ServedRun, asked: Translate) -> Answer:
     looks = asked.alternatives or asked.trace or asked.align or not splits(search, asked.prefix)
     if looks and not 1 <= asked.sentence <= len(line.sentences):
         raise InputError(f"sentence: there is no {asked.sentence}; give a number from 1 to {len(line.sentences)}")
-    return translation_of(served, asked, line, line.only(asked.sentence) if looks else line)
+    return translation_of(translator, asked, line, line.only(asked.sentence) if looks else line)
 
 
-def translation_of(served: ServedRun, asked: Translate, line: PreparedLine, read: PreparedLine) -> Answer:
+def translation_of(translator: Translator, asked: Translate, line: PreparedLine, read: PreparedLine) -> Answer:
     """The answer of `translate` for a line, of which `read` is translated."""
-    translator, heads = served.translator, _heads(asked.without)
-    model, source = translator.model, read.sentences[0]
+    heads, model, source = _heads(asked.without), translator.model, read.sentences[0]
     search = changed_search(model.config.search, asked.search)
     if asked.trace:
         require_beam(search)
@@ -95,14 +94,8 @@ def _alignment(
     return to_json(alignment) | described(read)
 
 
-def attend(served: ServedRun, asked: Attend) -> Answer:
-    """`tmt attend --json`, of some stacks."""
-    subject = Subject.of(served.translator, asked.source, asked.target, without=_heads(asked.without))
-    return attention_of(subject, asked)
-
-
 def attention_of(subject: Subject, asked: Attend) -> Answer:
-    """The answer of `attend` for a subject."""
+    """`tmt attend --json`, of some stacks."""
     subject.require_attention(asked.method)
     for stack in asked.stacks:
         lookup(STACKS, stack, key="stacks")
@@ -136,7 +129,11 @@ def history(served: ServedRun, asked: History) -> Answer:
 
 
 def _of_pair(compute: Callable[[Subject, Any], Answer]) -> Callable[[ServedRun, Any], Answer]:
-    return lambda served, asked: compute(Subject.of(served.translator, asked.source, asked.target), asked)
+    def computed(served: ServedRun, asked: Any) -> Answer:
+        off = _heads(getattr(asked, "without", ()))
+        return compute(Subject.of(served.translator, asked.source, asked.target, without=off), asked)
+
+    return computed
 
 
 def curves(run: Run, name: str) -> Answer:
@@ -165,6 +162,5 @@ VIEWS: dict[str, tuple[type[Any], Callable[[Subject, Any], Answer]]] = {
 ANSWERS: dict[str, tuple[type[Any], Callable[[ServedRun, Any], Answer]]] = {
     **{name: (kind, _of_pair(compute)) for name, (kind, compute) in VIEWS.items()},
     "translate": (Translate, translate),
-    "attend": (Attend, attend),
     "history": (History, history),
 }

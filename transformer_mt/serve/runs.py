@@ -1,11 +1,10 @@
 """The runs on offer, by names that are never paths; three of them stay in memory, each with its newest weights."""
 
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -50,8 +49,7 @@ class Runs:
         """`opened` is called with every model that is loaded."""
         self._places, self._device, self._opened = places, device, opened
         self._paths: dict[str, Path] = {}
-        self._in_memory: OrderedDict[str, tuple[Moment, ServedRun]] = OrderedDict()
-        self._models: dict[str, tuple[Moment, dict[str, Any]]] = {}
+        self._newest = lru_cache(IN_MEMORY)(self._open_newest)
 
     def describe(self) -> list[dict[str, Any]]:
         """The fields of `tmt runs --json` for each run, the newest first, and those of its model where there is one."""
@@ -60,7 +58,7 @@ class Runs:
             found = describe_run(path) | {"run": name}
             if "error" not in found and Run(path).has_model():
                 try:
-                    found |= self._model_of(name, path)
+                    found |= _describe_model(path, _moment(path)) | {"checkpoints": saved_steps(path / CHECKPOINTS)}
                 except TmtError as error:
                     found["error"] = str(error)
             listed.append(found)
@@ -86,17 +84,15 @@ class Runs:
 
     def open(self, name: str) -> ServedRun:
         """The run with its newest weights."""
-        moment = _moment(path := self.path(name))
-        read, served = self._in_memory.pop(name, (None, None))
+        path = self.path(name)
         with _unavailable():
-            if served is None or read != moment:
-                served = ServedRun(self._load(Run(path)), partial(self._open_checkpoint, path))
+            served = self._newest(path, _moment(path))
             # Read each time: training writes weights first, and their step with the checkpoint that follows.
             served.translator.model.step = newest_progress(Run(path)).best_step
-        self._in_memory[name] = moment, served
-        while len(self._in_memory) > IN_MEMORY:
-            self._in_memory.popitem(last=False)
         return served
+
+    def _open_newest(self, path: Path, _: Moment) -> ServedRun:
+        return ServedRun(self._load(Run(path)), partial(self._open_checkpoint, path))
 
     def _open_checkpoint(self, path: Path, step: int) -> Translator:
         """The run as it was at a checkpoint. Raises `InputError` where there is none of that step."""
@@ -116,12 +112,6 @@ class Runs:
         model = Model.open(run, device=self._device)
         self._opened(model.network)
         return Translator.of(model)
-
-    def _model_of(self, name: str, path: Path) -> dict[str, Any]:
-        moment = _moment(path)
-        if self._models.get(name, (None,))[0] != moment:
-            self._models[name] = moment, describe_model(Run(path))
-        return self._models[name][1] | {"checkpoints": saved_steps(path / CHECKPOINTS)}
 
 
 def printable_name(path: Path) -> str:
@@ -166,6 +156,11 @@ def describe_model(run: Run) -> dict[str, Any]:
         "example": sentence,
         "has_links": any(stacks.get("cross", ())),
     }
+
+
+@lru_cache(1_000)
+def _describe_model(path: Path, _: Moment) -> dict[str, Any]:
+    return describe_model(Run(path))
 
 
 def _moment(path: Path) -> Moment:

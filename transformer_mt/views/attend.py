@@ -10,6 +10,7 @@ import numpy as np
 from rich.text import Text
 
 from transformer_mt.errors import InputError
+from transformer_mt.models.head_mask import ALL, EVERY, MEAN, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import STACKS, HeadName, lookup
 from transformer_mt.views.faithfulness import Scores, compare
@@ -18,7 +19,6 @@ from transformer_mt.views.matrix import Blocks, Matrix, Scale, is_convex, legend
 from transformer_mt.views.methods import METHODS
 from transformer_mt.views.text import label, rendered, table, wrapped
 
-ALL, MEAN = "all", "mean"
 # The sides of a stack's matrices.
 SIDES = {"encoder": "source against source", "decoder": "target against target", "cross": "target against source"}
 
@@ -58,15 +58,13 @@ def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) ->
     stack = lookup(maps.stacks, "cross", key="--stack")
     if METHODS[maps.method].whole:
         return layer_matrices(maps)[0]
-    layers = len(stack.weights)
-    every = [HeadName("cross", layer + 1, head + 1) for layer in range(layers) for head in stack.heads(layer)]
-    heads, guess = [head for head in heads if head in every], max(1, layers - 1)
+    every, guess = _heads(stack, "cross"), max(1, len(stack.weights) - 1)
+    heads = [head for head in heads if head in every]
     if not heads and (not every or any(head.layer == guess for head in every)):
         return layer_matrices(maps, layer=str(guess))[0]
     heads = heads or every
     names = f"all {len(every)} heads" if len(heads) == len(every) else ", ".join(map(str, heads))
-    numbers = stack.mean([(head.layer - 1, head.head - 1) for head in heads])
-    return _matrix(maps, "cross", numbers, key="cross", place=STACKS["cross"], name=f"mean of {names}")
+    return _matrix(maps, heads, key="cross", place=STACKS["cross"], name=f"mean of {names}")
 
 
 def layer_matrices(
@@ -83,29 +81,29 @@ def layer_matrices(
             raise InputError(f"--layer, --head: {maps.method} has one matrix for the whole model; leave them out")
         return [Matrix(stack, maps.method, SIDES[stack], chosen.matrix(0, 0), chosen.rows, chosen.columns)]
     layers, heads = chosen.weights.shape[:2]
-    every = range(1, layers + 1)
     matrices = []
-    for i in lookup({ALL: every, **{str(i): [i] for i in every}}, layer or ALL, key="--layer"):
-        place, present = f"{STACKS[stack]}, layer {i} of {layers}", [j + 1 for j in chosen.heads(i - 1)]
-        if not present:
-            continue
-        choices: dict[str, Sequence[int | None]] = {MEAN: [None], ALL: present, **{str(j): [j] for j in present}}
-        for j in lookup(choices, head or MEAN, key="--head"):
-            key, name = f"{stack}.{i}", f"mean of {len(present)} heads"
-            if j is not None:
-                key, name = f"{stack}.{i}.{j}", f"head {j} of {heads}"
-            numbers = chosen.matrix(i - 1, j and j - 1)
-            matrices.append(_matrix(maps, stack, numbers, key=key, place=place, name=name))
-    if not matrices:
-        raise InputError("--layer: no head is left there; give another")
+    of_layers = groupby(heads_at(_heads(chosen, stack), layer=layer, head=head, every=EVERY), lambda name: name.layer)
+    for number, names in of_layers:
+        place, in_layer = f"{STACKS[stack]}, layer {number} of {layers}", list(names)
+        if head in (None, MEAN):
+            name = f"mean of {len(in_layer)} heads"
+            matrices.append(_matrix(maps, in_layer, key=f"{stack}.{number}", place=place, name=name))
+        else:
+            for one in in_layer:
+                matrices.append(_matrix(maps, [one], key=str(one), place=place, name=f"head {one.head} of {heads}"))
     return matrices
 
 
-def _matrix(
-    maps: AttentionMaps, stack: str, numbers: list[list[float | None]], *, key: str, place: str, name: str
-) -> Matrix:
-    prefix = "" if maps.method == "weights" else f"{maps.method}, "
-    return Matrix(key, f"{prefix}{place}", name, numbers, maps.stacks[stack].rows, maps.stacks[stack].columns)
+def _heads(maps: StackMaps, stack: str) -> list[HeadName]:
+    layers = range(len(maps.weights))
+    return [HeadName(stack, layer + 1, head + 1) for layer in layers for head in maps.heads(layer)]
+
+
+def _matrix(maps: AttentionMaps, heads: Sequence[HeadName], *, key: str, place: str, name: str) -> Matrix:
+    """The mean over heads of one stack."""
+    stack, prefix = maps.stacks[heads[0].stack], "" if maps.method == "weights" else f"{maps.method}, "
+    numbers = stack.mean([(head.layer - 1, head.head - 1) for head in heads])
+    return Matrix(key, f"{prefix}{place}", name, numbers, stack.rows, stack.columns)
 
 
 def _every_matrix(maps: AttentionMaps) -> Iterator[Matrix]:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from transformer_mt.attention.multihead import MaskedHeads
 from transformer_mt.attention.showing import Shown, watching
 from transformer_mt.errors import InputError
-from transformer_mt.models.head_mask import attention_layers, head_names
+from transformer_mt.models.head_mask import attention_layers, head_names, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import STACKS, HeadName, lookup, suggest
 from transformer_mt.views.data import to_json
@@ -308,17 +308,12 @@ def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[st
     raise InputError(f"--word: there is no {word!r} in {' or '.join(sides)}; {remedy}")
 
 
-def find_heads(model: Seq2Seq, stacks: Sequence[str], *, layer: int | None, head: int | None) -> list[HeadName]:
+def find_heads(model: Seq2Seq, stacks: Sequence[str], *, layer: int | None, head: int | None) -> Sequence[HeadName]:
     """The heads of these stacks in that layer and with that number. Raises `InputError` that says which there are."""
     names = [name for name in head_names(model) if name.stack in stacks]
     if not names:
         raise InputError(f"--stack: {' and '.join(stacks)} attention has no heads left in this model; choose another")
-    for option, wanted, position in (("--layer", layer, 1), ("--head", head, 2)):
-        there = sorted({int(name[position]) for name in names})
-        if wanted is not None and wanted not in there:
-            raise InputError(f"{option}: there is no {wanted}; choose one of {', '.join(map(str, there))}")
-        names = [name for name in names if wanted in (None, name[position])]
-    return names
+    return heads_at(names, layer=layer, head=head)
 
 
 def choose_head(model: Seq2Seq, tokens: PairTokens, side: Tokens, row: int, candidates: Sequence[HeadName]) -> Choice:
