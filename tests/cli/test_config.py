@@ -96,7 +96,7 @@ WITH_TABLE = [key for key, value in leaves(Config()) if isinstance(value, str) a
 
 def test_every_text_without_values_of_its_own_is_a_choice_or_free() -> None:
     free = {"data.corpus", "data.source_language", "data.target_language", "training.device"}
-    free |= {"init_from.run", "init_from.weights"}
+    free |= {"init_from.run", "init_from.weights", "format"}
     free |= {f"data.{name}" for name in ("source_column", "target_column")}
     free |= {f"data.{split}_split" for split in ("train", "validation", "test")}
     literal = {"training.keep_checkpoints", "tokenizer.kind", "tokenizer.sampling", "model.tied"}

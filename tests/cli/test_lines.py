@@ -2,11 +2,13 @@ import os
 from pathlib import Path
 
 import pytest
-from support.sentences import small_tokenizer
+from support.engines import small_tokenizer, translator_of
+from support.tiny import varied_model
 
 from transformer_mt.cli.lines import LONGEST_SENTENCE, arriving_lines, open_output, read_lines, read_records
 from transformer_mt.errors import InputError
-from transformer_mt.tokenizer.prepared import PreparedLine, Preparer
+
+TOKENIZER = small_tokenizer()
 
 
 def test_lines_go_to_the_file_or_to_stdout(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -15,11 +17,6 @@ def test_lines_go_to_the_file_or_to_stdout(workplace: Path, capsys: pytest.Captu
             write("eins")
             write("zwei")
     assert Path("out").read_text() == capsys.readouterr().out == "eins\nzwei\n"
-
-
-def any_length(sentence: str, place: str) -> PreparedLine:
-    """A model that takes everything."""
-    return PreparedLine(sentence, (), None, preparer=Preparer(small_tokenizer()))
 
 
 @pytest.mark.parametrize("length", [LONGEST_SENTENCE, 2 * LONGEST_SENTENCE + 1, 5 * LONGEST_SENTENCE])
@@ -41,7 +38,8 @@ def test_the_longest_line_is_one(workplace: Path) -> None:
 @pytest.mark.parametrize("value", ["[" * 50_000, "9" * 5_000 + "}", "1e400}", "-Infinity}", "[NaN]}"])
 def test_json_that_cannot_be_read_or_written_again_is_one_line(value: str, workplace: Path) -> None:
     (workplace / "in").write_text(f'{{"de": "ja", "x": {value}')
-    (record,) = read_records(read_lines(Path("in")), any_length, as_json=True, language="de")
+    translator = translator_of(varied_model(vocabulary=TOKENIZER.size), TOKENIZER)
+    (record,) = read_records(read_lines(Path("in")), translator, split=True, as_json=True)
     assert str(record.problem).startswith("in:1: not valid JSON (")
 
 

@@ -160,10 +160,12 @@ def test_json_and_arrays_hold_every_number(measured: tuple[Seq2Seq, HeadTable]) 
     assert [head["aligned"] is None for head in plain["heads"]] == np.isnan(arrays["heads.aligned.value"]).tolist()
     for stack in ("encoder", "decoder", "cross"):
         rows = [one for one in plain["relations"] if one["stack"] == stack]
-        assert [one["relation"] for one in rows] == arrays[f"{stack}.relation"].tolist()
+        of_stack = arrays["relations.stack"] == stack
+        assert [one["relation"] for one in rows] == arrays["relations.relation"][of_stack].tolist()
         for name in rows[0]["found"]:
-            values = [one["found"][name]["value"] for one in rows]
-            assert values == arrays[f"{stack}.{name}.value"].tolist()
+            values = arrays[f"relations.{name}.value"]
+            assert [one["found"][name]["value"] for one in rows] == values[of_stack].tolist()
+            assert np.isnan(values[~of_stack]).all()
     assert plain["bleu"] is None
 
 

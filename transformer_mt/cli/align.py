@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer_mt.cli.options import Head, Input, Layer, LookedAt, Model, Target, TargetFile, require_both
+from transformer_mt.cli.options import Head, Input, Layer, LookedAt, Model, Target, TargetFile, files_of_pairs
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 from transformer_mt.errors import InputError
 from transformer_mt.text.terminal import escaped_json
@@ -46,13 +46,12 @@ def align(
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.views import align as view
 
-    require_both(input, target_file)
-    if input is not None and target_file is not None:
+    if files := files_of_pairs(input, target_file):
         if sentence is not None or options.npz is not None:
             raise InputError("--input: reads files of pairs and prints lines; leave SENTENCE and --npz out")
         translator = open_translator(model, options, device=options.device, quiet=options.quiet)
         chosen = _chosen(translator.model, layer, head, quiet=options.quiet)
-        _align_files(translator, input, target_file, chosen, as_json=options.as_json)
+        _align_files(translator, *files, chosen, as_json=options.as_json)
         return
     subject = load_sentence(sentence, target, model=model, options=options)
     chosen = _chosen(subject.model, layer, head, quiet=options.quiet)

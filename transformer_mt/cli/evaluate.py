@@ -82,8 +82,12 @@ def evaluate(
         raise InputError("--links: they belong to one test set; give --data and --split once")
     paths = (model, *(against or ()))
     runs = [open_translator(path, search, device=device, engine=engine, quantization=quantization) for path in paths]
-    for other in runs[1:]:
-        _require_same_direction(runs[0], other)
+    directions = [
+        f"{data.source_language} → {data.target_language}" for data in (run.model.config.data for run in runs)
+    ]
+    for path, direction in zip(paths, directions, strict=True):
+        if direction != directions[0]:
+            raise InputError(f"--against {path}: translates {direction}, not {directions[0]}; give another run")
     to_measure = []  # before anything is translated: a mistake in the last set is found at once
     for source, name in sets:
         corpus_name, pairs = pairs_to_measure(runs[0].model.config.data, source, split=name)
@@ -103,17 +107,6 @@ def evaluate(
             result(escaped_json(found))
         else:
             result(*([""] if number else []), *_lines(found, with_name=len(sets) > 1))
-
-
-def _require_same_direction(first: "Translator", other: "Translator") -> None:
-    """Raise `InputError` where two runs translate between other languages."""
-    one, two = (
-        (run.model.config.data.source_language, run.model.config.data.target_language) for run in (first, other)
-    )
-    if one != two:
-        raise InputError(
-            f"--against {other.model.path}: translates {' → '.join(two)}, not {' → '.join(one)}; give another run"
-        )
 
 
 def _measured(

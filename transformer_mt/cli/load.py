@@ -6,7 +6,6 @@ from pathlib import Path
 from transformer_mt.cli.options import DEFAULT_ENGINE, RUNS, SearchOptions
 from transformer_mt.cli.terminal import note
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.load import load_corpus
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.corpus.source import BUILTIN, absolute, corpus_name
 from transformer_mt.errors import InputError
@@ -64,6 +63,8 @@ def pairs_to_measure(
 
     Another run may be a stranger's, whose corpus is a file that is none of its business: an `InputError`.
     """
+    from transformer_mt.corpus.load import load_corpus
+
     if data is None and own.corpus != BUILTIN:
         raise InputError(f"--data: missing; a run never opens its corpus by itself; this one's was {own.corpus}")
     # The run's own names for splits are not those of other data.

@@ -83,12 +83,15 @@ def changed_config(path: Path | None, overrides: list[str]) -> Config:
     return load_config(path, overrides)
 
 
-def require_both(source: Path | None, target: Path | None) -> None:
-    """Raise `InputError` unless `--input` and `--target-file` are both given or neither, and one at most is stdin."""
-    if (source is None) != (target is None):
+def files_of_pairs(source: Path | None, target: Path | None) -> tuple[Path, Path] | None:
+    """`--input` and `--target-file`, if given. Raises `InputError` for one without the other, and for stdin twice."""
+    if source is None and target is None:
+        return None
+    if source is None or target is None:
         raise InputError("--input, --target-file: each needs the other; give both")
     if source == target == Path("-"):
         raise InputError("--target-file: --input is stdin already; give a file for one of them")
+    return source, target
 
 
 def _require_utf8(text: str, *, option: str) -> None:

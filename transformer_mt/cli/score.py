@@ -16,7 +16,7 @@ from transformer_mt.cli.options import (
     Model,
     SearchOptions,
     TargetFile,
-    require_both,
+    files_of_pairs,
 )
 from transformer_mt.cli.terminal import note
 from transformer_mt.errors import InputError
@@ -51,13 +51,13 @@ def score(
     from transformer_mt.cli.load import open_translator, pairs_to_measure
     from transformer_mt.translation.scoring import score_pairs
 
-    require_both(input, target_file)
-    if input is not None and (data or split):
+    files = files_of_pairs(input, target_file)
+    if files and (data or split):
         raise InputError("--input: gives the pairs; leave --data and --split out")
     translator = open_translator(model, SearchOptions(), device=device)
     opened, total, pieces, count = translator.model, 0.0, 0, 0
-    if input is not None and target_file is not None:
-        pairs: Any = read_pairs(input, target_file, translator)
+    if files:
+        pairs: Any = read_pairs(*files, translator)
     else:
         split = split or "test"
         name, found = pairs_to_measure(opened.config.data, data, split=split)

@@ -75,7 +75,8 @@ def _columns(rows: Any) -> dict[str, list[Any]]:
     if not present or len(present) + rows.count(None) < len(rows):
         return {}
     entries = [{} if row is None else _entries(row) for row in rows]
-    return {str(name): [row.get(name) for row in entries] for name in _entries(present[0])}
+    names = dict.fromkeys(name for row in entries for name in row)
+    return {str(name): [row.get(name) for row in entries] for name in names}
 
 
 def _is_missing(value: Any) -> bool:
@@ -85,12 +86,12 @@ def _is_missing(value: Any) -> bool:
 def _array(value: Any) -> np.ndarray:
     if hasattr(value, "numpy"):  # a tensor
         return value.numpy(force=True)
-    if isinstance(value, list) and value and hasattr(value[0], "numpy"):
-        return np.stack([_array(entry) for entry in value])
-    if isinstance(value, list | tuple) and not isinstance(value, HeadName):
+    if isinstance(value, HeadName):
+        return np.array(str(value))
+    if isinstance(value, list | tuple):
         missing = "" if any(isinstance(entry, str | HeadName) for entry in value) else math.nan
-        value = [missing if entry is None else str(entry) if isinstance(entry, HeadName) else entry for entry in value]
-    return np.array(str(value) if isinstance(value, HeadName) else value)
+        value = [missing if entry is None else _array(entry) for entry in value]
+    return np.array(value)
 
 
 def _rounded(value: Any, digits: int) -> Any:

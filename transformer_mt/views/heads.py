@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -134,11 +134,6 @@ class HeadTable:
     bleu: Estimate | None
     heads: tuple[HeadFigures, ...]
     relations: tuple[RelationFigures, ...]
-
-    def arrays(self) -> dict[str, Any]:
-        """The relations of each stack by itself, whose heads they have."""
-        by_stack = {stack: [each for each in self.relations if each.stack == stack] for stack in STACKS}
-        return {"sentences": self.sentences, "loss": self.loss, "bleu": self.bleu, "heads": self.heads} | by_stack
 
 
 def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -> HeadTable:

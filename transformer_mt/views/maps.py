@@ -46,13 +46,11 @@ class Tokens:
     @classmethod
     def of(cls, sentence: PreparedSentence, *, begins: bool = False) -> "Tokens":
         """A sentence with `</s>` behind it or, where it `begins`, `<s>` before it."""
-        own, shift = sentence.words_of_piece, int(begins)
-        owners = tuple(tuple(word + shift for word in of_piece) for of_piece in own)
+        ids, pieces, words, owners = sentence.ids, sentence.pieces, sentence.words, sentence.words_of_piece
         if begins:
-            pieces, words, owners = ("<s>", *sentence.pieces), ("<s>", *sentence.words), ((0,), *owners)
-            return cls(sentence.text, (BOS, *sentence.ids), pieces, words, owners)
-        pieces, words, owners = (*sentence.pieces, "</s>"), (*sentence.words, "</s>"), (*owners, (len(sentence.words),))
-        return cls(sentence.text, (*sentence.ids, EOS), pieces, words, owners)
+            owners = ((0,), *(tuple(word + 1 for word in of_piece) for of_piece in owners))
+            return cls(sentence.text, (BOS, *ids), ("<s>", *pieces), ("<s>", *words), owners)
+        return cls(sentence.text, (*ids, EOS), (*pieces, "</s>"), (*words, "</s>"), (*owners, (len(words),)))
 
     def by_words(self) -> list[tuple[str, list[str]]]:
         """Every word with its pieces."""
