@@ -14,7 +14,9 @@ _UNSPACED = r"[[\p{Han}\p{Hiragana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]--[\p{Nd}
 _SPACED = rf"[\w--{_UNSPACED}]"
 # A cluster, with vowels that follow in their own cluster, and with the consonants stacked below it.
 _CLUSTER = rf"(?={_UNSPACED})\X[\p{{M}}\u0e33\u0eb3]*(?:(?<=[\u1039\u17d2])\p{{L}}\p{{M}}*)*"
-_WORD = regex.compile(rf"{_SPACED}+(?:['’\-]{_SPACED}+)*|{_CLUSTER}|…|\.\.\.|(?![\s\u200b])\X", flags=regex.VERSION1)
+# A flag is written out: for `\X` it would count the letters of all flags before it, which takes n² steps.
+_SIGN = r"\p{RI}{1,2}[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]*|(?![\s\u200b])\X"
+_WORD = regex.compile(rf"{_SPACED}+(?:['’\-]{_SPACED}+)*|{_CLUSTER}|…|\.\.\.|{_SIGN}", flags=regex.VERSION1)
 _UNSPACED_WORD = regex.compile(_UNSPACED, flags=regex.VERSION1)
 
 Span = tuple[int, int]
