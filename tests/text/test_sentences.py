@@ -29,6 +29,7 @@ from transformer_mt.text.sentences import join_sentences, split_sentences
         ["Abb. 3 steht in Kap. 4 von Müller & Co. Berlin.", "Das ist ein Kap.", "Es ist groß."],
         ["This is Tom's.", "That is not."],
         ["Der Hund schläft"],
+        ["他走了。\u0301"],
         [],
     ],
 )

@@ -1,5 +1,6 @@
 """Words with offsets, in every script."""
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -44,3 +45,9 @@ def test_kinds_of_words() -> None:
     assert [is_unspaced(word) for word in ("年", "の", "ไ", "テレビ", "ja", "!")] == [True] * 3 + [False] * 3
     assert count_words("Ja, 老师 3!") == 4
     assert [script_of(letter) for letter in "aЖの漢ไ3!"] == ["Latin", "Cyrillic", "Cjk", "Cjk", "Thai", "", ""]
+
+
+def test_a_long_row_of_flags_takes_linear_time() -> None:
+    start = time.perf_counter()
+    assert words(f"{'🇩🇪' * 20_000}🇫🏽") == [*["🇩🇪"] * 20_000, "🇫🏽"]
+    assert time.perf_counter() - start < 2.0

@@ -102,7 +102,7 @@ def test_json_and_arrays_say_the_same(lens: Lens, tmp_path: Path) -> None:
     assert [one["piece"] for one in found["positions"]] == arrays["pieces"].tolist()
     assert [one["decided"] or 0 for one in found["positions"]] == np.nan_to_num(arrays["decided"]).tolist()
     assert [one["word"] for one in found["words"]] == arrays["words"].tolist()
-    assert [one["words"] for one in found["positions"]] == [[number] for number in arrays["word_of_piece"].tolist()]
+    assert [tuple(one["words"]) for one in found["positions"]] == list(lens.words_of_piece)
     for place, position in enumerate(found["positions"]):
         for layer, said in enumerate(position["layers"]):
             assert said["probability"] == pytest.approx(float(arrays["probabilities"][layer, place]), rel=1e-4)

@@ -62,7 +62,7 @@ _BOUNDARY = regex.compile(
     rf"(?P<quote>[：:，,、]?[\"“‘「『（])|(?<!{_MARKS})(?:"
     rf"(?P<marks>{_MARKS}++|(?<=\p{{Greek}});)(?P<closing>[{_CLOSING}“»«›‹]*+)(?P<blank>\s++)|"
     rf"(?P<marks>[.!?…]*+[{_NO_BLANK}]{_MARKS}*+|(?<={_CHINESE})[!?]++(?={_CHINESE}))(?P<closing>[{_CLOSING}]*+)"
-    rf")(?=[{_OPENING}]*+(?P<next>[\w\p{{N}}]))"
+    rf")(?=[{_OPENING}]*+(?!\p{{M}})(?P<next>[\w\p{{N}}]))"
 )
 _UNSPACED = regex.compile(rf"[{_NO_BLANK}][^\w\s]*\n|{_CHINESE}[^\w\s]+\n[^\w\s]*{_CHINESE}")
 # In a line without capitals nothing else tells that a sentence goes on after these.

@@ -14,7 +14,9 @@ _UNSPACED = r"[[\p{Han}\p{Hiragana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]--[\p{Nd}
 _SPACED = rf"[\w--{_UNSPACED}]"
 # A cluster (UAX #29), with the marks and vowels that follow in clusters of their own.
 _CLUSTER = rf"(?={_UNSPACED})\X[\p{{M}}\u0e33\u0eb3]*"
-_WORD = regex.compile(rf"{_SPACED}+(?:['’\-]{_SPACED}+)*|{_CLUSTER}|…|\.\.\.|(?![\s\u200b])\X", flags=regex.VERSION1)
+# Flags are written out: `\X` counts the letters of all flags before them, which takes n² steps.
+_SIGN = r"\p{RI}{1,2}[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]*|(?![\s\u200b])\X"
+_WORD = regex.compile(rf"{_SPACED}+(?:['’\-]{_SPACED}+)*|{_CLUSTER}|…|\.\.\.|{_SIGN}", flags=regex.VERSION1)
 _UNSPACED_WORD = regex.compile(_UNSPACED, flags=regex.VERSION1)
 
 Span = tuple[int, int]

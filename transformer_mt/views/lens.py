@@ -1,7 +1,7 @@
 """`tmt lens`: the guesses of the decoder after each of its layers, and the layer that decides each word."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer.prepared import Owners
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.data import HIDDEN
 from transformer_mt.views.maps import PairTokens
 from transformer_mt.views.text import format_weight, label, rendered, table
 
@@ -32,7 +33,7 @@ class Lens:
     target: str
     pieces: tuple[str, ...]
     words: tuple[str, ...]
-    words_of_piece: tuple[Owners, ...]
+    words_of_piece: tuple[Owners, ...] = field(metadata=HIDDEN)
     guesses: tuple[tuple[tuple[str, ...], ...], ...]
     guess_probabilities: Float[Tensor, "L T K"]
     probabilities: Float[Tensor, "L T"]
