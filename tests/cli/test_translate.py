@@ -257,11 +257,11 @@ def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (141, b"\n", b"")
 
 
-def test_windows_line_ends_are_no_part_of_what_json_gives_back(trained: str, tmt: Tmt) -> None:
+def test_windows_line_ends_and_byte_order_marks_are_no_part_of_what_json_gives_back(trained: str, tmt: Tmt) -> None:
     lines = [json.dumps({"id": 7, "de": SOURCES[0]}), SOURCES[1], "", json.dumps({"source": SOURCES[2]})]
     outcomes = []
-    for name, end in (("unix.jsonl", "\n"), ("windows.jsonl", "\r\n")):
-        Path(name).write_bytes("".join(line + end for line in lines).encode())
+    for name, start, end in (("unix.jsonl", "", "\n"), ("windows.jsonl", "\ufeff", "\r\n")):
+        Path(name).write_bytes((start + "".join(line + end for line in lines)).encode())
         outcomes.append(tmt("translate", "--model", trained, "--json", "--quiet", "--input", name))
     unix, windows = outcomes
     assert (unix.code, len(unix.lines)) == (0, 4)

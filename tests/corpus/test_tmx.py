@@ -102,6 +102,10 @@ REFUSED = {
     "another tag's end": (tmx(PAIR.replace("</seg>", "</sag>", 1)), "5: no well-formed XML (mismatched tag); correct"),
     "half a file": (tmx(PAIR)[:-9], "7: no well-formed XML (unclosed token)"),
     "nothing": (b"", "1: no well-formed XML (no element found)"),
+    **{
+        name: (tmx(PAIR).replace(b"UTF-8", name.encode()), "1: an encoding that is not read")
+        for name in ("shift_jis", "nonsense", "punycode")
+    },
     "no language": (tmx(PAIR.replace(' xml:lang="en"', "")), "5: a <tuv> without xml:lang; say its language"),
     "a long segment": (tmx(unit(de="ja", en="yes " * 250_001)), "6: more than 1,000,000 characters in one <tu>; split"),
     "tags without end": (tmx(unit(de="<ph/>" * 1_000_001, en="x")), "5: more than 1,000,000 characters in one <tu>;"),

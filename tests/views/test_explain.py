@@ -226,6 +226,11 @@ def test_a_masked_head_is_not_among_those_in_question(tokenizer: Tokenizer) -> N
         explain(model, prepare_pair(model, tokenizer, SOURCE, TARGET), stack="cross", layer=2, head=1)
 
 
+@pytest.mark.parametrize("word", [" o\u00adld", "\ufeffold", "OLD"])
+def test_a_word_is_found_however_it_is_typed(tokenizer: Tokenizer, word: str) -> None:
+    assert explained(tokenizer, word=word, head=None).word == "old"
+
+
 # As data and as text
 
 

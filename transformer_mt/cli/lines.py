@@ -53,7 +53,8 @@ def read_lines(path: Path | None) -> Iterator[Line]:
         for number, line in bounded_lines(file, name=name, limit=LONGEST_SENTENCE):
             place = f"{name}:{number}"
             try:
-                yield place, line if isinstance(line, InputError) else line.decode().rstrip("\n").removesuffix("\r")
+                text = line if isinstance(line, InputError) else line.decode().rstrip("\n").removesuffix("\r")
+                yield place, text.removeprefix("\ufeff") if isinstance(text, str) else text
             except UnicodeDecodeError as error:
                 yield place, InputError(f"{place}: not UTF-8 at byte {error.start}; save it as UTF-8")
 

@@ -66,6 +66,8 @@ class _Reader:
                 except expat.ExpatError as error:
                     reason = expat.ErrorString(error.code)
                     raise self._problem(f"no well-formed XML ({reason}); correct it or export it again") from None
+                except (LookupError, ValueError) as error:  # of Python's table for the encoding that the file names
+                    raise self._problem(f"an encoding that is not read ({error}); save it as UTF-8") from None
                 if file.tell() - self._parser.CurrentByteIndex > LONGEST_LINE + _BLOCK:
                     raise self._problem(f"more than {LONGEST_LINE:,} bytes in one tag; correct it")
                 yield from ((str(self._file.path), unit) for unit in self._done)

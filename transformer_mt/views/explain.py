@@ -23,6 +23,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.models.head_mask import attention_layers, head_names, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import STACKS, HeadName, lookup, suggest
+from transformer_mt.text.normalize import normalize
 from transformer_mt.views.data import to_json
 from transformer_mt.views.head_importance import log_probabilities_without_each
 from transformer_mt.views.maps import PairTokens, Tokens
@@ -298,6 +299,7 @@ def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[st
     if word is None:
         lettered = [place for place, each in enumerate(words) if each[:1].isalpha()] or [0]
         return first, next((place for place in lettered if len(words[place]) >= CONTENT), lettered[0])
+    word = normalize(word)
     for title, candidates in sides.items():
         for wanted, written in ((word, candidates), (word.casefold(), [each.casefold() for each in candidates])):
             if wanted in written:
