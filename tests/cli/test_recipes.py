@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from support.command_line import PAIRS, Tmt, settings
-from support.data_files import parquet, stand_in
+from support.data_files import parquet, rows, stand_in
 
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.source import BUILTIN, Hub, parse_source
@@ -33,7 +33,7 @@ def test_a_recipe_builds_and_learns_a_batch_by_heart(
     data = tmp_path / "data"
     data.mkdir()
     for split in ("train", "validation"):
-        (data / f"{split}.parquet").write_bytes(parquet(PAIRS if split == "train" else [("x", "y")]))
+        (data / f"{split}.parquet").write_bytes(parquet(rows(PAIRS if split == "train" else [("x", "y")])))
     changes = [part for setting in SMALLER for part in ("--set", setting)]
     outcome = tmt("train", str(recipe), "--data", str(data), "--check", *changes)
     assert outcome.code == 0, outcome.err

@@ -178,7 +178,7 @@ def test_a_long_validation_is_interrupted_and_made_again(
         ("data", signal.SIGINT, ("transformer_mt.corpus.load", "load_corpus")),
         ("train --run-dir new", signal.SIGHUP, ("transformer_mt.training.session", "load_corpus")),
         ("evaluate --model {run} --data {data}", signal.SIGTERM, ("transformer_mt.evaluation", "measure")),
-        ("attend --model {run} Ja", signal.SIGINT, ("transformer_mt.translation.translator", "Translator.translate")),
+        ("attend --model {run} Ja", signal.SIGINT, ("transformer_mt.views.sentence", "_translation")),
         ("translate --model {run} Ja", signal.SIGTERM, ("transformer_mt.translation.search", "beam_search")),
     ],
 )

@@ -405,7 +405,7 @@ def test_a_translation_has_its_remarks_and_marks(opened: LoadedPage) -> None:
     assert said.startswith("The model is unsure here")
     without = TRANSLATED | {"usual": "Can you", "without": ["cross.1.1"], "lines": ["kannst du", "ja"]}
     said = opened.drawn("translation", call, "all.textContent", without, RUN, None)
-    assert "These are 2 sentences; the model reads one at a time." in said
+    assert "The first of 2 sentences is shown. Choose one:" in said
     assert "Without cross.1.1: the same as with all heads. Switch all on" in said
     without |= {"usual": "May you"}
     assert opened.drawn("translation", call, texts(".compared mark"), without, RUN, None) == ["Can", "May"]

@@ -61,9 +61,10 @@ def lefts(opened: LoadedPage, selector: str) -> list[float]:
 
 
 def direction_of(opened: LoadedPage, selector: str) -> str:
-    """Where the elements at a selector go, in their order."""
+    """Where the elements at a selector go, in their order, once all answers are drawn."""
+    opened.settle()
     edges = lefts(opened, selector)
-    assert len(edges) > 1, selector
+    assert len(set(edges)) == len(edges) > 1, f"{selector}: {edges}"
     for name, inorder in (("rtl", sorted(edges, reverse=True)), ("ltr", sorted(edges))):
         if edges == inorder:
             return name

@@ -13,6 +13,7 @@ from support.variants import VARIANTS
 
 from transformer_mt.views.data import to_json
 from transformer_mt.views.explain import explain
+from transformer_mt.views.maps import prepare_pair
 
 pytestmark = pytest.mark.slow
 
@@ -183,9 +184,8 @@ def test_every_entry_of_the_laboratory_is_explained_with_a_slider_where_a_softma
     for variant in VARIOUS:
         model = varied_model(*variant, vocabulary=tokenizer.size)
         stack = "decoder" if "decoder" in model.attention_stacks() else "cross"
-        explanation = explain(
-            model, tokenizer, "Der alte Mann liest.", "The old man is reading.", word="3", stack=stack, layer=1, head=1
-        )
+        pair = prepare_pair(model, tokenizer, "Der alte Mann liest.", "The old man is reading.")
+        explanation = explain(model, pair, word="3", stack=stack, layer=1, head=1)
         drawn = opened.module("steps", DRAWN, to_json(explanation), RUN, -0.3)
         assert len(drawn["stages"]) == len(explanation.stages)
         numbers = {step.name: step.values.numpy() for step in explanation.steps()}
