@@ -2,11 +2,10 @@ import os
 from pathlib import Path
 
 import pytest
-from support.sentences import small_tokenizer
+from support.command_line import Tmt
 
-from transformer_mt.cli.lines import LONGEST_SENTENCE, arriving_lines, open_output, read_lines, read_records
+from transformer_mt.cli.lines import LONGEST_SENTENCE, arriving_lines, open_output, read_lines
 from transformer_mt.errors import InputError
-from transformer_mt.tokenizer.prepared import PreparedLine, Preparer
 
 
 def test_lines_go_to_the_file_or_to_stdout(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -15,11 +14,6 @@ def test_lines_go_to_the_file_or_to_stdout(workplace: Path, capsys: pytest.Captu
             write("eins")
             write("zwei")
     assert Path("out").read_text() == capsys.readouterr().out == "eins\nzwei\n"
-
-
-def any_length(sentence: str, place: str) -> PreparedLine:
-    """A model that takes everything."""
-    return PreparedLine(sentence, (), None, preparer=Preparer(small_tokenizer()))
 
 
 @pytest.mark.parametrize("length", [LONGEST_SENTENCE, 2 * LONGEST_SENTENCE + 1, 5 * LONGEST_SENTENCE])
@@ -39,10 +33,11 @@ def test_the_longest_line_is_one(workplace: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["[" * 50_000, "9" * 5_000 + "}", "1e400}", "-Infinity}", "[NaN]}"])
-def test_json_that_cannot_be_read_or_written_again_is_one_line(value: str, workplace: Path) -> None:
-    (workplace / "in").write_text(f'{{"de": "ja", "x": {value}')
-    (record,) = read_records(read_lines(Path("in")), any_length, as_json=True, language="de")
-    assert str(record.problem).startswith("in:1: not valid JSON (")
+def test_json_that_cannot_be_read_or_written_again_is_one_line(value: str, trained: str, tmt: Tmt) -> None:
+    Path("in").write_text(f'{{"de": "ja", "x": {value}')
+    outcome = tmt("translate", "--model", trained, "--json", "--input", "in")
+    assert outcome.code == 2
+    assert outcome.err.startswith("tmt: in:1: not valid JSON (")
 
 
 def test_of_a_file_every_line_is_there(workplace: Path) -> None:
