@@ -2,13 +2,10 @@ import os
 from pathlib import Path
 
 import pytest
-from support.engines import small_tokenizer, translator_of
-from support.tiny import varied_model
+from support.command_line import Tmt
 
-from transformer_mt.cli.lines import LONGEST_SENTENCE, arriving_lines, open_output, read_lines, read_records
+from transformer_mt.cli.lines import LONGEST_SENTENCE, arriving_lines, open_output, read_lines
 from transformer_mt.errors import InputError
-
-TOKENIZER = small_tokenizer()
 
 
 def test_lines_go_to_the_file_or_to_stdout(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,11 +33,11 @@ def test_the_longest_line_is_one(workplace: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["[" * 50_000, "9" * 5_000 + "}", "1e400}", "-Infinity}", "[NaN]}"])
-def test_json_that_cannot_be_read_or_written_again_is_one_line(value: str, workplace: Path) -> None:
-    (workplace / "in").write_text(f'{{"de": "ja", "x": {value}')
-    translator = translator_of(varied_model(vocabulary=TOKENIZER.size), TOKENIZER)
-    (record,) = read_records(read_lines(Path("in")), translator, split=True, as_json=True)
-    assert str(record.problem).startswith("in:1: not valid JSON (")
+def test_json_that_cannot_be_read_or_written_again_is_one_line(value: str, trained: str, tmt: Tmt) -> None:
+    Path("in").write_text(f'{{"de": "ja", "x": {value}')
+    outcome = tmt("translate", "--model", trained, "--json", "--input", "in")
+    assert outcome.code == 2
+    assert outcome.err.startswith("tmt: in:1: not valid JSON (")
 
 
 def test_of_a_file_every_line_is_there(workplace: Path) -> None:

@@ -61,8 +61,7 @@ def lefts(opened: LoadedPage, selector: str) -> list[float]:
 
 
 def direction_of(opened: LoadedPage, selector: str) -> str:
-    """Where the elements at a selector go, in their order, once all answers are drawn."""
-    opened.settle()
+    """Where the elements at a selector go, in their order."""
     edges = lefts(opened, selector)
     assert len(set(edges)) == len(edges) > 1, f"{selector}: {edges}"
     for name, inorder in (("rtl", sorted(edges, reverse=True)), ("ltr", sorted(edges))):
@@ -111,6 +110,7 @@ def test_columns_of_a_matrix_go_where_their_sentence_is_read(pair: LoadedPage) -
     for name, side in {"cross.1.1": "source", "encoder.1.1": "source", "decoder.1.1": "target"}.items():
         pair.find(f"[data-place='pick {name}']").click()
         expect(pair.find("#one-head h3")).to_have_text(name)
+        pair.settle()
         assert direction_of(pair, "#one-head thead th") == of[side]
         assert direction_of(pair, "#one-head tbody tr:first-child > *") == of[side], "the row begins with its label"
         heads, cells = (lefts(pair, f"#one-head {row} > :not(:first-child)") for row in ("thead tr", "tbody tr"))

@@ -146,6 +146,8 @@ def test_a_prefix_is_pieces_and_may_end_there(served: Served, printed: Command, 
     ended = served.post("/v1/translate", run="one", source=SOURCE, prefix=[*pieces[:2], "</s>"], alternatives=2).json
     assert ended["pieces"] == pieces[:2]
     assert [position["piece"] for position in ended["alternatives"]] == [*pieces[:2], "</s>"]
+    odd = served.post("/v1/translate", run="one", source=SOURCE, prefix=["▁The", "<0xE2>", "▁The", "</s>"]).json
+    assert (odd["translation"], odd["piece_words"]) == ("The\ufffd The", [[], [], []])
     text = printed("translate", "--model", str(home / "runs/one"), "--no-split", "--prefix", "The", SOURCE)
     whole = served.post("/v1/translate", run="one", source=SOURCE, prefix=["▁The"]).json
     assert whole.items() >= text.items()

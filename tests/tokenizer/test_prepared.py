@@ -53,6 +53,7 @@ def test_labels_are_parts_of_the_text_that_is_read(text: str) -> None:
         ("老师 ja", ["▁", "老师", "▁ja"], [(0,), (0, 1), (2,)]),
         ("a🙂 b", ["▁a", "<0xF0>", "<0x9F>", "<0x99>", "<0x82>", "▁", "b"], [(0,), *[(1,)] * 4, (2,), (2,)]),
         ("a b", ["▁a", "▁b", "▁"], [(0,), (1,), (1,)]),
+        ("ab c", ["a", "b", "▁c"], [(0,), (0,), (1,)]),
     ],
 )
 def test_a_piece_belongs_to_the_words_that_it_overlaps(text: str, pieces: list[str], owners: list[object]) -> None:

@@ -69,12 +69,13 @@ def translation_of(translator: Translator, asked: Translate, line: PreparedLine,
         read, ranked, split=split, n_best=search.n_best, alternatives=others, trace=trace, shows_trace=asked.trace
     )
     written = PreparedSentence(normalize(best.text), tuple(model.tokenizer.ids(best.tokens)), model.tokenizer)
+    is_as_written = written.text == best.text and "\ufffd" not in best.text
     found |= {
         "read": read.text,
         "lines": [sentence.text for sentence in line.sentences],
         "pieces": list(best.tokens),
-        # A translation that is not normalised has other letters than its pieces.
-        "piece_words": list(written.words_of_piece if written.text == best.text else [()] * len(best.tokens)),
+        # A translation that is not normalised, or bytes that are no character, have other letters than their pieces.
+        "piece_words": list(written.words_of_piece if is_as_written else [()] * len(best.tokens)),
         "doubtful": best.is_doubtful and not (search.sample or asked.prefix),
     }
     if heads:

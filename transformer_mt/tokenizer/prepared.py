@@ -181,7 +181,7 @@ def words_of_pieces(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> 
     written = f"▁{text.replace(' ', '▁')}"  # as sentencepiece writes it
     offsets = [0, *accumulate(len(character.encode()) for character in written)]  # in bytes: a piece may be one
     starts, ends = ([offsets[span[side] + 1] for span in spans] for side in (0, 1))
-    owners, place = [], 0
+    owners, place = [], 0 if "".join(pieces).startswith("▁") else offsets[1]  # a model may write none
     for piece in pieces:
         end = place + (1 if is_byte(piece) else len(piece.encode()))
         first = bisect_right(ends, place)  # the first word that ends behind the piece's beginning
