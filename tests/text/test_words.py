@@ -44,7 +44,15 @@ def test_kinds_of_words() -> None:
     assert [is_word(word) for word in ("a", "3", "年", "…", "👍", "'")] == [True, True, True, False, False, False]
     assert [is_unspaced(word) for word in ("年", "の", "ไ", "テレビ", "ja", "!")] == [True] * 3 + [False] * 3
     assert count_words("Ja, 老师 3!") == 4
-    assert [script_of(letter) for letter in "aЖの漢ไ3!"] == ["Latin", "Cyrillic", "Cjk", "Cjk", "Thai", "", ""]
+    assert [script_of(letter) for letter in "aЖの漢ไ3!"] == [
+        "Latin",
+        "Cyrillic",
+        "Chinese or Japanese",
+        "Chinese or Japanese",
+        "Thai",
+        "",
+        "",
+    ]
 
 
 def test_a_long_row_of_flags_takes_linear_time() -> None:

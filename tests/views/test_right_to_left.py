@@ -82,7 +82,8 @@ def test_guesses_of_the_lens_stay_in_their_columns() -> None:
     pieces, numbers = HEBREW, torch.full((2, len(HEBREW), 1), 0.25)
     guesses = tuple(tuple((piece,) for piece in pieces) for _ in range(2))
     decided: tuple[int | None, ...] = (1, 2, None, 1, 1)
-    lens = Lens("x", "y", pieces, pieces, (0, 1, 2, 3, 4), guesses, numbers, numbers[:, :, 0], decided)
+    owners = tuple((number,) for number in range(len(pieces)))
+    lens = Lens("x", "y", pieces, pieces, owners, guesses, numbers, numbers[:, :, 0], decided)
     for width in (80, 30, 20):
         lines = [*lens_lines(lens, width=width)]
         assert not moved(lines, "0123456789*")

@@ -53,4 +53,4 @@ def script_of(letter: str) -> str:
     if not letter.isalpha():
         return ""
     name = unicodedata.name(letter, "?").replace("-", " ").split()[0].capitalize()
-    return "Cjk" if name in ("Hiragana", "Katakana", "Bopomofo") else name  # Japanese has three at once
+    return "Chinese or Japanese" if name in ("Hiragana", "Katakana", "Bopomofo") else name  # Japanese has three at once
