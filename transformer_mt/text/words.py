@@ -53,4 +53,5 @@ def script_of(letter: str) -> str:
     if not letter.isalpha():
         return ""
     name = unicodedata.name(letter, "?").replace("-", " ").split()[0].capitalize()
-    return "Chinese or Japanese" if name in ("Hiragana", "Katakana", "Bopomofo") else name  # Japanese has three at once
+    is_east_asian = name in ("Cjk", "Hiragana", "Katakana", "Bopomofo")  # Japanese has three at once
+    return "Chinese or Japanese" if is_east_asian else name
