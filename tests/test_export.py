@@ -72,7 +72,9 @@ def test_the_made_sentences_are_as_long_as_they_are_meant(run: Run, monkeypatch:
         "translate",
         lambda self, sources, *rest, **options: (seen.extend(sources), translate(self, sources, *rest, **options))[1],
     )
+    monkeypatch.setattr(export, "DECOMPOSED", decomposed := "Ma\u0308d\u00adchen")  # short enough for a small model
     export.compare(*_opened(run), VALIDATION, quantization=None)
+    assert seen.count(decomposed) == 4  # by two programs, in two searches
     made = seen[len(VALIDATION) : len(seen) // 4][:4]
     limit, tokenizer = run.config().model.max_length, run.tokenizer()
     for text, most in zip(made, (limit // 4, limit // 2, 3 * limit // 4, limit), strict=True):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.data_files import csv, load, texts, tsv, write
 
+from transformer_mt.corpus import clean_corpus
 from transformer_mt.corpus.clean_corpus import mapped
 from transformer_mt.corpus.cleaning import Cleaner
 from transformer_mt.corpus.pairs import Fingerprint, SentencePair, pair_hash
@@ -83,6 +84,15 @@ def test_other_settings_or_bytes_are_cleaned_anew(corpus: Path, cleanings: list[
         assert len(cleanings) == count
     write(corpus, tsv(PAIRS[1:]))
     assert len(load(corpus, need="test").splits["test"]) == 40
+
+
+def test_another_normalisation_cleans_again(
+    corpus: Path, cleanings: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(corpus)
+    monkeypatch.setattr(clean_corpus.normalize, "VERSION", clean_corpus.normalize.VERSION + 1)
+    load(corpus)
+    assert len(cleanings) == 2
 
 
 def test_a_copy_elsewhere_needs_no_cleaning_and_is_called_by_its_own_name(

@@ -81,7 +81,13 @@ def test_a_line_is_split_into_sentences_only_if_asked_to() -> None:
 def test_capitals_become_those_of_training(given_text: str, expected: list[str], case: str | None) -> None:
     (line,) = PREPARE.lines([given_text], split=True)
     assert [sentence.text for sentence in line.sentences if sentence.text] == expected
-    assert line.case == case
+    assert line.remarks.case == case
+
+
+def test_each_sentence_of_a_line_has_its_own_remarks() -> None:
+    (line,) = PREPARE.lines(["Der Mann geht. DER MANN GEHT! kennt der mann das haus?"], split=True)
+    assert line.remarks.case == "lowered"
+    assert [line.only(number).remarks.case for number in (1, 2, 3)] == [None, "lowered", "restored"]
 
 
 def test_capitals_stay_where_nothing_is_translated() -> None:
@@ -103,8 +109,8 @@ def test_remarks_say_what_is_odd_about_a_line() -> None:
     assert {*"ΩμέγαЖ"} <= {*line.remarks.spelled_as_bytes} <= {*"ΩμέγαЖHAUSD"}
     assert line.remarks.other_case == ("HAUS",)
     assert line.remarks.new_scripts == ("Greek", "Cyrillic")
-    (line,) = PREPARE.lines(["das ist gut und " * 5], split=True)
-    assert line.remarks.longer_than_training == 20
+    for text, length in (("das ist gut und " * 5, 20), (SEEN[0].source, None), (f"{SEEN[0].source} Ja", 17)):
+        assert PREPARE.lines([text], split=False)[0].remarks.longer_than_training == length
     plain = Preparer(Tokenizer.train([SEEN[0].source], TokenizerConfig(vocabulary_size=290)), PREPARE.known, "de")
     assert plain.lines(["Der Mann geht."], split=True)[0].remarks.to_json() == {}
 

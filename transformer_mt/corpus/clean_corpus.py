@@ -30,7 +30,7 @@ CUT_SHARE, CUT_AT_MOST = 20, 1_000
 BLOCK = 100_000  # enough of every length, and few batches are left over where processes take turns
 SAMPLED_BLOCKS = 10  # of a stream; to read more would take longer than some seconds
 
-_VERSION = [7, normalize.VERSION]  # of the cached tables and of how pairs are cleaned
+_VERSION = 7  # of the cached tables and of how pairs are cleaned
 _ROWS = 10_000  # of a batch
 
 Splits = Mapping[str, Iterable[SentencePair]]
@@ -146,7 +146,7 @@ def cached_splits(
     import pyarrow as pa
 
     settings = [sorted({*config.remove}), config.max_words, config.max_ratio, cut, sorted(held_out)]
-    place = f"corpus {json.dumps([_VERSION, key, settings, list(splits)])}"
+    place = f"corpus {json.dumps([_VERSION, normalize.VERSION, key, settings, list(splits)])}"
     schema = pa.schema({"source": pa.string(), "target": pa.string(), "digest": pa.uint32()})
 
     def batches() -> "Iterator[RecordBatch]":

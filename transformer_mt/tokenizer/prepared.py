@@ -6,7 +6,7 @@ that overlaps none, such as a bare `▁`, to the word that follows.
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -23,11 +23,15 @@ Owners = tuple[int, ...]
 
 @dataclass(frozen=True)
 class PreparedSentence:
-    """A normalised text, and the ids of its subwords, without special symbols."""
+    """A normalised text, and the ids of its subwords, without special symbols.
+
+    `case` says that capitals were `restored` in a sentence without any, or `lowered` in one with nothing else.
+    """
 
     text: str
     ids: tuple[int, ...]
     tokenizer: Tokenizer = field(repr=False, compare=False)
+    case: str | None = None
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:
@@ -51,15 +55,10 @@ class PreparedSentence:
 
 @dataclass(frozen=True)
 class PreparedLine:
-    """A line as it was given, and its sentences as the model reads them; a blank line has one without text.
-
-    `case` says that capitals were `restored` in a line without any, or `lowered` in one with nothing else.
-    """
+    """A line as it was given, and its sentences as the model reads them; a blank line has one without text."""
 
     given: str
     sentences: tuple[PreparedSentence, ...]
-    case: str | None
-    _: KW_ONLY
     preparer: "Preparer"
 
     @property
@@ -94,7 +93,8 @@ class Remarks:
 
     `spelled_as_bytes` are characters without a subword. `other_case` are words that training showed in other capitals
     only. `new_scripts` are scripts that no source of training had. `longer_than_training` is the number of words and
-    punctuation marks of the longest sentence, where it is larger than any in training. `case` is that of the line.
+    punctuation marks of the longest sentence, where it is larger than any in training. `case` is that of a sentence,
+    `lowered` if any is.
     """
 
     spelled_as_bytes: tuple[str, ...]
@@ -122,16 +122,15 @@ class Preparer:
         With `split`, a line of several sentences becomes these. With `restore`, one that was typed without capitals, or
         in nothing but capitals, gets those that training gave its words.
         """
-        prepared = [self._sentences(normalize(text), split, restore) for text in texts]
-        encoded = iter(self.tokenizer.encode_batch([one for sentences, _ in prepared for one in sentences]))
+        texts_read = [self._sentences(normalize(text), split, restore) for text in texts]
+        encoded = iter(self.tokenizer.encode_batch([one for sentences in texts_read for one, _ in sentences]))
         return [
             PreparedLine(
                 text,
-                tuple(PreparedSentence(one, tuple(next(encoded)), self.tokenizer) for one in sentences),
-                case,
-                preparer=self,
+                tuple(PreparedSentence(one, tuple(next(encoded)), self.tokenizer, case) for one, case in sentences),
+                self,
             )
-            for text, (sentences, case) in zip(texts, prepared, strict=True)
+            for text, sentences in zip(texts, texts_read, strict=True)
         ]
 
     def sentence(self, text: str) -> PreparedSentence:
@@ -139,23 +138,25 @@ class Preparer:
         (line,) = self.lines([text], split=False, restore=False)
         return line.sentences[0]
 
-    def _sentences(self, text: str, split: bool, restore: bool) -> tuple[list[str], str | None]:
-        known = self.known if restore else None
+    def _sentences(self, text: str, split: bool, restore: bool) -> list[tuple[str, str | None]]:
         sentences = (split_sentences(text, self.language) if split else []) or [text]
-        if known is None:
-            return sentences, None
-        lowered = [known.is_shouted(sentence) for sentence in sentences]
-        read = [
-            known.without_capitals(sentence) if is_shouted else known.with_capitals(sentence)
-            for sentence, is_shouted in zip(sentences, lowered, strict=True)
-        ]
-        return read, "lowered" if any(lowered) else "restored" if read != sentences else None
+        return [self._restored(one) if restore else (one, None) for one in sentences]
+
+    def _restored(self, sentence: str) -> tuple[str, str | None]:
+        """The sentence with the capitals that training gave its words, and its `case`."""
+        if self.known is None:
+            return sentence, None
+        if self.known.is_shouted(sentence):
+            return self.known.without_capitals(sentence), "lowered"
+        read = self.known.with_capitals(sentence)
+        return read, None if read == sentence else "restored"
 
     def remarks(self, line: PreparedLine) -> Remarks:
         known = self.known
         unknown = tuple(self.tokenizer.unknown_characters(sentence.text for sentence in line.sentences))
         if known is None:
-            return Remarks(unknown, None, None, None, line.case)
+            return Remarks(unknown, None, None, None, None)
+        cases = {sentence.case for sentence in line.sentences}
         longest = max(len(sentence.words) for sentence in line.sentences)
         scripts = dict.fromkeys(script_of(word[0]) for word in line.word_counts or ())
         return Remarks(
@@ -163,7 +164,7 @@ class Preparer:
             other_case=tuple(word for word, count in (line.word_counts or {}).items() if count and self._is_odd(word)),
             new_scripts=tuple(script for script in scripts if script and script not in self._scripts),
             longer_than_training=longest if longest > known.longest else None,
-            case=line.case,
+            case=next((case for case in ("lowered", "restored") if case in cases), None),
         )
 
     def _is_odd(self, word: str) -> bool:

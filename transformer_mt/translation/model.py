@@ -31,7 +31,7 @@ class Model:
 
     @classmethod
     def open(cls, run: Run, *, device: str = "auto", engine: str = OWN, quantization: str | None = None) -> Self:
-        """The model of a run, or of its checkpoint, all of one moment.
+        """The model of a run, or of its checkpoint. Configuration, vocabulary and weights are of one moment.
 
         Raises `InputError` before the first validation, for an unknown device or engine, and for a model that the
         engine cannot compute; `MachineError` for a damaged file.
