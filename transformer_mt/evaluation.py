@@ -8,7 +8,6 @@ from itertools import zip_longest
 from typing import Any
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.corpus.cleaning import normalized
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.errors import InputError, checked
@@ -139,7 +138,6 @@ def measure(
         raise InputError("evaluation: there are no sentence pairs; give at least one")
     language = translator.model.config.data.target_language
     start = time.perf_counter()
-    pairs = list(map(normalized, pairs))
     translations = translator.translate([pair.source for pair in pairs], search, split=split)
     seconds = max(time.perf_counter() - start, 1e-9)  # some clocks stand still for a while
     texts = [best.text for best, *_ in translations]

@@ -67,7 +67,7 @@ def pairs_to_measure(
 
     if data is None and own.corpus != BUILTIN:
         raise InputError(f"--data: missing; a run never opens its corpus by itself; this one's was {own.corpus}")
-    # The run's own names for splits are not those of other data.
+    # Other data has its own names for splits.
     usual = {"train_split": "", "validation_split": "", "test_split": ""}
     others = data is not None and absolute(data) != own.corpus
     source = own.model_copy(update={"corpus": data, **usual}) if others else own

@@ -198,7 +198,7 @@ def _load(
 def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]:
     """The further corpora of `data.mixture` with their weights; only their split `train` is meant.
 
-    Their languages are those of the configuration, which must be resolved. The other splits of `main` are held out.
+    The configuration, which must be resolved, gives their languages. The other splits of `main` are held out.
     Errors name the key.
     """
     held_out = [pair for split, pairs in main.splits.items() if split != "train" for pair in pairs]

@@ -79,7 +79,7 @@ class TabSeparated(SplitSource):
     """A TSV file: `source<TAB>target` as OPUS and Moses write it, with numbers or a third text beside as Tatoeba does.
 
     A first line of languages, of `source` and `target`, or with the column names that are configured, is a heading.
-    Quotes are text, but for those that pandas puts around a text with quotes, which it doubles.
+    Quotes are text. One exception: pandas puts quotes around a text that has some, and doubles these.
     """
 
     def __init__(self, file: DataFile) -> None:

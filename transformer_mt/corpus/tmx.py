@@ -23,7 +23,7 @@ Unit = dict[str, str]
 
 
 class TranslationMemory(Records):
-    """A TMX file, whose languages are those of its texts, that of the header's `srclang` first."""
+    """A TMX file. Its languages are found in its texts; the header's `srclang` comes first."""
 
     def __init__(self, file: DataFile) -> None:
         super().__init__(str(file.path), file.identity, (), lambda: _Reader(file).units())

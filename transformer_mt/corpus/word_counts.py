@@ -113,7 +113,7 @@ class SeenWords:
         return word if form.islower() or self.written[form] < _CAPITAL * self.folded[key] else form
 
     def counts(self, words: Iterable[str]) -> dict[str, int]:
-        """Those of the words that have a letter, each once, in their order, with how often training showed them."""
+        """Each word with a letter, once, in order of appearance, and how often training showed it."""
         by_folded: dict[str, str] = {}
         for word in words:
             if len(word) <= LONGEST and any(map(str.isalpha, word)):

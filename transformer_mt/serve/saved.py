@@ -31,7 +31,7 @@ def saved_answers(subject: Subject, search: SearchConfig, *, is_given: bool, met
     listed["beginning"] = {"prefix": prefix, "without": off, "method": method, "words": words, "view": "heads"}
     changed = {key: value for key, value in search if value != getattr(model.config.search, key)}
     asked = first_question(listed, subject.source, search=changed, prefix=prefix, without=off)
-    translated = translation_of(Translator.of(model), asked, subject.line, subject.line.only(subject.number))
+    translated = translation_of(Translator.of(model), asked, subject.line, subject.read)
     translated |= {"run": listed["run"], "step": model.step}
     saved = [
         {"route": "runs", "asked": {}, "answer": {"runs": [listed]}},

@@ -22,6 +22,6 @@ _LANGUAGES = {code: one.split(":")[0] for one in _CODES.split() for code in one.
 def language_of(code: str) -> str | None:
     """The shortest code of a language: `de` for `deu`, `ger`, `de-DE` and `de_DE`; None for no known language.
 
-    Codes are those of BCP 47, ISO 639-1, 639-2 and 639-3; script and region do not count.
+    Codes are from BCP 47, ISO 639-1, 639-2 or 639-3; script and region do not count.
     """
     return _LANGUAGES.get(code.replace("_", "-").partition("-")[0].casefold())

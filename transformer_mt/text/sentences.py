@@ -7,7 +7,7 @@ import regex
 from transformer_mt.text.languages import language_of
 
 # After these a full stop ends a word and no sentence, as it does after most single letters (z. B., J. S. Bach) and
-# after a number of at most two digits (3. Mai). Not listed is what ends sentences more often than not.
+# after a number of at most two digits (3. Mai). An abbreviation that usually ends its sentence is not listed.
 _ANYWHERE = "dr fig jr mr mrs ms prof sr st tel vs"
 _BY_LANGUAGE = """\
 de en: abb abs apr approx aug bd betr bspw bsp bzw ca co dec dez dipl evtl feb fr frl gest ggf hr hrsg inkl jh jul \

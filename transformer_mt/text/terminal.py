@@ -10,7 +10,7 @@ from typing import Any
 _CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 # Format characters that scripts and emoji need, and that move nothing: zero-width (non-)joiner, soft hyphen.
 _HARMLESS = frozenset("\u200c\u200d\u00ad")
-# All but the printable ones of ASCII, which are most.
+# Most characters are printable ASCII, and need no look.
 _NOT_ASCII = re.compile(r"[^ -~]")
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
 

@@ -1,7 +1,6 @@
 """A line of text as a model reads it. It is normalised, split and tokenized here, once, for every command and view.
 
-A sentence's subwords relate to its words by their characters: a subword belongs to every word that it overlaps, and one
-that overlaps none, such as a bare `▁`, to the word that follows.
+A subword belongs to every word that it overlaps. One that overlaps none, such as a bare `▁`, belongs to the next word.
 """
 
 from bisect import bisect_right
@@ -93,8 +92,8 @@ class Remarks:
 
     `spelled_as_bytes` are characters without a subword. `other_case` are words that training showed in other capitals
     only. `new_scripts` are scripts that no source of training had. `longer_than_training` is the number of words and
-    punctuation marks of the longest sentence, where it is larger than any in training. `case` is that of a sentence,
-    `lowered` if any is.
+    punctuation marks of the longest sentence, where it is larger than any in training. `case` is `lowered` if any
+    sentence was lowered, else `restored` if any was restored.
     """
 
     spelled_as_bytes: tuple[str, ...]
@@ -119,8 +118,8 @@ class Preparer:
     def lines(self, texts: Sequence[str], *, split: bool, restore: bool = True) -> list[PreparedLine]:
         """The lines, in one call of the tokenizer.
 
-        With `split`, a line of several sentences becomes these. With `restore`, one that was typed without capitals, or
-        in nothing but capitals, gets those that training gave its words.
+        With `split`, a line of several sentences becomes these. With `restore`, a line typed without capitals, or in
+        nothing but capitals, is read as training wrote its words.
         """
         texts_read = [self._sentences(normalize(text), split, restore) for text in texts]
         encoded = iter(self.tokenizer.encode_batch([one for sentences in texts_read for one, _ in sentences]))
@@ -178,7 +177,7 @@ class Preparer:
 
 
 def words_of_pieces(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> tuple[Owners, ...]:
-    """For each piece the numbers of the words that it overlaps; for one that overlaps none, that of the next word."""
+    """For each piece the numbers of the words that it overlaps. If it overlaps none, it gets the next word."""
     written = f"▁{text.replace(' ', '▁')}"  # as sentencepiece writes it
     offsets = [0, *accumulate(len(character.encode()) for character in written)]  # in bytes: a piece may be one
     starts, ends = ([offsets[span[side] + 1] for span in spans] for side in (0, 1))

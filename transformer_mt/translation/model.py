@@ -1,4 +1,4 @@
-"""A trained model, opened: from a run on disk to whatever translates with it or looks into it."""
+"""A trained model, opened once, for everything that translates with it or looks into it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -115,8 +115,8 @@ class Translator:
         """The `search.n_best` best translations of each line, of different texts, best first.
 
         With `split`, a line of several sentences is translated sentence by sentence, and has one translation; for
-        n_best > 1 and with a prefix it is not split. A line typed without capitals, or in capitals only, is read with
-        those of training's words. Every translation begins with the prefix, a text or pieces; pieces that end in `</s>`
+        n_best > 1 and with a prefix it is not split. A line typed without capitals, or in capitals only, is read as
+        training wrote its words. Every translation begins with the prefix, a text or pieces; pieces that end in `</s>`
         are the translation. That of an empty line is empty. The model's `max_length` limits a translation, too.
         Hypotheses of different subwords can have the same text, so with n_best > 1 the beam, or the number of samples,
         is at least 2 n_best and is doubled, up to `ATTEMPTS` times, while too few texts are found; fewer than `n_best`

@@ -142,7 +142,7 @@ class Recording(Mapping[str, list[Tensor]]):
         return [_joined(steps) for steps in self._steps(stack, "α_j")]
 
     def values_of(self, stack: str) -> list[Float[Tensor, "B H K d"]]:
-        """The values that the weights of each layer weigh: those of the last step, which has seen the most."""
+        """The values that the weights of each layer weigh, from the last step, which has seen the most."""
         return [steps[-1] for steps in self._steps(stack, "v_j")]
 
     def __iter__(self) -> Iterator[str]:
