@@ -8,8 +8,8 @@ import regex
 
 from transformer_mt.text.languages import language_of
 
-# A letter, by the name of sacrebleu's tokenizer for its script. `_13a`: blanks separate words. `char`: the other scripts
-# without blanks, Thai, Lao, Khmer, Burmese and their relatives (UAX #14, SA), Tibetan, Javanese, Balinese, Yi.
+# A letter, by the name of sacrebleu's tokenizer for its script. `_13a`: blanks separate words. `char`: other scripts
+# without blanks, such as Thai, Lao, Khmer and Burmese (UAX #14, SA), Tibetan, Javanese, Balinese, Yi.
 _LETTER = regex.compile(
     r"(?P<zh>\p{Han})|(?P<ja>[\p{Hiragana}\p{Katakana}])|(?P<ko>\p{Hangul})"
     r"|(?P<char>[\p{Line_Break=SA}\p{Tibetan}\p{Javanese}\p{Balinese}\p{Yi}])|(?P<_13a>\p{L})"
