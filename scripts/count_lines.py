@@ -1,4 +1,4 @@
-"""Lines, statements and syntax nodes room by room, modules with one importer, and the reading path.
+"""Lines, statements and syntax nodes by package, modules with one importer, and the reading path.
 
 python scripts/count_lines.py [CHECKOUT]
 """
@@ -49,12 +49,12 @@ def main(root: Path) -> None:
     package = root / "transformer_mt"
     grammar = package / "corpus" / "builtin"  # where it stood; of it only the reader of its pairs is counted
     files = [path for path in sorted(package.rglob("*.py")) if path.parent != grammar or path.stem == "__init__"]
-    rooms: dict[str, list[Path]] = {}
+    packages: dict[str, list[Path]] = {}
     for path in files:
-        rooms.setdefault(path.relative_to(package).parts[0].removesuffix(".py"), []).append(path)
-    print(f"{'room':<16}{'files':>7}{'lines':>8}{'statements':>12}{'nodes':>10}")
-    for room, paths in [*rooms.items(), ("package", files)]:
-        print(f"{room:<16}{len(paths):>7}{lines(paths):>8,}{statements(paths):>12,}{nodes(paths):>10,}")
+        packages.setdefault(path.relative_to(package).parts[0].removesuffix(".py"), []).append(path)
+    print(f"{'package':<16}{'files':>7}{'lines':>8}{'statements':>12}{'nodes':>10}")
+    for name, paths in [*packages.items(), ("package", files)]:
+        print(f"{name:<16}{len(paths):>7}{lines(paths):>8,}{statements(paths):>12,}{nodes(paths):>10,}")
     for folder in ("tests", "scripts"):
         paths = [path for path in (root / folder).rglob("*.py") if "grammar" not in path.relative_to(root).parts]
         print(f"{folder:<16}{len(paths):>7}{lines(paths):>8,}{statements(paths):>12,}{nodes(paths):>10,}")

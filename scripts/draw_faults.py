@@ -1,10 +1,10 @@
 """Faults drawn at random from the package, one at a time, and whether a test notices.
 
-    python scripts/draw_faults.py --seed 1 --count 40 [--rooms attention models] [--skip 3 7] [--list]
-    python scripts/draw_faults.py --seed 1 --count 20 --rooms .js serve/guard
+    python scripts/draw_faults.py --seed 1 --count 40 [--packages attention models] [--skip 3 7] [--list]
+    python scripts/draw_faults.py --seed 1 --count 20 --packages .js serve/guard
 
 Every fault changes a copy of the checkout: an operator, a constant, a condition, or a statement that is dropped. One in
-Python is tried on the quick tests of its room, and where these notice nothing on all tests; one in JavaScript on all
+Python is tried on the quick tests of its package, and where these notice nothing on all tests; one in JavaScript on all
 tests of the page, which need a Chromium: without one, nothing is noticed. Faults that change nothing that anybody could
 see are named with `--skip`, and others are drawn in their places.
 """
@@ -147,10 +147,10 @@ def notices(copy: Path, *arguments: str, seconds: int = 1_800) -> bool:
 
 
 def tried(fault: Fault) -> str:
-    """The tests that notice the fault: its room's, all, or none."""
+    """The tests that notice the fault: its package's, all, or none."""
     module, every = fault.path.relative_to(ROOT / PACKAGE), ("-n", "2", "-m", "slow or not slow")
-    room = [ROOT / "tests" / module.parts[0], ROOT / "tests" / f"test_{module.stem}.py"]
-    own = [str(path.relative_to(ROOT)) for path in room if path.exists()]
+    package = [ROOT / "tests" / module.parts[0], ROOT / "tests" / f"test_{module.stem}.py"]
+    own = [str(path.relative_to(ROOT)) for path in package if path.exists()]
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(directory) / "checkout"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "runs_*"))
@@ -160,9 +160,9 @@ def tried(fault: Fault) -> str:
             first = [f"tests/page/{view}" for view in views if (ROOT / "tests/page" / view).exists()]
             # A page that hangs holds up its test for ever.
             seen = notices(copy, *first, *every, seconds=300) or notices(copy, "tests/page", *every, seconds=600)
-            return "noticed by its room" if seen else "NOT NOTICED"
+            return "noticed by its package" if seen else "NOT NOTICED"
         if own and notices(copy, *own):
-            return "noticed by its room"
+            return "noticed by its package"
         return "noticed by all tests" if notices(copy, *every) else "NOT NOTICED"
 
 
@@ -171,12 +171,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--rooms", nargs="*", default=[""])
+    parser.add_argument("--packages", nargs="*", default=[""])
     parser.add_argument("--skip", nargs="*", type=int, default=[])
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     paths = sorted(path for kind in ("*.py", "*.js") for path in (ROOT / PACKAGE).rglob(kind))
-    found = [fault for path in paths if any(room in str(path) for room in options.rooms) for fault in faults(path)]
+    chosen = [path for path in paths if any(package in str(path) for package in options.packages)]
+    found = [fault for path in chosen for fault in faults(path)]
     drawn = random.Random(options.seed).sample(found, options.count + len(options.skip))
     seen = 0
     for number, fault in enumerate(drawn, 1):

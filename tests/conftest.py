@@ -15,14 +15,16 @@ from support.shape_checker import check_shapes
 
 
 def _with_shapes() -> list[str]:
-    """The rooms of the package but for the grammar, which has no tensors and would be ten times slower."""
+    """The modules of the package but for the grammar, which has no tensors and would be ten times slower."""
     package = find_spec("transformer_mt")
     assert package is not None
     assert package.submodule_search_locations is not None
     [folder] = package.submodule_search_locations
-    rooms = [room.name for room in pkgutil.iter_modules([folder]) if room.name != "corpus"]
-    corpus = [room.name for room in pkgutil.iter_modules([str(Path(folder) / "corpus")]) if room.name != "builtin"]
-    return [f"transformer_mt.{room}" for room in rooms] + [f"transformer_mt.corpus.{room}" for room in corpus]
+    modules = [module.name for module in pkgutil.iter_modules([folder]) if module.name != "corpus"]
+    corpus = [
+        module.name for module in pkgutil.iter_modules([str(Path(folder) / "corpus")]) if module.name != "builtin"
+    ]
+    return [f"transformer_mt.{module}" for module in modules] + [f"transformer_mt.corpus.{module}" for module in corpus]
 
 
 # Before any test module imports the package: every annotated shape is then checked at every call.

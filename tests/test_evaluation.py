@@ -16,12 +16,12 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.word_counts import words_of_pairs
 from transformer_mt.errors import InputError
 from transformer_mt.evaluation import compare_texts, evaluate, find_poorest, measure, score_lengths, score_texts
-from transformer_mt.models.build import build_model
-from transformer_mt.registry import HeadName
-from transformer_mt.runs.data import AlignmentHeads
+from transformer_mt.head_names import HeadName
+from transformer_mt.links.counts import LinkCounts, link_counts
+from transformer_mt.models.build_model import build_model
+from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translation, Translator
-from transformer_mt.views.align import LinkCounts, link_counts
 
 PAIRS = [
     SentencePair("Der Hund schläft.", "The dog is sleeping.", ((0, 0), (1, 1), (2, 2), (2, 3), (3, 4))),
@@ -242,7 +242,7 @@ def test_links_are_scored_with_the_heads_that_are_given(translator: Translator) 
 
 
 def test_precision_and_recall_are_not_exchanged(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.views.align.link_counts", lambda *_: LinkCounts(right=1, predicted=2, gold=4))
+    monkeypatch.setattr("transformer_mt.links.counts.link_counts", lambda *_: LinkCounts(right=1, predicted=2, gold=4))
     scores = evaluate(translator, PAIRS, SEARCH)
     assert (scores.aer_precision, scores.aer_recall) == (0.5, 0.25)
 

@@ -17,28 +17,29 @@ if TYPE_CHECKING:
     from transformer_mt.config.sections import Config as Config
     from transformer_mt.config.sections import SearchConfig as SearchConfig
     from transformer_mt.config.toml import load_config as load_config
-    from transformer_mt.corpus.load import Corpus as Corpus
-    from transformer_mt.corpus.load import load_corpus as load_corpus
+    from transformer_mt.corpus.load_corpus import Corpus as Corpus
+    from transformer_mt.corpus.load_corpus import load_corpus as load_corpus
     from transformer_mt.corpus.pairs import SentencePair as SentencePair
     from transformer_mt.errors import TmtError as TmtError
     from transformer_mt.evaluation import Scores as Scores
     from transformer_mt.evaluation import evaluate as evaluate
+    from transformer_mt.links.recording import record_attention as record_attention
     from transformer_mt.training.session import TrainingSession as TrainingSession
     from transformer_mt.training.session import open_training as open_training
     from transformer_mt.translation.translator import Translation as Translation
     from transformer_mt.translation.translator import Translator as Translator
     from transformer_mt.views.maps import AttentionMaps as AttentionMaps
     from transformer_mt.views.maps import attend_pair as attend_pair
-    from transformer_mt.views.maps import record_attention as record_attention
 
 _NAMES = {
     "config.sections": ("Config", "SearchConfig"),
     "config.toml": ("load_config",),
-    "corpus.load": ("Corpus", "load_corpus"),
+    "corpus.load_corpus": ("Corpus", "load_corpus"),
     "corpus.pairs": ("SentencePair",),
     "errors": ("TmtError",),
     "evaluation": ("Scores", "evaluate"),
-    "views.maps": ("AttentionMaps", "attend_pair", "record_attention"),
+    "links.recording": ("record_attention",),
+    "views.maps": ("AttentionMaps", "attend_pair"),
     "training.session": ("TrainingSession", "open_training"),
     "translation.translator": ("Translation", "Translator"),
 }

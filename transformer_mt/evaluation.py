@@ -11,7 +11,7 @@ from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.errors import InputError, checked
-from transformer_mt.runs.data import AlignmentHeads
+from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.scripts import bleu_tokenizer
 from transformer_mt.text.words import words
@@ -150,7 +150,8 @@ def measure(
     )
     if translator.model.engine.network is None:  # without attention to link words by
         return scores, texts
-    from transformer_mt.views.align import guess_heads, link_counts  # which import torch
+    from transformer_mt.links.choose_heads import guess_heads  # which import torch
+    from transformer_mt.links.counts import link_counts
 
     if alignment := alignment or guess_heads(translator.model.network):
         counts = link_counts(translator.model.network, translator.model.tokenizer, pairs, alignment)

@@ -11,10 +11,10 @@ from torch.nn import functional as F
 from benchmarks.contest import in_turn, markdown
 from benchmarks.reference import Sizes, describe
 from benchmarks.scaling import seconds
-from transformer_mt.attention.build import softmax_attention
+from transformer_mt.attention.build_attention import softmax_attention
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.device import choose_device, choose_precision, compute_in
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build_model import build_model
 from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED

@@ -9,7 +9,7 @@ import torch
 
 from benchmarks.reference import Sizes, generated_corpora, generated_text
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build_model import build_model
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of

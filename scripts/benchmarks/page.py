@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.contest import Spread, environment, markdown
 from benchmarks.reference import describe
-from transformer_mt.corpus.load import load_corpus
+from transformer_mt.corpus.load_corpus import load_corpus
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import Run
 

@@ -15,11 +15,11 @@ from benchmarks.contest import Contestant, Spread, in_turn, markdown, ratio
 from benchmarks.fresh_run import write_fresh_run
 from benchmarks.reference import Sizes, describe, generated_text
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.conversion.ctranslate2 import model_files
-from transformer_mt.corpus.load import load_corpus
+from transformer_mt.corpus.load_corpus import load_corpus
 from transformer_mt.device import choose_device
 from transformer_mt.errors import InputError
 from transformer_mt.evaluation import score_texts
+from transformer_mt.export.ctranslate2_weights import model_files
 from transformer_mt.runs.directory import TOKENIZER, Run, find_run
 
 # How many tokens every translation of a model has that has learned nothing, the end symbol counted.

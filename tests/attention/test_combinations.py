@@ -8,7 +8,7 @@ import torch
 from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, QK_PROJECTION_EXAMPLES
 from torch import Tensor
 
-from transformer_mt.attention.build import ATTENTION, build_attention
+from transformer_mt.attention.build_attention import ATTENTION, build_attention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
 from transformer_mt.attention.positions import POSITIONS, AttentionPosition
 from transformer_mt.attention.scores import SCORES

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transformer_mt.attention.build import build_attention
+from transformer_mt.attention.build_attention import build_attention
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.config.sections import AttentionConfig
 

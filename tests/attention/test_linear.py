@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.autograd import gradcheck
 
 from transformer_mt.attention import linear
-from transformer_mt.attention.build import build_attention
+from transformer_mt.attention.build_attention import build_attention
 from transformer_mt.attention.linear import LinearAttention, SummedKeyValues, feature_map
 from transformer_mt.attention.multihead import KeyValues
 from transformer_mt.config.sections import AttentionConfig

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.autograd import gradcheck
 from torch.nn import functional as F
 
-from transformer_mt.attention.build import build_attention
+from transformer_mt.attention.build_attention import build_attention
 from transformer_mt.attention.graphs import GRAPHS, build_graph
 from transformer_mt.attention.multihead import KeyValues, MultiHeadAttention, masked_softmax
 from transformer_mt.attention.positions import POSITIONS

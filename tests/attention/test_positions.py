@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.variants import POSITION_EXAMPLES
 from torch import Tensor
 
-from transformer_mt.attention.build import build_attention, build_position, build_score
+from transformer_mt.attention.build_attention import build_attention, build_position, build_score
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.positions import POSITIONS, AttentionPosition, Position, Relative, rotated, sinusoids
 from transformer_mt.config.sections import AttentionConfig

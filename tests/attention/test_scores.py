@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.variants import QK_PROJECTION_EXAMPLES
 from torch import Tensor, nn
 
-from transformer_mt.attention.build import build_score, with_projections
+from transformer_mt.attention.build_attention import build_score, with_projections
 from transformer_mt.attention.projections import (
     QK_PROJECTIONS,
     Independent,

@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from transformer_mt.batching.batches import BatchPlan, fixed_batches, plan_batches
-from transformer_mt.batching.seeds import derive_seed
 from transformer_mt.errors import InputError
+from transformer_mt.seeds import derive_seed
 
 lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60)
 

@@ -7,8 +7,8 @@ import pytest
 from support.command_line import PAIRS, VIEWS_PAGE, Tmt, settings
 
 from transformer_mt.cli.main import run
-from transformer_mt.registry import HeadName
-from transformer_mt.runs.data import ALIGNMENT, AlignmentHeads
+from transformer_mt.head_names import HeadName
+from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.directory import Run
 
 SOURCE, TARGET = PAIRS[0]

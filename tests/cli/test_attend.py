@@ -20,14 +20,14 @@ from transformer_mt.cli.main import run
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.terminal import escape_controls
 from transformer_mt.views.maps import AttentionMaps
 from transformer_mt.views.methods import METHODS, Weights
-from transformer_mt.views.sentence import example
+from transformer_mt.views.subject import example
 
 SOURCE, TARGET = PAIRS[0]
 CELL = re.compile(r"[ ░▒▓█](?:1\.0|\.\d\d)")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.command_line import Tmt, contents, settings
 
-from transformer_mt.cli.lines import LONGEST_SENTENCE
+from transformer_mt.cli.line_io import LONGEST_SENTENCE
 from transformer_mt.cli.terminal import note
 from transformer_mt.runs.directory import saved_steps
 

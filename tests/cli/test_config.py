@@ -8,7 +8,7 @@ from transformer_mt.cli.config import choices
 from transformer_mt.config.sections import Config, MixedConfig, TransformerConfig
 from transformer_mt.config.toml import explanation, leaves, load_config
 from transformer_mt.errors import InputError
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build_model import build_model
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.toml"))
 

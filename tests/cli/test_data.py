@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from support.command_line import PAIRS, Tmt
 
-from transformer_mt.corpus.load import Corpus
+from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import Node, SentencePair
 
 SIZES = ("--set", "data.builtin.train=40", "--set", "data.builtin.validation=11", "--set", "data.builtin.test=7")
@@ -104,7 +104,7 @@ PARSED = SentencePair(
 def parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     """`tmt data` reads a corpus of one pair with its structure."""
     corpus = Corpus.from_pairs({"train": [PARSED], "test_everyday": [("Ja.", "Yes.")]})
-    monkeypatch.setattr("transformer_mt.corpus.load.load_corpus", lambda *_, **__: corpus)
+    monkeypatch.setattr("transformer_mt.corpus.load_corpus.load_corpus", lambda *_, **__: corpus)
 
 
 @pytest.mark.usefixtures("parsed")

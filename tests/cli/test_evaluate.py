@@ -10,7 +10,7 @@ import pytest
 from support.command_line import PAIRS, VIEWS_PAGE, Tmt
 
 from transformer_mt.config.toml import dump_config, load_config
-from transformer_mt.corpus.load import Corpus, load_corpus
+from transformer_mt.corpus.load_corpus import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.evaluation import Scores
 from transformer_mt.runs.directory import Run
@@ -78,7 +78,7 @@ def test_lines_say_the_scores_and_stderr_what_is_done(trained: str, data: str, t
 def test_several_references_are_said(trained: str, data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [SentencePair("Der Hund schläft.", "The dog sleeps.", None, ("The hound sleeps.", "It sleeps."))] * 3
     corpus = Corpus.from_pairs({"train": pairs, "test": [*pairs, ("Ja.", "Yes.")]})
-    monkeypatch.setattr("transformer_mt.corpus.load.load_corpus", lambda *_, **__: corpus)
+    monkeypatch.setattr("transformer_mt.corpus.load_corpus.load_corpus", lambda *_, **__: corpus)
     outcome = tmt("evaluate", "--model", trained, "--data", data)
     assert outcome.lines[-1] == "references           10   2.5 a sentence; each counts"
     assert "nrefs:var" in outcome.lines[0]

@@ -9,7 +9,7 @@ import torch
 from support.command_line import PAIRS, SIZES, Tmt
 
 from transformer_mt.config.toml import load_config
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.text.normalize import normalize

@@ -156,7 +156,7 @@ def failing(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseExceptio
         def fail(*_: object, **__: object) -> None:
             raise raised
 
-        monkeypatch.setattr("transformer_mt.corpus.load.load_corpus", fail)
+        monkeypatch.setattr("transformer_mt.corpus.load_corpus.load_corpus", fail)
         return tmt("data")
 
     return call

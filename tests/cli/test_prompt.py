@@ -14,13 +14,13 @@ from threading import Thread
 
 import pytest
 
-from transformer_mt.cli.lines import history_path, prompted
+from transformer_mt.cli.line_io import history_path, prompted
 
 pytestmark = pytest.mark.slow
 
 PROGRAM = """
 from transformer_mt.cli.signals import leave_on_signals
-from transformer_mt.cli.lines import prompted
+from transformer_mt.cli.line_io import prompted
 leave_on_signals()
 for line in prompted("de> "):
     print("got", repr(line), flush=True)

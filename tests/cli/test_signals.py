@@ -175,10 +175,10 @@ def test_a_long_validation_is_interrupted_and_made_again(
 @pytest.mark.parametrize(
     ("command", "number", "place"),
     [
-        ("data", signal.SIGINT, ("transformer_mt.corpus.load", "load_corpus")),
+        ("data", signal.SIGINT, ("transformer_mt.corpus.load_corpus", "load_corpus")),
         ("train --run-dir new", signal.SIGHUP, ("transformer_mt.training.session", "load_corpus")),
         ("evaluate --model {run} --data {data}", signal.SIGTERM, ("transformer_mt.evaluation", "measure")),
-        ("attend --model {run} Ja", signal.SIGINT, ("transformer_mt.views.sentence", "_translation")),
+        ("attend --model {run} Ja", signal.SIGINT, ("transformer_mt.views.subject", "_translation")),
         ("translate --model {run} Ja", signal.SIGTERM, ("transformer_mt.translation.search", "beam_search")),
     ],
 )
@@ -199,7 +199,7 @@ def test_a_command_ends_at_once_and_quietly(
 @pytest.mark.slow
 def test_a_signal_leaves_nothing_beside_the_old_output(trained: str, workplace: Path) -> None:
     (workplace / "letters.en").write_text("old")
-    program = hanging_in("transformer_mt.cli.lines", "Output.lines")
+    program = hanging_in("transformer_mt.cli.line_io", "Output.lines")
     code, _, err = stopped(
         ["translate", "--model", trained, "--output", "letters.en", "Ja"],
         signal.SIGTERM,
@@ -271,7 +271,7 @@ def test_little_is_imported_before_signals_are_handled() -> None:
 
 @pytest.mark.slow
 def test_a_signal_that_is_ignored_from_the_start_stays_ignored(workplace: Path) -> None:
-    program = hanging_in("transformer_mt.corpus.load", "load_corpus")
+    program = hanging_in("transformer_mt.corpus.load_corpus", "load_corpus")
     with child("sh", "-c", 'trap "" HUP; exec "$@"', "sh", *program, "data") as process:
         read_until(process, "hanging")
         process.send_signal(signal.SIGHUP)

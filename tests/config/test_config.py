@@ -486,7 +486,7 @@ def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_configuration_of_the_project_loads_and_builds_its_model(path: Path) -> None:
-    from transformer_mt.models.build import build_model
+    from transformer_mt.models.build_model import build_model
 
     config = load_config(path)
     with torch.device("meta"):  # sizes without memory

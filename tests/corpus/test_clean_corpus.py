@@ -159,7 +159,7 @@ def test_the_builtin_corpus_and_texts_are_loaded_without_datasets(tmp_path: Path
     program = (
         "import sys\n"
         "from transformer_mt.config.sections import DataConfig\n"
-        "from transformer_mt.corpus.load import load_corpus\n"
+        "from transformer_mt.corpus.load_corpus import load_corpus\n"
         f"load_corpus(DataConfig(corpus={corpus.replace('{x}', str(tmp_path))!r}))\n"
         "assert not {'datasets', 'torch'} & set(sys.modules)\n"
     )

@@ -7,7 +7,7 @@ import pytest
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.clean_corpus import clean_splits
 from transformer_mt.corpus.cleaning import SplitReport
-from transformer_mt.corpus.load import Corpus
+from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.text.normalize import normalize
 

@@ -8,7 +8,7 @@ from support.data_files import stand_in, texts, tsv, write
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.builtin import builtin_corpus
-from transformer_mt.corpus.load import load_corpus, load_mixture, resolved
+from transformer_mt.corpus.load_corpus import load_corpus, load_mixture, resolved
 from transformer_mt.errors import InputError, MachineError
 
 EVERYDAY = Path(__file__).parents[2] / "configs/everyday.toml"

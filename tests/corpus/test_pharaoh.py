@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.corpus.pairs import SentencePair, format_links
-from transformer_mt.corpus.text import with_links
+from transformer_mt.corpus.text_files import with_links
 from transformer_mt.errors import InputError
 
 PAIRS = [SentencePair("Ja, das Haus.", "Yes, a house it is."), SentencePair("Nein.", "No."), SentencePair("So?", "So?")]

@@ -11,7 +11,7 @@ from transformer_mt.corpus import clean_corpus
 from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.data_file import DataFile
 from transformer_mt.corpus.source import ColumnChoice
-from transformer_mt.corpus.text import TabSeparated
+from transformer_mt.corpus.text_files import TabSeparated
 from transformer_mt.errors import InputError
 
 PAIRS = [(f"der {number}. Hund" if number % 7 else "", f"dog {number}") for number in range(53)]
@@ -142,7 +142,7 @@ def test_a_process_that_leaves_a_stream_half_read_ends_as_any_other(tmp_path: Pa
     write(tmp_path / name.format("valid"), make(PAIRS[1:3]))
     program = (
         "from transformer_mt.config.sections import DataConfig\n"
-        "from transformer_mt.corpus.load import load_corpus\n"
+        "from transformer_mt.corpus.load_corpus import load_corpus\n"
         "from transformer_mt.corpus import clean_corpus\n"
         "clean_corpus.BLOCK = 10_000\n"
         f"corpus = load_corpus(DataConfig(corpus={str(tmp_path)!r}, streaming=True))\n"

@@ -35,7 +35,7 @@ from support.hostile import (
 
 from transformer_mt.cli.main import run as tmt
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.load import load_corpus
+from transformer_mt.corpus.load_corpus import load_corpus
 from transformer_mt.models.seq2seq import NOT_FINITE
 from transformer_mt.text.terminal import escape_controls
 

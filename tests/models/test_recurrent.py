@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.errors import InputError
-from transformer_mt.models.build import RECURRENT_SCORES, build_recurrent
+from transformer_mt.models.build_model import RECURRENT_SCORES, build_recurrent
 from transformer_mt.models.recurrent import Cell, Encoder, Readout, RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Memory
 

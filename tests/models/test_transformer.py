@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.positions import Sinusoidal
-from transformer_mt.models.build import build_transformer
+from transformer_mt.models.build_model import build_transformer
 from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.positionwise import Embedding
 from transformer_mt.models.transformer import Transformer

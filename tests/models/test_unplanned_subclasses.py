@@ -18,7 +18,7 @@ from transformer_mt.attention.scores import Score
 from transformer_mt.config.toml import load_config
 from transformer_mt.models import blocks, positionwise
 from transformer_mt.models.blocks import PreNorm, Residual
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build_model import build_model
 from transformer_mt.models.positionwise import ReLU
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import EOS, PAD

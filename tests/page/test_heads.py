@@ -10,7 +10,7 @@ from support.serving import Served
 
 from transformer_mt.views.matrix import Blocks, Scale
 from transformer_mt.views.methods import METHODS
-from transformer_mt.views.text import format_weight
+from transformer_mt.views.rendering import format_weight
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 import pytest
 
-from transformer_mt.page.saved import saved_page
+from transformer_mt.page.saved_page import saved_page
 
 # What a browser gets; Python has its budget in `test_floors.py`.
 FILES = {

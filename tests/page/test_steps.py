@@ -11,9 +11,9 @@ from support.serving import Served
 from support.tiny import varied_model
 from support.variants import VARIANTS
 
-from transformer_mt.views.data import to_json
+from transformer_mt.links.tokens import prepare_pair
 from transformer_mt.views.explain import explain
-from transformer_mt.views.maps import prepare_pair
+from transformer_mt.views.serialise import to_json
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.errors import MachineError
-from transformer_mt.registry import HeadName
-from transformer_mt.runs.data import ALIGNMENT, AlignmentHeads
+from transformer_mt.head_names import HeadName
+from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.directory import Run
 
 SOUND: dict[str, Any] = {"heads": ["cross.2.1", "cross.1.3"], "chosen_by": "links", "error_rate": 0.25}

@@ -11,10 +11,10 @@ from support.small_training import opened
 from torch import Tensor
 
 from transformer_mt.errors import TmtError
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build_model import build_model
 from transformer_mt.runs import directory
+from transformer_mt.runs.checksums import saved_sums
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TRAIN_LOG, Run, newest_run
-from transformer_mt.runs.sums import saved_sums
 from transformer_mt.runs.weights import digest, pack, weights_of
 from transformer_mt.training.reports import ValidationReport
 from transformer_mt.translation.translator import Translator
@@ -169,7 +169,7 @@ def test_no_memory_is_taken_for_a_model_that_the_weights_do_not_fit(
     built = []
     build = build_model
     monkeypatch.setattr(
-        "transformer_mt.models.build.build_model",
+        "transformer_mt.models.build_model.build_model",
         lambda *given, **more: built.append(build(*given, **more)) or built[-1],
     )
     devices = lambda: [next(model.parameters()).device.type for model in built]  # noqa: E731

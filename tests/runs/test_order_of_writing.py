@@ -10,8 +10,9 @@ from transformer_mt.corpus.word_counts import words_of_pairs
 from transformer_mt.errors import MachineError
 from transformer_mt.files import make_directory, write_atomically
 from transformer_mt.runs.checkpoints import MANIFEST, write_sealed
-from transformer_mt.runs.data import DATA, ROWS, WORDS, DataRecord
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
+from transformer_mt.runs.fingerprints import DATA, ROWS, DataRecord
+from transformer_mt.runs.words import WORDS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 OLD, NEW = {"a.bin": b"old", "b.bin": b"older"}, {"a.bin": b"new", "b.bin": b"newer", "empty.bin": b""}

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from transformer_mt.corpus.word_counts import LONGEST, TrainingWords
 from transformer_mt.errors import MachineError
-from transformer_mt.runs.data import WORDS, pack_words
 from transformer_mt.runs.directory import Run
+from transformer_mt.runs.words import WORDS, pack_words
 
 WORD = st.text(st.characters(exclude_characters="\n\t", exclude_categories=("Cs",)), min_size=1, max_size=LONGEST)
 COUNTS = st.dictionaries(WORD, st.integers(1, 2**40))
@@ -47,7 +47,7 @@ def test_the_commonest_words_stand_first(tmp_path: Path) -> None:
 def test_of_very_many_words_the_commonest_are_kept_and_that_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transformer_mt.runs.data.MOST_WORDS", 2)
+    monkeypatch.setattr("transformer_mt.runs.words.MOST_WORDS", 2)
     words = TrainingWords(Counter(a=1, b=3, c=2), Counter(the=7), complete=True, longest=5)
     (tmp_path / WORDS).write_bytes(pack_words(words))
     assert Run(tmp_path).words() == TrainingWords(Counter(b=3, c=2), Counter(the=7), complete=False, longest=5)

@@ -14,13 +14,14 @@ from support.variants import RECURRENT, VARIANTS, Variant, quick_for_some, with_
 
 from transformer_mt.cli.main import run
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.head_names import HeadName
+from transformer_mt.links.align import align
+from transformer_mt.links.choose_heads import heads_of
 from transformer_mt.models.head_mask import without_heads
-from transformer_mt.registry import HeadName
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.normalize import normalize
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import DOUBTFUL
-from transformer_mt.views.align import align, heads_of
 from transformer_mt.views.methods import METHODS
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."

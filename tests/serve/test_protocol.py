@@ -9,7 +9,7 @@ import pytest
 from support.serving import Served, read_answer, serving, wait_until
 
 from transformer_mt.serve import protocol
-from transformer_mt.serve.runs import Runs
+from transformer_mt.serve.served_runs import Runs
 
 BODY = b'{"run": "one", "source": "Der Hund schlaft."}'
 SECONDS = 0.3

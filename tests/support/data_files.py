@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 import pytest
 
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.load import Corpus, load_corpus
+from transformer_mt.corpus.load_corpus import Corpus, load_corpus
 
 Texts = Sequence[tuple[str, str]]
 

@@ -4,11 +4,11 @@ import torch
 
 from support.tiny import tiny_config, varied_model
 from transformer_mt.config.sections import Config, SearchConfig, TokenizerConfig
-from transformer_mt.conversion.ctranslate2 import model_files
+from transformer_mt.export.ctranslate2_engine import CTranslate2Engine
+from transformer_mt.export.ctranslate2_weights import model_files
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import NEVER_GENERATED
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.ctranslate2 import CTranslate2Engine
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import Translator

@@ -30,14 +30,13 @@ import torch
 from torch import Tensor
 
 from support.command_line import PAIRS, settings
-from support.face import FUNCTIONS
 from support.forked import start, tmt
 from support.hostile import bless, tensors
+from support.public_api import FUNCTIONS
 from transformer_mt import Corpus, SentencePair, TmtError, Translator, load_config
 from transformer_mt.batching import encoded_pairs
 from transformer_mt.cli.main import run
 from transformer_mt.text.terminal import escape_controls
-from transformer_mt.training import data
 
 SECONDS = 30
 MORE_MEMORY = 2**30

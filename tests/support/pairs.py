@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from transformer_mt.links.tokens import PairTokens, Tokens
 from transformer_mt.tokenizer.symbols import BOS, EOS
-from transformer_mt.views.maps import PairTokens, Tokens
 
 
 def pair_tokens(source: Sequence[int], target: Sequence[int], *, words: Sequence[int] = ()) -> PairTokens:

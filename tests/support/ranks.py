@@ -25,7 +25,7 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.models.extra_losses import add_loss
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
-from transformer_mt.training.data import TrainingCorpora
+from transformer_mt.training.batch_stream import TrainingCorpora
 from transformer_mt.training.session import TrainingSession, build_session, open_training
 from transformer_mt.training.trainer import Trainer
 

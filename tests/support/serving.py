@@ -16,8 +16,8 @@ from support.command_line import settings, write_corpus
 from transformer_mt.cli.main import run
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.data import DataRecord
 from transformer_mt.runs.directory import Run
+from transformer_mt.runs.fingerprints import DataRecord
 from transformer_mt.runs.listing import list_runs
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.serve.server import PageServer, listen

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from torch import Tensor, nn
 
-from transformer_mt.attention.showing import Shown, watching
+from transformer_mt.attention.hooks import Shown, watching
 
 
 @contextmanager

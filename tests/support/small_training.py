@@ -8,7 +8,7 @@ from pathlib import Path
 from support.variants import with_sizes
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
-from transformer_mt.corpus.load import Corpus
+from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.training.reports import Report, StepReport, ValidationReport
 from transformer_mt.training.session import TrainingSession, open_training

@@ -6,7 +6,7 @@ from torch import Tensor
 from support.variants import with_sizes
 from transformer_mt.config.sections import ModelConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build_model import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, PAD, SPECIAL
 

@@ -4,11 +4,11 @@ from collections.abc import Container, Iterable
 
 import pytest
 
-from transformer_mt.attention.build import ATTENTION
+from transformer_mt.attention.build_attention import ATTENTION
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.blocks import NORMS, RESIDUALS
-from transformer_mt.models.build import RECURRENT_SCORES
+from transformer_mt.models.build_model import RECURRENT_SCORES
 from transformer_mt.models.positionwise import FEED_FORWARDS
 
 GRAPH_EXAMPLES = {

@@ -23,7 +23,7 @@ from transformer_mt.tokenizer.sentencepiece_model import (
     write_model,
 )
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
-from transformer_mt.training.data import WeightedCorpus, train_tokenizer
+from transformer_mt.training.batch_stream import WeightedCorpus, train_tokenizer
 
 KINDS = ("unigram", "bpe")
 SIZE = 1_200

@@ -8,9 +8,9 @@ from support.data_files import TABLES, lines, write
 from support.small_training import TRAIN, VALIDATION, corpus_in_memory, small_config
 
 from transformer_mt.config.sections import Config
-from transformer_mt.corpus.load import Corpus
+from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.runs.data import DataRecord
+from transformer_mt.runs.fingerprints import DataRecord
 from transformer_mt.training.session import open_training
 
 Texts = list[tuple[str, str]]

@@ -10,7 +10,7 @@ from transformer_mt.batching.batches import Batch
 from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.config.sections import CHOSEN, TokenizerConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build_model import build_model
 from transformer_mt.models.extra_losses import add_loss, collecting_losses
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer.symbols import PAD

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from transformer_mt.config.sections import CHOSEN, OptimizerConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build_model import build_model
 from transformer_mt.training.optimizer import OPTIMIZERS, ScheduledOptimizer, build_optimizer
 
 UNSCALED = torch.amp.GradScaler("cpu", enabled=False)

@@ -6,7 +6,7 @@ from support.small_training import TRAIN, corpus_in_memory, small_config
 
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.runs.directory import Run
-from transformer_mt.training.data import TrainingCorpora
+from transformer_mt.training.batch_stream import TrainingCorpora
 from transformer_mt.training.sanity_check import overfit, seconds_per_step, shapes, try_largest
 from transformer_mt.training.session import TrainingSession, build_session
 

@@ -13,16 +13,16 @@ from support.small_training import TRAIN, VALIDATION, corpus_in_memory, opened, 
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.corpus.load import Corpus
+from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.errors import InputError
-from transformer_mt.runs.data import ALIGNMENT
+from transformer_mt.links.counts import link_counts
+from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
 from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport
 from transformer_mt.training.sanity_check import check_training
 from transformer_mt.training.session import TrainingSession, open_training
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.align import link_counts
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.distributed import Distributed
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.training.data import BatchStream, WeightedCorpus
+from transformer_mt.training.batch_stream import BatchStream, WeightedCorpus
 
 SAMPLED = "tokenizer.sampling=subword"
 

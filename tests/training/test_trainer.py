@@ -14,7 +14,7 @@ from transformer_mt.errors import Diverged, InputError, MachineError
 from transformer_mt.models.extra_losses import add_loss
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
-from transformer_mt.training.data import TrainingCorpora, train_tokenizer
+from transformer_mt.training.batch_stream import TrainingCorpora, train_tokenizer
 from transformer_mt.training.reports import FinishReport, Validation
 from transformer_mt.training.session import build_session
 from transformer_mt.training.trainer import Trainer

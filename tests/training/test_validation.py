@@ -14,7 +14,7 @@ from transformer_mt.config.sections import Config, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import MachineError
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build_model import build_model
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.validation import SAMPLES, SPARE_LENGTH, Validator

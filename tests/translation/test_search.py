@@ -11,13 +11,13 @@ from torch import Tensor
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
+from transformer_mt.translation.beam_tree import ENDED, recording_search
 from transformer_mt.translation.search import (
     Hypothesis,
     beam_search,
     length_penalty,
     sample,
 )
-from transformer_mt.translation.trace import ENDED, recording_search
 
 VOCABULARY = 7
 SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])

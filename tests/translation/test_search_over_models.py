@@ -10,7 +10,7 @@ from support.table_model import all_translations, log_probability
 from torch import Tensor, nn
 
 from transformer_mt.config.sections import AttentionConfig, ModelConfig, RecurrentConfig, TransformerConfig
-from transformer_mt.models.build import MODELS, build_model
+from transformer_mt.models.build_model import MODELS, build_model
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.translation.search import beam_search, sample

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from support.table_model import TableModel, log_probability
 
 from transformer_mt.tokenizer.symbols import EOS
+from transformer_mt.translation.beam_tree import BEATEN, DROPPED, ENDED, BeamTrace, beam_trace, recording_search
 from transformer_mt.translation.search import Hypothesis, beam_search, length_penalty
-from transformer_mt.translation.trace import BEATEN, DROPPED, ENDED, BeamTrace, beam_trace, recording_search
 
 SOURCE = torch.tensor([[4, 5, 6, 4, EOS]])
 seeds = st.integers(0, 2**32)

@@ -13,8 +13,9 @@ from support.variants import VARIANTS, Variant
 from torch import Tensor
 
 from transformer_mt.errors import InputError
+from transformer_mt.head_names import HeadName
+from transformer_mt.links.tokens import PairTokens, Tokens, prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.attend import (
     HistoryStep,
@@ -29,10 +30,10 @@ from transformer_mt.views.attend import (
     rows_of_matrices,
     view_attention,
 )
-from transformer_mt.views.data import to_arrays, to_json
-from transformer_mt.views.maps import AttentionMaps, PairTokens, StackMaps, Tokens, attend_pair, prepare_pair
+from transformer_mt.views.maps import AttentionMaps, StackMaps, attend_pair
 from transformer_mt.views.matrix import Blocks, Matrix
 from transformer_mt.views.methods import METHODS, Weights
+from transformer_mt.views.serialise import to_arrays, to_json
 
 ROWS, COLUMNS = ("a", "b"), ("x", "y", "z")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transformer_mt.views.head_importance import RESAMPLES, Estimate, Resampling
+from transformer_mt.intervals import RESAMPLES, Estimate, Resampling
 
 
 def test_the_value_is_the_ratio_of_sums_and_not_the_mean_of_ratios() -> None:

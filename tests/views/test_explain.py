@@ -18,15 +18,15 @@ from torch import Tensor
 
 from transformer_mt.attention.positions import rotated
 from transformer_mt.errors import InputError
+from transformer_mt.head_names import HeadName
+from transformer_mt.links.tokens import prepare_pair
 from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
-from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.explain import Explanation, Stage, Step, explain, in_words, lines_of, shares
 from transformer_mt.views.head_importance import head_losses
-from transformer_mt.views.maps import prepare_pair
+from transformer_mt.views.serialise import to_arrays, to_json
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
 # The layer that is looked at, so that one of them is the first.

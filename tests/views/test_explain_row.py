@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from transformer_mt.errors import InputError
+from transformer_mt.head_names import HeadName
+from transformer_mt.links.tokens import prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.explain import find_heads, find_place
-from transformer_mt.views.maps import prepare_pair
 
 
 def place(tokenizer: Tokenizer, model: Seq2Seq, **options: Any) -> tuple[str, int, tuple[str, ...]]:

@@ -15,10 +15,11 @@ from support.variants import RECURRENT
 from typing_extensions import override
 
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.intervals import Estimate
+from transformer_mt.links.tokens import PairTokens, prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.attend import agreement, layer_matrices, view_attention
-from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.faithfulness import (
     Agreement,
     Faithfulness,
@@ -27,9 +28,9 @@ from transformer_mt.views.faithfulness import (
     faithfulness_lines,
     kendall,
 )
-from transformer_mt.views.head_importance import Estimate
-from transformer_mt.views.maps import AttentionMaps, PairTokens, prepare_pair
+from transformer_mt.views.maps import AttentionMaps
 from transformer_mt.views.methods import ALL, METHODS, Gradient
+from transformer_mt.views.serialise import to_arrays, to_json
 
 PAIRS = [
     SentencePair("Der alte Mann liest ein gutes Buch.", "The old man is reading a good book."),

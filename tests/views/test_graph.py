@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from support.hostile_text import hostile_texts
 
 from transformer_mt.views.attend import adjacency, graph_lines
-from transformer_mt.views.data import to_json
 from transformer_mt.views.matrix import Matrix, Scale
+from transformer_mt.views.serialise import to_json
 
 MATRIX = Matrix(
     "cross.1",

@@ -15,17 +15,16 @@ from typing_extensions import override
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.config.sections import Config, DataConfig, SearchConfig, TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.export.pruning import _scores
+from transformer_mt.head_names import HeadName, LayerName
+from transformer_mt.intervals import Estimate, Resampling
 from transformer_mt.models.head_mask import attention_layers, gated, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
-from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translation, Translator
 from transformer_mt.views.head_importance import (
     IMPORTANCE,
-    Estimate,
-    Resampling,
-    _scores,
     bleu,
     bleu_change,
     bleu_statistics,
@@ -76,7 +75,7 @@ def test_gradients_are_those_of_the_mask(name: str, tokenizer: Tokenizer, encode
     slopes, tokens = IMPORTANCE["unnormalised"](model, encoded), int(encoded.target_lengths.sum())
     assert list(slopes) == head_names(model)
     for head in (min(slopes), max(slopes)):
-        module = attention_layers(model)[head._replace(head=0)]
+        module = attention_layers(model)[head.of_layer]
         mask = torch.ones(1, module.heads)
         around = []
         for sign in (1, -1):
@@ -91,7 +90,7 @@ def test_gradients_are_those_of_the_mask(name: str, tokenizer: Tokenizer, encode
 def test_exact_importance_is_the_rise_of_the_loss(tokenizer: Tokenizer, encoded: EncodedPairs) -> None:
     model = model_of("whole", tokenizer)
     before = sentence_losses(model, encoded).sum()
-    with gated({attention_layers(model)[HeadName("decoder", 2, 0)]: torch.tensor([[1.0, 1.0, 0.0]])}):
+    with gated({attention_layers(model)[LayerName("decoder", 2)]: torch.tensor([[1.0, 1.0, 0.0]])}):
         after = sentence_losses(model, encoded).sum()
     importance = IMPORTANCE["exact"](model, encoded)
     assert importance[HeadName("decoder", 2, 3)] == pytest.approx((after - before) / int(encoded.target_lengths.sum()))

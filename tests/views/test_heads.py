@@ -12,14 +12,13 @@ from support.engines import translator_of
 
 from transformer_mt.config.sections import AttentionConfig, TransformerConfig
 from transformer_mt.corpus.pairs import Node, SentencePair
-from transformer_mt.models.build import build_model
+from transformer_mt.head_names import HeadName
+from transformer_mt.intervals import Estimate
+from transformer_mt.models.build_model import build_model
 from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import HeadName
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.data import to_arrays, to_json
-from transformer_mt.views.head_importance import Estimate
 from transformer_mt.views.heads import (
     CASES,
     LOOKS,
@@ -33,6 +32,7 @@ from transformer_mt.views.heads import (
     measure_heads,
 )
 from transformer_mt.views.maps import attend_pair
+from transformer_mt.views.serialise import to_arrays, to_json
 
 GERMAN = (Node("DET", "det", 1), Node("NOUN", "nsubj", 2), Node("VERB", "root", -1), Node("PUNCT", "punct", 2))
 ENGLISH = (

@@ -9,13 +9,13 @@ from support.tiny import sentences, targets, tiny_model
 from support.variants import RECURRENT, VARIANTS, Variant
 
 from transformer_mt.errors import InputError
+from transformer_mt.links.tokens import prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.lens import GUESSES, Lens, decided_at, lens_lines, look_through
-from transformer_mt.views.maps import prepare_pair
+from transformer_mt.views.serialise import to_arrays, to_json
 
 SOURCE, TARGET = "Der alte Mann liest ein gutes Buch.", "The old man reads."
 

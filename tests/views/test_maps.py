@@ -6,11 +6,12 @@ import pytest
 import torch
 
 from transformer_mt.errors import InputError
+from transformer_mt.links.recording import record_attention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.data import to_json
-from transformer_mt.views.maps import attend_pair, record_attention
+from transformer_mt.views.maps import attend_pair
+from transformer_mt.views.serialise import to_json
 
 SOURCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 TARGET = "Can you help me translate this sentence?"

@@ -26,7 +26,7 @@ from transformer_mt.views.matrix import (
     matrix_lines,
     shading_for,
 )
-from transformer_mt.views.text import format_weight
+from transformer_mt.views.rendering import format_weight
 
 SHADINGS = [Blocks(), Colours()]
 

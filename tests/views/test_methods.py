@@ -14,13 +14,14 @@ from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.cli.attend import MatrixOptions
 from transformer_mt.errors import InputError
+from transformer_mt.links.recording import record_attention
+from transformer_mt.links.tokens import PairTokens, prepare_pair
 from transformer_mt.models.recurrent import SourceAttention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views import methods
 from transformer_mt.views.attend import adjacency, layer_matrices
-from transformer_mt.views.maps import PairTokens, prepare_pair, record_attention
 from transformer_mt.views.methods import METHODS, Parts, erase, gradient_times_input, value_norms
 
 SOURCE, TARGET = "Der Satz.", "The book."

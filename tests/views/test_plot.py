@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from transformer_mt.errors import InputError
 from transformer_mt.runs.directory import METRICS, Run
-from transformer_mt.views.data import to_arrays, to_json
 from transformer_mt.views.plot import (
     CURVES,
     NARROWEST,
@@ -26,6 +25,7 @@ from transformer_mt.views.plot import (
     read_curves,
     ticks,
 )
+from transformer_mt.views.serialise import to_arrays, to_json
 
 RISING = Series("a run", ((0, 0.0), (50, 5.0), (100, 10.0)))
 FALLING = Series("another", ((0, 10.0), (100, 0.0)), 1, dashed=True)

@@ -4,10 +4,10 @@ import pytest
 import torch
 from support.tiny import tiny_model
 
-from transformer_mt.attention.showing import is_watched
+from transformer_mt.attention.hooks import is_watched
+from transformer_mt.links.recording import record_attention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, PAD
-from transformer_mt.views.maps import record_attention
 
 B, S, T, HEADS = 3, 7, 5, 5
 LAYERS = {"encoder": 2, "decoder": 3, "cross": 3}

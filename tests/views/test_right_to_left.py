@@ -11,8 +11,9 @@ from rich.cells import cell_len
 from rich.text import Text
 from support.right_to_left import moved, unmarked, visual
 
+from transformer_mt.links.align import Alignment
 from transformer_mt.text.direction import isolated
-from transformer_mt.views.align import Alignment, alignment_lines
+from transformer_mt.views.align import alignment_lines
 from transformer_mt.views.attend import graph_lines
 from transformer_mt.views.lens import Lens, lens_lines
 from transformer_mt.views.matrix import NARROWEST, Blocks, Matrix, Scale, matrix_lines

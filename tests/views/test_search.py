@@ -3,8 +3,8 @@ import io
 import pytest
 
 from transformer_mt.translation.alternatives import Choice, ChosenAmong
-from transformer_mt.translation.trace import BEATEN, DROPPED, ENDED, BeamTrace, Node
-from transformer_mt.views.search import alternatives_lines, trace_lines
+from transformer_mt.translation.beam_tree import BEATEN, DROPPED, ENDED, BeamTrace, Node
+from transformer_mt.views.translate import alternatives_lines, trace_lines
 
 TREE = BeamTrace(
     ("▁So",),

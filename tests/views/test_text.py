@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from transformer_mt.text.terminal import escape_controls, escaped_json
-from transformer_mt.views.text import format_weight, rendered, table, wrapped
+from transformer_mt.views.rendering import format_weight, rendered, table, wrapped
 
 
 @given(st.text())

@@ -4,12 +4,13 @@ import pytest
 import torch
 
 from transformer_mt.config.sections import TokenizerConfig
+from transformer_mt.links.tokens import over_words, prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.attend import view_attention
-from transformer_mt.views.data import to_arrays
-from transformer_mt.views.maps import attend_pair, over_words, prepare_pair
+from transformer_mt.views.maps import attend_pair
+from transformer_mt.views.serialise import to_arrays
 
 SOURCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 TARGET = "Can you help me translate this sentence?"

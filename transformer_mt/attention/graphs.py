@@ -16,7 +16,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from typing_extensions import override
 
-from transformer_mt.attention.spelling import spelled
+from transformer_mt.attention.parse_choice import spelled
 
 
 class Graph(ABC):

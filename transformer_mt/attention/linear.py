@@ -10,9 +10,9 @@ from torch.nn import functional as F
 from typing_extensions import override
 
 from transformer_mt.attention.graphs import Causal, Complete
+from transformer_mt.attention.hooks import is_watched, show
 from transformer_mt.attention.multihead import Attention, KeyValues
 from transformer_mt.attention.projections import Independent
-from transformer_mt.attention.showing import is_watched, show
 
 # Within this many positions the causal form multiplies φ(Q) φ(K)ᵀ out; between them it keeps running sums.
 _CHUNK = 64

@@ -11,11 +11,11 @@ from torch.nn import functional as F
 from typing_extensions import override
 
 from transformer_mt.attention.graphs import Graph
+from transformer_mt.attention.hooks import is_watched, show
 from transformer_mt.attention.positions import Position
 from transformer_mt.attention.projections import Projections, merge_heads, split_heads
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.shapes import Heads, Keys, Mask, Queries, Scores, Values
-from transformer_mt.attention.showing import is_watched, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class KeyValues:
         return replace(self, **{name: x[rows] for name, x in tensors.items() if isinstance(x, Tensor)})
 
 
-class MaskedHeads(nn.Module):
+class InspectableAttention(nn.Module):
     """H heads, each multiplied by its number in `head_mask` (None: all by 1); with 0, the head is switched off.
 
     Michel et al. 2019, §2.1. The mask has a row for all sentences or one for each, and gradients flow through it.
@@ -69,7 +69,7 @@ class MaskedHeads(nn.Module):
         return self.masked(heads)
 
 
-class Attention(MaskedHeads, ABC):
+class Attention(InspectableAttention, ABC):
     """Attention as the layers of a model use it: values and heads are projected here, the rest is a variant's.
 
     Output: [head_1 ‖ … ‖ head_H] W_o + b, which equals Σ_r head_r W_o,r + b. `graph` says which weights can be other

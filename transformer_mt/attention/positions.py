@@ -13,10 +13,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from transformer_mt.attention.initial import embedding_table
+from transformer_mt.attention.hooks import show
+from transformer_mt.attention.initialisation import embedding_table
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.shapes import Heads, Keys, Queries, Scores
-from transformer_mt.attention.showing import show
 
 
 class Position(nn.Module):

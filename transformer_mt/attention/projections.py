@@ -13,9 +13,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
-from transformer_mt.attention.initial import drawn
+from transformer_mt.attention.hooks import show
+from transformer_mt.attention.initialisation import drawn
 from transformer_mt.attention.shapes import Keys, Queries
-from transformer_mt.attention.showing import show
 
 
 @dataclass(frozen=True, slots=True)

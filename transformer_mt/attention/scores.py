@@ -12,10 +12,10 @@ from torch import nn
 from torch.nn import functional as F
 from typing_extensions import override
 
-from transformer_mt.attention.initial import drawn
+from transformer_mt.attention.hooks import show
+from transformer_mt.attention.initialisation import drawn
 from transformer_mt.attention.projections import HeadSizes, Independent, QueriesOnly
 from transformer_mt.attention.shapes import Keys, Queries, Scores
-from transformer_mt.attention.showing import show
 
 
 class Score(nn.Module, ABC):

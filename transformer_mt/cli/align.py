@@ -11,7 +11,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.text.terminal import escaped_json
 
 if TYPE_CHECKING:
-    from transformer_mt.runs.data import AlignmentHeads
+    from transformer_mt.runs.alignment import AlignmentHeads
     from transformer_mt.translation.model import Model as OpenedModel
     from transformer_mt.translation.translator import Translator
 
@@ -42,9 +42,10 @@ def align(
     number of every word, and in brackets the source words that a target word is linked to. Punctuation has no links.
     The heads that are averaged are those that validation chose when training ended; --layer and --head take others.
     """
-    from transformer_mt.cli.load import open_translator
+    from transformer_mt.cli.open_model import open_translator
     from transformer_mt.corpus.pairs import SentencePair
-    from transformer_mt.views import align as view
+    from transformer_mt.links.align import align as link
+    from transformer_mt.views.align import alignment_lines
 
     if files := files_of_pairs(input, target_file):
         if sentence is not None or options.npz is not None:
@@ -56,18 +57,18 @@ def align(
     subject = load_sentence(sentence, target, model=model, options=options)
     chosen = _chosen(subject.model, layer, head, quiet=options.quiet)
     pair = SentencePair(subject.source, subject.target)
-    (alignment,) = view.align(subject.network, subject.model.tokenizer, [pair], chosen)
-    emit([alignment], lambda _: view.alignment_lines(alignment), sentences=[subject], options=options)
+    (alignment,) = link(subject.network, subject.model.tokenizer, [pair], chosen)
+    emit([alignment], lambda _: alignment_lines(alignment), sentences=[subject], options=options)
 
 
 def _align_files(
     translator: "Translator", source: Path, target: Path, chosen: "AlignmentHeads", *, as_json: bool
 ) -> None:
     """Print the links of each pair of lines."""
-    from transformer_mt.cli.lines import read_pairs
+    from transformer_mt.cli.line_io import read_pairs
     from transformer_mt.cli.terminal import result
-    from transformer_mt.views.align import align as link
-    from transformer_mt.views.data import to_json
+    from transformer_mt.links.align import align as link
+    from transformer_mt.views.serialise import to_json
 
     with closing(read_pairs(source, target, translator)) as pairs:
         while part := list(islice(pairs, _PAIRS_AT_A_TIME)):
@@ -77,10 +78,10 @@ def _align_files(
 
 def _chosen(model: "OpenedModel", layer: str | None, head: str | None, *, quiet: bool) -> "AlignmentHeads":
     """The heads that `--layer` and `--head` name, else those of the run."""
-    from transformer_mt.cli.load import alignment_heads
+    from transformer_mt.cli.open_model import alignment_heads
+    from transformer_mt.links.align import cross_heads
     from transformer_mt.models.head_mask import EVERY, heads_at
-    from transformer_mt.runs.data import AlignmentHeads
-    from transformer_mt.views.align import cross_heads
+    from transformer_mt.runs.alignment import AlignmentHeads
 
     names = cross_heads(model.network)
     if not names or (layer is None and head is None):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from transformer_mt.views.attend import HistoryStep
     from transformer_mt.views.maps import AttentionMaps
     from transformer_mt.views.matrix import Matrix
-    from transformer_mt.views.sentence import Subject
+    from transformer_mt.views.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def attend(
     from transformer_mt.views.matrix import Scale, shading_for
     from transformer_mt.views.methods import METHODS
     from transformer_mt.views.plot import check_figure, matrix_figure
-    from transformer_mt.views.sentence import DEFAULT_METHOD, REFERENCE
+    from transformer_mt.views.subject import DEFAULT_METHOD, REFERENCE
 
     method = lookup(METHODS, shown.method, key="--method")
     if shown.figure is not None:
@@ -123,8 +123,8 @@ def attend(
         content = matrix_figure(rows, meaning=f"A number is {method.meaning}.", path=shown.figure)
         write_output(shown.figure, content)
     if shown.html is not None:
-        from transformer_mt.page.saved import saved_page
-        from transformer_mt.serve.saved import saved_answers
+        from transformer_mt.page.saved_page import saved_page
+        from transformer_mt.serve.saved_answers import saved_answers
 
         is_given = target is not None
         search = options.applied_to(loaded[0].model.config.search)
@@ -187,7 +187,7 @@ def _history(
     final: "Subject", shown: MatrixOptions, options: SentenceOptions
 ) -> "list[tuple[HistoryStep, AttentionMaps]]":
     """The maps by the weights of every checkpoint, all for the final translation."""
-    from transformer_mt.cli.load import open_translator
+    from transformer_mt.cli.open_model import open_translator
     from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
 
     checkpoints = final.model.path / CHECKPOINTS

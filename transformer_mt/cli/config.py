@@ -59,12 +59,12 @@ def explain(key: str, resolved: Config) -> Iterator[str]:
 
 def choices(key: str) -> Mapping[str, Any]:
     """The variants that a key chooses from, by how they are written; none where it is no choice from a table."""
-    from transformer_mt.attention.build import ATTENTION
+    from transformer_mt.attention.build_attention import ATTENTION
     from transformer_mt.attention.graphs import GRAPHS
+    from transformer_mt.attention.parse_choice import usage
     from transformer_mt.attention.positions import POSITIONS, AttentionPosition
     from transformer_mt.attention.projections import QK_PROJECTIONS
     from transformer_mt.attention.scores import SCORES
-    from transformer_mt.attention.spelling import usage
     from transformer_mt.device import PRECISIONS
     from transformer_mt.models.blocks import NORMS, RESIDUALS
     from transformer_mt.models.positionwise import FEED_FORWARDS

@@ -31,7 +31,7 @@ def data(
     --structure shows every word with its number, part of speech, relation and head (0 for the root), after Universal
     Dependencies, and with a relative pronoun its antecedent. --json holds it always, and further right translations.
     """
-    from transformer_mt.corpus.load import load_corpus
+    from transformer_mt.corpus.load_corpus import load_corpus
     from transformer_mt.views.corpus import corpus_statistics, statistics_lines
 
     corpus = load_corpus(resolve_config(config, data=data, overrides=set).data, structure=structure or as_json)

@@ -21,14 +21,14 @@ from transformer_mt.cli.options import (
     with_options,
 )
 from transformer_mt.cli.terminal import note, result
-from transformer_mt.config.search import OF_DRAWS
+from transformer_mt.config.changed_search import OF_DRAWS
 from transformer_mt.errors import InputError
 from transformer_mt.progress import working
 from transformer_mt.text.terminal import escaped_json
 
 if TYPE_CHECKING:
     from transformer_mt.corpus.pairs import Pairs
-    from transformer_mt.runs.data import AlignmentHeads
+    from transformer_mt.runs.alignment import AlignmentHeads
     from transformer_mt.translation.model import Model as OpenedModel
     from transformer_mt.translation.translator import Translator
 
@@ -72,8 +72,8 @@ def evaluate(
     them. --data, --split and --against may be given again. ± is half the 95 % interval over 1,000 resampled test sets,
     and p how probable so large a difference from the first run is by chance, both as sacrebleu --paired-bs has them.
     """
-    from transformer_mt.cli.load import open_translator, pairs_to_measure
-    from transformer_mt.corpus.text import with_links
+    from transformer_mt.cli.open_model import open_translator, pairs_to_measure
+    from transformer_mt.corpus.text_files import with_links
 
     if links is not None and engine != DEFAULT_ENGINE:
         raise InputError(f"--links: {engine} shows no attention to link words by; leave it or --engine out")
@@ -122,7 +122,7 @@ def _measured(
 ) -> dict[str, Any]:
     """The object of `--json` of a test set: the first run's scores, and those of the others as `against`."""
     from transformer_mt.evaluation import compare_texts, find_poorest, measure
-    from transformer_mt.views.data import to_json
+    from transformer_mt.views.serialise import to_json
 
     scores, systems, language = [], [], runs[0].model.config.data.target_language  # of all of them
     for run in runs:
@@ -155,8 +155,8 @@ def _alignment(model: "OpenedModel") -> "AlignmentHeads | None":
     if model.engine.network is None:
         note(f"word links are not compared: {model.engine.name} shows no attention")
         return None
-    from transformer_mt.cli.load import alignment_heads
-    from transformer_mt.views.align import cross_heads
+    from transformer_mt.cli.open_model import alignment_heads
+    from transformer_mt.links.align import cross_heads
 
     return alignment_heads(model) if cross_heads(model.network) else None
 

@@ -45,7 +45,8 @@ def export(
     import json
     from dataclasses import asdict
 
-    from transformer_mt.export import MOST_PAIRS, export_run, parity_lines, require_possible
+    from transformer_mt.export.export_run import export_run, require_possible
+    from transformer_mt.export.parity import MOST_PAIRS, parity_lines
     from transformer_mt.runs.directory import find_run
 
     lookup({"ctranslate2": None}, to, key="--to")
@@ -63,7 +64,7 @@ def export(
 
 
 def _pairs(run: "Run", data: str | None, *, quiet: bool) -> "Pairs":
-    from transformer_mt.cli.load import pairs_to_measure
+    from transformer_mt.cli.open_model import pairs_to_measure
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.corpus.source import BUILTIN
 

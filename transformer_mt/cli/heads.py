@@ -14,9 +14,9 @@ from transformer_mt.registry import lookup
 
 if TYPE_CHECKING:
     from transformer_mt.corpus.pairs import SentencePair
+    from transformer_mt.export.pruning import Pruning
     from transformer_mt.translation.model import Model as OpenedModel
     from transformer_mt.translation.translator import Translator
-    from transformer_mt.views.head_importance import Pruning
 
 Split = Annotated[str, Option(metavar="NAME", help="The part of the corpus to measure on.")]
 Sentences = Annotated[int | None, Option(metavar="N", min=1, help="Only the first N sentences of it.")]
@@ -62,15 +62,16 @@ def heads(
     before and after. --faithful takes each source word out of the sentence, and compares how far ln p of each target
     word falls with what attention, and every other method, says of it.
     """
-    from transformer_mt.cli.load import open_translator
+    from transformer_mt.cli.open_model import open_translator
     from transformer_mt.cli.sentence import save_arrays
     from transformer_mt.cli.terminal import literal_console, note, result
+    from transformer_mt.export.pruning import pruning_lines
     from transformer_mt.models.head_mask import head_names
     from transformer_mt.text.scripts import bleu_tokenizer
-    from transformer_mt.views.data import to_json
     from transformer_mt.views.faithfulness import faithfulness, faithfulness_lines
-    from transformer_mt.views.head_importance import IMPORTANCE, pruning_lines
+    from transformer_mt.views.head_importance import IMPORTANCE
     from transformer_mt.views.heads import head_lines, measure_heads
+    from transformer_mt.views.serialise import to_json
 
     if (prune is None) != (run_dir is None):
         raise InputError("--prune, --run-dir: the one says how many heads, the other where the run goes; give both")
@@ -107,10 +108,10 @@ def heads(
 def _pruned(
     translator: "Translator", pairs: "list[SentencePair]", amount: str, *, method: str, path: Path
 ) -> "Pruning":
+    from transformer_mt.export.pruning import prune_run
     from transformer_mt.models.head_mask import head_names
     from transformer_mt.runs.directory import Run
     from transformer_mt.training.session import init_from_run
-    from transformer_mt.views.head_importance import prune_run
 
     opened = translator.model
     config = opened.config.model_copy(update={"init_from": init_from_run(opened.path)})
@@ -123,7 +124,7 @@ def _pairs(
 ) -> "list[SentencePair]":
     """The pairs to measure on, which are described on stderr."""
     from transformer_mt.batching.encoded_pairs import fitting
-    from transformer_mt.cli.load import pairs_to_measure
+    from transformer_mt.cli.open_model import pairs_to_measure
     from transformer_mt.cli.terminal import note
 
     name, pairs = pairs_to_measure(opened.config.data, data, split=split, structure=True, quiet=quiet)

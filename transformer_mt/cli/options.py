@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from transformer_mt.config.search import changed_search, refuse
+from transformer_mt.config.changed_search import changed_search, refuse
 from transformer_mt.config.sections import Config, DataConfig, SearchConfig, TrainingConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.conversion.package import QUANTIZATIONS
 from transformer_mt.errors import InputError
+from transformer_mt.export.ctranslate2_package import QUANTIZATIONS
 from transformer_mt.translation.engine import OWN
 
 RUNS = Path("runs")

@@ -43,8 +43,8 @@ def plot(
     """
     from transformer_mt.cli.sentence import save_arrays
     from transformer_mt.runs.directory import Run, newest_run
-    from transformer_mt.views.data import to_json
     from transformer_mt.views.plot import check_figure, plot_positions, plot_runs, plot_schedules, read_curves
+    from transformer_mt.views.serialise import to_json
 
     if schedule and positions:
         raise InputError("--positions: --schedule plots something else; give one of them")

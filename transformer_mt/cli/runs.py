@@ -10,7 +10,7 @@ from transformer_mt.cli.options import RUNS, Json
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.errors import InputError
 from transformer_mt.text.terminal import escaped_json, message_line
-from transformer_mt.views.text import rendered, table
+from transformer_mt.views.rendering import rendered, table
 
 HEADINGS = ("run", "corpus", "languages", "score", "step", "size", "age", "state")
 # Units of an age, in seconds.

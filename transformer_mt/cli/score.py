@@ -47,8 +47,8 @@ def score(
     Every pair has its line, with tabs between the three numbers; the last line has them for all pairs together. Tokens
     are those of the run's vocabulary, with one for the end of each translation; perplexity is exp(-ln p / tokens).
     """
-    from transformer_mt.cli.lines import open_output, read_pairs
-    from transformer_mt.cli.load import open_translator, pairs_to_measure
+    from transformer_mt.cli.line_io import open_output, read_pairs
+    from transformer_mt.cli.open_model import open_translator, pairs_to_measure
     from transformer_mt.translation.scoring import score_pairs
 
     files = files_of_pairs(input, target_file)

@@ -21,13 +21,13 @@ from transformer_mt.cli.options import (
 )
 from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.files import write_output
-from transformer_mt.registry import HeadName
+from transformer_mt.head_names import HeadName
 from transformer_mt.text.terminal import escaped_json
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from transformer_mt.views.sentence import Subject
+    from transformer_mt.views.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ def load_sentence(
 
     Raises `InputError` for options of search beside a target, for a sentence without text, and for an unknown head.
     """
-    from transformer_mt.cli.load import open_translator
-    from transformer_mt.views.sentence import Subject, example
+    from transformer_mt.cli.open_model import open_translator
+    from transformer_mt.views.subject import Subject, example
 
     heads = [HeadName.parse(name.strip(), key="--without") for text in without for name in text.split(",")]
     if target is not None:
@@ -88,7 +88,7 @@ def emit(
     after its keys; several views make a list `runs`, and their arrays begin with their number. Reasons to doubt the
     translation are named on stderr.
     """
-    from transformer_mt.cli.load import LineRemarks
+    from transformer_mt.cli.open_model import LineRemarks
 
     several, found = len(sentences) > 1, LineRemarks()
     for one in sentences:
@@ -123,7 +123,7 @@ def save_arrays(view: Any, path: Path) -> None:
     """Write the numbers of a view to a file that `numpy.load` reads."""
     import numpy as np
 
-    from transformer_mt.views.data import to_arrays
+    from transformer_mt.views.serialise import to_arrays
 
     content = io.BytesIO()
     np.savez_compressed(content, **to_arrays(view))  # type: ignore[arg-type]

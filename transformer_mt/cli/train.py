@@ -108,7 +108,7 @@ def _initialised(parent: Path, path: Path, *, data: str, overrides: list[str]) -
     A run that was begun so at `path` remembers it, and goes on where the parent is gone.
     """
     from transformer_mt.config.sections import NoamConfig
-    from transformer_mt.corpus.load import OF_ONE_CORPUS
+    from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS
     from transformer_mt.runs.directory import CONFIG, Run
     from transformer_mt.training.session import init_from_run
 

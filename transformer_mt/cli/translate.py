@@ -28,7 +28,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.progress import working
 
 if TYPE_CHECKING:
-    from transformer_mt.cli.lines import Line
+    from transformer_mt.cli.line_io import Line
 
 
 @with_options("search", SearchOptions)
@@ -81,10 +81,10 @@ def translate(
     form; longer than any source in training. A line that cannot be translated is named there too, comes out empty, and
     the exit code is 2.
     """
-    from transformer_mt.cli.lines import STDIN, Output, arriving_lines, open_output, prompted, read_records
-    from transformer_mt.cli.load import LineRemarks, open_translator
+    from transformer_mt.cli.line_io import STDIN, Output, arriving_lines, open_output, prompted, read_records
+    from transformer_mt.cli.open_model import LineRemarks, open_translator
     from transformer_mt.translation.translator import numbered
-    from transformer_mt.views.search import require_beam
+    from transformer_mt.views.translate import require_beam
 
     if sentences and input is not None:
         raise InputError("--input: there are sentences on the command line too; give one or the other")

@@ -1,6 +1,6 @@
 """The sections of the configuration: frozen pydantic models whose every key has its sentence.
 
-Defaults stand here and nowhere else. Most variants are names that the tables of their rooms know (`SCORES` in
+Defaults stand here and nowhere else. Most variants are names that the tables of their packages know (`SCORES` in
 `attention/scores.py` and so on), so a new one needs no change in this file; one that has keys of its own has a section
 here.
 """
@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from transformer_mt.registry import HEAD_PATTERN
+from transformer_mt.head_names import HEAD_PATTERN
 from transformer_mt.text.normalize import VERSION
 
 # The version of a run directory, and of the form of its text; the present program reads no other.

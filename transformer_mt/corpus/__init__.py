@@ -2,11 +2,10 @@
 
 pairs       a sentence pair with its word links and trees; what counts as a word; fingerprints
 source      what `--data` can name; the interface of all that a split is read from; the choice of languages and columns
-load        from that name to a `Corpus` of cleaned splits; the files or parts of a data set that are each split
+load_corpus  from that name to a `Corpus` of cleaned splits; the files or parts of a data set that are each split
 builtin/    the built-in corpus, as data
 data_file    what the name of a file says; its content, decompressed
-text, json_file, tmx, tables    plain text, TSV and CSV; JSON; translation memories; Parquet, and the hub by `datasets`
+text_files, json_file, tmx, tables    plain text, TSV, CSV; JSON; translation memories; Parquet, the hub by `datasets`
 cleaning, clean_corpus     counting and leaving out pairs; splits in memory, in the cache, or as a stream
-cache       Arrow tables on disk that are mapped into memory
 word_counts    known words
 """

@@ -13,8 +13,8 @@ import numpy as np
 from pydantic import NonNegativeInt, TypeAdapter
 from typing_extensions import override
 
+from transformer_mt.cache import cached, temporary_table
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.cache import cached, temporary_table
 from transformer_mt.corpus.cleaning import OF_THE_WHOLE, PROBLEMS, Cleaner, Mask, SplitReport, describe_all, usable
 from transformer_mt.corpus.pairs import Fingerprint, Hashes, Pairs, SentencePair
 from transformer_mt.corpus.source import ColumnChoice, SplitSource

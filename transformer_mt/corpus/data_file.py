@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from transformer_mt.corpus.cache import cache_folder, temporary_file
+from transformer_mt.cache import cache_folder, temporary_file
 from transformer_mt.errors import InputError, MachineError
 
 TABLES = ("tsv", "csv", "tmx", "json", "jsonl", "parquet")

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
-from transformer_mt.attention.showing import show
+from transformer_mt.attention.hooks import show
 from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.seq2seq import Mask, States
 

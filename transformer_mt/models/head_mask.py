@@ -9,25 +9,26 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_mt.attention.multihead import MaskedHeads
+from transformer_mt.attention.multihead import InspectableAttention
 from transformer_mt.errors import InputError
+from transformer_mt.head_names import HeadName, LayerName
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import HeadName, suggest
+from transformer_mt.registry import suggest
 
 # A factor for each head, of all sentences or of each.
 Gates = Float[Tensor, "#B H"]
 
 
-def attention_layers(model: Seq2Seq) -> dict[HeadName, MaskedHeads]:
-    """The attention layers of the model under the names of their heads with the number 0, in order."""
+def attention_layers(model: Seq2Seq) -> dict[LayerName, InspectableAttention]:
+    """The attention layers of the model by name, in order."""
     return {
-        HeadName(stack, layer, 0): module
+        LayerName(stack, layer): module
         for stack, modules in model.attention_stacks().items()
         for layer, module in enumerate(modules, start=1)
     }
 
 
-def active_heads(module: MaskedHeads) -> tuple[int, ...]:
+def active_heads(module: InspectableAttention) -> tuple[int, ...]:
     """The numbers, from 1, of the heads that no mask switches off."""
     on = [True] * module.heads if module.head_mask is None else (module.head_mask != 0).any(dim=0).tolist()
     return tuple(number for number, active in enumerate(on, start=1) if active)
@@ -36,7 +37,7 @@ def active_heads(module: MaskedHeads) -> tuple[int, ...]:
 def head_names(model: Seq2Seq) -> list[HeadName]:
     """Every active head of the model, in the order of its stacks and layers."""
     layers = attention_layers(model).items()
-    return [layer._replace(head=number) for layer, module in layers for number in active_heads(module)]
+    return [layer.head(number) for layer, module in layers for number in active_heads(module)]
 
 
 # The words of `--layer` and `--head` that leave all heads in.
@@ -75,7 +76,7 @@ def without_heads(model: Seq2Seq, names: Iterable[HeadName]) -> AbstractContextM
 
 
 @contextmanager
-def gated(gates: Mapping[MaskedHeads, Gates]) -> Iterator[None]:
+def gated(gates: Mapping[InspectableAttention, Gates]) -> Iterator[None]:
     """While this is open, head r of each of these attention modules contributes ξ_r head_r (Michel et al. 2019, §2.1).
 
     With ξ_r = 0 the head is off; the gradient of a loss in ξ at 1 says how much the loss depends on the head.
@@ -89,16 +90,16 @@ def gated(gates: Mapping[MaskedHeads, Gates]) -> Iterator[None]:
             module.head_mask = mask
 
 
-def _multiply(gates: Mapping[MaskedHeads, Gates]) -> None:
+def _multiply(gates: Mapping[InspectableAttention, Gates]) -> None:
     for module, factors in gates.items():
         module.head_mask = factors if module.head_mask is None else module.head_mask * factors
 
 
-def _zeros_at(model: Seq2Seq, off: Iterable[HeadName], *, key: str) -> dict[MaskedHeads, Gates]:
+def _zeros_at(model: Seq2Seq, off: Iterable[HeadName], *, key: str) -> dict[InspectableAttention, Gates]:
     layers, device = attention_layers(model), next(model.parameters()).device
-    gates: dict[MaskedHeads, Tensor] = {}
+    gates: dict[InspectableAttention, Tensor] = {}
     for name in off:
-        module = layers.get(name._replace(head=0))
+        module = layers.get(name.of_layer)
         if module is None or name.head not in active_heads(module):
             stacks = [list(names) for _, names in groupby(head_names(model), key=lambda name: name.stack)]
             extent = ", ".join(f"{names[0]} to {names[-1]}" for names in stacks) or "none"

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import Attention, KeyValues
 from transformer_mt.models.blocks import Norm, Residual
-from transformer_mt.models.cache import Hypotheses
+from transformer_mt.models.hypotheses import Hypotheses
 from transformer_mt.models.positionwise import FeedForward
 from transformer_mt.models.seq2seq import Mask, Memory, States
 

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
-from transformer_mt.attention.initial import fill
+from transformer_mt.attention.hooks import show
+from transformer_mt.attention.initialisation import fill
 from transformer_mt.attention.positions import Position
-from transformer_mt.attention.showing import show
 from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.seq2seq import Mask, States
 

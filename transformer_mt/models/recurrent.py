@@ -10,13 +10,13 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from typing_extensions import override
 
-from transformer_mt.attention.multihead import KeyValues, MaskedHeads, masked_softmax
+from transformer_mt.attention.hooks import show
+from transformer_mt.attention.multihead import InspectableAttention, KeyValues, masked_softmax
 from transformer_mt.attention.projections import Projections
 from transformer_mt.attention.scores import Score
-from transformer_mt.attention.showing import show
 from transformer_mt.models.blocks import Layers
-from transformer_mt.models.cache import Hypotheses
 from transformer_mt.models.dropout import Dropout
+from transformer_mt.models.hypotheses import Hypotheses
 from transformer_mt.models.positionwise import Embeddings
 from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States
 from transformer_mt.tokenizer.symbols import PAD
@@ -36,7 +36,7 @@ class SourceReader(nn.Module, ABC):
         """c_t; the states are s_{t−1} of the decoder's last layer, one for each hypothesis of a sentence."""
 
 
-class SourceAttention(SourceReader, MaskedHeads):
+class SourceAttention(SourceReader, InspectableAttention):
     """c_t = Σ_k α_tk h_k, α_t = softmax(e(s_{t−1}, h_k)) over the real source tokens (Bahdanau et al. 2014, §3.1).
 
     The values are the encoder's states themselves. A source without any token gives zeros.
@@ -236,7 +236,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.output = embeddings.output()
 
     @override
-    def attention_stacks(self) -> dict[str, list[MaskedHeads]]:
+    def attention_stacks(self) -> dict[str, list[InspectableAttention]]:
         reader = self.decoder.reader
         return {"cross": [reader]} if isinstance(reader, SourceAttention) else {}
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from transformer_mt.attention.multihead import MaskedHeads
+from transformer_mt.attention.multihead import InspectableAttention
 from transformer_mt.errors import NOT_FINITE, MachineError
 
 # Batch B, N tokens of the source or of the target, of which the mask is True at the real ones, model width D.
@@ -46,7 +46,7 @@ class Seq2Seq(nn.Module, ABC):
     output: nn.Linear
 
     @abstractmethod
-    def attention_stacks(self) -> dict[str, list[MaskedHeads]]:
+    def attention_stacks(self) -> dict[str, list[InspectableAttention]]:
         """The attention modules of each stack, first layer first, for inspection.
 
         `encoder` and `decoder` attend to themselves, `cross` from the decoder to the memory; a model has those it has.

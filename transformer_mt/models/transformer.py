@@ -7,9 +7,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from transformer_mt.attention.multihead import MaskedHeads
+from transformer_mt.attention.multihead import InspectableAttention
 from transformer_mt.models.blocks import Layers
-from transformer_mt.models.cache import Hypotheses
+from transformer_mt.models.hypotheses import Hypotheses
 from transformer_mt.models.layers import DecoderLayer, EncoderLayer, LayerFactory, LayerState
 from transformer_mt.models.positionwise import Embeddings
 from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States
@@ -51,7 +51,7 @@ class Transformer(Seq2Seq):
         self.output = embeddings.output()
 
     @override
-    def attention_stacks(self) -> dict[str, list[MaskedHeads]]:
+    def attention_stacks(self) -> dict[str, list[InspectableAttention]]:
         return {
             "encoder": [layer.self_attention for layer in self.encoder],
             "decoder": [layer.self_attention for layer in self.decoder],

@@ -3,10 +3,10 @@
 Read in this order:
 
 - `directory`: `Run`, the files of a run, loading its model, and finding it by a path.
-- `sums`: the SHA-256 sums that tie the files of a run together.
+- `checksums`: the SHA-256 sums that tie the files of a run together.
 - `weights`: tensors as safetensors files, with sums and specs.
 - `checkpoints`: everything that exact resumption needs, one directory per step, there whole or not at all.
 - `lock`: one training per directory.
-- `data`: the record of the data, and the heads that link words.
+- `fingerprints`, `words`, `alignment`: the data, the words and the heads that a run remembers.
 - `listing`: a run in a few fields, as `tmt runs` lists it.
 """

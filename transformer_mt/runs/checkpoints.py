@@ -32,8 +32,8 @@ from transformer_mt.files import (
     write_directory,
     write_errors,
 )
+from transformer_mt.runs.checksums import sha256
 from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps
-from transformer_mt.runs.sums import sha256
 from transformer_mt.runs.weights import pack, require_specs, size_limit, specs_of, unpack
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]

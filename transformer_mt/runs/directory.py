@@ -47,9 +47,11 @@ from transformer_mt.files import (
     write_atomically,
     write_errors,
 )
-from transformer_mt.runs.data import ALIGNMENT, DATA, ROWS, WORDS, AlignmentHeads, DataRecord, pack_words, unpack_words
+from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
+from transformer_mt.runs.checksums import saved_sums, sha256
+from transformer_mt.runs.fingerprints import DATA, ROWS, DataRecord
 from transformer_mt.runs.lock import LOCK
-from transformer_mt.runs.sums import saved_sums, sha256
+from transformer_mt.runs.words import WORDS, pack_words, unpack_words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -152,7 +154,7 @@ class Run:
         import torch
 
         from transformer_mt.device import require_memory
-        from transformer_mt.models.build import build_model
+        from transformer_mt.models.build_model import build_model
         from transformer_mt.runs.weights import load_weights, size_limit, specs_of, weights_of
 
         config, tokenizer = self.config(), self.tokenizer()

@@ -6,28 +6,30 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from transformer_mt.config.search import changed_search
+from transformer_mt.config.changed_search import changed_search
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
+from transformer_mt.head_names import STACKS, HeadName
+from transformer_mt.links.align import align
+from transformer_mt.links.choose_heads import heads_of
 from transformer_mt.models.head_mask import without_heads
-from transformer_mt.registry import STACKS, HeadName, lookup
-from transformer_mt.runs.data import AlignmentHeads
+from transformer_mt.registry import lookup
+from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.runs.directory import METRICS, Run
 from transformer_mt.serve.questions import Attend, Explain, History, Pair, Translate
-from transformer_mt.serve.runs import ServedRun
+from transformer_mt.serve.served_runs import ServedRun
 from transformer_mt.text.normalize import normalize
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translation, Translator, splits
-from transformer_mt.views.align import align, heads_of
-from transformer_mt.views.data import to_json
 from transformer_mt.views.explain import explain
 from transformer_mt.views.head_importance import head_losses
 from transformer_mt.views.lens import look_through
 from transformer_mt.views.plot import plot_runs, read_curves
-from transformer_mt.views.search import require_beam, traced, translation_object
-from transformer_mt.views.sentence import Subject, described
+from transformer_mt.views.serialise import to_json
+from transformer_mt.views.subject import Subject, described
+from transformer_mt.views.translate import require_beam, traced, translation_object
 
 Answer = dict[str, Any]
 

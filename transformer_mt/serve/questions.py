@@ -9,7 +9,8 @@ from pydantic_core import from_json
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
-from transformer_mt.registry import STACKS, suggest
+from transformer_mt.head_names import STACKS
+from transformer_mt.registry import suggest
 from transformer_mt.serve.guard import Refusal
 
 # Bytes of a body: a model takes some hundred subwords.

@@ -19,7 +19,7 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.serve.answers import ANSWERS, Answer, curves, tag_of_curves
 from transformer_mt.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours
 from transformer_mt.serve.questions import LARGEST, by_keys, parse
-from transformer_mt.serve.runs import Runs
+from transformer_mt.serve.served_runs import Runs
 from transformer_mt.serve.worker import Gone, Worker
 
 _KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}

@@ -18,7 +18,7 @@ from transformer_mt.serve.guard import Refusal
 from transformer_mt.serve.protocol import PunctualProtocol
 from transformer_mt.serve.questions import first_question
 from transformer_mt.serve.routes import Routes
-from transformer_mt.serve.runs import Runs
+from transformer_mt.serve.served_runs import Runs
 from transformer_mt.serve.worker import Worker
 
 # The port without a wish, and how many after it are tried.

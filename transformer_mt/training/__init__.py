@@ -3,7 +3,7 @@
 trainer          the loop, a generator of reports: step, validate, save, resume
 objective        the loss to minimise; chunked_loss computes the cross-entropy without all logits at once
 optimizer        Adam and AdamW, stepped with a learning rate of `schedules`
-data             the pairs of an epoch as tokens; an endless stream of batches with a position
+batch_stream     the pairs of an epoch as tokens; an endless stream of batches with a position
 averaging        the weights that come out: the best, a running average, a mean over checkpoints
 validation       loss, BLEU and chrF of the candidate weights
 reports          the reports of the loop, and the metrics file

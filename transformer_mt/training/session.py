@@ -9,27 +9,28 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from transformer_mt.batching.seeds import derive_seed
 from transformer_mt.config.sections import Config, InitFromConfig, TrainingConfig
 from transformer_mt.config.toml import differences
 from transformer_mt.corpus.clean_corpus import StreamedPairs
-from transformer_mt.corpus.load import Corpus, load_corpus, load_mixture, resolved
+from transformer_mt.corpus.load_corpus import Corpus, load_corpus, load_mixture, resolved
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, choose_precision, require_memory
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import InputError, MachineError, checked
 from transformer_mt.files import make_directory, original_name, write_errors
+from transformer_mt.links.choose_heads import choose_heads
 from transformer_mt.models.blocks import BatchNorm
-from transformer_mt.models.build import build_model
+from transformer_mt.models.build_model import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run, saved_steps
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import digest, load_weights, specs_of, weights_of
+from transformer_mt.seeds import derive_seed
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.averaging import AVERAGING
-from transformer_mt.training.data import (
+from transformer_mt.training.batch_stream import (
     BatchStream,
     TrainingCorpora,
     WeightedCorpus,
@@ -43,7 +44,6 @@ from transformer_mt.training.reports import VALIDATION_METRICS, FinishReport, Re
 from transformer_mt.training.schedules import build_schedule, depends_on_steps, fitting_warmup
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
-from transformer_mt.views.align import choose_heads
 
 # What may change between a stopped run and its continuation, because no step before depends on it.
 MAY_CHANGE = (

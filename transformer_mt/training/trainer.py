@@ -11,7 +11,6 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from transformer_mt.batching.batches import Batch
-from transformer_mt.batching.seeds import derive_seed
 from transformer_mt.config.sections import Config
 from transformer_mt.device import choose_precision, compute_in, describe_machine, random_states, restore_random_states
 from transformer_mt.distributed import Distributed
@@ -21,9 +20,10 @@ from transformer_mt.registry import lookup
 from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Progress, states_by_name, states_of
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
+from transformer_mt.seeds import derive_seed
 from transformer_mt.tokenizer.symbols import EOS, PAD, UNK
 from transformer_mt.training.averaging import AVERAGING
-from transformer_mt.training.data import BatchStream
+from transformer_mt.training.batch_stream import BatchStream
 from transformer_mt.training.objective import build_objective
 from transformer_mt.training.optimizer import build_optimizer
 from transformer_mt.training.reports import (

@@ -1,8 +1,8 @@
 """A trained model, opened once, for everything that translates with it or looks into it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -10,7 +10,7 @@ from transformer_mt.config.sections import Config
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
-from transformer_mt.runs.data import AlignmentHeads
+from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.prepared import Preparer
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -36,7 +36,8 @@ class Model:
         Raises `InputError` before the first validation, for an unknown device or engine, and for a model that the
         engine cannot compute; `MachineError` for a damaged file.
         """
-        run, opened = lookup(ENGINES, engine, key="--engine")(run.anew(), device=device, quantization=quantization)
+        module = import_module(lookup(ENGINES, engine, key="--engine"))
+        run, opened = module.open_engine(run.anew(), device=device, quantization=quantization)
         return cls(run.config(), run.tokenizer(), opened, run)
 
     @property
@@ -76,26 +77,6 @@ class Model:
         return Preparer(self.tokenizer, self.known, self.config.data.source_language)
 
 
-def _open_torch(run: Run, *, device: str, quantization: str | None) -> tuple[Run, Engine]:
-    from transformer_mt.device import choose_device
-    from transformer_mt.translation.torch_engine import TorchEngine
-
-    if quantization is not None:
-        raise InputError("--quantization: our own search has none; give --engine ctranslate2, or leave it out")
-    place, network = choose_device(device), run.network()
-    return run, TorchEngine(network.to(place), device=place)
-
-
-def _open_ctranslate2(run: Run, *, device: str, quantization: str | None) -> tuple[Run, Engine]:
-    from transformer_mt.conversion.cache import converted
-    from transformer_mt.conversion.package import require_quantization
-    from transformer_mt.translation.ctranslate2 import CTranslate2Engine
-
-    require_quantization(quantization)
-    run, files = converted(run, quantization=quantization)
-    tokens, longest = run.tokenizer().pieces(range(run.tokenizer().size)), run.config().model.max_length
-    return run, CTranslate2Engine(files, tokens=tokens, max_length=longest, device=device, quantization=quantization)
-
-
-# The engines by name; torch is imported only by the one that computes with it.
-ENGINES: dict[str, Callable[..., tuple[Run, Engine]]] = {OWN: _open_torch, "ctranslate2": _open_ctranslate2}
+# The module of each engine, imported when somebody asks for it: only one of them needs torch, and the other comes later
+# in the order of the packages. Each has `open_engine(run, device=…, quantization=…) -> (run, engine)`.
+ENGINES = {OWN: "transformer_mt.translation.torch_engine", "ctranslate2": "transformer_mt.export.ctranslate2_engine"}

@@ -7,12 +7,21 @@ from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.device import compute_in, free_memory_of
-from transformer_mt.errors import NOT_FINITE, MachineError
+from transformer_mt.device import choose_device, compute_in, free_memory_of
+from transformer_mt.errors import NOT_FINITE, InputError, MachineError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import BOS, NEVER_GENERATED, PAD
 from transformer_mt.translation.engine import OWN, Engine, Hypothesis, Likeliest, Limits, Prefix
 from transformer_mt.translation.search import beam_search, sample
+
+
+def open_engine(run: Run, *, device: str, quantization: str | None) -> tuple[Run, Engine]:
+    """The engine of a run, which has no quantization."""
+    if quantization is not None:
+        raise InputError("--quantization: our own search has none; give --engine ctranslate2, or leave it out")
+    place, network = choose_device(device), run.network()
+    return run, TorchEngine(network.to(place), device=place)
 
 
 class TorchEngine(Engine):

@@ -6,7 +6,6 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from transformer_mt.batching.seeds import derive_seed
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.cleaning import normalized
 from transformer_mt.corpus.pairs import SentencePair
@@ -14,6 +13,7 @@ from transformer_mt.errors import InputError, checked
 from transformer_mt.memory import require
 from transformer_mt.progress import advance
 from transformer_mt.runs.directory import find_run
+from transformer_mt.seeds import derive_seed
 from transformer_mt.text.sentences import join_sentences
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL
@@ -87,7 +87,7 @@ class Translator:
         """The trained model of a run directory, which computes in float32 and searches as the run is configured.
 
         A checkpoint of a run, `…/checkpoints/step-N`, gives the weights that were validated there. The engine is
-        `torch` or, which needs the extra of that name, `ctranslate2`: `transformer_mt.translation.ctranslate2` says
+        `torch` or, which needs the extra of that name, `ctranslate2`: `transformer_mt.export.ctranslate2_engine` says
         where its search differs. The latter may have its weights quantized: `int8`, `int16`, `bfloat16`, `float16`.
 
         Raises `InputError` for a directory that is not a run or has no model yet, for an unknown device or engine, and

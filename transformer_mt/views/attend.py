@@ -10,14 +10,16 @@ import numpy as np
 from rich.text import Text
 
 from transformer_mt.errors import InputError
+from transformer_mt.head_names import STACKS, HeadName
+from transformer_mt.links.tokens import PairTokens
 from transformer_mt.models.head_mask import ALL, EVERY, MEAN, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import STACKS, HeadName, lookup
+from transformer_mt.registry import lookup
 from transformer_mt.views.faithfulness import Scores, compare
-from transformer_mt.views.maps import AttentionMaps, PairTokens, StackMaps
+from transformer_mt.views.maps import AttentionMaps, StackMaps
 from transformer_mt.views.matrix import Blocks, Matrix, Scale, is_convex, legend, matrix_lines
 from transformer_mt.views.methods import METHODS
-from transformer_mt.views.text import label, rendered, table, wrapped
+from transformer_mt.views.rendering import label, rendered, table, wrapped
 
 # The sides of a stack's matrices.
 SIDES = {"encoder": "source against source", "decoder": "target against target", "cross": "target against source"}

@@ -8,10 +8,10 @@ from typing import Any
 
 from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.cleaning import PROBLEMS, describe
-from transformer_mt.corpus.load import Corpus
+from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.text.words import words
-from transformer_mt.views.text import rendered, table
+from transformer_mt.views.rendering import rendered, table
 
 SIDES = ("source", "target")
 _COUNTED = 100_000  # pairs; of a larger split, the words of a random part of this size are counted

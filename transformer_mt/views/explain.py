@@ -17,17 +17,18 @@ from rich.padding import Padding
 from rich.text import Text
 from torch import Tensor, nn
 
-from transformer_mt.attention.multihead import MaskedHeads
-from transformer_mt.attention.showing import Shown, watching
+from transformer_mt.attention.hooks import Shown, watching
+from transformer_mt.attention.multihead import InspectableAttention
 from transformer_mt.errors import InputError
+from transformer_mt.head_names import STACKS, HeadName
+from transformer_mt.links.tokens import PairTokens, Tokens
 from transformer_mt.models.head_mask import attention_layers, head_names, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
-from transformer_mt.registry import STACKS, HeadName, lookup, suggest
+from transformer_mt.registry import lookup, suggest
 from transformer_mt.text.normalize import normalize
-from transformer_mt.views.data import to_json
 from transformer_mt.views.head_importance import log_probabilities_without_each
-from transformer_mt.views.maps import PairTokens, Tokens
-from transformer_mt.views.text import inline, label, rendered, table
+from transformer_mt.views.rendering import inline, label, rendered, table
+from transformer_mt.views.serialise import to_json
 
 # A word of this many letters is content, not an article or a pronoun.
 CONTENT = 4
@@ -179,7 +180,7 @@ def explain(
     choice = choose_head(model, tokens, side, row, [name, *others]) if others else None
     if choice:
         name = min(choice.without, key=choice.without.__getitem__)
-    module = attention_layers(model)[name._replace(head=0)]
+    module = attention_layers(model)[name.of_layer]
     shown: list[Shown] = []
     with evaluating(model):
         with watching(shown.append):
@@ -207,7 +208,7 @@ def _rows(tokens: PairTokens, model: Seq2Seq) -> dict[str, list[tuple[str, list[
     return {name: side.by_words() for name, (side, read) in sides.items() if read & stacks.keys()}
 
 
-def _stages(shown: Sequence[Shown], module: MaskedHeads, row: int, name: HeadName) -> Iterator[Stage]:
+def _stages(shown: Sequence[Shown], module: InspectableAttention, row: int, name: HeadName) -> Iterator[Stage]:
     layer, row = _layer_of(shown, module, row, embedded=name.stack != "cross")
     steps: list[tuple[nn.Module, Step]] = []
     last: Shown | None = None
@@ -227,7 +228,9 @@ def _stages(shown: Sequence[Shown], module: MaskedHeads, row: int, name: HeadNam
         yield Stage(": ".join(filter(None, [type(owner).__name__, first])), tuple(step for _, step in group))
 
 
-def _layer_of(shown: Sequence[Shown], module: MaskedHeads, row: int, *, embedded: bool) -> tuple[Sequence[Shown], int]:
+def _layer_of(
+    shown: Sequence[Shown], module: InspectableAttention, row: int, *, embedded: bool
+) -> tuple[Sequence[Shown], int]:
     """From the state that comes to the module, or its embedding, to the one that goes on; and the row in that call."""
     symbols = [each.symbol for each in shown]
     # A recurrent decoder calls its attention once a token.
@@ -251,7 +254,7 @@ def _step(shown: Shown, row: int, head: int) -> Step:
     return Step(shown.symbol, formula, shown.value[tuple(place)].detach().cpu(), "keys" if "K" in axes else "row")
 
 
-def _contributions(module: MaskedHeads, shown: Sequence[Shown], row: int, head: int) -> Iterator[Step]:
+def _contributions(module: InspectableAttention, shown: Sequence[Shown], row: int, head: int) -> Iterator[Step]:
     values = {each.symbol: each.value for each in shown}
     weights, weighed = values["α_j"][0, head, row], values["v_j"][0, head]
     heads, formulas = values["head"][:1, :, row : row + 1], dict(module.formulas)

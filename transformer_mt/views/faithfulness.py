@@ -9,13 +9,13 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.intervals import Estimate, Resampling
+from transformer_mt.links.tokens import prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.progress import advance
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.head_importance import Estimate, Resampling
-from transformer_mt.views.maps import prepare_pair
 from transformer_mt.views.methods import METHODS
-from transformer_mt.views.text import rendered, table, wrapped
+from transformer_mt.views.rendering import rendered, table, wrapped
 
 REFERENCE = "erasure"
 # The name of the baseline beside the methods: the rows of erasure itself, shuffled.

@@ -11,21 +11,15 @@ from jaxtyping import Float
 
 from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs, SentencePair, Tree
+from transformer_mt.head_names import STACKS, HeadName
+from transformer_mt.intervals import Estimate, Resampling
+from transformer_mt.links.word_weights import word_weights
 from transformer_mt.models.head_mask import head_names
-from transformer_mt.registry import STACKS, HeadName
 from transformer_mt.text.words import is_word, words
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.faithfulness import kendall
-from transformer_mt.views.head_importance import (
-    Estimate,
-    Resampling,
-    bleu_without_each,
-    normalised_gradients,
-    sentence_losses,
-    without_each,
-    word_weights,
-)
-from transformer_mt.views.text import rendered, table
+from transformer_mt.views.head_importance import bleu_without_each, normalised_gradients, sentence_losses, without_each
+from transformer_mt.views.rendering import rendered, table
 
 # The fields of `HeadFigures` that say where a head looks, with their headings in the text.
 LOOKS = {

@@ -9,12 +9,12 @@ from jaxtyping import Float, Int
 from rich.text import Text
 from torch import Tensor
 
+from transformer_mt.links.tokens import PairTokens
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer.prepared import Owners
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.data import HIDDEN
-from transformer_mt.views.maps import PairTokens
-from transformer_mt.views.text import format_weight, label, rendered, table
+from transformer_mt.views.rendering import format_weight, label, rendered, table
+from transformer_mt.views.serialise import HIDDEN
 
 # The number of pieces that are kept of each layer.
 GUESSES = 5

@@ -1,184 +1,21 @@
-"""A sentence pair as a model reads and writes it, its attention as it is computed, and its maps over pieces and words.
-
-A matrix over pieces becomes one over words by the mean over the rows of a word and the sum over its columns
-(Clark et al. 2019, §4.1), so rows that sum to 1 still do.
-"""
+"""The attention maps of a sentence pair over pieces and over words."""
 
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
-from torch.nn import functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor
 
-from transformer_mt.attention.showing import Shown, watching
-from transformer_mt.errors import InputError, checked
+from transformer_mt.errors import checked
+from transformer_mt.links.recording import record_attention
+from transformer_mt.links.tokens import PairTokens, over_words, prepare_pair
 from transformer_mt.models.head_mask import active_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
-from transformer_mt.tokenizer.prepared import Owners, PreparedSentence, Preparer
-from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.data import HIDDEN
-
-# W words, N pieces: 1 where a piece belongs to a word.
-Membership = Float[np.ndarray, "W N"]
-
-
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """One side of a pair with its special symbols: ids, pieces and words; a symbol is a word of its own.
-
-    `words_of_piece` has for each piece the numbers of the words that it belongs to.
-    """
-
-    text: str
-    ids: tuple[int, ...]
-    pieces: tuple[str, ...]
-    words: tuple[str, ...]
-    words_of_piece: tuple[Owners, ...]
-
-    @classmethod
-    def of(cls, sentence: PreparedSentence, *, begins: bool = False) -> "Tokens":
-        """A sentence with `</s>` behind it or, where it `begins`, `<s>` before it."""
-        ids, pieces, words, owners = sentence.ids, sentence.pieces, sentence.words, sentence.words_of_piece
-        if begins:
-            owners = ((0,), *(tuple(word + 1 for word in of_piece) for of_piece in owners))
-            return cls(sentence.text, (BOS, *ids), ("<s>", *pieces), ("<s>", *words), owners)
-        return cls(sentence.text, (*ids, EOS), (*pieces, "</s>"), (*words, "</s>"), (*owners, (len(words),)))
-
-    def by_words(self) -> list[tuple[str, list[str]]]:
-        """Every word with its pieces."""
-        pieces: list[list[str]] = [[] for _ in self.words]
-        for owners, piece in zip(self.words_of_piece, self.pieces, strict=True):
-            for word in owners:
-                pieces[word].append(piece)
-        return list(zip(self.words, pieces, strict=True))
-
-    def membership(self) -> Float[np.ndarray, "W N"]:
-        """W words, N pieces: 1 where a piece belongs to the word."""
-        matrix = np.zeros((len(self.words), len(self.pieces)), np.float32)
-        for piece, owners in enumerate(self.words_of_piece):
-            matrix[list(owners), piece] = 1.0
-        return matrix
-
-
-@dataclass(frozen=True, slots=True)
-class PairTokens:
-    """A pair under teacher forcing: the source with `</s>`; `<s>` and the target; and the target with `</s>`."""
-
-    source: Tokens
-    read: Tokens
-    written: Tokens
-
-    @classmethod
-    def of(cls, source: PreparedSentence, target: PreparedSentence, *, limit: int) -> "PairTokens":
-        """The tokens of a pair. Raises `InputError` for a side of more than `limit` tokens, the end symbol included."""
-        pair = cls(Tokens.of(source), Tokens.of(target, begins=True), Tokens.of(target))
-        for place, tokens in (("SENTENCE", pair.source), ("--target", pair.written)):
-            if len(tokens.ids) > limit:
-                raise InputError(f"{place}: {len(tokens.ids)} tokens, the model takes at most {limit}; shorten it")
-        return pair
-
-    def sides(self, stack: str) -> tuple[Tokens, Tokens]:
-        return {
-            "encoder": (self.source, self.source),
-            "decoder": (self.written, self.read),
-            "cross": (self.written, self.source),
-        }[stack]
-
-    def inputs(self, device: torch.device) -> tuple[Int[Tensor, "1 S"], Int[Tensor, "1 T"]]:
-        return torch.tensor([self.source.ids], device=device), torch.tensor([self.read.ids], device=device)
-
-
-def prepare_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> PairTokens:
-    """The tokens of two texts, each as one sentence. Raises `InputError` for one that is too long for the model."""
-    prepare = Preparer(tokenizer)
-    return PairTokens.of(prepare.sentence(source), prepare.sentence(target), limit=model.max_length)
-
-
-def over_words(
-    weights: Float[np.ndarray, "*N Q K"], rows: Float[np.ndarray, "W Q"], columns: Float[np.ndarray, "V K"]
-) -> Float[np.ndarray, "*N W V"]:
-    """Matrices over words, by the memberships of both sides: the mean over a word's rows, the sum over its columns.
-
-    Words share the column of a piece that belongs to several. In NumPy: for matrices this small, torch's threads cost
-    more than they gain.
-    """
-    return rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0) @ weights @ shared(columns).T
-
-
-def shared(columns: Membership) -> Membership:
-    """Each piece divided among its words, so that a row's sum over words is that over pieces."""
-    return columns / np.maximum(columns.sum(axis=0, keepdims=True), 1.0)
-
-
-class Recording(Mapping[str, list[Tensor]]):
-    """The attention weights of one forward pass: for each of `attention_stacks` a tensor B H Q K a layer, first first.
-
-    They are weights before dropout, and the very tensors that the model went on with, so they have gradients.
-
-    A decoder that reads its target in several steps counts as one pass; keys that a step did not have yet weigh zero.
-    Row b of every step must be the same sentence, unlike in a search; use `attend_pair` for the result of one.
-    """
-
-    def __init__(self, model: Seq2Seq) -> None:
-        self._stacks = model.attention_stacks()
-        self._shown: dict[tuple[nn.Module, str], list[Tensor]] = defaultdict(list)
-
-    def add(self, shown: Shown) -> None:
-        if shown.symbol in ("α_j", "v_j"):
-            self._shown[shown.module, shown.symbol].append(shown.value)
-
-    def __getitem__(self, stack: str) -> list[Tensor]:
-        """The layers of a stack, none before the first pass. Raises `ValueError` after more than one pass."""
-        if not all(map(self._is_one_pass, self._stacks)):
-            raise ValueError("the recording holds more than one pass, or a search; open one for each forward pass")
-        return [_joined(steps) for steps in self._steps(stack, "α_j")]
-
-    def values_of(self, stack: str) -> list[Float[Tensor, "B H K d"]]:
-        """The values that the weights of each layer weigh, from the last step, which has seen the most."""
-        return [steps[-1] for steps in self._steps(stack, "v_j")]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._stacks)
-
-    def __len__(self) -> int:
-        return len(self._stacks)
-
-    def _steps(self, stack: str, symbol: str) -> list[list[Tensor]]:
-        return [steps for module in self._stacks[stack] if (steps := self._shown[module, symbol])]
-
-    def _is_one_pass(self, stack: str) -> bool:
-        """True if each token of a self-attention was a query once, and the keys of a cross-attention stayed."""
-        for steps in self._steps(stack, "α_j"):
-            batches, _, queries, keys = zip(*(step.shape for step in steps), strict=True)
-            is_whole = len(set(keys)) == 1 if stack == "cross" else sum(queries) == keys[-1]
-            if not is_whole or len(set(batches)) > 1:
-                return False
-        return True
-
-
-@checked
-@contextmanager
-def record_attention(model: Seq2Seq) -> Iterator[Recording]:
-    """While this is open, the weights of every attention layer are gathered; see `Recording`. Recordings nest."""
-    recording = Recording(model)
-    with watching(recording.add):
-        yield recording
-
-
-def _joined(steps: list[Tensor]) -> Tensor:
-    """The queries of all steps, over the keys of the last; of a single step its own tensor, for gradients."""
-    if len(steps) == 1:
-        return steps[0]
-    keys = steps[-1].shape[3]
-    return torch.cat([F.pad(step, (0, keys - step.shape[3])) for step in steps], dim=2)
+from transformer_mt.views.serialise import HIDDEN
 
 
 @dataclass(frozen=True, slots=True)

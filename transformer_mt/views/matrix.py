@@ -15,7 +15,7 @@ from rich.text import Text
 
 from transformer_mt.text.direction import isolated
 from transformer_mt.text.terminal import escape_controls
-from transformer_mt.views.text import format_weight, label, rendered, wrapped
+from transformer_mt.views.rendering import format_weight, label, rendered, wrapped
 
 # A row of a matrix; None where a query may not attend.
 Row = Sequence[float | None]

@@ -15,24 +15,18 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
-from transformer_mt.attention.multihead import MaskedHeads, MultiHeadAttention
+from transformer_mt.attention.multihead import InspectableAttention, MultiHeadAttention
 from transformer_mt.attention.shapes import Scores
 from transformer_mt.attention.shapes import Values as ValueVectors
 from transformer_mt.errors import InputError
+from transformer_mt.head_names import STACKS
+from transformer_mt.links.recording import record_attention
+from transformer_mt.links.tokens import PairTokens, shared
 from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.models.transformer import Transformer
-from transformer_mt.registry import STACKS
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.views.maps import (
-    AttentionMaps,
-    PairTokens,
-    StackMaps,
-    maps_of,
-    record_attention,
-    shared,
-    weights_of_pair,
-)
+from transformer_mt.views.maps import AttentionMaps, StackMaps, maps_of, weights_of_pair
 
 ALL = tuple(STACKS)
 
@@ -150,7 +144,7 @@ METHODS: dict[str, type[Method]] = {method.name: method for method in (Weights, 
 
 
 @torch.no_grad()
-def value_norms(module: MaskedHeads, weights: Scores, values: ValueVectors) -> Scores:
+def value_norms(module: InspectableAttention, weights: Scores, values: ValueVectors) -> Scores:
     """‖α_ij v_j W_o,r‖ of key j, query i and head r (Kobayashi et al. 2020); in a recurrent decoder ‖α_ij h_j‖.
 
     Where positions add to the values, v_j is the sum for the pair (i, j): v_j + a^V_c.

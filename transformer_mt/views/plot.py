@@ -29,7 +29,7 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import escape_controls
 from transformer_mt.views.matrix import Matrix, Scale
-from transformer_mt.views.text import rendered
+from transformer_mt.views.rendering import rendered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

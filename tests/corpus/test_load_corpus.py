@@ -1,0 +1,540 @@
+import gzip
+import io
+import json
+import logging
+import os
+import socket
+import warnings
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from math import nan
+from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas
+import pyarrow as pa
+import pytest
+
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus import tables
+from transformer_mt.corpus.load_corpus import Corpus, load_corpus
+from transformer_mt.corpus.pairs import Node, SentencePair
+from transformer_mt.corpus.tables import quiet_datasets
+from transformer_mt.errors import InputError, TmtError
+
+PAIRS = [("Ein Hund.", "A dog."), ("Zwei  Hunde.", "Two dogs."), ("Büsche", "bushes")]
+
+
+FRAME = pandas.DataFrame(PAIRS, columns=["de", "en"])
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Nothing is written outside the test's own folder."""
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the three usual splits."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name in ("train", "val", "test"):
+        write(folder / f"{name}.jsonl")
+    return folder
+
+
+def write(path: Path, pairs: list[tuple[str, str]] = PAIRS) -> None:
+    path.write_text("".join(json.dumps({"en": en, "de": de}, ensure_ascii=False) + "\n" for de, en in pairs), "utf-8")
+
+
+def load(corpus: Path | str, **changes: Any) -> Corpus:
+    return load_corpus(DataConfig.model_validate({"corpus": str(corpus)} | changes))
+
+
+def problem(corpus: Path | str, **changes: Any) -> str:
+    with pytest.raises(TmtError) as caught:
+        load(corpus, **changes)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert ": " in message
+    assert "; " in message
+    return f"{type(caught.value).__name__} {message}"
+
+
+def test_a_folder_has_its_splits_in_the_usual_order(folder: Path) -> None:
+    write(folder / "flickr.jsonl", PAIRS[:1])
+    corpus = load(folder)
+    assert list(corpus.splits) == ["train", "validation", "test", "flickr"]
+    assert list(corpus.splits["train"]) == [
+        SentencePair("Ein Hund.", "A dog."),
+        SentencePair("Zwei Hunde.", "Two dogs."),
+        SentencePair("Büsche", "bushes"),
+    ]
+    assert not corpus.has_links
+    assert corpus.name == str(folder)
+
+
+def test_the_configured_languages_say_which_column_is_the_source(folder: Path) -> None:
+    corpus = load(folder, source_language="en", target_language="de")
+    assert corpus.splits["train"][0] == SentencePair("A dog.", "Ein Hund.")
+
+
+def test_blank_lines_marks_of_order_and_windows_line_ends_are_no_rows(folder: Path) -> None:
+    (folder / "train.jsonl").write_bytes(b'\xef\xbb\xbf{"de": "ja", "en": "yes"}\r\n\r\n  \n{"de": "nein", "en": "no"}')
+    assert list(load(folder).splits["train"]) == [SentencePair("ja", "yes"), SentencePair("nein", "no")]
+    assert load(folder).reports["train"].read == 2
+
+
+def test_translations_may_be_nested(folder: Path) -> None:
+    (folder / "train.jsonl").write_text('{"id": 7, "translation": {"de": "ja", "fr": "oui", "en": "yes"}}\n')
+    chosen = load(folder, source_language="de", target_language="en")
+    assert list(chosen.splits["train"]) == [SentencePair("ja", "yes")]
+    assert problem(folder).endswith(
+        "train.jsonl: has de, en, fr; set data.source_language and data.target_language to two of them"
+    )
+
+
+def test_other_columns_may_hold_anything(folder: Path) -> None:
+    rows = [{"de": "2020-01-01", "en": "2020-01-02", "note": 7}, {"de": "ja", "en": "yes", "note": ["x", {}]}]
+    (folder / "train.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert list(load(folder).splits["train"]) == [SentencePair("2020-01-01", "2020-01-02"), SentencePair("ja", "yes")]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("train.jsonl", "jsonl"), ("train.csv", "csv")])
+def test_a_changed_file_is_read_anew_even_with_the_old_time(folder: Path, name: str, kind: str) -> None:
+    (folder / "train.jsonl").unlink()
+    texts = {
+        "jsonl": ('{"de": "ja", "en": "yes"}\n', '{"de": "da", "en": "yes"}\n'),
+        "csv": ("de,en\nja,yes\n", "de,en\nda,yes\n"),
+    }
+    for text, source in zip(texts[kind], ("ja", "da"), strict=True):
+        (folder / name).write_text(text)
+        os.utime(folder / name, (1, 1))
+        assert load(folder).splits["train"][0].source == source
+
+
+def test_nothing_is_written_beside_the_data_or_to_the_terminal(
+    folder: Path, cache: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(folder.iterdir())
+    load(folder)
+    assert sorted(folder.iterdir()) == before
+    assert capfd.readouterr() == ("", "")
+    assert cache.is_dir()
+
+
+def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    assert problem(missing) == (
+        f"InputError {missing}: no such file or folder; give builtin, a hub data set "
+        "owner/name[:configuration][@revision], a folder, a file, or a pair train.de,train.en (plain text, TSV, CSV, "
+        "TMX, JSON, JSONL or Parquet; each also as .gz or .xz)"
+    )
+
+
+@pytest.mark.parametrize("name", ["~nosuchperson/x", "~nosuchperson/a,~nosuchperson/b"])
+def test_the_home_of_nobody_is_one_line(name: str) -> None:
+    assert problem(name).startswith("InputError ~nosuchperson/")
+
+
+def test_a_misspelt_builtin_is_recognised() -> None:
+    assert problem("bultin") == "InputError bultin: no such file or folder; did you mean builtin?"
+
+
+def test_a_folder_without_a_train_split_is_one_line(folder: Path) -> None:
+    (folder / "train.jsonl").rename(folder / "training.jsonl")
+    assert problem(folder) == (
+        f"InputError {folder}: no split train, but validation, test, training; choose one as data.train_split"
+    )
+
+
+def test_two_files_for_one_split_are_one_line(folder: Path) -> None:
+    write(folder / "dev.jsonl")
+    assert f"{folder}: val and dev are both the split validation; keep one of them" in problem(folder)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"de": "B\xfcsche", "en": "bushes"}',
+        b'{"de": "ja", "en": "yes"',
+        b'["ja", "yes"]',
+        b"[" * 100_000,
+    ],
+)
+def test_a_bad_line_of_jsonl_is_one_line(folder: Path, line: bytes) -> None:
+    path = folder / "val.jsonl"
+    path.write_bytes(b'{"de": "ja", "en": "yes"}\n\n' + line + b'\n{"de": "ja", "en": "yes"}\n')
+    assert problem(folder).startswith(
+        (f"InputError {path}:3: no JSON from here on (", f"InputError {path}:1: no JSON from here on ('utf-8'")
+    )
+
+
+def test_texts_that_a_row_lacks_are_empty_sides(folder: Path) -> None:
+    rows = ({"de": "ja", "en": "yes"}, {"de": None, "en": "no"}, {"de": "oui", "x": "y"})
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert load(folder).reports["train"].left_out == {"empty": 2, "long": 0}
+
+
+@pytest.mark.parametrize("row", [{"translation": "ja"}, {"translation": {"fr": "oui"}}, {"de": "oui", "fr": "ja"}])
+def test_a_table_without_the_languages_is_one_line(folder: Path, row: dict[str, object]) -> None:
+    (folder / "train.jsonl").write_text(json.dumps(row) + "\n")
+    found = ", ".join(row["translation"] if isinstance(row.get("translation"), dict) else row)  # type: ignore[arg-type]
+    assert problem(folder, source_language="de", target_language="en") == (
+        f"InputError {folder / 'train.jsonl'}: needs the columns de and en and has {found}; "
+        "set data.source_column and data.target_column, or the languages"
+    )
+
+
+def test_a_split_that_cleaning_empties_is_one_line(folder: Path) -> None:
+    write(folder / "train.jsonl", [("", "a"), ("a b", "a b"), ("a", "a b")])
+    assert problem(folder, max_words=1) == (
+        f"InputError {folder}: no pairs in train after cleaning (1 with an empty side, 2 over 1 words); correct the "
+        "data or change data.remove or data.max_words"
+    )
+
+
+def test_a_table_with_numbers_is_one_line(folder: Path) -> None:
+    (folder / "train.jsonl").unlink()
+    (folder / "train.json").write_text('[{"de": 7, "en": "seven"}, {"de": 8, "en": "eight"}]')
+    assert problem(folder).endswith("train.json:1: de is 7, not text; correct it")
+
+
+def test_every_cell_of_a_csv_is_the_text_it_is(folder: Path) -> None:
+    (folder / "train.jsonl").unlink()
+    (folder / "train.csv").write_text('de,en\n007,NA\n8,null\n"ja, ""ja""",1e3\n')
+    texts = [(pair.source, pair.target) for pair in load(folder).splits["train"]]
+    assert texts == [("007", "NA"), ("8", "null"), ('ja, "ja"', "1e3")]
+
+
+def test_empty_cells_of_a_table_are_empty_sides(folder: Path) -> None:
+    (folder / "train.jsonl").unlink()
+    (folder / "train.csv").write_text("de,en\nja,yes\n,no\n")
+    assert load(folder).reports["train"].left_out == {"empty": 1, "long": 0}
+
+
+def table(name: str) -> bytes:
+    """Some pairs in this format."""
+    from datasets import Dataset
+
+    file = io.BytesIO()
+    pairs = Dataset.from_dict({"de": ["Bücher"] * 99, "en": [f"{number} books" for number in range(99)]})
+    getattr(pairs, f"to_{name}")(file, **({"force_ascii": False} if name == "json" else {}))
+    return file.getvalue()
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "half": lambda content: content[: len(content) // 2],
+    "nothing": lambda _: b"",
+    "zeros": lambda _: bytes(5_000),
+    "half a gzip": lambda content: gzip.compress(content)[:60],
+    "no zip": lambda content: b"PK\x03\x04" + content,
+    "latin-1": lambda content: content.replace("ü".encode(), b"\xfc\xfc"),
+    "utf-16": lambda content: b"\xff\xfe" + content,
+    "deep": lambda _: b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("name", ["csv", "json", "parquet"])
+def test_a_damaged_table_is_one_line_and_nothing_else(
+    folder: Path, name: str, damage: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    content = table(name)
+    capfd.readouterr()
+    (folder / "train.jsonl").unlink()
+    (folder / f"train.{name}").write_bytes(DAMAGE[damage](content))
+    if (name, damage) == ("csv", "half"):  # is a table of its own
+        assert len(load(folder).splits["train"]) < 99
+    else:
+        message = problem(folder)
+        is_empty = (name, damage) in (("json", "nothing"), ("csv", "zeros"), ("csv", "deep"))  # the CSV is a heading
+        assert message.startswith(f"InputError {folder}:" if is_empty else f"InputError {folder / 'train'}.{name}:")
+        assert "()" not in message
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_a_library_writes_to_stderr_by_any_way_is_not_seen(capfd: pytest.CaptureFixture[str]) -> None:
+    with quiet_datasets():
+        os.write(2, b"from C++")
+        warnings.warn("from Python", stacklevel=1)
+        logging.getLogger("datasets.builder").warning("from its log")
+    os.write(2, b"ours")
+    assert capfd.readouterr() == ("", "ours")
+
+
+def test_the_same_language_twice_is_one_line() -> None:
+    twice = problem("builtin", source_language="en", target_language="en")
+    assert twice.startswith("InputError data.target_language: en is the source")
+
+
+def test_the_builtin_corpus_knows_no_other_language() -> None:
+    assert problem("builtin", source_language="de", target_language="fr") == (
+        "InputError data.source_language, data.target_language: de and fr are not in the built-in corpus; choose de "
+        "and en, or give --data DIRECTORY"
+    )
+
+
+def generate(*, structure: bool, **sizes: int) -> dict[str, list[SentencePair]]:
+    pair = SentencePair("ich  sehe sie", "her I see", ((0, 1), (1, 2), (2, 0)))
+    return {split: [pair] * size for split, size in sizes.items()}
+
+
+def test_the_builtin_corpus_keeps_its_links_in_both_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.corpus.builtin.builtin_corpus", generate)
+    sizes = {"train": 5, "validation": 3, "test": 2}
+    corpus = load("builtin", builtin=sizes)
+    assert corpus.has_links
+    assert {split: len(pairs) for split, pairs in corpus.splits.items()} == {"train": 5, "validation": 3, "test": 2}
+    assert corpus.splits["test"][0] == SentencePair("ich sehe sie", "her I see", ((0, 1), (1, 2), (2, 0)))
+    turned = load("builtin", builtin=sizes, source_language="en", target_language="de")
+    assert turned.splits["test"][0] == SentencePair("her I see", "ich sehe sie", ((0, 2), (1, 0), (2, 1)))
+
+
+def test_without_a_network_a_hub_name_ends_in_one_line_at_the_first_try(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def sleep(seconds: float) -> None:
+        pytest.fail(f"waits {seconds} seconds before it tries again")
+
+    monkeypatch.setattr("datasets.config.HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("time.sleep", sleep)
+    message = problem("owner/name")
+    assert message.startswith("MachineError owner/name: no such file or folder, and the hub cannot be reached (")
+    assert message.endswith("; give a file or folder in its place")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_hub_that_never_answers_is_given_up_after_one_short_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import HfApi
+
+    ask, limits = HfApi.dataset_info, []
+
+    def noted(*arguments: Any, timeout: float | None = None, **options: Any) -> Any:
+        limits.append(timeout)
+        return ask(*arguments, timeout=0.2, **options)  # whatever was asked for, the test ends
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setattr("datasets.config.HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", noted)
+        assert "the hub cannot be reached (" in problem("owner/name")
+        assert limits == [tables._TIMEOUT]
+        assert 0 < tables._TIMEOUT <= 5
+        silent.setblocking(False)
+        silent.accept()[0].close()
+        with pytest.raises(BlockingIOError):  # it was asked once
+            silent.accept()
+
+
+class Answers(BaseHTTPRequestHandler):
+    """A hub that knows no data set."""
+
+    def do_GET(self) -> None:
+        self.send_response(404)
+        self.send_header("X-Error-Code", "RepoNotFound")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def hub_without_data_sets() -> Iterator[str]:
+    """The address of a hub that answers and knows no data set."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_data_set_that_the_hub_does_not_know_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, hub_without_data_sets: str
+) -> None:
+    monkeypatch.setattr("datasets.config.HF_ENDPOINT", hub_without_data_sets)
+    message = problem("owner/name")
+    assert message == (
+        "InputError owner/name: no such file or folder, and no such data set or revision on the hub (or no access to "
+        "it); check the spelling"
+    )
+
+
+@pytest.fixture
+def reachable(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """A hub that answers and has data sets of two language pairs."""
+    monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: SimpleNamespace(sha="c0ffee"))
+    monkeypatch.setattr("datasets.get_dataset_config_names", lambda name, revision: ["cs-en", "de-en"])
+    return monkeypatch
+
+
+@pytest.mark.parametrize("direction", [("de", "en"), ("en", "de")])
+def test_a_hub_data_set_is_opened_with_the_configuration_of_its_languages(
+    reachable: pytest.MonkeyPatch, direction: tuple[str, str]
+) -> None:
+    from datasets import Dataset, DatasetDict
+
+    def load_dataset(name: str, configuration: str | None, *, revision: str, streaming: bool) -> DatasetDict:
+        assert (name, configuration, revision, streaming) == ("owner/name", "de-en", "c0ffee", False)
+        return DatasetDict({split: Dataset.from_list([row]) for split in ("train", "validation")})
+
+    row = {"translation": {"de": "ja", "en": "yes"}}
+    reachable.setattr("datasets.load_dataset", load_dataset)
+    corpus = load("owner/name", source_language=direction[0], target_language=direction[1])
+    assert list(corpus.splits) == ["train", "validation"]
+    source, target = (row["translation"][language] for language in direction)
+    assert list(corpus.splits["train"]) == [SentencePair(source, target)]
+
+
+@pytest.mark.parametrize(
+    ("raised", "message"),
+    [
+        (RuntimeError("Dataset scripts are no longer supported, but found name.py"), "this data set is a program, and"),
+        (ValueError("Please pass trust_remote_code=True\nto run it"), "this data set is a program, and tmt runs no"),
+        (ValueError("no data\nat all"), "loading failed (no data); give a file or folder"),
+        (OSError("disk full"), "loading failed (disk full); give a file or folder"),
+    ],
+)
+def test_what_the_hub_library_raises_is_one_line(
+    reachable: pytest.MonkeyPatch, raised: Exception, message: str
+) -> None:
+    def load_dataset(name: str, configuration: str | None, **options: Any) -> None:
+        raise raised
+
+    reachable.setattr("datasets.load_dataset", load_dataset)
+    assert f"owner/name: {message}" in problem("owner/name")
+
+
+def test_a_damaged_copy_of_a_hub_data_set_is_one_line_and_no_signal() -> None:
+    pointing_elsewhere = pa.py_buffer(np.array([0, 2**30, 2], np.int32).tobytes())
+    text = pa.Array.from_buffers(pa.string(), 2, [None, pointing_elsewhere, pa.py_buffer(b"ab")])
+    rows = tables.table_rows("hub", lambda: [pa.table({"de": text, "en": text})])
+    with pytest.raises(InputError, match=r"^hub: cannot be read "):
+        list(rows)
+
+
+@pytest.mark.usefixtures("reachable")
+def test_a_hub_data_set_without_the_language_pair_names_those_it_has() -> None:
+    assert problem("owner/name", target_language="fr") == (
+        "InputError owner/name: has cs-en, de-en, but not de-fr; name one as in --data owner/name:cs-en"
+    )
+
+
+def download(cache: Path, configuration: str) -> None:
+    """Lay out the cache as `datasets` does after it has loaded `owner/name` from the hub."""
+    from datasets import load_dataset
+
+    (cache / "x.csv").write_text("de,en\nja,yes\n")
+    load_dataset("csv", data_files=str(cache / "x.csv"))
+    (made,) = (cache / "csv").glob("*/*/*/dataset_info.json")
+    (cache / "owner___name").mkdir(exist_ok=True)
+    place = made.parents[2].rename(cache / "owner___name" / configuration) / made.parent.relative_to(made.parents[2])
+    (place / "csv-train.arrow").rename(place / "name-train.arrow")
+    information = json.loads((place / "dataset_info.json").read_text())
+    information |= {"dataset_name": "name", "config_name": configuration}
+    (place / "dataset_info.json").write_text(json.dumps(information))
+
+
+@pytest.mark.parametrize("configurations", [["default"], ["cs-en", "de-en"]])
+def test_without_a_network_an_earlier_download_is_used(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, configurations: list[str]
+) -> None:
+    import datasets
+
+    cache.mkdir()
+    for configuration in configurations:
+        download(cache, configuration)
+    monkeypatch.setattr("datasets.config.HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", False)
+    assert list(load("owner/name").splits["train"]) == [SentencePair("ja", "yes")]
+    assert datasets.config.HF_HUB_OFFLINE is False
+
+
+def test_a_corpus_made_in_python_is_cleaned_as_any_other() -> None:
+    train = [("Der  Hund ", "the dog"), ("", "empty"), ("eins zwei drei", "one two three")]
+    splits = {"train": train, "validation": [("a", "b")]}
+    corpus = Corpus.from_pairs(splits, name="mine", max_words=2)
+    assert corpus.name == "mine"
+    assert list(corpus.splits["train"]) == [SentencePair("Der Hund", "the dog")]
+    assert corpus.reports["train"].left_out == {"empty": 1, "long": 1}
+    assert not corpus.has_links
+    linked = [SentencePair("ja", "yes", ((0, 0),))]
+    assert Corpus.from_pairs({"train": linked, "validation": linked}).has_links
+    assert not Corpus.from_pairs({"train": linked, "validation": [("a", "b")]}).has_links
+    with pytest.raises(InputError, match=r"^mine: no pairs in train after cleaning \(1 with an empty side"):
+        Corpus.from_pairs({"train": [("", "x")]}, name="mine")
+
+
+@pytest.mark.parametrize(
+    ("splits", "error", "message"),
+    [
+        (None, TypeError, "Corpus.from_pairs: splits is of type NoneType, not "),
+        ({}, InputError, "splits: there are none; give train and validation"),
+        ({"train": []}, InputError, "pairs: no pairs in train; "),
+        ({"train": "ab"}, TypeError, "Corpus.from_pairs: splits['train'] is of type str, not "),
+        (
+            {"train": [("a", "b"), ("a", "b", "c")]},
+            TypeError,
+            "Corpus.from_pairs: splits['train'][1] is of type tuple, ",
+        ),
+        (
+            {"train": FRAME},
+            TypeError,
+            "Corpus.from_pairs: splits['train'] is of type DataFrame, not ",
+        ),
+        ({"train": [("a", nan)]}, TypeError, "Corpus.from_pairs: splits['train'][0][1] is of type float, not str"),
+        ({3: [("a", "b")]}, TypeError, "Corpus.from_pairs: splits: its key 3 is of type int, not str"),
+        ({"train": [["a", "b"]]}, TypeError, "Corpus.from_pairs: splits['train'][0] is of type list, "),
+        ({"train": [("a", None)]}, TypeError, "Corpus.from_pairs: splits['train'][0][1] is of type NoneType, not str"),
+    ],
+)
+def test_what_is_no_corpus_is_refused_with_its_place(splits: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as caught:
+        Corpus.from_pairs(splits)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("number", [0, 10**30])
+def test_a_limit_of_words_has_a_range(number: int) -> None:
+    with pytest.raises(InputError, match=r"^--set data.max_words=\d+: .*; correct the value$"):
+        Corpus.from_pairs({"train": [("a", "b")]}, max_words=number)
+
+
+@pytest.mark.parametrize("texts", [(None, "b"), ("a", 3)])
+def test_a_pair_has_two_texts(texts: tuple[Any, Any]) -> None:
+    source, target = texts
+    with pytest.raises(TypeError, match=r"^SentencePair: source and target are texts$"):
+        SentencePair.__post_init__(SimpleNamespace(source=source, target=target))  # tests check the rest of it before
+
+
+def test_references_are_texts_not_letters() -> None:
+    with pytest.raises(TypeError, match=r"^SentencePair: references and source_references are tuples of texts$"):
+        SentencePair.__post_init__(SimpleNamespace(source="a", target="b", references="cd", source_references=()))
+
+
+def test_the_rows_of_a_data_frame_are_a_corpus() -> None:
+    rows = list(FRAME.itertuples(index=False, name=None))
+    assert Corpus.from_pairs({"train": rows}) == Corpus.from_pairs({"train": PAIRS})
+
+
+def test_what_a_corpus_made_in_python_knows_of_its_pairs_outlives_cleaning() -> None:
+    trees = ((Node("INTJ", "root", -1),), (Node("INTJ", "root", -1),))
+    pair = SentencePair("ja ", "yes", ((0, 0),), ("yep ", "a  ye"), (" jawohl",), trees)
+    corpus = Corpus.from_pairs({"train": [pair]})
+    assert list(corpus.splits["train"]) == [SentencePair("ja", "yes", ((0, 0),), ("yep", "a ye"), ("jawohl",), trees)]
+
+
+def test_a_corpus_from_a_file_is_the_one_that_data_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for language, line in (("de", "Der Hund bellt."), ("en", "The dog barks.")):
+        (tmp_path / f"own.{language}").write_text(f"{line}\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    corpus = Corpus.from_file("own.de,own.en", need="test")
+    assert [(pair.source, pair.target) for pair in corpus.splits["test"]] == [("Der Hund bellt.", "The dog barks.")]
+    assert corpus.config.corpus == f"{tmp_path}/own.de,{tmp_path}/own.en"

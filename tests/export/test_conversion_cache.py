@@ -1,0 +1,241 @@
+import errno
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from support.cache import cache_in
+from support.small_training import VALIDATION, opened
+
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.errors import InputError, MachineError, TmtError
+from transformer_mt.export import ctranslate2_weights as conversion
+from transformer_mt.export.conversion_cache import converted
+from transformer_mt.runs.directory import CONFIG, MODEL, TOKENIZER, Run, find_run
+from transformer_mt.runs.weights import weights_of
+from transformer_mt.translation.translator import Translator
+
+SOURCES = [pair.source for pair in VALIDATION]
+GREEDY = SearchConfig(beam=1, max_length=9)
+# Translates in a new process, and says which modules that took.
+PROCESS = """
+import json, sys
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.translation.translator import Translator
+
+found = Translator.load(sys.argv[1], engine="ctranslate2").translate(sys.argv[2:], SearchConfig(beam=1, max_length=9))
+print(json.dumps([[one[0].text for one in found], "torch" in sys.modules]))
+"""
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs") / "trained"
+    list(opened(path, "training.steps=4").train())
+    return path
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(trained, tmp_path / "run"))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "cache"
+    cache_in(path, monkeypatch)
+    return path
+
+
+def change(run: Path, factor: float) -> None:
+    """Other weights, as if it had trained on."""
+    model = Run(run).network()
+    Run(run).save_model({name: factor * tensor for name, tensor in weights_of(model).items()})
+
+
+def texts(run: Path, engine: str = "ctranslate2") -> list[str]:
+    found = Translator.load(run, engine=engine, device="cpu").translate(SOURCES, GREEDY)
+    return [ranked[0].text for ranked in found]
+
+
+def never(*_: object, **__: object) -> dict[str, bytes]:
+    raise AssertionError("made again")
+
+
+def test_a_model_is_made_once(run: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = texts(run)
+    assert before == texts(run, "torch")
+    monkeypatch.setattr(conversion, "model_files", never)
+    assert texts(run) == before
+    assert len(list(folder.glob("*.ctranslate2"))) == 1
+    with pytest.raises(AssertionError, match="made again"):
+        converted(Run(run), quantization="int8")
+
+
+def test_nothing_is_written_into_the_run(run: Path) -> None:
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    texts(run)
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
+def test_a_run_that_has_trained_on_is_converted_anew_and_an_open_one_stays_as_it_is(run: Path) -> None:
+    open_one = Translator.load(run, engine="ctranslate2")
+    before = open_one.translate(SOURCES, GREEDY)
+    change(run, -3.0)
+    assert texts(run) == texts(run, "torch") != [ranked[0].text for ranked in before]
+    assert open_one.translate(SOURCES, GREEDY) == before
+
+
+def test_a_run_that_has_trained_on_leaves_one_file_and_those_of_others_alone(
+    run: Path, tmp_path: Path, folder: Path
+) -> None:
+    another = Path(shutil.copytree(run, tmp_path / "another"))
+    kept = set()
+    for path, quantization in ((another, None), (run, "int8"), (next(run.glob("checkpoints/step-4")), None)):
+        converted(find_run(path), quantization=quantization)
+        kept = set(folder.iterdir())
+    sizes = []
+    for factor in (2.0, 3.0, 5.0):
+        change(run, factor)
+        converted(Run(run), quantization=None)
+        assert set(folder.iterdir()) >= kept
+        sizes.append(len(set(folder.glob("*.ctranslate2")) - kept))
+    assert sizes == [1, 1, 1]
+    assert len(set(folder.iterdir()) - kept) == 2  # with its lock
+
+
+def test_an_earlier_file_that_cannot_be_deleted_stays(run: Path, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    texts(run)
+    change(run, -3.0)
+    unlink = Path.unlink
+
+    def refused(path: Path, missing_ok: bool = False) -> None:
+        if path.suffix == ".ctranslate2":
+            raise PermissionError(13, "The process cannot access the file")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    assert texts(run) == texts(run, "torch")
+    assert len(list(folder.glob("*.ctranslate2"))) == 2
+
+
+def test_a_checkpoint_has_weights_of_its_own(run: Path) -> None:
+    change(run, -3.0)
+    (step,) = {path.name for path in (run / "checkpoints").glob("step-4")}
+    found = Translator.load(run / "checkpoints" / step, engine="ctranslate2").translate(SOURCES, GREEDY)
+    own = Translator.load(run / "checkpoints" / step, device="cpu").translate(SOURCES, GREEDY)
+    assert [ranked[0].text for ranked in found] == [ranked[0].text for ranked in own] != texts(run)
+
+
+@pytest.mark.parametrize("times", [1, 99])
+def test_weights_that_change_while_they_are_converted(
+    run: Path, monkeypatch: pytest.MonkeyPatch, folder: Path, times: int
+) -> None:
+    load, changed = Run.network, []
+
+    def loading(self: Run) -> object:
+        if len(changed) < times:
+            changed.append(1)
+            content = load(self)
+            self.save_model({name: (2.0 + len(changed)) * x for name, x in weights_of(content).items()})
+        return load(self)
+
+    monkeypatch.setattr(Run, "network", loading)
+    if times == 1:
+        _, found = converted(Run(run), quantization=None)
+        monkeypatch.undo()
+        assert found == converted(Run(run), quantization=None)[1]
+    else:
+        with pytest.raises(MachineError, match=r": is written again and again; wait until training has ended$"):
+            converted(Run(run), quantization=None)
+        assert not list(folder.glob("*.ctranslate2"))
+
+
+def test_a_damaged_file_is_made_anew(run: Path, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    before = texts(run)
+    (path,) = folder.glob("*.ctranslate2")
+    whole = path.read_bytes()
+    for content in (b"", whole[:-1], whole[:70], bytes([*whole[:500], 1 ^ whole[500], *whole[501:]])):
+        caplog.clear()
+        path.write_bytes(content)
+        assert texts(run) == before
+        assert path.read_bytes() == whole
+        assert [record.getMessage() for record in caplog.records] == [f"tmt: {path}: damaged, and made anew"]
+
+
+def test_files_that_were_read_before_the_run_was_made_anew_are_forgotten(run: Path) -> None:
+    early = Run(run)
+    early.config()
+    weights = weights_of(Run(run).network())
+    (run / CONFIG).write_bytes(b"# anew\n" + (run / CONFIG).read_bytes())
+    Run(run).save_model(weights)
+    assert converted(early, quantization=None) is not None
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(run: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> dict[str, bytes]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(conversion, "model_files", full)
+    with pytest.raises(MachineError) as error:
+        texts(run)
+    assert str(error.value) == (
+        f"{folder}: cannot be written (No space left on device); free some space or set TMT_CACHE"
+    )
+    assert {path.suffix for path in folder.iterdir()} == {".lock"}
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(run: Path, folder: Path) -> None:
+    folder.write_text("a file")
+    with pytest.raises(MachineError, match=r": cannot be written \(.+\); free some space or set TMT_CACHE$"):
+        texts(run)
+
+
+@pytest.mark.parametrize("name", [CONFIG, TOKENIZER])
+def test_files_of_different_moments_are_never_mixed(run: Path, name: str) -> None:
+    texts(run)
+    with (run / name).open("ab") as file:
+        file.write(b"\n")
+    with pytest.raises(MachineError, match=rf"/{name}: not the one that model.safetensors was saved with; "):
+        texts(run)
+
+
+def test_without_sums_or_weights(run: Path) -> None:
+    (run / MODEL).write_bytes(b"garbage")
+    with pytest.raises(TmtError, match=r"model.safetensors: damaged"):
+        texts(run)
+    (run / MODEL).unlink()
+    with pytest.raises(InputError, match=r"model.safetensors: missing; continue tmt train until its first"):
+        texts(run)
+
+
+def test_a_model_that_ctranslate2_cannot_compute(tmp_path: Path) -> None:
+    list(opened(tmp_path / "linear", "training.steps=4", "model.attention.kind=linear").train())
+    with pytest.raises(InputError, match=r"^model.attention.kind: CTranslate2 has no linear; "):
+        texts(tmp_path / "linear")
+
+
+@pytest.mark.slow
+def test_two_processes_convert_at_once_and_torch_is_for_that_alone(run: Path, folder: Path) -> None:
+    command = [sys.executable, "-c", PROCESS, str(run), *SOURCES]
+    at_once = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
+    outputs = [process.communicate() for process in at_once]
+    assert [process.returncode for process in at_once] == [0, 0]
+    expected = texts(run, "torch")
+    assert [json.loads(out)[0] for out, _ in outputs] == [expected] * 2
+    assert len(list(folder.glob("*.ctranslate2"))) == 1
+    again = subprocess.run(command, capture_output=True, check=True)
+    assert json.loads(again.stdout) == [expected, False]
+
+
+def test_the_sums_tell_any_two_weights_apart(run: Path) -> None:
+    before = Run(run).sums()
+    weights = weights_of(Run(run).network())
+    name = next(iter(weights))
+    weights[name].view(-1)[0] = torch.nextafter(weights[name].view(-1)[0], torch.tensor(9.0))
+    Run(run).save_model(weights)
+    assert before.keys() == Run(run).sums().keys() == {"tensors", CONFIG, TOKENIZER}
+    assert before != Run(run).sums()

@@ -1,0 +1,313 @@
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from support.engines import both_engines, in_ctranslate2, small_tokenizer
+
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.errors import InputError, MachineError
+from transformer_mt.export.ctranslate2_engine import CTranslate2Engine, _processors
+from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.translation.alternatives import find_alternatives
+from transformer_mt.translation.engine import length_penalty
+from transformer_mt.translation.translator import Translation, Translator
+
+SENTENCES = [
+    "The old dog has a house.",
+    "Can you?",
+    "",
+    "I will help the small man with the big house.",
+    "help",
+    "日本",
+]
+LENGTH = "model.max_length=61"
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return small_tokenizer()
+
+
+@pytest.fixture(scope="module")
+def both(tokenizer: Tokenizer) -> tuple[Translator, Translator]:
+    return both_engines(LENGTH, tokenizer=tokenizer)
+
+
+@pytest.fixture(scope="module")
+def own(both: tuple[Translator, Translator]) -> Translator:
+    return both[0]
+
+
+@pytest.fixture(scope="module")
+def other(both: tuple[Translator, Translator]) -> Translator:
+    return both[1]
+
+
+def assert_same(found: list[list[Translation]], expected: list[list[Translation]]) -> None:
+    for theirs, ours in zip(found, expected, strict=True):
+        assert [one.tokens for one in theirs] == [one.tokens for one in ours]
+        for name in ("score", "log_probability"):
+            assert [getattr(one, name) for one in theirs] == pytest.approx(
+                [getattr(one, name) for one in ours], rel=1e-4, abs=1e-4
+            )
+
+
+@given(
+    alpha=st.sampled_from([0.0, 0.6, 1.0, 3.0]),
+    longest=st.integers(3, 30),
+    margin=st.integers(0, 12),
+    batch=st.sampled_from([1, 3, 64]),
+    prefix=st.sampled_from(["", "I", "The old"]),
+)
+@example(alpha=0.0, longest=30, margin=0, batch=64, prefix="The old")  # no room after the prefix, but for long ones
+@example(alpha=0.0, longest=30, margin=1, batch=64, prefix="The old")
+@settings(max_examples=12)
+def test_greedy_translations_are_ours(
+    both: tuple[Translator, Translator], alpha: float, longest: int, margin: int, batch: int, prefix: str
+) -> None:
+    search = SearchConfig(
+        beam=1, length_penalty=alpha, max_length=longest + 6, max_length_margin=margin, batch_size=batch
+    )
+    ours, theirs = (translator.translate(SENTENCES, search, prefix=prefix) for translator in both)
+    assert_same(theirs, ours)
+
+
+def test_a_beam_as_wide_as_the_vocabulary_finds_what_ours_does(both: tuple[Translator, Translator]) -> None:
+    search = SearchConfig(beam=both[0].model.tokenizer.size, max_length=3)
+    ours, theirs = (translator.translate(SENTENCES, search) for translator in both)
+    assert_same(theirs, ours)
+
+
+def test_scores_are_by_our_formula_and_sorted_by_it(other: Translator) -> None:
+    for alpha in (0.0, 0.7, 2.0):
+        search = SearchConfig(beam=6, n_best=3, length_penalty=alpha, max_length=9)
+        for ranked in other.translate(SENTENCES, search):
+            assert ranked == sorted(ranked, key=lambda one: -one.score)
+            assert len({one.text for one in ranked}) == len(ranked)
+            for one in ranked:
+                penalty = length_penalty(len(one.tokens) + 1, alpha)
+                assert one.score == pytest.approx(one.log_probability / penalty)
+
+
+@pytest.mark.parametrize("prefix", ["", "Can you"])
+@pytest.mark.parametrize(
+    "search",
+    [
+        SearchConfig(beam=1, max_length=9),
+        SearchConfig(beam=4, n_best=2, max_length=9),
+        SearchConfig(beam=4, n_best=2, max_length=30, max_length_margin=2),
+        SearchConfig(sample=True, n_best=2, max_length=9),
+        SearchConfig(sample=True, n_best=2, max_length=30, max_length_margin=2, top_k=7, top_p=0.9, temperature=2.0),
+    ],
+    ids=["greedy", "beam", "beam, short", "samples", "samples, short"],
+)
+def test_log_probabilities_are_the_models_and_no_limit_is_passed(
+    both: tuple[Translator, Translator], search: SearchConfig, prefix: str
+) -> None:
+    own, other = both
+    count = len(own.model.tokenizer.encode(prefix))
+    for source, ranked in zip(SENTENCES, other.translate(SENTENCES, search, prefix=prefix), strict=True):
+        if not source:
+            continue
+        limit = min(
+            search.max_length, max(len(own.model.tokenizer.encode(source)), count) + 1 + search.max_length_margin
+        )
+        for one in ranked:
+            assert one.text.startswith(prefix)
+            assert len(one.tokens) < limit
+            assert not set(NEVER_GENERATED) & set(own.model.tokenizer.ids(one.tokens))
+            ((forced,),) = own.translate([source], SearchConfig(beam=1), prefix=[*one.tokens, "</s>"])
+            assert one.log_probability == pytest.approx(forced.log_probability, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_symbols_are_never_generated_however_likely(tokenizer: Tokenizer, beam: int) -> None:
+    own, other = both_engines(LENGTH, tokenizer=tokenizer)
+    with torch.no_grad():
+        own.model.network.output.bias[list(NEVER_GENERATED)] += 50.0
+    again = in_ctranslate2(own, LENGTH)
+    ours, theirs = (
+        translator.translate(SENTENCES, SearchConfig(beam=beam, max_length=7)) for translator in (own, again)
+    )
+    for source, ranked, expected in zip(SENTENCES, theirs, ours, strict=True):
+        assert not set(NEVER_GENERATED) & set(tokenizer.ids(ranked[0].tokens))
+        if beam == 1 or not source:
+            assert ranked[0].tokens == expected[0].tokens
+            assert ranked[0].log_probability == pytest.approx(expected[0].log_probability, rel=1e-4)
+    assert other.translate(SENTENCES, SearchConfig(beam=1, max_length=7)) != theirs
+
+
+def test_pieces_that_end_in_the_end_symbol_are_the_translation(both: tuple[Translator, Translator]) -> None:
+    pieces = ["▁", "h", "e", "l", "p", "</s>"]
+    for search in (SearchConfig(beam=1), SearchConfig(), SearchConfig(sample=True)):
+        ours, theirs = (translator.translate(SENTENCES, search, prefix=pieces) for translator in both)
+        assert_same(theirs, ours)
+
+
+@pytest.mark.parametrize("search", [SearchConfig(), SearchConfig(sample=True)], ids=["beam", "samples"])
+def test_lines_without_text_alone_have_empty_translations(other: Translator, search: SearchConfig) -> None:
+    assert other.translate([], search) == []
+    assert [[one.text for one in ranked] for ranked in other.translate(["", " "], search)] == [[""], [""]]
+
+
+@pytest.mark.parametrize("search", [SearchConfig(max_length=1), SearchConfig(sample=True, max_length=1)])
+def test_a_translation_without_room_is_empty(both: tuple[Translator, Translator], search: SearchConfig) -> None:
+    ours, theirs = (translator.translate(SENTENCES, search) for translator in both)
+    assert_same(theirs, ours)
+    assert {ranked[0].tokens for ranked in theirs} == {()}
+
+
+def test_a_number_format_that_the_processor_has_not_is_said(
+    other: Translator, caplog: pytest.LogCaptureFixture
+) -> None:
+    files, tokens = other.model.engine._files, other.model.tokenizer.pieces(range(other.model.tokenizer.size))  # type: ignore[attr-defined]
+    for name in (None, "float32", "int16"):  # the weights are in float32
+        CTranslate2Engine(files, tokens=tokens, max_length=7, device="cpu", quantization=name)
+    message = "tmt: int16: this processor has no fast arithmetic for it; it computes in float32"
+    assert [record.getMessage() for record in caplog.records] == [message]
+
+
+def test_alternatives_are_ours(both: tuple[Translator, Translator]) -> None:
+    own, other = both
+    ((best,),) = own.translate([SENTENCES[0]], SearchConfig(beam=1, max_length=9))
+    ours, theirs = (
+        find_alternatives(translator.model, translator.model.prepare.sentence(SENTENCES[0]), best, count=5)
+        for translator in both
+    )
+    assert len(ours) == len(best.tokens) + 1
+    for a, b in zip(ours, theirs, strict=True):
+        assert (a.chosen.piece, [one.piece for one in a.others]) == (b.chosen.piece, [one.piece for one in b.others])
+        assert b.chosen.probability == pytest.approx(a.chosen.probability, rel=1e-3)
+        assert [one.probability for one in b.others] == pytest.approx([one.probability for one in a.others], rel=1e-3)
+    everything, source = own.model.tokenizer.size, other.model.prepare.sentence("help")
+    assert len(find_alternatives(other.model, source, best, count=everything)[0].others) == everything - 4
+    assert EOS not in NEVER_GENERATED
+
+
+def test_the_same_seed_draws_the_same_and_another_seed_others(other: Translator) -> None:
+    search = SearchConfig(sample=True, n_best=3, max_length=9)
+    drawn = other.translate(SENTENCES, search)
+    assert other.translate(SENTENCES, search) == drawn
+    assert other.translate(SENTENCES, search.model_copy(update={"seed": 2})) != drawn
+
+
+def test_samples_of_a_sentence_are_in_the_order_drawn(other: Translator) -> None:
+    """Were they sorted, the first would be the likeliest, and no fair sample."""
+    search = SearchConfig(sample=True, max_length=9)
+    (found,) = other.model.engine.search(
+        [[*other.model.tokenizer.encode("help"), EOS]], search, limits=[9], count=20, prefix=(), seeds=[7]
+    )
+    assert len(found) > 10
+    assert found != sorted(found, key=lambda one: -one.score)
+
+
+def test_one_likeliest_subword_is_greedy(both: tuple[Translator, Translator]) -> None:
+    search = SearchConfig(sample=True, top_k=1, max_length=9)
+    greedy = SearchConfig(beam=1, max_length=9)
+    assert_same(both[1].translate(SENTENCES, search), both[0].translate(SENTENCES, greedy))
+    wide = SearchConfig(sample=True, top_k=10**6, max_length=9)
+    assert both[1].translate(SENTENCES, wide)
+
+
+def test_numbers_that_are_not_finite_are_one_line(tokenizer: Tokenizer) -> None:
+    own, _ = both_engines(LENGTH, tokenizer=tokenizer)
+    with torch.no_grad():
+        own.model.network.decoder_norm.bias.fill_(3e38)  # type: ignore[union-attr]
+    for search in (SearchConfig(beam=1), SearchConfig(beam=3), SearchConfig(sample=True)):
+        with pytest.raises(MachineError, match=r"^the model: its numbers are not finite; restore"):
+            in_ctranslate2(own, LENGTH).translate(SENTENCES, search)
+
+
+def test_a_device_that_ctranslate2_has_not_is_named(tokenizer: Tokenizer) -> None:
+    options = {"tokens": [], "max_length": 7, "quantization": None}
+    with pytest.raises(InputError, match=r"^--device mps: CTranslate2 has auto, cpu and cuda; choose one of these$"):
+        CTranslate2Engine({}, device="mps", **options)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"^--device cuda:x: "):
+        CTranslate2Engine({}, device="cuda:x", **options)  # type: ignore[arg-type]
+    with pytest.raises(MachineError, match=r"^ctranslate2: .+; use another device or number format$"):
+        CTranslate2Engine({}, device="cuda:71", **options)  # type: ignore[arg-type]
+
+
+def test_the_model_is_not_to_be_looked_into(other: Translator) -> None:
+    with pytest.raises(InputError, match=r"^--engine: ctranslate2 shows nothing of the model; leave it out$"):
+        _ = other.model.network
+
+
+@pytest.mark.parametrize("search", [SearchConfig(beam=3), SearchConfig(sample=True, n_best=2)], ids=str)
+def test_several_workers_find_what_one_does(
+    own: Translator, monkeypatch: pytest.MonkeyPatch, search: SearchConfig
+) -> None:
+    found = []
+    for processors in ("1", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", processors)
+        translator = in_ctranslate2(own, LENGTH)
+        assert translator.model.engine.batches == int(processors)
+        found.append(translator.translate(SENTENCES * 3, search.model_copy(update={"batch_size": 2})))
+    assert_same(*found)
+
+
+def test_the_next_batches_wait_for_the_workers_and_no_more(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = other.model.engine
+    started: list[int] = []
+
+    def start(*arguments: object) -> object:
+        started.append(len(started))
+        return begin(*arguments)
+
+    begin = engine._start  # type: ignore[attr-defined]
+    monkeypatch.setattr(engine, "_start", start)
+    monkeypatch.setattr(engine, "batches", 2)
+    sources = [[*other.model.tokenizer.encode("help"), EOS]] * 20
+    search = SearchConfig(beam=1, batch_size=1)
+    found = engine.search(sources, search, limits=[40] * 20, count=1, prefix=(), seeds=[0] * 20)
+    first = next(found)
+    assert len(started) == 5
+    assert [first] * 19 == list(found)
+
+
+@pytest.mark.parametrize(("told", "processors"), [("5", 5), ("4,2", 4), ("99", 16), ("0", 1), ("", 3), ("many", 3)])
+def test_the_workers_are_the_processors_unless_openmp_is_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch, told: str, processors: int
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", told)
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1, 2})
+    assert _processors() == processors
+
+
+def test_many_hypotheses_are_scored_in_batches_no_larger_than_those_of_the_search(
+    other: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = []
+    engine = other.model.engine
+
+    class Watched:
+        def __getattr__(self, name: str) -> object:
+            method = getattr(translator, name)
+            return lambda *rows, **options: (
+                sizes.append(options.get("max_batch_size", len(rows[0]))),
+                method(*rows, **options),
+            )[1]
+
+    translator = engine._translator
+    monkeypatch.setattr(engine, "_translator", Watched())
+    monkeypatch.setattr(engine, "batches", 1)
+    other.translate(["help", "Can you?"], SearchConfig(beam=8, n_best=4), prefix="I")
+    assert len(sizes) > 1
+    assert max(sizes) <= 2
+
+
+@pytest.mark.parametrize("device", ["tpu", "cuda:", "cuda:x", "cuda:99999999999", "cpu:0"])
+def test_a_device_that_it_does_not_have_is_one_line(own: Translator, device: str) -> None:
+    with pytest.raises(InputError, match=f"^--device {device}: "):
+        CTranslate2Engine({}, tokens=(), max_length=9, device=device, quantization=None)
+
+
+def test_an_error_of_ctranslate2_is_one_line(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def translate_batch(self, *_: object, **__: object) -> None:
+            raise RuntimeError("no such kernel\n")
+
+    monkeypatch.setattr(other.model.engine, "_translator", Broken())
+    with pytest.raises(MachineError, match=r"^ctranslate2: no such kernel; "):
+        other.translate(["help"])

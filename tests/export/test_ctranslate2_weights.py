@@ -1,0 +1,191 @@
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import ctranslate2
+import pytest
+import torch
+from support.tiny import sentences, tiny_config, tiny_model, varied_model
+from support.variants import VARIANTS, Variant
+from torch import Tensor
+from torch.nn import functional as F
+
+from transformer_mt.attention.multihead import MultiHeadAttention
+from transformer_mt.attention.projections import Independent
+from transformer_mt.errors import InputError, MachineError
+from transformer_mt.export.ctranslate2_package import QUANTIZATIONS, require_quantization
+from transformer_mt.export.ctranslate2_weights import POSSIBLE, model_files, require_convertible, weights
+from transformer_mt.models.seq2seq import evaluating
+from transformer_mt.models.transformer import Transformer
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
+
+VOCABULARY = 17
+TOKENS = ["<pad>", "<unk>", "<s>", "</s>", *(f"▁{number}" for number in range(4, VOCABULARY))]
+TYINGS = ("all", "target", "none")
+# What the variants cannot show, because it takes two choices.
+TOGETHER: list[Variant] = [
+    ("model.residual=post_norm", "model.norm=rms", "model.feed_forward=swiglu"),
+    ("model.attention.position=rotary", "model.attention.score=dot", "model.residual=post_norm"),
+    ("model.attention.position=relative(2)", "model.attention.score=dot", "model.tied=none"),
+    ("model.attention.head_mask=['cross.1.2', 'encoder.2.1', 'decoder.1.3']",),
+    *((f"model.tied={tied}",) for tied in TYINGS),
+]
+
+
+def transformer(*overrides: str) -> Transformer:
+    model = varied_model(*overrides, vocabulary=VOCABULARY)
+    assert isinstance(model, Transformer)
+    return model
+
+
+def is_convertible(variant: Variant) -> bool:
+    """By the names in the configuration, without their numbers."""
+    given = dict(setting.removeprefix("model.").split("=", 1) for setting in variant)
+    return all(value.partition("(")[0] in POSSIBLE[key] for key, value in given.items() if key in POSSIBLE)
+
+
+def test_the_weights_have_the_names_and_shapes_of_ctranslate2() -> None:
+    model = transformer("model.encoder_layers=1", "model.decoder_layers=1", "model.max_length=7")
+    linear = {"linear_0/weight": (18, 6), "linear_1/weight": (6, 6), "linear_1/bias": (6,)}
+    crossing = {"linear_0/weight": (6, 6), "linear_1/weight": (12, 6), "linear_2/weight": (6, 6), "linear_2/bias": (6,)}
+    network = {"linear_0/weight": (11, 6), "linear_0/bias": (11,), "linear_1/weight": (6, 11), "linear_1/bias": (6,)}
+    parts = {
+        "encoder/layer_0/self_attention": linear,
+        "encoder/layer_0/ffn": network,
+        "decoder/layer_0/self_attention": linear,
+        "decoder/layer_0/attention": crossing,
+        "decoder/layer_0/ffn": network,
+    }
+    expected = {f"{place}/{name}": shape for place, part in parts.items() for name, shape in part.items()}
+    for place in (*parts, "encoder", "decoder"):
+        expected |= {f"{place}/layer_norm/{name}": (6,) for name in ("gamma", "beta")}
+    expected |= {f"{stack}/position_encodings/encodings": (7, 6) for stack in ("encoder", "decoder")}
+    expected |= {f"{place}/queries_scale": () for place in parts if "attention" in place}
+    expected |= {"encoder/embeddings_0/weight": (17, 6), "decoder/embeddings/weight": (17, 6)}
+    expected |= {"decoder/projection/weight": (17, 6), "decoder/projection/bias": (17,)}
+    assert {name: tuple(tensor.shape) for name, tensor in weights(model).items()} == expected
+
+
+def test_a_projection_to_queries_keys_and_values_has_them_in_this_order() -> None:
+    model = transformer()
+    found = weights(model)
+    for place, attention in (
+        ("encoder/layer_1/self_attention", model.encoder[1].self_attention),
+        ("decoder/layer_0/attention", model.decoder[0].cross_attention),
+    ):
+        assert isinstance(attention, MultiHeadAttention)
+        assert isinstance(attention.projections, Independent)
+        parts = [found[f"{place}/linear_0/weight"]]
+        if place.startswith("decoder"):
+            parts.append(found[f"{place}/linear_1/weight"])
+        queries, keys, values = torch.cat(parts).chunk(3)
+        torch.testing.assert_close(queries, attention.projections.query_projection.weight)
+        torch.testing.assert_close(keys, attention.projections.key_projection.weight)
+        torch.testing.assert_close(values, attention.value_projection.weight)
+
+
+@pytest.mark.parametrize("tied", TYINGS)
+def test_embeddings_and_output_are_those_of_the_model_however_they_are_tied(tied: str) -> None:
+    model = transformer(f"model.tied={tied}")
+    found = weights(model)
+    torch.testing.assert_close(found["encoder/embeddings_0/weight"], model.source_embedding.table.weight)
+    torch.testing.assert_close(found["decoder/embeddings/weight"], model.target_embedding.table.weight)
+    torch.testing.assert_close(found["decoder/projection/weight"], model.output.weight)
+    torch.testing.assert_close(found["decoder/projection/bias"], model.output.bias)
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_the_positions_are_what_an_embedding_adds(stack: str) -> None:
+    model = transformer()
+    embedding = {"encoder": model.source_embedding, "decoder": model.target_embedding}[stack]
+    tokens = sentences(5, vocabulary=VOCABULARY)
+    added = embedding(tokens) - embedding.table(tokens) * 6**0.5
+    torch.testing.assert_close(weights(model)[f"{stack}/position_encodings/encodings"][:5], added[0])
+
+
+@pytest.mark.parametrize("variant", [each for each in VARIANTS if not is_convertible(each)], ids=" ".join)
+def test_what_ctranslate2_cannot_compute_is_refused_with_the_key_that_says_so(variant: Variant) -> None:
+    with pytest.raises(InputError, match=r"^model\.[\w.]+: CTranslate2 has no .+; it computes models with ") as error:
+        require_convertible(tiny_config(*variant))
+    assert str(error.value).split(":")[0] in {setting.split("=")[0] for setting in variant}
+
+
+def test_a_refusal_says_what_is_there_and_what_could_be() -> None:
+    with pytest.raises(InputError) as error:
+        require_convertible(tiny_config("model.norm=batch"))
+    assert str(error.value) == "model.norm: CTranslate2 has no batch; it computes models with layer or rms there"
+
+
+def test_a_number_format_that_there_is_not_is_refused() -> None:
+    for name in (None, *QUANTIZATIONS):
+        require_quantization(name)
+    with pytest.raises(InputError, match=r"^--quantization: there is no 'int4'; did you mean int1?6?8?\?$"):
+        require_quantization("int4")
+
+
+def test_without_ctranslate2_its_installation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    with pytest.raises(MachineError) as error:
+        model_files(tiny_model(), tiny_config(), TOKENS, quantization=None)
+    assert str(error.value) == "ctranslate2: is not installed; pip install 'transformer_mt[ctranslate2]'"
+
+
+def test_a_table_of_positions_that_does_not_fit_into_memory_is_not_made() -> None:
+    settings = ("model.width=6144", "model.max_length=1000000")
+    with pytest.raises(InputError, match=r"^model.max_length: needs 196.6 GB of memory, .+; use a machine with more$"):
+        model_files(transformer(), tiny_config(*settings), TOKENS, quantization=None)
+
+
+def test_the_folder_is_not_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    files = model_files(transformer(), tiny_config(), TOKENS, quantization=None)
+    assert files.keys() == {"model.bin", "config.json", "shared_vocabulary.json"}
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+def test_quantizing_leaves_the_model_as_it_is(quantization: str) -> None:
+    model = transformer()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    exact = model_files(model, tiny_config(), TOKENS, quantization=None)["model.bin"]
+    assert len(model_files(model, tiny_config(), TOKENS, quantization=quantization)["model.bin"]) < len(exact)
+    assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
+
+
+@pytest.mark.parametrize("variant", [*filter(is_convertible, VARIANTS), *TOGETHER], ids=" ".join)
+def test_ctranslate2_finds_every_token_as_probable_as_we_do(variant: Variant) -> None:
+    assert_as_probable(transformer(*variant), *variant)
+
+
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+def test_the_epsilon_of_a_norm_is_ours(norm: str) -> None:
+    variant = (f"model.norm={norm}", "model.attention.position=none", "model.tied=none")
+    model = transformer(*variant)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "norm" not in name and not name.startswith("output."):
+                parameter.mul_(0.01)  # so that epsilon is not small beside what is normalised
+    assert_as_probable(model, *variant)
+
+
+def assert_as_probable(model: Transformer, *variant: str) -> None:
+    files = model_files(model, tiny_config(*variant), TOKENS, quantization=None)
+    source, target = (sentences(*lengths, vocabulary=VOCABULARY) for lengths in ((2, 7, 5, 3), (3, 5, 2, 7)))
+    translator = ctranslate2.Translator("model", files=files, compute_type="float32", intra_threads=1)
+    scored = translator.score_batch(*([as_tokens(row) for row in side] for side in (source, target)))
+    for ours, theirs in zip(log_probabilities(model, source, target), scored, strict=True):
+        torch.testing.assert_close(torch.tensor(theirs.log_probs), ours, atol=1e-5, rtol=1e-5)
+
+
+def as_tokens(row: Tensor) -> list[str]:
+    return [TOKENS[token] for token in row.tolist() if token != PAD]
+
+
+def log_probabilities(model: Transformer, source: Tensor, target: Tensor) -> Iterator[Tensor]:
+    """ln p of each token of each target and of the end symbol; CTranslate2 adds beginning and ends itself."""
+    for source_row, target_row in zip(source, target, strict=True):
+        tokens = target_row[target_row != PAD]
+        read, begun = F.pad(source_row[source_row != PAD], (0, 1), value=EOS), F.pad(tokens, (1, 0), value=BOS)
+        with evaluating(model):
+            logits = model(read[None], begun[None])
+        yield logits[0].log_softmax(-1).gather(1, F.pad(tokens, (0, 1), value=EOS)[:, None])[:, 0]

@@ -1,0 +1,351 @@
+import errno
+import json
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import unicodedata
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.engines import CORPUS, both_engines, small_tokenizer
+from support.small_training import VALIDATION, opened
+from support.tiny import varied_model
+from support.variants import TABLES
+
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.config.toml import load_config
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import InputError, MachineError
+from transformer_mt.export import export_run as exporting
+from transformer_mt.export import parity as comparison
+from transformer_mt.export.ctranslate2_weights import POSSIBLE
+from transformer_mt.export.export_run import FILES, PARITY, SCRIPT, export_run
+from transformer_mt.export.parity import Difference, Parity, Search, parity_lines
+from transformer_mt.runs.directory import TOKENIZER, Run
+from transformer_mt.tokenizer.symbols import EOS
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translation, Translator
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = tmp_path_factory.mktemp("runs") / "trained"
+    list(opened(path, "training.steps=8").train())
+    return Run.open(path)
+
+
+@pytest.fixture(scope="module")
+def exported(run: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Parity]:
+    folder = tmp_path_factory.mktemp("exports") / "new" / "model"
+    return folder, export_run(run, folder, VALIDATION, quantization=None, overwrite=False)
+
+
+def test_an_export_has_the_model_the_vocabulary_a_script_and_the_comparison(
+    exported: tuple[Path, Parity], run: Run
+) -> None:
+    folder, parity = exported
+    assert set(os.listdir(folder)) == FILES
+    assert (folder / TOKENIZER).read_bytes() == run.tokenizer().serialized
+    kept = json.loads((folder / PARITY).read_bytes())
+    assert kept["greedy"]["same"] == parity.greedy.same == parity.greedy.sentences
+    assert kept["quantization"] is None
+    assert (parity.beam.beam, parity.greedy.beam) == (4, 1)
+    assert parity.greedy.largest_gap < 1e-4
+    assert parity.greedy.bleu is not None
+    assert parity.greedy.bleu[0] == parity.greedy.bleu[1]
+    assert parity.pairs == len(VALIDATION)
+    # Four lengths, none at all, and strange characters.
+    assert parity.greedy.sentences == len(VALIDATION) + 4 + (2 if _fits(run) else 1)
+
+
+def _fits(run: Run) -> bool:
+    return len(run.tokenizer().encode(comparison.STRANGE)) < run.config().model.max_length
+
+
+def test_the_made_sentences_are_as_long_as_they_are_meant(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    translate = Translator.translate
+    monkeypatch.setattr(
+        Translator,
+        "translate",
+        lambda self, sources, *rest, **options: (seen.extend(sources), translate(self, sources, *rest, **options))[1],
+    )
+    monkeypatch.setattr(comparison, "DECOMPOSED", decomposed := "Ma\u0308d\u00adchen")  # short enough for a small model
+    comparison.compare(*_opened(run), VALIDATION, quantization=None)
+    assert seen.count(decomposed) == 4  # by two programs, in two searches
+    made = seen[len(VALIDATION) : len(seen) // 4][:4]
+    limit, tokenizer = run.config().model.max_length, run.tokenizer()
+    for text, most in zip(made, (limit // 4, limit // 2, 3 * limit // 4, limit), strict=True):
+        assert most - 9 < len(tokenizer.encode(text)) < most
+
+
+def test_as_many_pairs_are_compared_as_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = comparison.compare(*_opened(run), (), quantization=None).greedy
+    monkeypatch.setattr(comparison, "_search", lambda *_: found)
+    for chosen, pairs in (({}, 500), ({"most": 2}, 2), ({"most": 501}, 501)):
+        assert comparison.compare(*_opened(run), VALIDATION * 170, quantization=None, **chosen).pairs == pairs
+
+
+def _opened(run: Run) -> tuple[Model, Model]:
+    own = Model.open(run, device="cpu")
+    return own, own
+
+
+def test_the_script_beside_it_translates(exported: tuple[Path, Parity], run: Run) -> None:
+    folder, _ = exported
+    composed = [pair.source for pair in VALIDATION]
+    sources = [*composed, *(unicodedata.normalize("NFD", f"\ufeff{text}\u00ad") for text in composed)]
+    process = subprocess.run(
+        [sys.executable, str(folder / SCRIPT), *sources], capture_output=True, encoding="utf-8", check=True
+    )
+    assert len((folder / SCRIPT).read_text().splitlines()) == 8  # with a line that says what it is for
+    lines = process.stdout.splitlines()
+    assert len(lines) >= len(sources)
+    assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
+    assert process.stderr == ""
+
+
+@pytest.mark.slow
+def test_what_is_quantised_states_its_loss_and_never_fails(run: Run, tmp_path: Path) -> None:
+    parity = export_run(run, tmp_path / "int8", VALIDATION, quantization="int8", overwrite=False)
+    exact = export_run(run, tmp_path / "exact", VALIDATION, quantization=None, overwrite=False)
+    assert parity.quantization == "int8"
+    assert parity.greedy.bleu is not None
+    sizes = [(tmp_path / name / "model.bin").stat().st_size for name in ("int8", "exact")]
+    assert sizes[0] < 0.5 * sizes[1]
+    assert parity.greedy.largest_gap > 10 * exact.greedy.largest_gap
+    ours, theirs = parity.greedy.bleu
+    assert f"BLEU {ours:.2f} here, {theirs:.2f} there ({theirs - ours:+.2f}), 3 pairs" in "\n".join(
+        parity_lines(parity)
+    )
+
+
+@pytest.mark.parametrize("quantization", ["int16", "float16", "bfloat16"])
+def test_ctranslate2_itself_says_nothing(
+    run: Run, tmp_path: Path, quantization: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    export_run(run, tmp_path / "model", VALIDATION[:1], quantization=quantization, overwrite=False)
+    assert "[ctranslate2]" not in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_run_that_draws_is_compared_by_its_likeliest_translations(run: Run) -> None:
+    own, other = _opened(run)
+    searches = {"search": SearchConfig(sample=True, n_best=3, seed=5)}
+    drawing = [replace(one, config=one.config.model_copy(update=searches)) for one in (own, other)]
+    expected = comparison.compare(own, other, VALIDATION, quantization=None)
+    assert comparison.compare(*drawing, VALIDATION, quantization=None).greedy.bleu == expected.greedy.bleu
+
+
+def test_an_export_that_translates_otherwise_is_not_written(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = exporting.model_files
+
+    def damaged(model, *rest, **options):  # type: ignore[no-untyped-def]
+        output = model.output.weight.detach().clone()
+        model.output.weight.data.neg_()
+        files = made(model, *rest, **options)
+        model.output.weight.data.copy_(output)
+        return files
+
+    monkeypatch.setattr(exporting, "model_files", damaged)
+    with pytest.raises(MachineError) as error:
+        export_run(run, tmp_path / "model", VALIDATION, quantization=None, overwrite=False)
+    assert f"{tmp_path / 'model'}: not written, since only " in str(error.value)
+    assert " sentences are translated as here, first: " in str(error.value)
+    assert str(error.value).endswith(" there; please report it")
+    assert os.listdir(tmp_path) == []
+    parity = export_run(run, tmp_path / "model", VALIDATION, quantization="int16", overwrite=False)
+    (first, *_) = parity.greedy.differences
+    ((own,),) = Translator.load(run.path, device="cpu").translate([first.source], SearchConfig(beam=1))
+    assert (first.source, first.ours) == (VALIDATION[0].source, own.text)
+    assert first.ours != first.theirs
+    assert parity.greedy.same + len(parity.greedy.differences) == parity.greedy.sentences
+
+
+def test_the_gap_is_that_of_the_tokens_where_two_translations_part(run: Run) -> None:
+    translator, source = Translator.load(run.path, device="cpu"), VALIDATION[0].source
+    tokens = translator.model.tokenizer.encode(VALIDATION[0].target)
+    first, second, *_ = translator.model.engine.likeliest(
+        [*translator.model.tokenizer.encode(source), EOS], [*tokens, EOS], count=translator.model.tokenizer.size
+    )
+    ours, after, before = (
+        Translation(name, 0.0, 0.0, tuple(translator.model.tokenizer.pieces(ids)))
+        for name, ids in (("ours", tokens), ("after", [tokens[0], second.ids[1], 7]), ("before", [first.ids[2]]))
+    )
+    for theirs, step, other in ((after, second, 1), (before, first, 2)):
+        expected = math.log(step.chosen / step.probabilities[other])
+        assert comparison._gap(translator, source, ours, theirs) == pytest.approx(expected)
+
+
+def test_a_choice_that_rounding_makes_is_no_difference(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = comparison._search
+
+    def parted(*arguments: object) -> Search:
+        found = search(*arguments)
+        return replace(found, same=1, differences=(Difference("a", "b", "c", gap),) * (found.sentences - 1))
+
+    monkeypatch.setattr(comparison, "_search", parted)
+    gap = 0.9 * comparison.TIE
+    export_run(run, tmp_path / "tied", VALIDATION, quantization=None, overwrite=False)
+    gap = -1.1 * comparison.TIE
+    with pytest.raises(MachineError, match="first: 'a' is 'b' here and 'c' there"):
+        export_run(run, tmp_path / "other", VALIDATION, quantization=None, overwrite=False)
+
+
+def test_a_directory_that_is_there_is_replaced_only_if_it_is_an_export_and_that_is_asked(
+    run: Run, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+
+    def again(overwrite: bool) -> None:
+        export_run(run, folder, VALIDATION[:1], quantization=None, overwrite=overwrite)
+
+    again(False)
+    (folder / SCRIPT).write_text("changed")
+    with pytest.raises(InputError) as error:
+        again(False)
+    assert str(error.value) == f"{folder}: is there already; give another name, or --overwrite"
+    assert (folder / SCRIPT).read_text() == "changed"
+    again(True)
+    assert (folder / SCRIPT).read_text() != "changed"
+    (folder / "letters").write_text("mine")
+    with pytest.raises(InputError) as error:
+        again(True)
+    assert str(error.value) == f"{folder}: letters is no part of an export, and would be deleted; give another folder"
+    assert (folder / "letters").read_text() == "mine"
+
+
+def test_an_export_that_fails_leaves_the_earlier_one(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "model"
+
+    def again() -> None:
+        export_run(run, folder, VALIDATION[:1], quantization=None, overwrite=True)
+
+    again()
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def other(*_: object, **__: object) -> Search:
+        return replace(parity.greedy, same=0, differences=(Difference("a", "b", "c", 1.0),) * 9)
+
+    parity = comparison.compare(*_opened(run), VALIDATION[:1], quantization=None)
+    for place, fault, said in (
+        ("transformer_mt.files.flush", full, "cannot be written"),
+        ("transformer_mt.export.parity._search", other, "not written, since only 0 of "),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, fault)
+            with pytest.raises(MachineError, match=rf"/model: {said}"):
+                again()
+        assert os.listdir(tmp_path) == ["model"]
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_what_a_killed_export_left_is_put_back_or_deleted(run: Run, tmp_path: Path) -> None:
+    folder, old, half = (tmp_path / name for name in ("model", ".model.old", ".model.0123456789abcdef.new"))
+    for path in (old, half):  # killed between the two renames
+        path.mkdir()
+        (path / SCRIPT).write_text("killed")
+    (tmp_path / ".other.0123456789abcdef.new").mkdir()
+
+    def again(overwrite: bool) -> None:
+        export_run(run, folder, VALIDATION[:1], quantization=None, overwrite=overwrite)
+
+    with pytest.raises(InputError, match="/model: is there already; "):
+        again(False)
+    assert (folder / SCRIPT).read_text() == "killed"
+    again(True)
+    assert set(os.listdir(folder)) == FILES
+    assert sorted(os.listdir(tmp_path)) == [".other.0123456789abcdef.new", "model"]
+    old.mkdir()
+    (old / "letters").write_text("mine")
+    with pytest.raises(InputError, match=r"/\.model\.old: letters is no part of an export, and would be deleted; "):
+        again(True)
+    assert (old / "letters").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_folder_without_a_name_is_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=rf"^{re.escape(name)}: has no name of its own; give the folder by its name$"):
+        export_run(run, Path(name), (), quantization=None, overwrite=True)
+
+
+def test_a_link_or_a_file_is_not_replaced(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "file").touch()
+    for name in ("link", "file"):
+        with pytest.raises(MachineError, match=r": not a directory \(links are refused\); "):
+            export_run(run, tmp_path / name, (), quantization=None, overwrite=True)
+    assert sorted(os.listdir(tmp_path)) == ["file", "link", "real"]
+
+
+def drawn_settings(draw: random.Random) -> list[str]:
+    """A small model, of whose choices most are among those that CTranslate2 has."""
+    chosen = []
+    for key, names in TABLES.items():
+        possible = [name for name in names if name.partition("(")[0] in POSSIBLE[key.removeprefix("model.")]]
+        chosen.append(f"{key}={draw.choice(possible if draw.random() < 0.93 else list(names))}")
+    heads = draw.choice([1, 2, 3])
+    sizes = {
+        "tied": draw.choice(["all", "target", "none"]),
+        "width": heads * draw.choice([4, 6, 10]),
+        "attention.heads": heads,
+        "feed_forward_width": draw.choice([7, 19]),
+        "encoder_layers": draw.choice([1, 2, 3]),
+        "decoder_layers": draw.choice([1, 2, 3]),
+        "max_length": draw.choice([13, 31, 57]),
+    }
+    masked = ["model.attention.head_mask=['cross.1.1']"] if draw.random() < 0.2 else []
+    return [*chosen, *(f"model.{key}={value}" for key, value in sizes.items()), *masked]
+
+
+@pytest.mark.slow
+def test_thirty_models_at_random_export_with_parity_or_are_refused_by_key() -> None:
+    tokenizer, draw, exported, refused = small_tokenizer(), random.Random(26), [], []
+    while len(exported) + len(refused) < 30:
+        chosen = drawn_settings(draw)
+        try:
+            varied_model(*chosen, vocabulary=tokenizer.size)
+        except InputError:  # what does not go together is no model at all
+            continue
+        try:
+            ours, theirs = both_engines(*chosen, tokenizer=tokenizer)
+        except InputError as error:
+            refused.append((str(error).partition(":")[0], chosen))
+            continue
+        config = load_config(None, chosen)
+        pairs = [SentencePair(text, text) for text in dict.fromkeys(CORPUS)]
+        opened = (Model(config, tokenizer, translator.model.engine) for translator in (ours, theirs))
+        parity = comparison.compare(*opened, pairs, quantization=None)
+        assert parity.greedy.same == parity.greedy.sentences, (chosen, parity.greedy.differences)
+        assert parity.greedy.largest_gap < 1e-3, chosen
+        exported.append(chosen)
+    assert min(len(exported), len(refused)) > 5
+    assert all(any(setting.startswith(f"{key}=") for setting in chosen) for key, chosen in refused)
+
+
+def test_without_any_pairs_there_is_no_bleu(run: Run, tmp_path: Path) -> None:
+    long = SentencePair("der Hund sieht das Haus " * 20, "too long")
+    parity = export_run(run, tmp_path / "model", (long,), quantization=None, overwrite=False)
+    assert (parity.pairs, parity.greedy.bleu) == (0, None)
+    assert not any("BLEU" in line for line in parity_lines(parity))
+
+
+def test_a_disk_that_refuses_is_one_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(MachineError, match=r"/file/model: cannot be written \(.+\); check disk space and permissions$"):
+        export_run(run, tmp_path / "file" / "model", (), quantization=None, overwrite=False)

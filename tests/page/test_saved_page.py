@@ -1,0 +1,204 @@
+"""The page of one pair in a file: opened from disk, it asks nobody, shows the command's numbers, and needs no model."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.page import LoadedPage, expect, violations
+from support.sentences import small_tokenizer
+from support.serving import write_run
+
+from transformer_mt.cli.main import run
+from transformer_mt.config.toml import load_config
+from transformer_mt.models.build_model import build_model
+from transformer_mt.text.normalize import normalize
+from transformer_mt.views.matrix import Scale
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.slow
+
+SENTENCE = "Der Baum fällt."
+Save = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def save(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Save:
+    """Writes the page of a sentence with these options of `tmt attend`."""
+
+    def save(sentence: str, *options: str) -> Path:
+        file = tmp_path_factory.mktemp("saved") / "page.html"
+        assert run(["attend", "--model", str(home / "runs/one"), sentence, "--html", str(file), *options]) == 0
+        return file
+
+    return save
+
+
+@contextmanager
+def from_disk(browser: "Browser", file: Path, *, wait: str = ".matrix") -> Iterator[LoadedPage]:
+    asked = []
+    with LoadedPage.opened(browser, file.as_uri(), wait=wait, listen=lambda sent: asked.append(sent.url)) as opened:
+        yield opened
+    assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()]
+
+
+@pytest.fixture(scope="module")
+def file(save: Save) -> Path:
+    return save(SENTENCE)
+
+
+@pytest.fixture
+def saved(chromium: "Browser", file: Path) -> Iterator[LoadedPage]:
+    with from_disk(chromium, file) as opened:
+        yield opened
+
+
+def printed(home: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    capsys.readouterr()
+    assert run([*arguments, "--model", str(home / "runs/one"), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_it_shows_the_numbers_of_the_command(saved: LoadedPage, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for method in ("weights", "values", "gradient", "erasure"):
+        for unit in ("words", "pieces"):
+            stacks = printed(home, capsys, "attend", SENTENCE, "--method", method, f"--{unit}")["stacks"]
+            saved.find("#method").select_option(method)
+            saved.find("#unit").select_option(unit)
+            heads = [("cross", 1, 1)] if method in ("gradient", "erasure") else [("cross", 2, 1), ("decoder", 1, 2)]
+            for stack, layer, head in heads:
+                name = stack if method in ("gradient", "erasure") else f"{stack}.{layer}.{head}"
+                saved.find(f"[data-place='pick {name}']").click()
+                expect(saved.find("#one-head h3")).to_have_text(name)
+                expect(saved.find(".matrix thead th")).to_have_text(stacks[stack]["columns"])
+                matrix = stacks[stack]["weights"][layer - 1][head - 1]
+                unit_of_numbers = Scale.of([matrix]).unit
+                expected = [["·" if n is None else f"{n / unit_of_numbers:.2f}" for n in row] for row in matrix]
+                rows = saved.find(".matrix tbody tr").all()
+                shown = [row.locator("td").all_inner_texts() for row in rows]
+                assert [[as_number(text) for text in row] for row in shown] == [
+                    [as_number(text) for text in row] for row in expected
+                ]
+
+
+def as_number(text: str) -> float | str:
+    return text if text == "·" else float(text.replace("−", "-")) + 0.0
+
+
+def test_every_small_matrix_is_there(saved: LoadedPage, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stacks = printed(home, capsys, "attend", SENTENCE)["stacks"]
+    assert saved.find(".pick").count() == sum(len(layer) for maps in stacks.values() for layer in maps["weights"])
+    saved.find("[data-place='pick cross.1.1']").click()
+    expect(saved.find("#one-head")).to_contain_text("Without cross.1.1, ln p of this translation")
+
+
+def test_the_translation_its_alternatives_and_the_beam_are_there(
+    saved: LoadedPage, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = printed(home, capsys, "translate", SENTENCE, "--no-split", "--alternatives", "--trace")
+    expect(saved.find("#source")).to_have_value(SENTENCE)
+    below = saved.find("#translation .below .word bdi").all_inner_texts()
+    assert "".join(below) == found["translation"].replace(" ", "")
+    saved.find("#translation .below .word").first.hover()
+    expect(saved.find("#translation .link-number.lit").first).to_be_attached()
+    saved.find("#tab-choices").click()
+    expect(saved.find(".node")).to_have_count(len(found["trace"]["nodes"]))
+    saved.find(".piece").nth(1).click()
+    expect(saved.find(".choice")).to_have_count(10)
+    first = saved.find(".choice .number").all_inner_texts()[1]
+    assert abs(float(first) - found["alternatives"][1]["others"][0][1]) <= 0.005
+
+
+def test_what_needs_the_model_is_switched_off_and_says_so(saved: LoadedPage) -> None:
+    expect(saved.find("main > p").first).to_contain_text(
+        "Controls that need the model are off; use tmt serve for them."
+    )
+    expect(saved.find("[role=tab][tabindex='0']")).to_have_attribute("id", "tab-heads")
+    expect(saved.find("#source")).not_to_be_editable()
+    expect(saved.find("#run")).to_be_disabled()
+    saved.find("[data-place='switch cross.1.1']").focus()
+    saved.press("Enter")
+    expect(saved.find("[data-place='switch cross.1.1']")).to_have_attribute("aria-pressed", "true")
+    saved.find("#tab-choices").click()
+    expect(saved.find("#beam")).to_be_disabled()
+    saved.find(".piece").nth(1).click()
+    pieces = saved.find(".piece bdi").all_inner_texts()
+    for place in ("choice 1", "node 0", "undo"):
+        one = saved.find(f"[data-place='{place}']")
+        expect(one).to_have_attribute("aria-disabled", "true")
+        expect(one).to_have_attribute("title", "This needs the model: start tmt serve.")
+        one.focus()
+        saved.press("Enter", "Space")
+        one.click(force=True)
+    assert saved.find(".piece bdi").all_inner_texts() == pieces
+    expect(saved.find(".piece.chosen")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(chromium: "Browser", file: Path, scheme: str) -> None:
+    with LoadedPage.opened(chromium, file.as_uri(), wait=".matrix", color_scheme=scheme) as opened:
+        assert violations(opened) == []
+        opened.find("#tab-choices").click()
+        opened.find(".piece").nth(1).click()
+        assert violations(opened) == []
+
+
+def test_the_options_of_the_command_are_where_it_begins(chromium: "Browser", save: Save) -> None:
+    options = ("--target", "The table sleeps.", "--method", "values", "--pieces", "--without", "cross.1.2,decoder.2.2")
+    with from_disk(chromium, save(SENTENCE, *options)) as opened:
+        assert "".join(opened.find("#translation .below .word bdi").all_inner_texts()) == "Thetablesleeps."
+        expect(opened.find("#method")).to_have_value("values")
+        expect(opened.find("#unit")).to_have_value("pieces")
+        expect(opened.find(".matrix caption")).to_contain_text("the length of the vector")
+        expect(opened.find(".matrix thead th").first).to_contain_text("▁")
+        expect(opened.find("[data-place='pick cross.1.2']")).to_have_text("off")
+        expect(opened.find("[data-place='switch decoder.2.2']")).to_have_attribute("aria-pressed", "false")
+        expect(opened.find("[data-place='all on']")).to_have_attribute("aria-disabled", "true")
+        opened.find("#tab-choices").click()
+        expect(opened.find(".piece.chosen")).to_have_count(opened.find(".piece").count())
+
+
+def test_hostile_texts_are_seen_as_text(chromium: "Browser", save: Save) -> None:
+    for text in ("</script><script>alert(1)</script>", "<!--<script>", "a\u202eb ]]> &lt; \\u003c"):
+        with from_disk(chromium, save(text)) as opened:
+            shown = "".join(opened.find("#translation .above .word bdi").all_inner_texts())
+            assert shown == normalize(text).replace(" ", "")
+            assert opened.page.locator("script").count() == 2
+
+
+def test_what_else_stands_in_the_file_is_refused(chromium: "Browser", file: Path, tmp_path: Path) -> None:
+    page = file.read_text("utf-8")
+    changed = tmp_path / "changed.html"
+    added = "<script>document.title = 'run'</script><style>body { display: none }</style><img src=x.png>"
+    changed.write_text(page.replace("</body>", f"{added}</body>"), "utf-8")
+    context = chromium.new_context()
+    try:
+        opened = context.new_page()
+        opened.goto(changed.as_uri())
+        opened.locator(".matrix").wait_for()
+        assert opened.title() != "run"
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize(
+    ("most", "settings"),
+    [
+        (300_000, []),
+        (1_000_000, ["model.width=512", "model.encoder_layers=6", "model.decoder_layers=6", "model.attention.heads=8"]),
+    ],
+)
+def test_a_pair_of_twenty_words_is_a_small_file(most: int, settings: list[str], tmp_path: Path) -> None:
+    tokenizer = small_tokenizer()
+    source, target = " ".join(22 * ["die"]), " ".join(22 * ["a"])  # twenty words and two commas have this many pieces
+    assert len(tokenizer.encode(source)) == len(tokenizer.encode(target)) == 22
+    config = load_config(None, ["data.corpus=none", "model.feed_forward_width=32", *settings])
+    model = build_model(config.model, vocabulary_size=tokenizer.size)
+    path = write_run(tmp_path / "run", model, tokenizer, "model.feed_forward_width=32", *settings)
+    file = tmp_path / "page.html"
+    assert run(["attend", "--model", str(path), source, "--target", target, "--html", str(file)]) == 0
+    assert 0.6 * most < file.stat().st_size <= most

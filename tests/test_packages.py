@@ -1,0 +1,115 @@
+"""Packages import only from packages before them, keep to their budgets, and load torch only when they need it."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PACKAGE = "transformer_mt"
+ROOT = Path(__file__).parents[1] / PACKAGE
+
+# In this order: a package imports only from packages before it. The number is its budget in thousands of syntax nodes
+# (`ast.walk`), so that folding code into fewer lines gains nothing. Raise one only in a commit that says why.
+# fmt: off
+PACKAGES = {
+    "errors": 0.8, "registry": 0.3, "head_names": 0.3, "progress": 0.3, "files": 1.8, "cache": 1.4, "memory": 0.2,
+    "seeds": 0.1, "text": 2.7, "config": 5.1, "corpus": 17.6, "tokenizer": 5.1, "batching": 2.5, "device": 0.9,
+    "distributed": 1.5, "attention": 8.7, "models": 8.5, "runs": 7.0, "translation": 7.9, "links": 3.9, "intervals": 0.5,
+    "evaluation": 2.0, "training": 14.2, "views": 27.4, "export": 7.7, "page": 0.5, "serve": 7.3, "cli": 18.9,
+    "__main__": 0.1,
+}
+# fmt: on
+
+PLACE = {name: place for place, name in enumerate(PACKAGES)}
+# The public API shows Python users what is in any package.
+PUBLIC_API = "__init__"
+
+MODULES = {
+    ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(ROOT.rglob("*.py"))
+}
+
+# Loading torch or datasets takes seconds, which `tmt --help` and a mistyped option must not. The command line loads
+# whatever `cli.main` does; the modules that it imports inside commands only are free.
+SLOW = {"torch", "datasets"}
+QUICK = [name for name in MODULES if name.split(".")[1:2] in (["config"], ["corpus"])]
+# Nor may what another engine translates with.
+QUICK += [f"{PACKAGE}.{name}" for name in ("cli.main", "cli.open_model", "cli.line_io", "translation.model")]
+
+
+def owner(module: str) -> str:
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def imports(module: str, tree: ast.AST, *, everywhere: bool) -> Iterator[str]:
+    """The modules that `tree` imports: everywhere, or only when it is itself imported."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: relative import; write the full name"
+            assert node.module is not None
+            yield node.module
+            # What is imported may itself be a module.
+            yield from (name for alias in node.names if (name := f"{node.module}.{alias.name}") in MODULES)
+        elif everywhere or not waits(node):
+            yield from imports(module, node, everywhere=everywhere)
+
+
+def waits(node: ast.AST) -> bool:
+    """Whether what is inside does not run when the module is imported."""
+    only_for_types = isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+    return only_for_types or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+
+
+@cache
+def parse(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+
+
+def at_import(module: str) -> set[str]:
+    """Everything that is imported, directly or not, when `module` is."""
+    seen: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            parents = [name.rsplit(".", n)[0] for n in range(1, name.count(".") + 1)]
+            waiting += parents
+            if name in MODULES:
+                waiting += imports(name, parse(name), everywhere=False)
+    return seen
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if owner(module) != PUBLIC_API])
+def test_a_package_imports_only_from_packages_before_it(module: str) -> None:
+    assert owner(module) in PLACE, f"{module}: give the package its place in PACKAGES"
+    for imported in imports(module, parse(module), everywhere=True):
+        if imported.split(".")[0] == PACKAGE and owner(imported) not in (owner(module), PUBLIC_API):
+            assert PLACE[owner(imported)] < PLACE[owner(module)], f"{module} imports {imported}"
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_keeps_to_its_budget(name: str) -> None:
+    nodes = sum(1 for module in MODULES if owner(module) == name for _ in ast.walk(parse(module)))
+    assert 0 < nodes <= 1_000 * PACKAGES[name], (
+        f"{name}: {nodes} nodes; make it smaller, or raise its budget and say why"
+    )
+
+
+@pytest.mark.parametrize("module", QUICK)
+def test_the_command_line_configuration_corpora_and_translation_load_neither_torch_nor_datasets(module: str) -> None:
+    assert not at_import(module) & SLOW
+
+
+def test_the_reader_of_imports_sees_what_python_sees() -> None:
+    tree = ast.parse(
+        "import a.b\nif True:\n    import c\nclass D:\n    import e\n"
+        "def f():\n    import g\nfrom transformer_mt import errors\nif TYPE_CHECKING:\n    import h\n"
+    )
+    top = {"a.b", "c", "e", PACKAGE, f"{PACKAGE}.errors"}
+    assert set(imports("", tree, everywhere=False)) == top
+    assert set(imports("", tree, everywhere=True)) == top | {"g", "h"}

@@ -1,0 +1,96 @@
+"""What Python users see: a few names, loaded when they are asked for, and the README's program."""
+
+import inspect
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args
+from unittest.mock import Mock
+
+import pandas
+import pytest
+import torch
+from beartype.door import is_bearable
+from support.public_api import FUNCTIONS
+
+import transformer_mt
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def program() -> str:
+    """The Python program of the README's section for Python users."""
+    _, _, section = README.read_text("utf-8").partition("## From Python\n")
+    found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
+    assert found, "README.md has no program under the heading From Python"
+    return found[1]
+
+
+@pytest.mark.parametrize("name", transformer_mt.__all__)
+def test_every_name_is_there_and_says_what_it_is(name: str) -> None:
+    assert name in dir(transformer_mt)
+    assert getattr(transformer_mt, name).__doc__
+
+
+WRONG = (None, 3, 0.5, "x", [], {}, object(), [None], ("a",), {"train": None})
+
+
+def fits(value: object, hint: Any) -> bool:
+    """As beartype says, but that nobody who gives a text for several means its letters."""
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    return is_bearable(value, hint) and (str in kinds or not isinstance(value, str))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_argument_of_a_wrong_type_is_named_at_the_door(name: str) -> None:
+    parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
+    hints = {each.name: each.annotation for each in parameters if each.name != "self"}
+    examples = {
+        each.name: next((value for value in ([], {}, "") if fits(value, each.annotation)), Mock(spec=each.annotation))
+        for each in parameters
+        if each.default is each.empty
+    }
+    for argument, hint in hints.items():
+        assert hint is not inspect.Parameter.empty
+        for wrong in (value for value in WRONG if not fits(value, hint)):
+            with pytest.raises(TypeError) as caught:
+                FUNCTIONS[name](**{**examples, argument: wrong})
+            assert str(caught.value).startswith(f"{FUNCTIONS[name].__qualname__}: {argument}")
+
+
+@pytest.mark.parametrize("table", [{"a": "b"}, pandas.DataFrame({"de": ["a"]})])
+def test_the_keys_of_a_table_are_not_taken_for_its_texts(table: Any) -> None:
+    with pytest.raises(TypeError, match=r"^load_config: overrides is of type (dict|DataFrame), not "):
+        transformer_mt.load_config(None, table)
+    translator = Mock(spec=transformer_mt.Translator)
+    with pytest.raises(TypeError, match=r"^Translator.translate_stream: sentences is of type (dict|DataFrame), not "):
+        transformer_mt.Translator.translate_stream(translator, table)
+
+
+def test_another_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Transformers'"):
+        _ = transformer_mt.Transformers
+
+
+def test_importing_the_package_loads_neither_torch_nor_datasets() -> None:
+    command = "import sys, transformer_mt; print(sorted({'torch', 'datasets', 'pydantic'} & set(sys.modules)))"
+    ended = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True, text=True)
+    assert ended.stdout == "[]\n"
+
+
+def test_the_program_of_the_readme_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(program().splitlines()) <= 22
+    names: dict[str, object] = {}
+    exec(compile(program(), str(README), "exec"), names)
+    assert (tmp_path / "runs" / "animals" / "model.safetensors").is_file()
+    weights = names["weights"]
+    assert isinstance(weights, torch.Tensor)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert transformer_mt.__version__ == version("transformer_mt")

@@ -1,0 +1,222 @@
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.cache import cache_in
+from support.data_files import load, parquet, write
+from support.small_training import PAIRS, TRAIN, small_config
+
+from transformer_mt.batching import encoded_pairs
+from transformer_mt.config.sections import TokenizerConfig
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.word_counts import words_of_pairs
+from transformer_mt.distributed import Distributed
+from transformer_mt.seeds import derive_seed
+from transformer_mt.tokenizer.symbols import SPECIAL
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.training import batch_stream
+from transformer_mt.training.batch_stream import (
+    BatchStream,
+    WeightedCorpus,
+    next_rows,
+    sample,
+    train_tokenizer,
+    training_words,
+)
+
+OLD = [SentencePair(f"alt {number}", f"old {number}") for number in range(23)]
+LONG = ("model.max_length=99",)
+VOCABULARY = TokenizerConfig(vocabulary_size=300)
+TOKENIZER = train_tokenizer([WeightedCorpus(TRAIN)], VOCABULARY)
+
+
+def stream(*corpora: WeightedCorpus, overrides: tuple[str, ...] = ()) -> BatchStream:
+    return BatchStream(corpora, TOKENIZER, small_config(*LONG, *overrides), distributed=Distributed())
+
+
+def mixed(weight: float, *overrides: str) -> BatchStream:
+    return stream(WeightedCorpus(TRAIN), WeightedCorpus(OLD, weight=weight), overrides=overrides)
+
+
+def taken(mixture: BatchStream, epoch: int) -> list[int]:
+    """The positions, through both corpora, of the pairs of an epoch."""
+    pairs, rows = mixture.pairs_of(epoch)
+    return pairs.pair_index[slice(None) if rows is None else rows].tolist()
+
+
+def test_a_mixture_holds_the_main_corpus_whole_and_the_other_by_its_weight() -> None:
+    mixture = mixed(0.25)
+    seen = []
+    for epoch in range(7):
+        positions = taken(mixture, epoch)
+        assert positions[:31] == list(range(31))
+        others = positions[31:]
+        assert len(others) == 8
+        assert all(31 <= position < 31 + 23 for position in others)
+        seen += others
+    assert min(Counter(seen[: 2 * 23]).values()) == max(Counter(seen[: 2 * 23]).values()) == 2
+    assert seen[:8] != seen[23:31]
+
+
+def test_each_of_several_other_corpora_gives_its_own_share() -> None:
+    others = [WeightedCorpus(OLD, weight=0.25), WeightedCorpus(OLD[:7], weight=0.1)]
+    positions = taken(stream(WeightedCorpus(TRAIN), *others), 0)[31:]
+    assert sum(position < 31 + 23 for position in positions) == 8
+    assert sum(31 + 23 <= position < 31 + 23 + 7 for position in positions) == len(positions) - 8 == 3
+
+
+def test_an_epoch_of_a_mixture_is_a_function_of_its_number() -> None:
+    walking = mixed(0.5)
+    walked = [taken(walking, epoch) for epoch in range(4)]
+    assert taken(mixed(0.5), 3) == walked[3] != walked[2]
+    assert taken(mixed(0.5, "training.seed=2"), 3) != walked[3]
+
+
+def test_a_heavy_corpus_comes_several_times_an_epoch() -> None:
+    counts = Counter(taken(mixed(3.0), 0)[31:])
+    assert sum(counts.values()) == 93
+    assert set(counts.values()) == {4, 5}
+    assert len(counts) == 23
+
+
+@pytest.mark.parametrize("weight", [0.25, 3.0])
+def test_the_pairs_of_an_epoch_are_those_of_one_random_order_after_another(weight: float) -> None:
+    for overrides in ((), ("tokenizer.sampling=subword",)):  # which changes the tokens alone
+        mixture = mixed(weight, *overrides)
+        for epoch in (0, 3, 1):
+            rows = next_rows(23, round(31 * weight), seed=derive_seed(small_config().training.seed, 1), epoch=epoch)
+            assert taken(mixture, epoch) == [*range(31), *(31 + rows).tolist()]
+
+
+def test_sampled_mixtures_are_segmented_anew() -> None:
+    mixture = mixed(1.0, "tokenizer.sampling=subword")
+    first, second = (mixture.pairs_of(epoch)[0].batch(range(62)) for epoch in (0, 1))
+    assert first.pairs[:31] == second.pairs[:31] == list(range(31))
+    assert first.source.tolist() != second.source.tolist()
+    assert mixture.pairs_of(0)[0].batch(range(62)).source.equal(first.source)
+    for pair, source in zip(first.pairs, first.source.tolist(), strict=True):
+        assert TOKENIZER.decode([token for token in source if token not in SPECIAL]) == [*TRAIN, *OLD][pair].source
+
+
+def test_of_a_sampled_mixture_only_what_an_epoch_takes_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    encode = Tokenizer.encode_batch
+
+    def noted(self: Tokenizer, batch: list[str], **options: Any) -> list[list[int]]:
+        texts.extend(batch)
+        return encode(self, batch, **options)
+
+    mixture = mixed(0.25, "tokenizer.sampling=subword")
+    monkeypatch.setattr(Tokenizer, "encode_batch", noted)
+    for epoch in (1, 2):
+        texts.clear()
+        expected = [[*TRAIN, *OLD][position] for position in taken(mixture, epoch)]
+        assert sorted(texts) == sorted(text for pair in expected for text in (pair.source, pair.target))
+        assert len(expected) == 31 + 8
+
+
+@pytest.mark.parametrize("weight", [0.01, 0.1])
+def test_a_sampled_mixture_of_which_an_epoch_can_take_nothing_goes_on(weight: float) -> None:
+    long = [SentencePair("lang " * 99, "long " * 99)] * 5
+    corpora = WeightedCorpus(TRAIN), WeightedCorpus(long, weight=weight), WeightedCorpus(OLD, weight=0.1)
+    encoded, _ = stream(*corpora, overrides=("tokenizer.sampling=subword",)).pairs_of(0)
+    assert encoded.too_long == round(31 * weight)
+    assert [position >= 31 + 5 for position in encoded.pair_index.tolist()] == [False] * 31 + [True] * 3
+
+
+def test_one_corpus_is_taken_whole_and_encoded_once() -> None:
+    alone = stream(WeightedCorpus(TRAIN))
+    pairs, rows = alone.pairs_of(0)
+    assert rows is None
+    assert len(pairs) == 31
+    assert alone.pairs_of(1)[0] is pairs
+
+
+@given(pairs=st.integers(1, 12), count=st.integers(0, 30), seed=st.integers(0, 99))
+def test_rows_of_epochs_go_through_one_order_after_another(pairs: int, count: int, seed: int) -> None:
+    rows = [row for epoch in range(6) for row in next_rows(pairs, count, seed=seed, epoch=epoch).tolist()]
+    assert len(rows) == 6 * count
+    for start, end in pairwise(range(0, len(rows) + 1, pairs)):
+        assert sorted(rows[start:end]) == list(range(pairs))
+
+
+def test_a_sample_is_taken_evenly_from_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_stream, "_SAMPLED_TOGETHER", 3)
+    pairs = [SentencePair(str(number), "") for number in range(1_009)]
+    numbers = [int(pair.source) for pair in sample(pairs, 50)]
+    assert len(numbers) == len(set(numbers)) == 51
+    assert numbers[:4] == [0, 1, 2, 59]
+    assert max(later - earlier for earlier, later in pairwise([*numbers, 1_009])) <= 60
+    assert list(sample(pairs, 1_009)) == list(sample(pairs, 2_000)) == pairs
+
+
+def test_the_vocabulary_is_learned_from_a_sample_of_every_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_stream, "_SAMPLED_TOGETHER", 1)
+    learned: list[list[str]] = []
+    monkeypatch.setattr(Tokenizer, "train", lambda texts, config, whole: learned.append(list(texts)) or TOKENIZER)
+    train_tokenizer([WeightedCorpus(PAIRS), WeightedCorpus(OLD)], TokenizerConfig(sample=4))
+    assert len(learned[0]) == 2 * (5 + 5)
+    assert {PAIRS[0].source, PAIRS[0].target, OLD[0].source} <= set(learned[0])
+
+
+def test_the_vocabulary_of_a_large_corpus_is_learned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache_in(tmp_path, monkeypatch)
+    monkeypatch.setattr(batch_stream, "IN_MEMORY", 30)
+    first = train_tokenizer([WeightedCorpus(TRAIN, "digest")], TokenizerConfig(vocabulary_size=9_999))
+    assert first.note
+    monkeypatch.setattr(Tokenizer, "train", None)
+    again = train_tokenizer([WeightedCorpus(TRAIN, "digest")], TokenizerConfig(vocabulary_size=9_999))
+    assert (again.serialized, again.note) == (first.serialized, first.note)
+    for shares, config in (
+        ([WeightedCorpus(TRAIN, "another")], TokenizerConfig(vocabulary_size=9_999)),
+        ([WeightedCorpus(TRAIN, "digest")], TokenizerConfig(vocabulary_size=9_999, sample=30)),
+    ):
+        with pytest.raises(TypeError):
+            train_tokenizer(shares, config)
+
+
+def test_words_are_those_of_all_corpora_and_those_of_a_large_one_are_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache_in(tmp_path, monkeypatch)
+    monkeypatch.setattr(batch_stream, "IN_MEMORY", 30)
+    shares = [WeightedCorpus(TRAIN, "digest"), WeightedCorpus(OLD, "old", weight=0.1)]
+    words = training_words(shares, VOCABULARY)
+    assert words == words_of_pairs([*TRAIN, *OLD])
+    assert len(list(tmp_path.glob("*.arrow"))) == 1
+    counted = []
+    monkeypatch.setattr(
+        batch_stream, "words_of_pairs", lambda pairs: counted.append(len(pairs)) or words_of_pairs(pairs)
+    )
+    assert training_words(shares, VOCABULARY) == words
+    assert counted == [len(OLD)]
+    training_words([WeightedCorpus(TRAIN, "another")], VOCABULARY)
+    training_words([WeightedCorpus(TRAIN)], VOCABULARY)
+    assert counted == [len(OLD), len(TRAIN), len(TRAIN)]
+
+
+def test_tokens_of_a_large_corpus_are_kept_under_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache_in(tmp_path, monkeypatch)
+    monkeypatch.setattr(encoded_pairs, "IN_MEMORY", 30)
+    stream(WeightedCorpus(TRAIN, "digest"), WeightedCorpus(OLD, "old"))
+    assert len(list(tmp_path.glob("*.arrow"))) == 1
+
+
+def test_a_streamed_corpus_gives_a_block_an_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.corpus.clean_corpus.BLOCK", 11)
+    write(tmp_path / "train.parquet", parquet([{"de": pair.source, "en": pair.target} for pair in TRAIN]))
+    write(tmp_path / "valid.parquet", parquet([{"de": "ja", "en": "yes"}]))
+    pairs = load(tmp_path, streaming=True).splits["train"]
+    streamed = stream(WeightedCorpus(pairs, "digest"), WeightedCorpus(OLD, weight=0.5))
+    endless = TRAIN * 3
+    for epoch in (0, 1, 3, 2):
+        encoded, rows = streamed.pairs_of(epoch)
+        assert rows is not None
+        assert rows[:11].tolist() == list(range(11))
+        assert len(rows) == 11 + round(0.5 * 11)
+        for row, pair in enumerate(endless[epoch * 11 : (epoch + 1) * 11]):
+            assert encoded.target[row].tolist() == TOKENIZER.encode(pair.target)

@@ -1,0 +1,91 @@
+"""Dataclasses as JSON and as arrays."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer_mt.head_names import HeadName
+from transformer_mt.views.serialise import HIDDEN, to_arrays, to_json
+
+
+@dataclass
+class Estimate:
+    value: float
+    low: float
+
+
+@dataclass
+class Head:
+    name: HeadName
+    loss: Estimate | None
+    layer: int | None
+
+
+@dataclass
+class Stack:
+    weights: Tensor
+    rows: tuple[str, ...]
+    mask: Tensor
+
+    def to_json(self) -> dict[str, Any]:
+        return {"rows": self.rows, "weights": self.weights}
+
+
+@dataclass
+class View:
+    source: str
+    stacks: Mapping[str, Stack]
+    heads: tuple[Head, ...]
+    loss: Estimate
+    secret: int = field(default=1, metadata=HIDDEN)
+    other: Estimate | None = None
+    links: tuple[tuple[int, int], ...] = ((0, 1), (2, 3))
+
+
+def view() -> View:
+    stack = Stack(torch.tensor([[1 / 3, math.nan]]), ("a",), torch.tensor([True, False]))
+    heads = (Head(HeadName("cross", 2, 1), Estimate(0.25, math.inf), None), Head(HeadName("cross", 2, 2), None, 3))
+    return View("s", {"cross": stack}, heads, Estimate(1 / 3, 0.0))
+
+
+def test_json_has_the_fields_as_plain_values() -> None:
+    assert json.loads(json.dumps(to_json(view()), allow_nan=False)) == {
+        "source": "s",
+        "stacks": {"cross": {"rows": ["a"], "weights": [[0.33333, None]]}},
+        "heads": [
+            {"name": "cross.2.1", "loss": {"value": 0.25, "low": None}, "layer": None},
+            {"name": "cross.2.2", "loss": None, "layer": 3},
+        ],
+        "loss": {"value": 1 / 3, "low": 0.0},
+        "other": None,
+        "links": [[0, 1], [2, 3]],
+    }
+
+
+def test_the_digits_of_tensors_can_be_chosen() -> None:
+    assert to_json({"x": torch.tensor([1 / 3])}, digits=2) == {"x": [0.33]}
+    assert to_json(np.float32(0.5)) == 0.5
+
+
+def test_arrays_have_the_names_of_the_fields() -> None:
+    arrays = to_arrays(view())
+    assert list(arrays) == [
+        *["source", "cross.weights", "cross.rows", "cross.mask"],
+        *["heads.name", "heads.loss.value", "heads.loss.low", "heads.layer"],
+        *["loss.value", "loss.low", "links"],
+    ]
+    assert not any(array.dtype.hasobject for array in arrays.values())
+    assert arrays["heads.name"].tolist() == ["cross.2.1", "cross.2.2"]
+    np.testing.assert_array_equal(arrays["heads.loss.value"], [0.25, np.nan])
+    np.testing.assert_array_equal(arrays["heads.layer"], [np.nan, 3])
+    assert arrays["links"].shape == (2, 2)
+
+
+def test_the_arrays_of_several_views_have_their_numbers_before_them() -> None:
+    assert set(to_arrays(view(), "1.")) == {f"1.{name}" for name in to_arrays(view())}

@@ -1,0 +1,312 @@
+"""Lines in and lines out of `tmt translate`: files, pipes, the prompt; plain text and JSON."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import tee, zip_longest
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+from typing import Any, NamedTuple
+
+from typing_extensions import override
+
+from transformer_mt.cli.signals import cleanups
+from transformer_mt.cli.terminal import literal_console
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import InputError
+from transformer_mt.files import bounded_lines, output_file
+from transformer_mt.text.terminal import escape_controls, escaped_json
+from transformer_mt.tokenizer.prepared import PreparedLine
+from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
+from transformer_mt.translation.beam_tree import BeamTrace
+from transformer_mt.translation.translator import Translation, Translator
+from transformer_mt.views.translate import alternatives_lines, trace_lines, traced, translation_object
+
+STDIN = Path("-")
+LONGEST_SENTENCE = 100_000  # bytes; a model takes some hundred subwords, and a thousand lines are read ahead
+_READ_AHEAD = 1_000  # lines, of a pipe
+# Ends the prompt; lines of it that are remembered from one session to the next.
+QUIT, REMEMBERED = ":quit", 1_000
+ALTERNATIVES = 4  # other subwords that are shown at each position
+
+# The place of a line in messages, and its text without the line's end, or its error.
+Line = tuple[str, str | InputError]
+
+
+def read_lines(path: Path | None) -> Iterator[Line]:
+    """The lines of a file, or of stdin for `-` and None; an `InputError` for one that is too long or not UTF-8."""
+    if path is None or path == STDIN:
+        # A file of its own: Python cannot end while a thread waits in that of `sys.stdin`.
+        name, file = "stdin", open(_stdin(), "rb", closefd=False)  # noqa: SIM115
+    else:
+        name = str(path)
+        try:
+            file = path.open("rb")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    with file:
+        for number, line in bounded_lines(file, name=name, limit=LONGEST_SENTENCE):
+            place = f"{name}:{number}"
+            try:
+                text = line if isinstance(line, InputError) else line.decode().rstrip("\n").removesuffix("\r")
+                yield place, text.removeprefix("\ufeff") if isinstance(text, str) else text
+            except UnicodeDecodeError as error:
+                yield place, InputError(f"{place}: not UTF-8 at byte {error.start}; save it as UTF-8")
+
+
+def _stdin() -> int:
+    if sys.stdin is None:  # a shell has closed it
+        raise InputError("stdin: is closed; give sentences, or a file with --input")
+    return sys.stdin.fileno()
+
+
+class _ArrivingLines(Iterator[Line]):
+    """Lines that a thread reads as they come; the process may end while it waits for one."""
+
+    def __init__(self, lines: Iterator[Line]) -> None:
+        self._arrived: Queue[Line | BaseException] = Queue(_READ_AHEAD)
+        Thread(target=self._read, args=(lines,), daemon=True).start()
+
+    def _read(self, lines: Iterator[Line]) -> None:
+        try:
+            for line in lines:
+                self._arrived.put(line)
+            self._arrived.put(StopIteration())
+        except BaseException as error:  # for whoever waits for the line
+            self._arrived.put(error)
+
+    @override
+    def __next__(self) -> Line:
+        line = self._arrived.get()
+        if isinstance(line, BaseException):
+            raise line
+        return line
+
+    def is_waiting(self) -> bool:
+        """True where the next line, or the end, has come."""
+        return not self._arrived.empty()
+
+
+def arriving_lines(path: Path | None) -> tuple[Iterator[Line], Callable[[], bool] | None]:
+    """The lines of `read_lines`, and whether the next one is there, unless all are, as in a file."""
+    lines = read_lines(path)
+    if os.path.isfile(_stdin() if path is None or path == STDIN else path):
+        return lines, None
+    arriving = _ArrivingLines(lines)
+    return arriving, arriving.is_waiting
+
+
+def read_pairs(source: Path, target: Path, translator: Translator) -> Generator[SentencePair, None, None]:
+    """The pairs of two files, line by line; an `InputError` names the line that the translator's model cannot take."""
+    for index, lines in enumerate(zip_longest(read_lines(source), read_lines(target))):
+        texts = []
+        for path, line in zip((source, target), lines, strict=True):
+            if line is None:
+                raise InputError(f"{path}: ends after {index} lines, the other file goes on; give as many of both")
+            place, text = line
+            if isinstance(text, InputError):
+                raise text
+            sentence = translator.model.prepare.sentence(text)
+            translator.require_fitting([sentence], place)
+            texts.append(sentence.text)
+        yield SentencePair(texts[0], texts[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A line to translate: its place, its text, the JSON object that it came in, if it did, and its problem, if any.
+
+    A line with a problem has no text: its translation is empty.
+    """
+
+    place: str
+    line: PreparedLine
+    fields: dict[str, Any] | None
+    problem: InputError | None = None
+
+
+def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, as_json: bool) -> Iterator[Record]:
+    """The records of lines, prepared for the translator. With `as_json`, a line that begins with `{` is a JSON object.
+
+    A line that is too long, or cannot be read, has its problem in place of a text.
+    """
+    prepare, language = translator.model.prepare, translator.model.config.data.source_language
+    for place, line in lines:
+        if isinstance(line, InputError):
+            yield Record(place, prepare.lines([""], split=False)[0], {}, line)
+            continue
+        text, fields = line, None
+        try:
+            if as_json and line.lstrip().startswith("{"):
+                fields = _json_object(line, place=place)
+                texts = [fields[key] for key in ("source", language) if isinstance(fields.get(key), str)]
+                if not texts:
+                    raise InputError(f"{place}: no text under source or {language}; name the sentence so")
+                text = texts[0]
+            (prepared,) = prepare.lines([text], split=split)
+            translator.require_fitting(prepared.sentences, place)
+        except InputError as problem:
+            (empty,), sent = prepare.lines([""], split=False), {"source": line} if fields is None else fields
+            yield Record(place, empty, sent, problem)
+        else:
+            yield Record(place, prepared, fields)
+
+
+def _json_object(line: str, *, place: str) -> dict[str, Any]:
+    try:
+        fields = json.loads(line)
+        json.dumps(fields, allow_nan=False)  # or the line that comes out would be none
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place}: not valid JSON ({error}); correct it") from None
+    return fields
+
+
+class Translated(NamedTuple):
+    """A record and its translations, best first.
+
+    Where asked for, also the alternatives of each translation and the tree of the beam.
+    """
+
+    record: Record
+    ranked: list[Translation]
+    alternatives: list[list[ChosenAmong]]
+    trace: BeamTrace | None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The contents of the output besides translations, and its form: JSON objects, or text."""
+
+    as_json: bool
+    scores: bool
+    alternatives: bool
+    trace: bool
+    n_best: int
+    split: bool
+
+    def translate(
+        self,
+        translator: Translator,
+        records: Iterable[Record],
+        *,
+        prefix: str,
+        is_waiting: Callable[[], bool] | None,
+    ) -> Iterator[Translated]:
+        """Every record with its translations; where the tree of the beam is asked for, searched one at a time.
+
+        No record waits for one that `is_waiting` says is not there yet.
+        """
+        given, waiting = tee(records)  # records that the translator reads ahead wait for their translations
+        lines, search = (record.line for record in given), translator.search
+        stream = translator.translate_lines(lines, search, prefix=prefix, is_waiting=is_waiting)
+        plain = ((ranked, None) for ranked in stream)
+        traced_one_by_one = (traced(translator, line, search, prefix=prefix) for line in lines)
+        for record, (ranked, trace) in zip(waiting, traced_one_by_one if self.trace else plain, strict=False):
+            count, source = ALTERNATIVES if self.alternatives else 0, record.line.sentences[0]
+            others = [find_alternatives(translator.model, source, one, count=count) if count else [] for one in ranked]
+            yield Translated(record, ranked, others, trace)
+
+    def lines(self, one: Translated, *, number: int) -> Iterator[str]:
+        """The lines for the `number`-th record, from 1: tab-separated columns, or an object with further keys."""
+        if self.as_json:
+            yield escaped_json(self._object(one))
+            return
+        for translation, others in zip(one.ranked, one.alternatives, strict=True):
+            columns = [str(number)] if self.n_best > 1 else []
+            if self.scores:
+                columns.append("" if one.record.problem else f"{translation.score:.4f}")
+            yield "\t".join([*columns, escape_controls(translation.text)])
+            yield from (f"  {line}" for line in alternatives_lines(others))
+        if one.trace:
+            yield from (f"  {line}" for line in trace_lines(one.trace, width=literal_console().width - 2))
+
+    def _object(self, one: Translated) -> dict[str, Any]:
+        record = one.record
+        if record.problem:
+            return (record.fields or {}) | {"error": str(record.problem)}
+        found = translation_object(
+            record.line,
+            one.ranked,
+            split=self.split,
+            n_best=self.n_best,
+            alternatives=one.alternatives if self.alternatives else None,
+            trace=one.trace,
+            shows_trace=self.trace,
+        )
+        if record.fields is not None:
+            del found["source"]
+        return (record.fields or {}) | found
+
+
+@contextmanager
+def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """A function that writes a line to stdout, or to the file that the user named."""
+    if path is None:
+        yield lambda line: print(line, flush=True)  # a signal ends the process without another chance
+        return
+    with output_file(path) as file:
+        yield lambda line: file.writelines((f"{line}\n".encode(),))
+
+
+def prompted(prompt: str) -> Iterator[str]:
+    """The lines that a person types, until `:quit` or the end of input."""
+    with _line_editing() as remember:
+        while True:
+            try:
+                line = input(escape_controls(prompt))
+            except EOFError:
+                print()
+                return
+            remember()
+            if line.strip() == QUIT:
+                return
+            yield line
+
+
+def history_path() -> Path:
+    """The file of remembered lines, in the user's state folder (XDG Base Directory Specification)."""
+    state = Path(os.environ.get("XDG_STATE_HOME") or "")
+    return (state if state.is_absolute() else Path.home() / ".local" / "state") / "tmt" / "history"
+
+
+@contextmanager
+def _line_editing() -> Iterator[Callable[[], None]]:
+    """While this is open, `input` edits lines and calls old ones back, where it can; yields what remembers the last.
+
+    The history is written after every line, since a signal ends the process at once. Errors are ignored.
+    """
+    if sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        yield lambda: None
+        return
+    try:
+        import readline
+        import termios
+
+        path = history_path()
+    except (ImportError, RuntimeError):  # Pythons built without it; a user without a home
+        yield lambda: None
+        return
+
+    def remember() -> None:
+        with suppress(OSError):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            readline.write_history_file(path)
+            path.chmod(0o600)
+
+    readline.clear_history()
+    with suppress(OSError):
+        readline.read_history_file(path)
+    readline.set_history_length(REMEMBERED)
+    readline.parse_and_bind("set enable-bracketed-paste off")
+    # While a line is edited, the terminal does not echo.
+    restore = partial(termios.tcsetattr, sys.stdin, termios.TCSANOW, termios.tcgetattr(sys.stdin))
+    cleanups.append(restore)
+    try:
+        yield remember
+    finally:
+        cleanups.remove(restore)

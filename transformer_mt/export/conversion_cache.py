@@ -1,0 +1,67 @@
+"""A run's model as CTranslate2 has it, made once and kept in the cache folder, since the run may be read-only.
+
+It is bound to the sums of the weights, of the configuration and of the vocabulary, and made anew once the run has
+trained on, in place of the earlier one. torch is imported only to make it.
+"""
+
+import json
+from typing import IO
+
+from transformer_mt.cache import cached_file
+from transformer_mt.errors import MachineError
+from transformer_mt.export.ctranslate2_package import import_ctranslate2
+from transformer_mt.progress import working
+from transformer_mt.runs.directory import Run
+
+# How often a run is read again that meanwhile trains on, and the form of what is kept.
+_ATTEMPTS, _FORM = 5, 1
+
+
+class _TrainedOn(Exception):  # noqa: N818 - said as it is
+    """The run has other weights than a moment ago."""
+
+
+def converted(run: Run, *, quantization: str | None) -> tuple[Run, dict[str, bytes]]:
+    """The run, read anew, and its model, or that of its checkpoint, as files, from the cache if it is there.
+
+    Raises `InputError` for a model that CTranslate2 cannot compute, `MachineError` for a damaged run, for a cache that
+    cannot be written, and where CTranslate2 is not installed.
+    """
+    for _ in range(_ATTEMPTS):
+        now = run.anew()
+        try:
+            return now, _converted(now, quantization)
+        except _TrainedOn:
+            continue
+    raise MachineError(f"{run.path}: is written again and again; wait until training has ended")
+
+
+def _converted(run: Run, quantization: str | None) -> dict[str, bytes]:
+    sums = run.sums()
+    config, tokenizer = run.config(), run.tokenizer()
+
+    def write(file: IO[bytes]) -> None:
+        from transformer_mt.export.ctranslate2_weights import model_files
+        from transformer_mt.runs.weights import digest, weights_of
+
+        network = run.network()
+        if digest(weights_of(network)) != sums.get("tensors"):
+            raise _TrainedOn
+        tokens = tokenizer.pieces(range(tokenizer.size))
+        with working(f"converting {run.path} for CTranslate2"):
+            files = model_files(network, config.model, tokens, quantization=quantization)
+        head = json.dumps({name: len(content) for name, content in files.items()}).encode()
+        file.writelines((len(head).to_bytes(8, "little"), head, *files.values()))
+
+    key = json.dumps(["ctranslate2", _FORM, import_ctranslate2().__version__, quantization, sums], sort_keys=True)
+    owner = f"{run.model_path.resolve()} {quantization}"
+    return cached_file(key, ".ctranslate2", write=write, read=_unpacked, owner=owner)
+
+
+def _unpacked(view: memoryview) -> dict[str, bytes]:
+    start = 8 + int.from_bytes(view[:8], "little")
+    files = {}
+    for name, size in json.loads(bytes(view[8:start])).items():
+        files[name] = bytes(view[start : start + size])
+        start += size
+    return files

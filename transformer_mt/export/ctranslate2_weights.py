@@ -1,0 +1,187 @@
+"""A trained model as a model of CTranslate2: the same weights under the names that its specifications give them.
+
+CTranslate2 gets subwords and gives subwords, without begin and end symbols.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from transformer_mt.attention.multihead import MultiHeadAttention
+from transformer_mt.attention.positions import AttentionPosition, Relative
+from transformer_mt.attention.projections import Independent
+from transformer_mt.config.sections import ModelConfig, TransformerConfig
+from transformer_mt.errors import InputError
+from transformer_mt.export.ctranslate2_package import import_ctranslate2
+from transformer_mt.files import write_errors
+from transformer_mt.memory import free_memory, require
+from transformer_mt.models.blocks import Layers, Norm, Residual
+from transformer_mt.models.layers import DecoderLayer, EncoderLayer
+from transformer_mt.models.positionwise import Embedding, ReLU, SwiGLU
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.models.transformer import Transformer
+from transformer_mt.tokenizer.symbols import BOS, EOS, UNK
+
+# The name of each activation there, and the epsilon of each norm here.
+ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swiglu": "SWISH"}
+EPSILONS = {"layer": 1e-5, "rms": 1e-6}
+# The configurations that CTranslate2 can compute, numbers in a value left out.
+POSSIBLE = {
+    "kind": ("transformer",),
+    "feed_forward": tuple(ACTIVATIONS),
+    "norm": tuple(EPSILONS),
+    "residual": ("pre_norm", "post_norm"),
+    "attention.kind": ("softmax",),
+    "attention.qk_projection": ("independent",),
+    "attention.score": ("scaled_dot", "dot"),
+    "attention.position": ("sinusoidal", "rotary", "relative", "none"),
+    "attention.graph": ("complete",),
+}
+
+Weights = Iterator[tuple[str, Tensor]]
+
+
+def model_files(
+    model: Seq2Seq, config: ModelConfig, tokens: Sequence[str], *, quantization: str | None
+) -> dict[str, bytes]:
+    """The files of CTranslate2's folder for a model, whose vocabulary these tokens are.
+
+    Raises `InputError` for a model that CTranslate2 cannot compute, `MachineError` where it is not installed.
+    """
+    require_convertible(config)
+    assert isinstance(config, TransformerConfig)
+    assert isinstance(model, Transformer)
+    specs = import_ctranslate2().specs
+    # A table of positions, which the model itself has not, in double precision at first.
+    needed = 32 * config.max_length * config.width
+    require(needed, free_memory, what="model.max_length", remedy="use a machine with more")
+    spec = _spec(specs, config)
+    for name, tensor in weights(model).items():
+        place, _, last = name.rpartition("/")
+        setattr(specs.model_spec.index_spec(spec, place), last, tensor)
+    spec.register_source_vocabulary(list(tokens))
+    spec.register_target_vocabulary(list(tokens))
+    spec.config.bos_token = spec.config.decoder_start_token = tokens[BOS]
+    spec.config.eos_token, spec.config.unk_token = tokens[EOS], tokens[UNK]
+    spec.config.add_source_eos = True
+    spec.config.layer_norm_epsilon = EPSILONS[config.norm]
+    spec.validate()
+    spec.optimize(quantization)
+    with TemporaryDirectory(prefix="tmt-") as name, write_errors(folder := Path(name)):
+        spec.save(name)
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def require_convertible(config: ModelConfig) -> None:
+    """Raise `InputError`, which names the key, where CTranslate2 has no such model."""
+    found = _flat(config.model_dump())
+    for key, possible in POSSIBLE.items():
+        value = str(found.get(key)).partition("(")[0].strip()
+        if value not in possible:
+            remedy = f"it computes models with {' or '.join(possible)} there"
+            raise InputError(f"model.{key}: CTranslate2 has no {found[key]}; {remedy}")
+
+
+def _flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The values of a section and of those inside it, by their full names."""
+    values: dict[str, Any] = {}
+    for name, value in section.items():
+        values |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return values
+
+
+def _spec(specs: Any, config: TransformerConfig) -> Any:
+    """The specification, still without weights."""
+    attention = config.attention
+    options = {
+        "pre_norm": config.residual == "pre_norm",
+        "activation": specs.Activation[ACTIVATIONS[config.feed_forward]],
+        "ffn_glu": config.feed_forward == "swiglu",
+        "rms_norm": config.norm == "rms",
+        "relative_position": attention.position.startswith("relative"),
+        "rotary_dim": config.width // attention.heads if attention.position == "rotary" else None,
+    }
+    return specs.TransformerSpec(
+        specs.TransformerEncoderSpec(config.encoder_layers, attention.heads, **options),
+        specs.TransformerDecoderSpec(config.decoder_layers, attention.heads, **options),
+    )
+
+
+def weights(model: Transformer) -> dict[str, Tensor]:
+    """Copies of the model's tensors, which quantizing changes, under the names that CTranslate2 has for them."""
+    return {name: tensor.detach().float().cpu().clone().contiguous() for name, tensor in _weights(model)}
+
+
+def _weights(model: Transformer) -> Weights:
+    source, target = model.source_embedding.table.weight, model.target_embedding.table.weight
+    yield "encoder/embeddings_0/weight", source
+    yield "decoder/embeddings/weight", target
+    stacks: dict[str, tuple[Embedding, Layers[Any]]] = {
+        "encoder": (model.source_embedding, model.encoder),
+        "decoder": (model.target_embedding, model.decoder),
+    }
+    for stack, (embedding, layers) in stacks.items():
+        if not any(isinstance(module, AttentionPosition) for module in layers.modules()):
+            nothing = torch.zeros(1, model.max_length, source.shape[1])
+            yield f"{stack}/position_encodings/encodings", embedding.position.embed(nothing, start=0)[0]
+        for number, layer in enumerate(layers):
+            yield from _layer(layer, f"{stack}/layer_{number}")
+    yield from _norm(model.encoder_norm, "encoder/layer_norm")
+    yield from _norm(model.decoder_norm, "decoder/layer_norm")
+    yield from _linear(model.output, "decoder/projection")
+
+
+def _layer(layer: EncoderLayer | DecoderLayer, place: str) -> Weights:
+    yield from _attention(layer.self_attention, layer.self_residual, f"{place}/self_attention")
+    if isinstance(layer, DecoderLayer):
+        yield from _attention(layer.cross_attention, layer.cross_residual, f"{place}/attention", crosses=True)
+    yield from _feed_forward(layer, f"{place}/ffn")
+
+
+def _attention(attention: nn.Module, residual: Residual, place: str, *, crosses: bool = False) -> Weights:
+    """Projections of the same states are one matrix there: all three or, of a memory, those of keys and values."""
+    assert isinstance(attention, MultiHeadAttention)
+    assert isinstance(attention.projections, Independent)
+    assert attention.score.scale is not None
+    queries, keys = attention.projections.query_projection.weight, attention.projections.key_projection.weight
+    values, output = attention.value_projection.weight, attention.output_projection.weight
+    if attention.head_mask is not None:  # heads that are off add nothing to the output
+        output = output * attention.head_mask[0].repeat_interleave(attention.score.sizes.value_width)
+    matrices = [queries, torch.cat((keys, values))] if crosses else [torch.cat((queries, keys, values))]
+    yield from _norm(residual.norm, f"{place}/layer_norm")
+    yield f"{place}/queries_scale", torch.tensor(attention.score.scale)
+    for number, matrix in enumerate([*matrices, output]):
+        yield f"{place}/linear_{number}/weight", matrix
+    yield f"{place}/linear_{len(matrices)}/bias", attention.output_projection.bias
+    if isinstance(attention.position, Relative):
+        yield f"{place}/relative_position_keys", attention.position.to_keys.weight
+        yield f"{place}/relative_position_values", attention.position.to_values.weight
+
+
+def _feed_forward(layer: EncoderLayer | DecoderLayer, place: str) -> Weights:
+    """ReLU and GELU networks have the same parts."""
+    network = layer.feed_forward
+    yield from _norm(layer.feed_forward_residual.norm, f"{place}/layer_norm")
+    if isinstance(network, SwiGLU):
+        yield from _linear(network.gate, f"{place}/linear_0")
+        yield from _linear(network.value, f"{place}/linear_0_noact")
+    else:
+        assert isinstance(network, ReLU)
+        yield from _linear(network.hidden, f"{place}/linear_0")
+    yield from _linear(network.output, f"{place}/linear_1")
+
+
+def _linear(layer: nn.Linear, place: str) -> Weights:
+    yield f"{place}/weight", layer.weight
+    if layer.bias is not None:
+        yield f"{place}/bias", layer.bias
+
+
+def _norm(norm: Norm, place: str) -> Weights:
+    """Layer and RMS norm; after post-norm layers there is none."""
+    for name, parameter in norm.named_parameters():
+        yield f"{place}/{'gamma' if name == 'weight' else 'beta'}", parameter

@@ -1,0 +1,159 @@
+"""The comparison of our translations with those of another program."""
+
+import math
+import time
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.evaluation import score_texts
+from transformer_mt.text.normalize import normalize
+from transformer_mt.tokenizer.symbols import EOS
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translation, Translator
+
+# Validation pairs that are translated; the share of sentences that must be the same in float32; and the difference of
+# ln p of two tokens up to which rounding may choose between them.
+MOST_PAIRS, SAME, TIE = 500, 0.995, 1e-4
+
+
+# Characters that hardly any vocabulary has; a sentence with decomposed and invisible ones; the longest sentence that is
+# made, in subwords.
+STRANGE = "Ωмир 日本語 🙂 ﷽ \u0000\ufffd"
+
+
+DECOMPOSED = "\ufeffDas Ma\u0308d\u00adchen ▁ liest\u200b ein gu\u200dtes Buch."
+
+
+LONGEST = 1_024
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A sentence of two translations.
+
+    `gap` is by how much ln p of our token is above that of the other where the two part; near 0, a tie.
+    """
+
+    source: str
+    ours: str
+    theirs: str
+    gap: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """The comparison of two programs in a search: ours first, then CTranslate2.
+
+    `largest_gap` is the largest difference of ln p among translations that are the same. BLEU is None without pairs.
+    """
+
+    beam: int
+    sentences: int
+    same: int
+    largest_gap: float
+    bleu: tuple[float, float] | None
+    sentences_per_second: tuple[float, float]
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parity:
+    """The comparison: validation sentences, ones of several lengths, an empty one, and odd characters."""
+
+    quantization: str | None
+    pairs: int
+    greedy: Search
+    beam: Search
+
+
+def compare(ours: Model, theirs: Model, pairs: Pairs, *, quantization: str | None, most: int = MOST_PAIRS) -> Parity:
+    """Translate the same sentences in both programs, greedily and with a beam of 4; of the pairs, `most` at most."""
+    limit, tokenizer = ours.engine.max_length, ours.tokenizer
+    kept = [pair for pair in pairs if len(tokenizer.encode(pair.source)) < limit][:most]
+    sources = [pair.source for pair in kept]
+    made = [
+        text
+        for text in (*_of_lengths(sources, ours), "", STRANGE, DECOMPOSED)
+        if len(tokenizer.encode(normalize(text))) < limit
+    ]
+    references = [pair.translations for pair in kept]
+    translators = Translator.of(ours), Translator.of(theirs)
+    greedy, beam = (_search(translators, [*sources, *made], references, width) for width in (1, 4))
+    return Parity(quantization=quantization, pairs=len(kept), greedy=greedy, beam=beam)
+
+
+def _search(
+    translators: tuple[Translator, Translator],
+    sources: Sequence[str],
+    references: Sequence[Sequence[str]],
+    beam: int,
+) -> Search:
+    search = translators[0].search.model_copy(update={"beam": beam, "n_best": 1, "sample": False})
+    (ours, own), (theirs, other) = (_translated(translator, sources, search) for translator in translators)
+    differences, gaps = [], [0.0]
+    for source, a, b in zip(sources, ours, theirs, strict=True):
+        if a.text == b.text:
+            gaps.append(abs(a.log_probability - b.log_probability))
+        else:
+            differences.append(Difference(source, a.text, b.text, _gap(translators[0], source, a, b)))
+    texts = [[one.text for one in found[: len(references)]] for found in (ours, theirs)]
+    language = translators[0].model.config.data.target_language
+    scores = [score_texts(found, references, language=language).bleu for found in texts] if references else []
+    return Search(
+        beam=beam,
+        sentences=len(sources),
+        same=len(sources) - len(differences),
+        largest_gap=max(gaps),
+        bleu=(scores[0], scores[1]) if scores else None,
+        sentences_per_second=(own, other),
+        differences=tuple(differences),
+    )
+
+
+def _gap(translator: Translator, source: str, ours: Translation, theirs: Translation) -> float:
+    """ln p of our token less that of theirs, by our model, where two translations part."""
+    model = translator.model
+    sources = [*model.prepare.sentence(source).ids, EOS]
+    one, other = ([*model.tokenizer.ids(found.tokens), EOS] for found in (ours, theirs))
+    place = next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    found = model.engine.likeliest(sources, one, count=model.tokenizer.size)[place]
+    probability = dict(zip(found.ids, found.probabilities, strict=True)).get(other[place], 0.0)
+    return math.log(max(found.chosen, 1e-30) / max(probability, 1e-30))
+
+
+def _translated(
+    translator: Translator, sources: Sequence[str], search: SearchConfig
+) -> tuple[list[Translation], float]:
+    """The translations, and sentences a second."""
+    start = time.perf_counter()
+    found = [ranked[0] for ranked in translator.translate(sources, search, split=False)]
+    return found, len(sources) / max(time.perf_counter() - start, 1e-9)
+
+
+def _of_lengths(sources: Sequence[str], opened: Model) -> Iterator[str]:
+    """Texts of a quarter, a half, three quarters and all of the subwords that the model takes, as near as words fit."""
+    words = " ".join(sources).split() or STRANGE.split()
+    words *= 1 + LONGEST // len(words)
+    limit = min(opened.engine.max_length, LONGEST)
+
+    def subwords(number: int) -> int:
+        return len(opened.tokenizer.encode(" ".join(words[: number + 1])))
+
+    for count in (limit // 4, limit // 2, 3 * limit // 4, limit):
+        yield " ".join(words[: bisect_left(range(len(words)), count, key=subwords)])
+
+
+def parity_lines(parity: Parity) -> Iterator[str]:
+    """The comparison as text."""
+    for name, found in (("greedy", parity.greedy), (f"beam {parity.beam.beam}", parity.beam)):
+        share = 100 * found.same / found.sentences
+        yield f"{name:<8} {found.same} of {found.sentences} sentences the same ({share:.1f} %)"
+        yield f"         ln p at most {found.largest_gap:.1e} apart where they are"
+        if found.bleu:
+            ours, theirs = found.bleu
+            yield f"         BLEU {ours:.2f} here, {theirs:.2f} there ({theirs - ours:+.2f}), {parity.pairs} pairs"
+        own, other = found.sentences_per_second
+        yield f"         {own:.1f} sentences a second here, {other:.1f} there"

@@ -1,0 +1,93 @@
+"""A run without its least important heads (Michel et al. 2019, §4)."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
+from transformer_mt.config.sections import Config, TransformerConfig
+from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.errors import InputError
+from transformer_mt.head_names import HeadName
+from transformer_mt.intervals import Estimate, Resampling
+from transformer_mt.models.head_mask import head_names, without_heads
+from transformer_mt.registry import lookup
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.weights import weights_of
+from transformer_mt.translation.translator import Translator
+from transformer_mt.views.head_importance import IMPORTANCE, bleu_change, bleu_statistics, sentence_losses
+from transformer_mt.views.rendering import rendered, table
+
+
+@dataclass(frozen=True, slots=True)
+class ModelScores:
+    """The loss of references in nats a target token, and BLEU of translations, over the sentences measured."""
+
+    loss: Estimate
+    bleu: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """The heads that were switched off, their number before, the importance of each, the scores, and their change."""
+
+    pruned: tuple[HeadName, ...]
+    heads: int
+    importance: Mapping[HeadName, float]
+    before: ModelScores
+    after: ModelScores
+    change: ModelScores
+
+
+def prune_run(
+    source: Run, config: Config, translator: Translator, pairs: Pairs, *, count: int, method: str, path: Path
+) -> Pruning:
+    """Write to `path` a run like `source` whose head mask also has the `count` heads that matter least to the pairs.
+
+    Its configuration is `config` but for the mask; none of the pairs is too long. Raises `InputError` where something
+    stands at the path, and for a model that cannot do without this many heads.
+    """
+    model, tokenizer = translator.model.network, translator.model.tokenizer
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise InputError(f"{path}: exists; choose another directory with --run-dir")
+    if not isinstance(config.model, TransformerConfig):
+        raise InputError(f"--prune: the heads of a {config.model.kind} model cannot be masked; give another run")
+    names = head_names(model)
+    if not 0 < count < len(names):
+        raise InputError(f"--prune: {count} of {len(names)} heads cannot be removed; give at least 1, and keep one")
+    encoded = encode_pairs(pairs, tokenizer, max_length=model.max_length)
+    importance = lookup(IMPORTANCE, method, key="--importance")(model, encoded)
+    least = sorted(names, key=lambda name: importance[name])[:count]
+    pruned = tuple(sorted(least, key=names.index))
+    attention = config.model.attention
+    masked = attention.model_copy(update={"head_mask": (*attention.head_mask, *map(str, pruned))})
+    config = config.model_copy(update={"model": config.model.model_copy(update={"attention": masked})})
+    scores = list(_scores(translator, pairs, encoded, pruned))  # before anything is written: they may be refused
+    Run.create(path, config, tokenizer, source.data(), source.words()).save_model(weights_of(model))
+    return Pruning(pruned, len(names), importance, *scores)
+
+
+def _scores(
+    translator: Translator, pairs: Pairs, encoded: EncodedPairs, pruned: Collection[HeadName]
+) -> Iterator[ModelScores]:
+    before, whole = sentence_losses(translator.model.network, encoded), bleu_statistics(translator, pairs)
+    with without_heads(translator.model.network, pruned):
+        after, less = sentence_losses(translator.model.network, encoded), bleu_statistics(translator, pairs)
+    resampling, tokens = Resampling(len(encoded)), encoded.target_lengths.double().numpy()
+    nothing = np.zeros_like(whole)
+    for losses, first, second in ((before, nothing, whole), (after, nothing, less), (after - before, whole, less)):
+        yield ModelScores(resampling.estimate(losses, tokens), bleu_change(first, second, resampling))
+
+
+def pruning_lines(pruning: Pruning, path: Path, *, width: int) -> Iterator[str]:
+    """The heads that are off, and both scores before and after."""
+    yield f"{path}: a run without {len(pruning.pruned)} of {pruning.heads} heads"
+    yield f"off: {', '.join(map(str, pruning.pruned))}"
+    yield ""
+    scores = {"before": pruning.before, "after": pruning.after, "change": pruning.change}
+    rows = [(title, of.loss.text(4), of.bleu.text(2)) for title, of in scores.items()]
+    grid = table(rows, headings=("", "loss, nats a token", "BLEU"), right=(1, 2))
+    yield from (line.plain for line in rendered(grid, width=width))
+    yield "± is the 95 % interval over sentences"

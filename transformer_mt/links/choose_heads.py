@@ -1,0 +1,44 @@
+"""The heads of the cross-attention that link words best."""
+
+from itertools import groupby
+
+from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.errors import InputError
+from transformer_mt.links.align import cross_heads, links_of, word_shares
+from transformer_mt.links.counts import count_links, gold_links, linked_pairs
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.runs.alignment import AlignmentHeads
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.translation.model import Model
+
+# Validation pairs that heads are chosen on.
+CHOICE_PAIRS = 1_000
+
+
+def guess_heads(model: Seq2Seq) -> AlignmentHeads | None:
+    """All heads of the cross-attention, the best guess where no links are known; None for a model without any."""
+    heads = cross_heads(model)
+    return AlignmentHeads(heads=tuple(heads), chosen_by="guess") if heads else None
+
+
+def heads_of(model: Model) -> AlignmentHeads:
+    """The heads that the run's training chose, else all. Raises `InputError` for a model without cross-attention."""
+    guess = guess_heads(model.network)
+    if guess is None:
+        raise InputError(f"{model.path}: this model has no cross-attention to link words by; give another with --model")
+    return model.alignment or guess
+
+
+def choose_heads(model: Seq2Seq, tokenizer: Tokenizer, validation: Pairs) -> AlignmentHeads | None:
+    """The heads with the lowest error rate on validation pairs: all, those of a layer, or one; else `guess_heads`."""
+    pairs = linked_pairs(validation, model, tokenizer)[:CHOICE_PAIRS]
+    heads = cross_heads(model)
+    if not pairs or not heads:
+        return guess_heads(model)
+    layers = [tuple(of_layer) for _, of_layer in groupby(heads, key=lambda name: name.layer)]
+    candidates = list(dict.fromkeys([tuple(heads), *layers, *((name,) for name in heads)]))
+    matrices = word_shares(model, tokenizer, pairs, candidates)
+    predicted = zip(*([links_of(shares) for shares in of_pair] for of_pair in matrices), strict=True)
+    rates = [count_links(links, map(gold_links, pairs)).error_rate for links in predicted]
+    best = rates.index(min(rates))
+    return AlignmentHeads(heads=candidates[best], chosen_by="links", error_rate=rates[best])

@@ -1,0 +1,63 @@
+"""How well predicted links agree with known ones."""
+
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer_mt.batching.encoded_pairs import fitting
+from transformer_mt.corpus.cleaning import normalized
+from transformer_mt.corpus.pairs import Link, Pairs, SentencePair
+from transformer_mt.links.align import align, real_words
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.runs.alignment import AlignmentHeads
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class LinkCounts:
+    """Counts of predicted links, of gold links, and of those in both."""
+
+    right: int
+    predicted: int
+    gold: int
+
+    @property
+    def error_rate(self) -> float:
+        """AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|), from 0, the best, to 1 (Och and Ney 2003).
+
+        All gold links are both sure and possible: S = P, so this is 1 − 2 |A∩S| / (|A| + |S|); 0 without any links.
+        """
+        total = self.predicted + self.gold
+        return 1.0 - 2.0 * self.right / total if total else 0.0
+
+    @property
+    def precision(self) -> float:
+        return self.right / self.predicted if self.predicted else 1.0
+
+    @property
+    def recall(self) -> float:
+        return self.right / self.gold if self.gold else 1.0
+
+
+def link_counts(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> LinkCounts:
+    """The counts over the pairs with gold links that the model can take; links of punctuation count on neither side."""
+    pairs = linked_pairs(map(normalized, pairs), model, tokenizer)
+    return count_links((set(found.links) for found in align(model, tokenizer, pairs, chosen)), map(gold_links, pairs))
+
+
+def count_links(predicted: Iterable[Set[Link]], gold: Iterable[Set[Link]]) -> LinkCounts:
+    """The counts over pairs, each with its predicted and its gold links."""
+    counts = [(len(ours & known), len(ours), len(known)) for ours, known in zip(predicted, gold, strict=True)]
+    return LinkCounts(*np.array(counts, int).reshape(-1, 3).sum(axis=0).tolist())
+
+
+def linked_pairs(pairs: Iterable[SentencePair], model: Seq2Seq, tokenizer: Tokenizer) -> list[SentencePair]:
+    """The pairs with known links that the model can take."""
+    return fitting([pair for pair in pairs if pair.links is not None], tokenizer, max_length=model.max_length)
+
+
+def gold_links(pair: SentencePair) -> set[Link]:
+    """The known links of a pair but those of punctuation marks, which count on neither side."""
+    sources, targets = real_words(pair.source), real_words(pair.target)
+    return {(s, t) for s, t in pair.links or () if s in sources and t in targets}

@@ -1,0 +1,109 @@
+"""A sentence pair as a model reads and writes it, and matrices over its pieces and words.
+
+A matrix over pieces becomes one over words by the mean over the rows of a word and the sum over its columns
+(Clark et al. 2019, §4.1), so rows that sum to 1 still do.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transformer_mt.errors import InputError
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.tokenizer.prepared import Owners, PreparedSentence, Preparer
+from transformer_mt.tokenizer.symbols import BOS, EOS
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+
+# W words, N pieces: 1 where a piece belongs to a word.
+Membership = Float[np.ndarray, "W N"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """One side of a pair with its special symbols: ids, pieces and words; a symbol is a word of its own.
+
+    `words_of_piece` has for each piece the numbers of the words that it belongs to.
+    """
+
+    text: str
+    ids: tuple[int, ...]
+    pieces: tuple[str, ...]
+    words: tuple[str, ...]
+    words_of_piece: tuple[Owners, ...]
+
+    @classmethod
+    def of(cls, sentence: PreparedSentence, *, begins: bool = False) -> "Tokens":
+        """A sentence with `</s>` behind it or, where it `begins`, `<s>` before it."""
+        ids, pieces, words, owners = sentence.ids, sentence.pieces, sentence.words, sentence.words_of_piece
+        if begins:
+            owners = ((0,), *(tuple(word + 1 for word in of_piece) for of_piece in owners))
+            return cls(sentence.text, (BOS, *ids), ("<s>", *pieces), ("<s>", *words), owners)
+        return cls(sentence.text, (*ids, EOS), (*pieces, "</s>"), (*words, "</s>"), (*owners, (len(words),)))
+
+    def by_words(self) -> list[tuple[str, list[str]]]:
+        """Every word with its pieces."""
+        pieces: list[list[str]] = [[] for _ in self.words]
+        for owners, piece in zip(self.words_of_piece, self.pieces, strict=True):
+            for word in owners:
+                pieces[word].append(piece)
+        return list(zip(self.words, pieces, strict=True))
+
+    def membership(self) -> Float[np.ndarray, "W N"]:
+        """W words, N pieces: 1 where a piece belongs to the word."""
+        matrix = np.zeros((len(self.words), len(self.pieces)), np.float32)
+        for piece, owners in enumerate(self.words_of_piece):
+            matrix[list(owners), piece] = 1.0
+        return matrix
+
+
+@dataclass(frozen=True, slots=True)
+class PairTokens:
+    """A pair under teacher forcing: the source with `</s>`; `<s>` and the target; and the target with `</s>`."""
+
+    source: Tokens
+    read: Tokens
+    written: Tokens
+
+    @classmethod
+    def of(cls, source: PreparedSentence, target: PreparedSentence, *, limit: int) -> "PairTokens":
+        """The tokens of a pair. Raises `InputError` for a side of more than `limit` tokens, the end symbol included."""
+        pair = cls(Tokens.of(source), Tokens.of(target, begins=True), Tokens.of(target))
+        for place, tokens in (("SENTENCE", pair.source), ("--target", pair.written)):
+            if len(tokens.ids) > limit:
+                raise InputError(f"{place}: {len(tokens.ids)} tokens, the model takes at most {limit}; shorten it")
+        return pair
+
+    def sides(self, stack: str) -> tuple[Tokens, Tokens]:
+        return {
+            "encoder": (self.source, self.source),
+            "decoder": (self.written, self.read),
+            "cross": (self.written, self.source),
+        }[stack]
+
+    def inputs(self, device: torch.device) -> tuple[Int[Tensor, "1 S"], Int[Tensor, "1 T"]]:
+        return torch.tensor([self.source.ids], device=device), torch.tensor([self.read.ids], device=device)
+
+
+def prepare_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> PairTokens:
+    """The tokens of two texts, each as one sentence. Raises `InputError` for one that is too long for the model."""
+    prepare = Preparer(tokenizer)
+    return PairTokens.of(prepare.sentence(source), prepare.sentence(target), limit=model.max_length)
+
+
+def over_words(
+    weights: Float[np.ndarray, "*N Q K"], rows: Float[np.ndarray, "W Q"], columns: Float[np.ndarray, "V K"]
+) -> Float[np.ndarray, "*N W V"]:
+    """Matrices over words, by the memberships of both sides: the mean over a word's rows, the sum over its columns.
+
+    Words share the column of a piece that belongs to several. In NumPy: for matrices this small, torch's threads cost
+    more than they gain.
+    """
+    return rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0) @ weights @ shared(columns).T
+
+
+def shared(columns: Membership) -> Membership:
+    """Each piece divided among its words, so that a row's sum over words is that over pieces."""
+    return columns / np.maximum(columns.sum(axis=0, keepdims=True), 1.0)

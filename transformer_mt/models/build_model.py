@@ -1,0 +1,94 @@
+"""Builds a model from its configuration: the one place where model, attention and their numbers meet."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from transformer_mt.attention.build_attention import build_attention, build_position, with_projections
+from transformer_mt.attention.initialisation import embedding_table
+from transformer_mt.attention.parse_choice import spelled
+from transformer_mt.attention.positions import Position
+from transformer_mt.attention.projections import Unprojected
+from transformer_mt.attention.scores import SCORES, Score
+from transformer_mt.config.sections import ModelConfig, RecurrentConfig, TransformerConfig
+from transformer_mt.errors import InputError
+from transformer_mt.head_names import HeadName
+from transformer_mt.models.blocks import NORMS, RESIDUALS, NoNorm
+from transformer_mt.models.head_mask import mask_heads
+from transformer_mt.models.layers import LayerFactory
+from transformer_mt.models.positionwise import FEED_FORWARDS, Embedding, Embeddings, FeedForward
+from transformer_mt.models.recurrent import Decoder, Encoder, FinalStates, RecurrentSeq2Seq, SourceAttention
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.models.transformer import Transformer
+from transformer_mt.registry import lookup
+
+# How a recurrent decoder may look at the source: by any score, or without attention.
+RECURRENT_SCORES: dict[str, type[Score] | None] = {**SCORES, "none": None}
+
+
+def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
+    """The model that the configuration describes, with random weights from torch's default generator.
+
+    Raises `InputError` for a name that is in no table and for sizes and choices that do not fit together.
+    """
+    return MODELS[config.kind](config, vocabulary_size)
+
+
+def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transformer:
+    """A Transformer with its head mask; `tied` says which of the three matrices of the vocabulary are one."""
+    model = Transformer(
+        build_layer_factory(config),
+        build_embeddings(config, build_position(config.attention.position, None), vocabulary_size),
+        encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers,
+        max_length=config.max_length,
+    )
+    key = "model.attention.head_mask"
+    mask_heads(model, [HeadName.parse(text, key=key) for text in config.attention.head_mask], key=key)
+    return model
+
+
+def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentSeq2Seq:
+    """A recurrent encoder–decoder with attention by the configured score, or none; `tied` as in a Transformer.
+
+    Queries and keys are the states themselves (Luong et al. 2015, §3.1) where the formula does not project them.
+    """
+    if config.width % 2:
+        raise InputError(f"model.width: {config.width} is odd, and the encoder halves it; set it to {config.width + 1}")
+    width, dropout = config.width, config.dropout
+    embeddings = build_embeddings(config, Position(), vocabulary_size)
+    score = lookup(RECURRENT_SCORES, config.score, key="model.score")
+    reader = FinalStates() if score is None else SourceAttention(*with_projections(score, Unprojected(width)))
+    encoder = Encoder(width=width, layers=config.encoder_layers, dropout=dropout)
+    decoder = Decoder(reader, width=width, layers=config.decoder_layers, dropout=dropout)
+    return RecurrentSeq2Seq(embeddings, encoder, decoder, dropout=dropout, max_length=config.max_length)
+
+
+def build_layer_factory(config: TransformerConfig) -> LayerFactory:
+    """The parts of a Transformer's layers."""
+    width, heads = config.width, config.attention.heads
+    if width % heads:
+        near, wider = max(h for h in range(1, heads + 1) if width % h == 0), width // heads * heads + heads
+        remedy = f"set model.width to {wider} or model.attention.heads to {near}"
+        raise InputError(f"model.width: {width} is not divisible by {heads} heads; {remedy}")
+    norm = lookup(NORMS, config.norm, key="model.norm")
+    residual = lookup(RESIDUALS, config.residual, key="model.residual")
+    networks = {name: partial(network, width, config.feed_forward_width) for name, network in FEED_FORWARDS.items()}
+    feed_forward: Callable[[], FeedForward] = partial(spelled, config.feed_forward, networks, key="model.feed_forward")
+    return LayerFactory(
+        attention=build_attention(config.attention, width=width),
+        feed_forward=feed_forward,
+        residual=lambda: residual(norm(width), dropout=config.dropout),
+        norm=partial(NoNorm if residual.ends_in_norm else norm, width),
+    )
+
+
+def build_embeddings(config: ModelConfig, position: Position, vocabulary_size: int) -> Embeddings:
+    """The embeddings of source and target; where all matrices are tied they have one table."""
+    target = embedding_table(vocabulary_size, config.width)
+    source = target if config.tied == "all" else embedding_table(vocabulary_size, config.width)
+    scaled = partial(Embedding, position=position, dropout=config.dropout)
+    return Embeddings(scaled(source), scaled(target), tie_output=config.tied != "none")
+
+
+MODELS: dict[str, Callable[[Any, int], Seq2Seq]] = {"transformer": build_transformer, "recurrent": build_recurrent}

@@ -1,0 +1,35 @@
+"""The heads that link the words of a run's sentences."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator
+
+from transformer_mt.head_names import HeadName
+
+if TYPE_CHECKING:
+    pass
+
+ALIGNMENT = "alignment.json"
+
+
+def _cross_head(name: object) -> HeadName:
+    head = HeadName.parse(str(name), key=ALIGNMENT)
+    if head.stack != "cross":
+        raise ValueError
+    return head
+
+
+class AlignmentHeads(BaseModel):
+    """The heads, how they were chosen, and their error rate on the validation pairs where links are known.
+
+    `chosen_by` is `links` (of validation pairs), `guess` (no links are known) or `given` (by the user).
+    """
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+    heads: Annotated[
+        tuple[Annotated[HeadName, PlainValidator(_cross_head), PlainSerializer(str)], ...],
+        Field(min_length=1, max_length=2**12),
+    ]
+    chosen_by: Literal["links", "guess", "given"]
+    error_rate: Annotated[float, Field(ge=0.0, le=1.0)] | None = None

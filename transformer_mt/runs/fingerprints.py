@@ -1,0 +1,84 @@
+"""The data that a run was trained on: the fingerprints of its splits, and the report of cleaning.
+
+data.safetensors has four bytes of every pair's digest, to find the first that differs.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from pydantic_core import from_json
+
+from transformer_mt.corpus.pairs import Fingerprint
+from transformer_mt.errors import MachineError
+
+if TYPE_CHECKING:
+    from transformer_mt.corpus.load_corpus import Corpus
+
+DATA, ROWS = "data.json", "data.safetensors"
+
+
+@dataclass(frozen=True)
+class DataRecord:
+    """The fingerprints of the splits that training depends on, and the report of cleaning as plain data."""
+
+    # Bytes of digests that are kept; where there are more, the first pair that differs is not known.
+    MOST_BYTES: ClassVar[int] = 2**28
+    fingerprints: Mapping[str, Fingerprint]
+    cleaning: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, corpus: "Corpus", mixed_with: "Sequence[Corpus]" = ()) -> "DataRecord":
+        """The record of a corpus, and of others mixed with it by their names."""
+        own = {split: corpus.fingerprints[split] for split in ("train", "validation") if split in corpus.fingerprints}
+        mixed = {f"{other.name} train": other.fingerprints["train"] for other in mixed_with}
+        return cls(own | mixed, {split: asdict(report) for split, report in corpus.reports.items()})
+
+    def files(self) -> dict[str, bytes]:
+        """The contents of both files."""
+        splits = {split: {"rows": own.rows, "digest": own.digest} for split, own in self.fingerprints.items()}
+        content = json.dumps({"splits": splits, "cleaning": self.cleaning}, ensure_ascii=False, indent=1)
+        rows = {
+            split: np.frombuffer(own.row_digests, dtype=np.uint8)
+            for split, own in self.fingerprints.items()
+            if own.row_digests
+        }
+        if sum(map(len, rows.values())) > self.MOST_BYTES:
+            rows = {}
+        return {ROWS: safetensors.numpy.save(rows), DATA: (content + "\n").encode("utf-8", "replace")}
+
+    @classmethod
+    def parse(cls, content: bytes, rows: bytes, *, path: Path) -> "DataRecord":
+        """The record in the contents of both files; raises `MachineError` for damaged ones in the directory `path`."""
+        try:
+            row_digests = {split: array.tobytes() for split, array in safetensors.numpy.load(rows).items()}
+        except (safetensors.SafetensorError, KeyError, ValueError):  # KeyError: a type unknown to numpy
+            raise MachineError(f"{path / ROWS}: damaged or not a safetensors file; restore it or start anew") from None
+        with suppress(AttributeError, KeyError, TypeError, ValueError):
+            record = from_json(content, allow_inf_nan=False)
+            fingerprints = {
+                split: Fingerprint(int(entry["rows"]), entry["digest"], row_digests.pop(split, b""))
+                for split, entry in record["splits"].items()
+            }
+            own = fingerprints.values()
+            if own and all(isinstance(one.digest, str) and len(one.row_digests) in (0, 4 * one.rows) for one in own):
+                return cls(fingerprints, dict(record["cleaning"]))
+        raise MachineError(f"{path / DATA}: damaged; restore it or start anew with --overwrite")
+
+    def difference(self, now: "DataRecord") -> str | None:
+        """The first difference of the data now to that of the record, in words; None where there is none."""
+        for split in dict.fromkeys((*self.fingerprints, *now.fingerprints)):
+            old, new = self.fingerprints.get(split), now.fingerprints.get(split)
+            if old is None or new is None:
+                return f"{split} is {'new' if old is None else 'missing'}"
+            if (old.rows, old.digest) != (new.rows, new.digest):
+                place = old.first_difference(new)
+                first = "" if place is None else f"; the first that differs is pair {place + 1}"
+                return f"{split} had {old.rows:,} pairs and has {new.rows:,} now{first}"
+        return None

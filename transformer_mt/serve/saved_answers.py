@@ -1,0 +1,75 @@
+"""The answers that a page of one sentence pair has in place of a server."""
+
+from dataclasses import replace
+from typing import Any
+
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.errors import InputError
+from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
+from transformer_mt.runs.listing import describe_run
+from transformer_mt.serve.answers import VIEWS, Answer, translation_of
+from transformer_mt.serve.questions import by_keys, first_question
+from transformer_mt.serve.served_runs import describe_model, printable_name
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translator
+from transformer_mt.views.serialise import to_json
+from transformer_mt.views.subject import Subject
+
+
+def saved_answers(subject: Subject, search: SearchConfig, *, is_given: bool, method: str, words: bool) -> list[Answer]:
+    """The answers that the page needs about a pair, each with its `route` and what has to be `asked` for it.
+
+    The page begins with this method, over words or pieces. A target that was given is a translation whose pieces were
+    all chosen.
+    """
+    model, off = subject.model, [str(head) for head in subject.without]
+    listed = _listed(model)
+    search = search.model_copy(update={"max_length": subject.network.max_length} if is_given else {})
+    prefix = list(subject.tokens.written.pieces) if is_given else []
+
+    listed |= {"example": subject.source, "search": to_json(search.model_dump())}
+    listed["beginning"] = {"prefix": prefix, "without": off, "method": method, "words": words, "view": "heads"}
+    changed = {key: value for key, value in search if value != getattr(model.config.search, key)}
+    asked = first_question(listed, subject.source, search=changed, prefix=prefix, without=off)
+    translated = translation_of(Translator.of(model), asked, subject.line, subject.read)
+    translated |= {"run": listed["run"], "step": model.step}
+    saved = [
+        {"route": "runs", "asked": {}, "answer": {"runs": [listed]}},
+        {"route": "translate", "asked": {"prefix": prefix, "without": off}, "answer": translated},
+    ]
+
+    def answer(route: str, subject: Subject, **asked: Any) -> Answer:
+        kind, compute = VIEWS[route]
+        try:
+            return compute(subject, kind(run=listed["run"], source=subject.source, target=subject.target, **asked))
+        except InputError as error:
+            return {"error": by_keys(str(error))}
+
+    for name in listed["methods"]:
+        both = [answer("attend", subject, method=name, words=over_words, without=off) for over_words in (False, True)]
+        saved.append({"route": "attend", "asked": {"method": name, "without": off}, "answer": side_by_side(*both)})
+    whole_model = replace(subject, without=(), usual=None)
+    for route in ("losses", "explain", "lens"):
+        saved.append({"route": route, "asked": {}, "answer": answer(route, whole_model)})
+    return saved
+
+
+def side_by_side(over_pieces: Answer, over_words: Answer) -> Answer:
+    """Two answers of `attend`; `weights` has each head's matrices one after the other.
+
+    Most words are single pieces, so both have nearly the same rows, and gzip finds what repeats within 32 kB.
+    """
+    both, weights = [over_pieces, over_words], {}
+    for stack in over_pieces["stacks"]:
+        layers = [answer["stacks"][stack].pop("weights") for answer in both]
+        weights[stack] = [list(zip(*heads, strict=True)) for heads in zip(*layers, strict=True)]
+    return {"both": both, "weights": weights}
+
+
+def _listed(model: Model) -> Answer:
+    """The run as the page's list has it, without what is of the moment, or of this machine's folders."""
+    assert model.run is not None
+    found = describe_run(model.path) | {"run": printable_name(model.path)} | describe_model(model.run)
+    for key in ("bytes", "seconds_since", "init_from"):
+        found.pop(key, None)
+    return found | {"checkpoints": saved_steps(model.path / CHECKPOINTS)}

@@ -1,0 +1,175 @@
+"""The runs on offer, by names that are never paths; three of them stay in memory, each with its newest weights."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from transformer_mt.errors import InputError, TmtError
+from transformer_mt.head_names import HeadName
+from transformer_mt.models.build_model import build_model
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.runs.alignment import ALIGNMENT
+from transformer_mt.runs.checkpoints import newest_progress
+from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
+from transformer_mt.runs.listing import describe_run
+from transformer_mt.runs.lock import is_held
+from transformer_mt.runs.words import WORDS
+from transformer_mt.serve.guard import Refusal
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translator
+from transformer_mt.views.methods import METHODS
+from transformer_mt.views.serialise import to_json
+from transformer_mt.views.subject import example
+
+IN_MEMORY = 3
+# What an opened run has read.
+_FILES = (CONFIG, TOKENIZER, WORDS, MODEL, ALIGNMENT)
+# When a file was written, which one it is, and its size.
+Moment = tuple[tuple[int, int, int] | None, ...]
+
+
+@dataclass(frozen=True)
+class ServedRun:
+    """An opened run, and what opens it at one of its checkpoints."""
+
+    translator: Translator
+    checkpoint: Callable[[int], Translator]
+
+
+class Runs:
+    """The runs of `places`, which is asked anew for every list. For one thread only."""
+
+    def __init__(self, places: Callable[[], Sequence[Path]], *, device: str, opened: Callable[[Seq2Seq], None]) -> None:
+        """`opened` is called with every model that is loaded."""
+        self._places, self._device, self._opened = places, device, opened
+        self._paths: dict[str, Path] = {}
+        self._newest = lru_cache(IN_MEMORY)(self._open_newest)
+
+    def describe(self) -> list[dict[str, Any]]:
+        """The fields of `tmt runs --json` for each run, the newest first, and those of its model where there is one."""
+        listed = []
+        for name, path in self.find().items():
+            found = describe_run(path) | {"run": name}
+            if "error" not in found and Run(path).has_model():
+                try:
+                    found |= _describe_model(path, _moment(path)) | {"checkpoints": saved_steps(path / CHECKPOINTS)}
+                except TmtError as error:
+                    found["error"] = str(error)
+            listed.append(found)
+        return sorted(listed, key=lambda one: one["seconds_since"])
+
+    def tag(self) -> str:
+        """A tag that changes when a run appears, goes, trains on or stops, but not with its age; no file is read."""
+        now = [
+            (name, _moment(path), _stamp(path / METRICS), _stamp(path / CHECKPOINTS), is_held(path))
+            for name, path in self.find().items()
+        ]
+        return f'"{sha256(repr(now).encode()).hexdigest()[:32]}"'
+
+    def find(self) -> dict[str, Path]:
+        """The runs that there are now. A name, once given, stays that of its path."""
+        known, found = {path: name for name, path in self._paths.items()}, {}
+        for path in self._places():
+            name = known.get(path) or printable_name(path)
+            while self._paths.get(name, path) != path:
+                name += "′"
+            found[name] = self._paths[name] = path
+        return found
+
+    def open(self, name: str) -> ServedRun:
+        """The run with its newest weights."""
+        path = self.path(name)
+        with _unavailable():
+            served = self._newest(path, _moment(path))
+            # Read each time: training writes weights first, and their step with the checkpoint that follows.
+            served.translator.model.step = newest_progress(Run(path)).best_step
+        return served
+
+    def _open_newest(self, path: Path, _: Moment) -> ServedRun:
+        return ServedRun(self._load(Run(path)), partial(self._open_checkpoint, path))
+
+    def _open_checkpoint(self, path: Path, step: int) -> Translator:
+        """The run as it was at a checkpoint. Raises `InputError` where there is none of that step."""
+        if step not in saved_steps(path / CHECKPOINTS):
+            raise InputError(f"checkpoint: there is no {step}; choose one that /v1/runs lists")
+        with _unavailable():
+            return self._load(Run(path, step))
+
+    def path(self, name: str) -> Path:
+        if name not in self._paths:
+            self.find()
+        if name not in self._paths:
+            raise Refusal(404, "run: there is none of this name; choose one that /v1/runs lists")
+        return self._paths[name]
+
+    def _load(self, run: Run) -> Translator:
+        model = Model.open(run, device=self._device)
+        self._opened(model.network)
+        return Translator.of(model)
+
+
+def printable_name(path: Path) -> str:
+    """The name of a run's directory; bytes that are not UTF-8 are replaced."""
+    return os.fsencode(path.absolute().name).decode(errors="replace")
+
+
+@contextmanager
+def _unavailable() -> Iterator[None]:
+    """A run that was deleted or damaged meanwhile, or has no weights yet."""
+    try:
+        yield
+    except TmtError as error:
+        raise Refusal(503, str(error)) from None
+
+
+def describe_model(run: Run) -> dict[str, Any]:
+    """The views that a model offers, found without its weights."""
+    config = run.config()
+    with torch.device("meta"):  # without memory
+        model = build_model(config.model, vocabulary_size=run.tokenizer().size)
+    masked = getattr(getattr(config.model, "attention", None), "head_mask", ())
+    stacks = {
+        stack: [
+            [head for head in range(1, module.heads + 1) if str(HeadName(stack, layer, head)) not in masked]
+            for layer, module in enumerate(modules, start=1)
+        ]
+        for stack, modules in model.attention_stacks().items()
+    }
+    sentence = None
+    with suppress(TmtError):
+        sentence = example(run.path, config.data)
+    return {
+        "stacks": stacks,
+        "methods": {
+            name: {"meaning": method.meaning, "whole": method.whole}
+            for name, method in METHODS.items()
+            if method().applies_to(model)
+        },
+        "search": to_json(config.search.model_dump()),
+        "max_length": model.max_length,
+        "example": sentence,
+        "has_links": any(stacks.get("cross", ())),
+    }
+
+
+@lru_cache(1_000)
+def _describe_model(path: Path, _: Moment) -> dict[str, Any]:
+    return describe_model(Run(path))
+
+
+def _moment(path: Path) -> Moment:
+    return tuple(map(_stamp, map(path.joinpath, _FILES)))
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    with suppress(OSError):
+        status = os.lstat(path)
+        return status.st_mtime_ns, status.st_ino, status.st_size
+    return None

@@ -1,0 +1,210 @@
+"""The pairs of each epoch as tokens and as batches, and the vocabulary that is learned from them."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+import pyarrow as pa
+import sentencepiece
+import torch
+
+from transformer_mt.batching.batches import Batch, Indices, plan_batches
+from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
+from transformer_mt.cache import cached
+from transformer_mt.config.sections import FORMAT, Config, TokenizerConfig
+from transformer_mt.corpus.clean_corpus import StreamedPairs
+from transformer_mt.corpus.load_corpus import Corpus
+from transformer_mt.corpus.pairs import Pairs, SentencePair
+from transformer_mt.corpus.word_counts import TrainingWords, words_of_pairs
+from transformer_mt.distributed import Distributed
+from transformer_mt.runs.fingerprints import DataRecord
+from transformer_mt.runs.words import WORDS, pack_words, unpack_words
+from transformer_mt.seeds import derive_seed
+from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
+
+# Pairs that stand together in a sample of a corpus, where reading one of them takes as long as reading all.
+_SAMPLED_TOGETHER = 100
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedCorpus:
+    """A corpus to train on, the digest of its content, and how many of its pairs go with one of the main corpus."""
+
+    pairs: Pairs
+    digest: str | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class TrainingCorpora:
+    """The corpus whose pairs an epoch holds, and the corpora that are mixed with it, each with its weight."""
+
+    main: Corpus
+    others: tuple[tuple[Corpus, float], ...] = ()
+
+    @property
+    def weighted(self) -> list[WeightedCorpus]:
+        """The training pairs of each, the main corpus first."""
+        return [
+            WeightedCorpus(corpus.splits["train"], corpus.fingerprints["train"].digest, weight)
+            for corpus, weight in [(self.main, 1.0), *self.others]
+        ]
+
+    @property
+    def record(self) -> DataRecord:
+        return DataRecord.of(self.main, [corpus for corpus, _ in self.others])
+
+
+class BatchStream:
+    """Epoch after epoch of batches, with a position that can be noted and returned to.
+
+    An epoch is a function of (corpora, vocabulary, configuration, epoch): the main corpus, each pair once, mixed with
+    pairs of the others in proportion to their weights. Of a streamed corpus it is one block. Of several processes, each
+    takes the batch of its rank from every group of as many batches.
+    """
+
+    def __init__(
+        self, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer, config: Config, *, distributed: Distributed
+    ) -> None:
+        self._corpora, self._tokenizer, self._config, self._distributed = corpora, tokenizer, config, distributed
+        self._parts: list[EncodedPairs] = []
+        self.seek(0, 0)
+
+    def seek(self, epoch: int, index: int) -> None:
+        """Go to batch `index` of an epoch."""
+        self.epoch, self.index = epoch, index
+        self.encoded, rows = self.pairs_of(epoch)
+        self.plan = plan_batches(
+            self.encoded.source_lengths,
+            self.encoded.target_lengths,
+            rows=rows,
+            batch_tokens=self._config.training.batch_tokens,
+            seed=self._config.training.seed,
+            epoch=epoch,
+            processes=self._distributed.world_size,
+        )
+
+    def take(self) -> Batch:
+        """The next batch of this process; an epoch ends where there is none left for one of them."""
+        position = self.next_position()
+        if position != (self.epoch, self.index):
+            self.seek(*position)
+        batch = self.encoded.batch(self.plan[self.index + self._distributed.rank])
+        self.index += self._distributed.world_size
+        return batch
+
+    def next_position(self) -> tuple[int, int]:
+        """Epoch and index for `seek` of the batch that `take` begins with next: after an epoch the next one's first."""
+        is_over = self.index + self._distributed.world_size > len(self.plan)
+        return (self.epoch + 1, 0) if is_over else (self.epoch, self.index)
+
+    def steps_of(self, epochs: int) -> int:
+        """Optimizer steps of `epochs` epochs, each of as many batches as this one."""
+        batches = epochs * (len(self.plan) // self._distributed.world_size)
+        return math.ceil(batches / self._config.training.accumulation_steps)
+
+    def pairs_of(self, epoch: int) -> tuple[EncodedPairs, Indices | None]:
+        """All corpora as tokens, one after the other, and the rows of them that this epoch takes: None for all.
+
+        Where they are segmented anew in every epoch, only what it takes is.
+        """
+        config, (main, *others) = self._config, self._corpora
+        if config.tokenizer.sampling == "subword":
+            sampling = Sampling(derive_seed(config.training.seed, epoch), config.tokenizer.alpha)
+            parts = [self._encoded(main, epoch, sampling)]
+            for number, corpus in enumerate(others, start=1):
+                drawn = self._drawn(number, len(corpus.pairs), len(parts[0]), epoch).tolist()
+                parts.append(self._encoded(corpus, epoch, sampling, drawn))
+            return (EncodedPairs.join(parts) if others else parts[0]), None
+        if not self._parts:
+            self._parts = [self._encoded(corpus, epoch) for corpus in self._corpora]
+        elif isinstance(main.pairs, StreamedPairs):
+            self._parts[0] = self._encoded(main, epoch)
+        if not others:
+            return self._parts[0], None
+        sizes = [len(part) for part in self._parts]
+        rows = [torch.arange(sizes[0])]
+        for number, size in enumerate(sizes[1:], start=1):
+            rows.append(sum(sizes[:number]) + self._drawn(number, size, sizes[0], epoch))
+        return EncodedPairs.join(self._parts), torch.cat(rows)
+
+    def _drawn(self, number: int, size: int, main: int, epoch: int) -> Indices:
+        """The pairs that go with `main` pairs of the main corpus, of a further one with `size` of them."""
+        seed = derive_seed(self._config.training.seed, number)
+        return next_rows(size, round(self._corpora[number].weight * main), seed=seed, epoch=epoch)
+
+    def _encoded(
+        self,
+        corpus: WeightedCorpus,
+        epoch: int,
+        sampling: Sampling | None = None,
+        rows: Sequence[int] | None = None,
+    ) -> EncodedPairs:
+        longest = min(self._config.model.max_length, self._config.training.batch_tokens)
+        pairs, digest = corpus.pairs, corpus.digest
+        if isinstance(pairs, StreamedPairs):
+            pairs, digest = pairs.block(epoch), None
+        return encode_pairs(pairs, self._tokenizer, max_length=longest, sampling=sampling, digest=digest, rows=rows)
+
+
+def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
+    """The `count` pairs that an epoch takes of a corpus: one random order after another, each gone through once."""
+    start = epoch * count
+    rounds = range(start // pairs, (start + count - 1) // pairs + 1)
+    order = [torch.randperm(pairs, generator=torch.Generator().manual_seed(derive_seed(seed, turn))) for turn in rounds]
+    return torch.cat([torch.zeros(0, dtype=torch.long), *order])[start % pairs :][:count]
+
+
+def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> Tokenizer:
+    """A joint vocabulary of both sides, from `config.sample` pairs of each corpus at most; cached for large ones."""
+
+    def learn() -> Tokenizer:
+        pairs = [pair for corpus in corpora for pair in sample(corpus.pairs, config.sample)]
+        whole = words_of_pairs(pairs).commonest(config.whole_words)
+        return Tokenizer.train((text for pair in pairs for text in (pair.source, pair.target)), config, whole=whole)
+
+    def parts() -> list[bytes]:
+        tokenizer = learn()
+        return [tokenizer.serialized, (tokenizer.note or "").encode()]
+
+    if sum(len(corpus.pairs) for corpus in corpora) <= IN_MEMORY or any(corpus.digest is None for corpus in corpora):
+        return learn()
+    digests = "-".join(str(corpus.digest) for corpus in corpora)
+    key = f"tokenizer-{digests}-{config.model_dump_json()}-sentencepiece-{sentencepiece.__version__}"
+    model, note = _cached_parts(key, parts)
+    return Tokenizer(model, note=note.decode() or None)
+
+
+def training_words(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> TrainingWords:
+    """The words of all corpora, cached for large ones; of a stream, of the part that the vocabulary is learned from."""
+    return reduce(add, (_words_of(corpus, config) for corpus in corpora))
+
+
+def _words_of(corpus: WeightedCorpus, config: TokenizerConfig) -> TrainingWords:
+    if isinstance(corpus.pairs, StreamedPairs):
+        return replace(words_of_pairs(sample(corpus.pairs, config.sample)), complete=False)
+    if len(corpus.pairs) <= IN_MEMORY or corpus.digest is None:
+        return words_of_pairs(corpus.pairs)
+    (content,) = _cached_parts(f"words-{FORMAT}-{corpus.digest}", lambda: [pack_words(words_of_pairs(corpus.pairs))])
+    return unpack_words(content, path=Path(WORDS))
+
+
+def _cached_parts(key: str, make: Callable[[], list[bytes]]) -> list[bytes]:
+    """The byte strings that `make` makes, kept in the cache folder under this key."""
+    schema = pa.schema({"content": pa.binary()})
+    batches = (pa.record_batch([made()], schema=schema) for made in (make,))
+    return cached(key, schema, batches, lambda table: table["content"].to_pylist())
+
+
+def sample(pairs: Pairs, count: int) -> Iterator[SentencePair]:
+    """All pairs of a corpus, or about `count` of them, taken evenly from the whole."""
+    groups = count // _SAMPLED_TOGETHER + 1
+    if len(pairs) <= max(count, groups * _SAMPLED_TOGETHER):
+        yield from pairs
+        return
+    for number in range(groups):
+        first = number * len(pairs) // groups
+        yield from pairs[first : first + _SAMPLED_TOGETHER]

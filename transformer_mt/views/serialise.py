@@ -1,0 +1,102 @@
+"""Views as data: any dataclass as JSON (`--json`) and as named arrays (`--npz`).
+
+The names of the fields are the keys. A class whose keys differ from its fields has a method `to_json` or `arrays`
+that returns what stands in its place.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from transformer_mt.head_names import HeadName
+
+# Significant digits of the numbers of a tensor in JSON: enough for every use of a weight, in a third of the characters.
+DIGITS = 5
+
+# The metadata of a field of a dataclass that neither JSON nor arrays show.
+HIDDEN = {"hidden": True}
+
+
+def to_json(value: Any, *, digits: int = DIGITS) -> Any:
+    """The value as `json.dumps` takes it; numbers of tensors and arrays are rounded, NaN and infinities are null."""
+    value = _in_place_of(value, "to_json")
+    if hasattr(value, "tolist"):  # a tensor or an array
+        return _rounded(value.tolist(), digits)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, HeadName):
+        return str(value)
+    if is_dataclass(value) or isinstance(value, Mapping):
+        return {str(name): to_json(entry, digits=digits) for name, entry in _entries(value).items()}
+    if isinstance(value, Sequence | frozenset) and not isinstance(value, str):
+        return [to_json(entry, digits=digits) for entry in value]
+    assert value is None or isinstance(value, bool | int | str), f"no JSON for {type(value)}"
+    return value
+
+
+def to_arrays(value: Any, prefix: str = "") -> dict[str, np.ndarray]:
+    """The fields as arrays for `numpy.savez`.
+
+    A dataclass within has its name before those of its fields (`loss.value`), a mapping only its own keys. A sequence
+    of dataclasses gives one array for each of their fields; of a missing one the numbers are NaN. None is left out.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    for name, entry in _entries(_in_place_of(value, "arrays")).items():
+        if isinstance(entry, Mapping):
+            arrays |= to_arrays(entry, prefix)
+        elif is_dataclass(entry):
+            arrays |= to_arrays(entry, f"{prefix}{name}.")
+        elif columns := _columns(entry):
+            arrays |= to_arrays(columns, prefix if isinstance(entry[0], Mapping) else f"{prefix}{name}.")
+        elif not _is_missing(entry):
+            arrays[f"{prefix}{name}"] = _array(entry)
+    return arrays
+
+
+def _in_place_of(value: Any, method: str) -> Any:
+    return getattr(value, method)() if hasattr(value, method) else value
+
+
+def _entries(value: Any) -> Mapping[Any, Any]:
+    if isinstance(value, Mapping):
+        return value
+    return {one.name: getattr(value, one.name) for one in fields(value) if not one.metadata.get("hidden")}
+
+
+def _columns(rows: Any) -> dict[str, list[Any]]:
+    """A list of dataclasses or mappings, some of which may be None, by field; nothing for any other value."""
+    if not isinstance(rows, list | tuple) or isinstance(rows, HeadName):
+        return {}
+    rows = [_in_place_of(row, "arrays") for row in rows]
+    present = [row for row in rows if is_dataclass(row) or isinstance(row, Mapping)]
+    if not present or len(present) + rows.count(None) < len(rows):
+        return {}
+    entries = [{} if row is None else _entries(row) for row in rows]
+    names = dict.fromkeys(name for row in entries for name in row)
+    return {str(name): [row.get(name) for row in entries] for name in names}
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and value != [] and all(entry is None for entry in value))
+
+
+def _array(value: Any) -> np.ndarray:
+    if hasattr(value, "numpy"):  # a tensor
+        return value.numpy(force=True)
+    if isinstance(value, HeadName):
+        return np.array(str(value))
+    if isinstance(value, list | tuple):
+        missing = "" if any(isinstance(entry, str | HeadName) for entry in value) else math.nan
+        value = [missing if entry is None else _array(entry) for entry in value]
+    return np.array(value)
+
+
+def _rounded(value: Any, digits: int) -> Any:
+    if isinstance(value, list):
+        return [_rounded(entry, digits) for entry in value]
+    if isinstance(value, float):
+        return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+    return value

@@ -1,0 +1,160 @@
+"""A sentence and its translation that a model looks into, and the object that `--json` prints of a view of it."""
+
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
+from transformer_mt.corpus.source import BUILTIN
+from transformer_mt.errors import InputError
+from transformer_mt.head_names import STACKS, HeadName
+from transformer_mt.links.tokens import PairTokens
+from transformer_mt.models.head_mask import without_heads
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.registry import lookup
+from transformer_mt.runs.directory import Run
+from transformer_mt.tokenizer.prepared import PreparedLine
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translator
+from transformer_mt.views.attend import HistoryStep, agreements, view_attention
+from transformer_mt.views.maps import AttentionMaps
+from transformer_mt.views.methods import METHODS
+from transformer_mt.views.plot import read_curves
+from transformer_mt.views.serialise import to_json
+
+DEFAULT_METHOD, REFERENCE = "weights", "erasure"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A sentence of a line, its translation, and the model that reads the one and writes the other.
+
+    `number` is the sentence's in its line, from 1. Some heads may be switched off; `usual` is then the translation of
+    the whole model, if the target was not given.
+    """
+
+    model: Model
+    line: PreparedLine
+    number: int
+    tokens: PairTokens
+    without: tuple[HeadName, ...] = ()
+    usual: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        translator: Translator,
+        text: str,
+        target: str | None,
+        *,
+        number: int = 1,
+        without: Iterable[HeadName] = (),
+    ) -> Self:
+        """A sentence of a line with the given translation, or the model's own without those heads.
+
+        With a given translation the line is one sentence, and its capitals stay as they are. Raises `InputError` for a
+        sentence that there is not, for one that is too long, and for an unknown head.
+        """
+        model, off = translator.model, tuple(dict.fromkeys(without))
+        (line,) = model.prepare.lines([text], split=target is None, restore=target is None)
+        if not line.text:
+            raise InputError("SENTENCE: empty; give a sentence to look at")
+        if not 1 <= number <= len(line.sentences):
+            raise InputError(f"--sentence: there is no {number}; give a number from 1 to {len(line.sentences)}")
+        alone = line.only(number)
+        usual = None
+        if target is None:
+            with without_heads(model.network, off):
+                target = _translation(translator, alone)
+            usual = _translation(translator, alone) if off else None
+        tokens = PairTokens.of(alone.sentences[0], model.prepare.sentence(target), limit=model.network.max_length)
+        return cls(model, line, number, tokens, off, usual)
+
+    @property
+    def name(self) -> str:
+        return str(self.model.path)
+
+    @property
+    def network(self) -> Seq2Seq:
+        return self.model.network
+
+    @property
+    def read(self) -> PreparedLine:
+        """The line with this sentence only."""
+        return self.line.only(self.number)
+
+    @property
+    def source(self) -> str:
+        """The sentence as the model reads it."""
+        return self.tokens.source.text
+
+    @property
+    def target(self) -> str:
+        return self.tokens.written.text
+
+    def switched_off(self) -> AbstractContextManager[None]:
+        """While this is open, the model is without those heads."""
+        return without_heads(self.network, self.without)
+
+    def require_attention(self, method: str | None = None) -> None:
+        """Raise `InputError` where the model has no attention at all and the method, if any, needs some."""
+        applies = method is not None and lookup(METHODS, method, key="--method")().applies_to(self.network)
+        if not (applies or self.network.attention_stacks()):
+            raise InputError(f"{self.name}: this model has no attention to show; give one that has with --model")
+
+    def attention(self, *, method: str, words: bool, stacks: Collection[str] = tuple(STACKS)) -> AttentionMaps:
+        """The matrices of some stacks by a method."""
+        with self.switched_off():
+            return view_attention(self.network, self.tokens, method=method, words=words, stacks=stacks)
+
+    def agreement(self, maps: AttentionMaps, *, words: bool) -> dict[str, Any]:
+        """A further key of `tmt attend --json`: the agreement of other methods than the weights with erasure."""
+        if maps.method in (DEFAULT_METHOD, REFERENCE):
+            return {}
+        erased = self.attention(method=REFERENCE, words=words, stacks=maps.stacks)
+        return {"agreement": agreements(maps, erased)}
+
+    def history_step(
+        self, then: Translator, step: int, *, method: str = DEFAULT_METHOD, words: bool
+    ) -> tuple[HistoryStep, AttentionMaps]:
+        """The translation by the weights of an earlier step, and their attention for this sentence's target."""
+        translation = _translation(then, self.read)
+        maps = replace(self, model=then.model).attention(method=method, words=words)
+        losses = dict(read_curves(Run(self.model.path))["validation_loss"])
+        return HistoryStep(step, losses.get(step), translation, maps.stacks), maps
+
+    def to_json(self, view: Any, remarks: Mapping[str, Any]) -> dict[str, Any]:
+        """The view, a dataclass or a mapping; the remarks; what is odd about the line; and the heads that are off."""
+        off = {"without": list(map(str, self.without)), "usual": self.usual} if self.without else {}
+        return to_json(view) | to_json(remarks) | described(self.line, self.number) | off
+
+
+def described(line: PreparedLine, number: int = 1) -> dict[str, Any]:
+    """Keys of `--json`: words never seen, and remarks, of one sentence; of a line of several also their texts."""
+    read = line.only(number)
+    found: dict[str, Any] = {"never_seen": read.never_seen, "remarks": read.remarks.to_json()}
+    if len(line.sentences) > 1:
+        found |= {"sentence": number, "sentences": [sentence.text for sentence in line.sentences]}
+    return found
+
+
+def _translation(translator: Translator, line: PreparedLine) -> str:
+    ((best, *_),) = translator.translate_prepared([(0, line)], translator.search, place=lambda _: "SENTENCE")
+    return best.text
+
+
+def example(run: Path, data: DataConfig) -> str:
+    """The sentence to show when none is given: the showcase of the built-in corpus, or the first that training showed.
+
+    Nothing but the run is opened. Raises `InputError` where there is none.
+    """
+    if data.corpus == BUILTIN:
+        return SHOWCASE if data.source_language == "de" else SHOWCASE_TRANSLATION
+    for record in Run(run).metrics():
+        match record:
+            case {"samples": [{"source": str(text)}, *_]}:
+                return text
+    raise InputError(f"SENTENCE: the training of {run} has shown none; give a sentence")

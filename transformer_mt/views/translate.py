@@ -1,0 +1,105 @@
+"""`tmt translate`: translations as an object, other subwords at each position, and the tree of a beam search."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.text import Text
+from rich.tree import Tree
+
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.errors import InputError
+from transformer_mt.text.terminal import escape_controls
+from transformer_mt.tokenizer.prepared import PreparedLine
+from transformer_mt.translation.alternatives import ChosenAmong
+from transformer_mt.translation.beam_tree import ENDED, BeamTrace, beam_trace, recording_search
+from transformer_mt.translation.translator import Translation, Translator
+from transformer_mt.views.rendering import rendered, table
+
+# Labels of a tree are wrapped, but to no fewer cells; rich indents by 4 for every level.
+_NARROWEST, _INDENT = 20, 4
+_ANY_WIDTH = 10_000
+
+
+def require_beam(search: SearchConfig) -> None:
+    """Raise `InputError` for a search that keeps no beam, and so has no tree."""
+    if search.sample:
+        raise InputError("--trace: drawing at random keeps no beam; leave it or --sample out")
+
+
+def traced(
+    translator: Translator, line: PreparedLine, search: SearchConfig, *, prefix: str | Sequence[str] = ""
+) -> tuple[list[Translation], BeamTrace | None]:
+    """The translations of a line of one sentence, best first, and the tree of the beam that found them."""
+    with recording_search() as steps:
+        (found,) = translator.translate_prepared([(0, line)], search, prefix=prefix)
+    return found, beam_trace(steps, translator.model.tokenizer.pieces)
+
+
+def translation_object(
+    line: PreparedLine,
+    ranked: Sequence[Translation],
+    *,
+    split: bool,
+    n_best: int,
+    alternatives: Sequence[Sequence[ChosenAmong]] | None,
+    trace: BeamTrace | None,
+    shows_trace: bool,
+) -> dict[str, Any]:
+    """The object of `tmt translate --json`: a line, its translations, best first, and the alternatives of each."""
+    best = ranked[0]
+    found: dict[str, Any] = {"source": line.given, "translation": best.text} | _scores(best)
+    found |= {"never_seen": line.never_seen, "remarks": line.remarks.to_json()}
+    listed: list[dict[str, Any]] = [{"text": each.text, "score": each.score} for each in ranked]
+    if split:
+        parts = zip(line.sentences, best.sentences or (best,), strict=True)
+        found["sentences"] = [
+            {"source": of.text, "translation": part.text} | _scores(part) for of, part in parts if of.text
+        ]
+    if n_best > 1:
+        found["n_best"] = listed
+    if alternatives is not None:
+        for each, others in zip(listed, alternatives, strict=True):
+            each["alternatives"] = [position.to_json() for position in others]
+        found["alternatives"] = listed[0]["alternatives"]
+    if shows_trace:
+        found["trace"] = trace and trace.to_json()
+    return found
+
+
+def _scores(translation: Translation) -> dict[str, float]:
+    return {"score": translation.score, "log_probability": translation.log_probability}
+
+
+def alternatives_lines(positions: Sequence[ChosenAmong]) -> list[str]:
+    """A line for each subword of a translation: its probability, then the next best ones with theirs."""
+    choices = [(position.chosen, *position.others) for position in positions]
+    rows = [[f"{choice.probability:.3f} {choice.piece}" for choice in of_position] for of_position in choices]
+    return [line.plain for line in rendered(table(rows), width=_ANY_WIDTH)] if rows else []
+
+
+def trace_lines(trace: BeamTrace, *, width: int) -> Iterator[str]:
+    """The beam's tree: subwords without a branch between them share a line, at whose end it says how that ended.
+
+    Lines are at most `width` cells wide while the tree is not too deep for that.
+    """
+    children, best, deepest = trace.children(), trace.best, 0
+    root = Tree(Text(escape_controls(" ".join(("<s>", *trace.prefix)))))
+    waiting = [(node, root, 1) for node in children.get(None, [])][::-1]
+    while waiting:
+        node, parent, depth = waiting.pop()
+        run = [node]
+        while len(following := children.get(run[-1], [])) == 1:
+            run += following
+        branch = parent.add(Text(escape_controls(_label(trace, run, best=best))))
+        waiting += [(child, branch, depth + 1) for child in following][::-1]
+        deepest = max(deepest, depth)
+    for line in rendered(root, width=max(width, _INDENT * deepest + _NARROWEST)):
+        yield line.plain
+
+
+def _label(trace: BeamTrace, run: Sequence[int], *, best: int) -> str:
+    last = trace.nodes[run[-1]]
+    label = f"{' '.join(trace.nodes[node].piece for node in run)}  {last.log_probability:.2f}"
+    if last.end == ENDED:
+        return f"{label}, score {last.score:.3f}{': the best' if run[-1] == best else ''}"
+    return f"{label}, {last.end} after step {last.step}" if last.end else label
