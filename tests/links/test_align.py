@@ -126,7 +126,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, planted: list[int]) -> None:
                     weights[planted, row] = np.array(gold) / sum(gold)
             yield number, {"cross": weights}
 
-    monkeypatch.setattr(module, "word_weights", word_weights)
+    monkeypatch.setattr("transformer_mt.links.align.word_weights", word_weights)
 
 
 @pytest.mark.parametrize("planted", [[7], [5, 6, 7, 8, 9]])
