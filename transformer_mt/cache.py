@@ -37,13 +37,13 @@ def cache_folder() -> Iterator[Path]:
     default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "tmt")
     folder = Path(os.path.expanduser(os.environ.get(VARIABLE) or default))
     if folder.parts[0].startswith("~"):
-        raise MachineError(f"{folder}: nobody's home; set {VARIABLE} to another folder")
+        raise MachineError(folder, "nobody's home", f"set {VARIABLE} to another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield folder
     except OSError as error:
         reason = error.strerror or error
-        raise MachineError(f"{folder}: cannot be written ({reason}); free some space or set {VARIABLE}") from None
+        raise MachineError(folder, f"cannot be written ({reason})", f"free some space or set {VARIABLE}") from None
 
 
 @contextmanager

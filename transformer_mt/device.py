@@ -27,12 +27,12 @@ def choose_device(name: str, *, local_rank: int | None = None) -> torch.device:
         if local_rank is None:
             return torch.device(name)
     if local_rank is not None and name not in ("cpu", "cuda"):
-        raise InputError(f"training.device: {name} is not for several processes; use auto, cpu or cuda")
+        raise InputError("training.device", f"{name} is not for several processes", "use auto, cpu or cuda")
     if local_rank is not None and name == "cuda":
         name = f"cuda:{local_rank}"
     if not _exists(name):
         remedy = "use auto or cpu" if local_rank is None else "start no more processes than there are GPUs, or use cpu"
-        raise MachineError(f"device {name}: there is none on this machine; {remedy}")
+        raise MachineError(f"device {name}", "there is none on this machine", remedy)
     return torch.device(name)
 
 

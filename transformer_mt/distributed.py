@@ -163,14 +163,14 @@ def join_processes() -> Iterator[Distributed]:
             thread.apply_async(_meet, (host, port, rank, world_size)).get(3 * MEETING.total_seconds())
     except (multiprocessing.TimeoutError, OSError, RuntimeError) as error:
         reason = str(error).partition("\n")[0][:200] or "no answer"
-        raise MachineError(f"MASTER_ADDR: not all processes met at {host}:{port} ({reason}); {_REMEDY}") from None
+        raise MachineError("MASTER_ADDR", f"not all processes met at {host}:{port} ({reason})", _REMEDY) from None
     try:
         yield ProcessGroup(local_rank)
     except RuntimeError as error:
         if not _LOST.search(str(error)):
             raise
         reason = str(error).strip().splitlines()[0][:200]
-        raise MachineError(f"processes: the connection to another was lost ({reason}); start them again") from None
+        raise MachineError("processes", f"the connection to another was lost ({reason})", "start them again") from None
     dist.destroy_process_group()
 
 
@@ -193,5 +193,5 @@ def _meet(host: str, port: int, rank: int, world_size: int) -> None:
 def _from_environment(variable: str, numbers: range, default: str = "") -> int:
     text = os.environ.get(variable) or default
     if not (re.fullmatch(r"[0-9]{1,9}", text) and int(text) in numbers):
-        raise MachineError(f"{variable}: {text[:40]!r} is no number from {numbers[0]} to {numbers[-1]}; {_REMEDY}")
+        raise MachineError(variable, f"{text[:40]!r} is no number from {numbers[0]} to {numbers[-1]}", _REMEDY)
     return int(text)

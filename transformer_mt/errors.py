@@ -13,18 +13,37 @@ from itertools import chain
 from types import UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin
 
+from typing_extensions import override
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-NOT_FINITE = "the model: its numbers are not finite; restore its weights or train anew"
+NOT_FINITE = ("the model", "its numbers are not finite", "restore its weights or train it again")
 
 # torch has no common class for what CPU and CUDA raise.
 _NO_MEMORY = re.compile(r"out of memory|not enough memory|allocate memory|bad_alloc")
 
 
 class TmtError(Exception):
-    """Base of every error that `tmt` reports in one line instead of a traceback."""
+    """Base of every error that `tmt` reports in one line instead of a traceback.
+
+    `key` says where: a file with its line, a key of the configuration, or the name of an argument, which each surface
+    calls by its own name: the command line `--beam`, the HTTP API `search.beam`, Python `beam`.
+    """
 
     exit_code = 2
+
+    def __init__(self, key: Any, problem: str = "", remedy: str = "") -> None:
+        super().__init__(key, problem, remedy)
+        self.key, self.problem, self.remedy = key, problem, remedy
+
+    def line(self, key: Any = None) -> str:
+        """`key: problem; remedy`, by default under the key's full name."""
+        text = f"{self.key if key is None else key}: {self.problem}" if self.problem else str(self.key)
+        return f"{text}; {self.remedy}" if self.remedy else text
+
+    @override
+    def __str__(self) -> str:
+        return self.line(str(self.key).removeprefix("search."))
 
 
 class InputError(TmtError):

@@ -135,7 +135,7 @@ def measure(
 ) -> tuple[Scores, list[str]]:
     """The scores as of `evaluate`, and the translations; with the words that training knows, scores by rarity too."""
     if not pairs:
-        raise InputError("evaluation: there are no sentence pairs; give at least one")
+        raise InputError("evaluation", "there are no sentence pairs", "give at least one")
     language = translator.model.config.data.target_language
     start = time.perf_counter()
     translations = translator.translate([pair.source for pair in pairs], search, split=split)

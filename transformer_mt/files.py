@@ -53,14 +53,14 @@ def read_regular(path: Path, *, limit: int, head: bool = False) -> bytes:
 def require_own(path: Path, status: os.stat_result) -> None:
     """Raise `MachineError` for a file to be written in place, unless it is regular and has no other name."""
     if not (stat.S_ISREG(status.st_mode) and status.st_nlink == 1):
-        raise MachineError(f"{path}: is a link or not a regular file; delete it")
+        raise MachineError(path, "is a link or not a regular file", "delete it")
 
 
 def require_directory(path: Path) -> None:
     """Raise `MachineError` unless `path` is a directory and not a link to one."""
     with _read_errors(path):
         if not stat.S_ISDIR(os.lstat(path).st_mode):
-            raise MachineError(f"{path}: not a directory (links are refused); {_REMEDY}")
+            raise MachineError(path, "not a directory (links are refused)", _REMEDY)
 
 
 @contextmanager
@@ -68,16 +68,16 @@ def _read_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise MachineError(f"{path}: missing; {_REMEDY}") from None
+        raise MachineError(path, "missing", _REMEDY) from None
     except OSError as error:
-        raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+        raise MachineError(path, f"cannot be read ({error.strerror})", "check its permissions") from None
 
 
 def _require_regular(path: Path, status: os.stat_result, limit: int) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise MachineError(f"{path}: not a regular file (links are refused); {_REMEDY}")
+        raise MachineError(path, "not a regular file (links are refused)", _REMEDY)
     if status.st_size > limit:
-        raise MachineError(f"{path}: {status.st_size} bytes, where at most {limit} are expected; {_REMEDY}")
+        raise MachineError(path, f"{status.st_size} bytes, where at most {limit} are expected", _REMEDY)
 
 
 def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
@@ -86,11 +86,11 @@ def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
         with path.open("rb") as file:
             content = file.read(limit + 1)
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; {remedy}") from None
+        raise InputError(path, "no such file", remedy) from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
+        raise InputError(path, f"cannot be read ({error.strerror})", "check the path and its permissions") from None
     if len(content) > limit:
-        raise InputError(f"{path}: more than {limit} bytes; {remedy}")
+        raise InputError(path, f"more than {limit} bytes", remedy)
     return content
 
 
@@ -109,12 +109,14 @@ def bounded_lines(
             skipped = len(line)
             while rest and not rest.endswith(b"\n"):
                 if skipped > LONGEST_SKIPPED:
-                    raise InputError(f"{name}:{number}: no line break in {LONGEST_SKIPPED:,} bytes; give a text file")
+                    raise InputError(
+                        f"{name}:{number}", f"no line break in {LONGEST_SKIPPED:,} bytes", "give a text file"
+                    )
                 rest = file.readline(limit)
                 skipped += len(rest)
-            yield number, InputError(f"{name}:{number}: more than {limit:,} bytes in one line; split it")
+            yield number, InputError(f"{name}:{number}", f"more than {limit:,} bytes in one line", "split it")
     except OSError as error:
-        raise MachineError(f"{name}: cannot be read ({error.strerror}); check where it comes from") from None
+        raise MachineError(name, f"cannot be read ({error.strerror})", "check where it comes from") from None
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -150,9 +152,9 @@ def replacing(path: Path, *, mode: int = 0o644) -> Iterator[BinaryIO]:
 def output_file(path: Path) -> Iterator[BinaryIO]:
     """A file that the user named for results; pipes and devices are appended to, the target of a link is replaced."""
     if path.is_dir():
-        raise InputError(f"{path}: is a directory; give the name of a file")
+        raise InputError(path, "is a directory", "give the name of a file")
     if not path.parent.is_dir():
-        raise InputError(f"{path}: {path.parent} is not a directory; make it, or write elsewhere")
+        raise InputError(path, f"{path.parent} is not a directory", "make it, or write elsewhere")
     with write_errors(path):
         exists, folder, mode = path.exists(), path.parent.resolve(), 0o666
         if (exists and not path.is_file()) or folder in _DEVICES or folder.is_relative_to("/proc"):
@@ -165,7 +167,7 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
         if exists:
             path.open("r+b").close()  # a file that may not be written is not replaced either
             if sys.stdout is not None and os.path.samestat(path.stat(), os.fstat(1)):
-                raise InputError(f"{path}: standard output goes there too; give another name")
+                raise InputError(path, "standard output goes there too", "give another name")
             mode = stat.S_IMODE(path.stat().st_mode)
         with replacing(path.resolve(), mode=mode) as file:
             if exists:  # the umask has taken some bits
@@ -254,10 +256,10 @@ def write_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except RecursionError:  # raised by `shutil.rmtree`
-        raise MachineError(f"{path}: holds directories too deep to delete; delete it by hand") from None
+        raise MachineError(path, "holds directories too deep to delete", "delete it by hand") from None
     except OSError as error:
         remedy = "start its reader, or delete it" if error.errno == errno.ENXIO else "check disk space and permissions"
-        raise MachineError(f"{path}: cannot be written ({error.strerror}); {remedy}") from None
+        raise MachineError(path, f"cannot be written ({error.strerror})", remedy) from None
 
 
 def flush(file: BinaryIO) -> None:

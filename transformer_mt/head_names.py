@@ -35,7 +35,7 @@ class HeadName(NamedTuple):
         """The head that the text names; `InputError` that names `key` where it is none."""
         found = re.fullmatch(HEAD_PATTERN, text)
         if found is None:
-            raise InputError(f"{key}: {text!r} is no head; write stack, layer and head, as in cross.2.1")
+            raise InputError(key, f"{text!r} is no head", "write stack, layer and head, as in cross.2.1")
         return cls(found[1], int(found[2]), int(found[3]))
 
     @property

@@ -22,4 +22,6 @@ def free_memory() -> int | None:
 def require(needed: int, free_bytes: Callable[[], int | None], *, what: str, remedy: str) -> None:
     """Raise `InputError` where `needed` bytes, a lower bound, are more than are free, which is asked if it matters."""
     if needed > FREE_ANYWHERE and (free := free_bytes()) is not None and needed > free:
-        raise InputError(f"{what}: needs {needed / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free; {remedy}")
+        raise InputError(
+            what, f"needs {needed / 1000000000.0:.1f} GB of memory, {free / 1000000000.0:.1f} GB are free", remedy
+        )

@@ -13,14 +13,14 @@ Variant = TypeVar("Variant")
 def lookup(table: Mapping[str, Variant], name: str, *, key: str) -> Variant:
     """The entry of a table of variants; `InputError` with the nearest name when `key` names none."""
     if name not in table:
-        raise InputError(unknown(table, name, key=key))
+        raise InputError(key, *unknown(table, name, key=key))
     return table[name]
 
 
-def unknown(table: Iterable[str], name: str, *, key: str) -> str:
-    """The message on a name that is not in the table. A table of the configuration may be extended from elsewhere."""
+def unknown(table: Iterable[str], name: str, *, key: str) -> tuple[str, str]:
+    """Problem and remedy for a name that is not in the table, which other modules may extend."""
     own = " (or import the module that registers it first)" if re.match(r"\w+\.", key) else ""
-    return f"{key}: there is no {name!r}; {suggest(name, table)}{own}"
+    return f"there is no {name!r}", f"{suggest(name, table)}{own}"
 
 
 def suggest(word: str, candidates: Iterable[str]) -> str:

@@ -96,7 +96,7 @@ def _turns(batches: int, processes: int, generator: torch.Generator) -> list[int
     """The batches in random order, but as many neighbours together as there are processes."""
     turns, spare = divmod(batches, processes)
     if batches and not turns:
-        raise InputError(f"training.batch_tokens: {batches} batches an epoch for {processes} processes; lower it")
+        raise InputError("training.batch_tokens", f"{batches} batches an epoch for {processes} processes", "lower it")
     kept = torch.randperm(batches, generator=generator)[spare:].sort().values if spare else torch.arange(batches)
     order = torch.randperm(turns, generator=generator)
     return kept.view(turns, processes)[order].flatten().tolist()
@@ -129,7 +129,7 @@ def _by_length(source: Lengths, target: Lengths) -> Indices:
 def _cut(longer: np.ndarray, batch_tokens: int) -> list[int]:
     """The end of each batch, as large as the budget admits, of pairs sorted by their longer sides."""
     if longer[-1] > batch_tokens:
-        raise InputError(f"training.batch_tokens: less than the {longer[-1]} tokens of a sentence; raise it")
+        raise InputError("training.batch_tokens", f"less than the {longer[-1]} tokens of a sentence", "raise it")
     ends: list[int] = []
     start = 0
     while start < len(longer):

@@ -120,7 +120,7 @@ def encode_pairs(
         table = cached(f"tokens-{digest}-{vocabulary}-{max_length}", schema, parts, lambda table: table)
     if rows is None and not len(table):
         raise InputError(
-            f"model.max_length: all pairs have over {max_length} tokens; raise it or training.batch_tokens"
+            "model.max_length", f"all pairs have over {max_length} tokens", "raise it or training.batch_tokens"
         )
     return EncodedPairs(table, too_long=len(chosen) - len(table), corpus_size=len(pairs))
 

@@ -49,7 +49,7 @@ def align(
 
     if files := files_of_pairs(input, target_file):
         if sentence is not None or options.npz is not None:
-            raise InputError("--input: reads files of pairs and prints lines; leave SENTENCE and --npz out")
+            raise InputError("--input", "reads files of pairs and prints lines", "leave SENTENCE and --npz out")
         translator = open_translator(model, options, device=options.device, quiet=options.quiet)
         chosen = _chosen(translator.model, layer, head, quiet=options.quiet)
         _align_files(translator, *files, chosen, as_json=options.as_json)

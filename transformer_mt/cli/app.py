@@ -27,7 +27,7 @@ from transformer_mt.cli.serve import serve
 from transformer_mt.cli.terminal import show_work
 from transformer_mt.cli.train import train
 from transformer_mt.cli.translate import translate
-from transformer_mt.errors import InputError
+from transformer_mt.errors import InputError, TmtError
 from transformer_mt.progress import shown_by
 
 EXIT_CODES = (
@@ -45,10 +45,14 @@ app = typer.Typer(
 )
 
 
-class Command(TyperCommand):
-    """A command that refuses an option that is given again, which typer would take the last value of.
+# The parameters of commands whose names are not those that the packages below use.
+PARAMETERS = {"source": "sentence", "sentence": "sentence_number", "data.corpus": "data"}
 
-    Unless `--quiet` is given, work that takes long is shown.
+
+class Command(TyperCommand):
+    """A command that refuses an option given twice, of which typer would take the last value.
+
+    It shows work that takes long, unless `--quiet` is given. An error that names an argument gets the option's name.
     """
 
     @override
@@ -57,13 +61,31 @@ class Command(TyperCommand):
         given = [parameter for parameter in order if not is_repeatable(parameter)]
         for parameter in given:
             if given.count(parameter) > 1:
-                raise InputError(f"{parameter.opts[0]}: is given more than once; give it once")
+                raise InputError(parameter.opts[0], "is given more than once", "give it once")
         return super().parse_args(ctx, args)
 
     @override
     def invoke(self, ctx: Any) -> Any:
-        with nullcontext() if ctx.params.get("quiet") else shown_by(show_work):
-            return super().invoke(ctx)
+        try:
+            with nullcontext() if ctx.params.get("quiet") else shown_by(show_work):
+                return super().invoke(ctx)
+        except TmtError as error:
+            error.key = self.option(error.key)
+            raise
+
+    def option(self, key: Any) -> Any:
+        """The option for the name of an argument, such as `--beam` for `search.beam`; any other key stays as it is."""
+        if not isinstance(key, str):
+            return key
+        names = {one.name: option_name(one) for one in self.params}
+        return ", ".join(
+            names.get(PARAMETERS.get(part, part.removeprefix("search.")), part) for part in key.split(", ")
+        )
+
+
+def option_name(parameter: Any) -> str:
+    """An option as it is typed; an argument as the help calls it."""
+    return str(parameter.opts[0] if parameter.param_type_name == "option" else parameter.human_readable_name)
 
 
 def is_repeatable(parameter: Any) -> bool:
@@ -117,22 +139,22 @@ def invoke(arguments: list[str]) -> int:
     except typer.Exit as end:
         return end.exit_code
     except UsageProblem as error:
-        raise InputError(_usage(error)) from None
+        raise InputError(*_usage(error)) from None
     return 0
 
 
-def _usage(error: Any) -> str:
-    """A mistake in the command line, with the place first and the remedy last."""
+def _usage(error: Any) -> tuple[str, str, str]:
+    """A mistake in the command line: where, what, and a remedy."""
     command = error.ctx.command_path if error.ctx else "tmt"
     place = getattr(error, "option_name", command)
     problem, _, remedy = error.message.rstrip(".").partition(". ")
     parameter: Any = getattr(error, "param", None)
     if parameter is not None:
-        place = parameter.opts[0] if parameter.param_type_name == "option" else parameter.human_readable_name
+        place = option_name(parameter)
     if hasattr(error, "possibilities"):  # of options, where this one does not exist
         problem, near = "there is no such option", " or ".join(error.possibilities or ())
         remedy = f"did you mean {near}?" if near else ""
-    return f"{place}: {_lower(problem) or 'missing'}; {_lower(remedy) or f'see {command} --help'}"
+    return place, _lower(problem) or "missing", _lower(remedy) or f"see {command} --help"
 
 
 def _lower(text: str) -> str:

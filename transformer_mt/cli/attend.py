@@ -158,11 +158,11 @@ def attend(
 def _check_html(path: Path, *, others: Iterable[Path | None], runs: int, history: bool) -> None:
     """Raise `InputError` for a page of more than one run or step, and for a file that another option writes, too."""
     if runs > 1:
-        raise InputError("--html: a page is of one run; give one --model")
+        raise InputError("--html", "a page is of one run", "give one --model")
     if history:
-        raise InputError("--html: a page is of one step; leave --history out")
+        raise InputError("--html", "a page is of one step", "leave --history out")
     if any(other is not None and other.resolve() == path.resolve() for other in others):
-        raise InputError(f"--html {path}: another option writes there too; give another name")
+        raise InputError(f"--html {path}", "another option writes there too", "give another name")
 
 
 def _matrices(sentence: "Subject", maps: "AttentionMaps", shown: MatrixOptions) -> "list[Matrix]":
@@ -192,7 +192,7 @@ def _history(
 
     checkpoints = final.model.path / CHECKPOINTS
     if not (steps := saved_steps(checkpoints)):
-        raise InputError(f"--history: {final.name} has no checkpoints; give a run that keeps them")
+        raise InputError("--history", f"{final.name} has no checkpoints", "give a run that keeps them")
     runs = ((step, open_translator(checkpoints / f"step-{step}", options, device=options.device)) for step in steps)
     with working(f"looking at {len(steps)} checkpoints"):
         return [final.history_step(then, step, method=shown.method, words=shown.words) for step, then in runs]

@@ -37,7 +37,9 @@ def data(
     corpus = load_corpus(resolve_config(config, data=data, overrides=set).data, structure=structure or as_json)
     note(*corpus.notes)
     if structure and not any(pairs[0].structure for pairs in corpus.splits.values()):
-        raise InputError(f"--structure: {corpus.name} has no dependency trees; leave it out, or look at --data builtin")
+        raise InputError(
+            "--structure", f"{corpus.name} has no dependency trees", "leave it out, or look at --data builtin"
+        )
     with working("counting"):
         found = corpus_statistics(corpus, sample=sample, seed=seed)
     if as_json:

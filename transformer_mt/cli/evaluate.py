@@ -76,10 +76,10 @@ def evaluate(
     from transformer_mt.corpus.text_files import with_links
 
     if links is not None and engine != DEFAULT_ENGINE:
-        raise InputError(f"--links: {engine} shows no attention to link words by; leave it or --engine out")
+        raise InputError("--links", f"{engine} shows no attention to link words by", "leave it or --engine out")
     sets = [(source, name) for source in data or (None,) for name in split or ("test",)]
     if links is not None and len(sets) > 1:
-        raise InputError("--links: they belong to one test set; give --data and --split once")
+        raise InputError("--links", "they belong to one test set", "give --data and --split once")
     paths = (model, *(against or ()))
     runs = [open_translator(path, search, device=device, engine=engine, quantization=quantization) for path in paths]
     directions = [
@@ -87,7 +87,7 @@ def evaluate(
     ]
     for path, direction in zip(paths, directions, strict=True):
         if direction != directions[0]:
-            raise InputError(f"--against {path}: translates {direction}, not {directions[0]}; give another run")
+            raise InputError(f"--against {path}", f"translates {direction}, not {directions[0]}", "give another run")
     to_measure = []  # before anything is translated: a mistake in the last set is found at once
     for source, name in sets:
         corpus_name, pairs = pairs_to_measure(runs[0].model.config.data, source, split=name)

@@ -74,12 +74,12 @@ def heads(
     from transformer_mt.views.serialise import to_json
 
     if (prune is None) != (run_dir is None):
-        raise InputError("--prune, --run-dir: the one says how many heads, the other where the run goes; give both")
+        raise InputError("--prune, --run-dir", "the one says how many heads, the other where the run goes", "give both")
     lookup(IMPORTANCE, importance, key="--importance")
     translator = open_translator(model, SearchOptions(), device=device, quiet=quiet)
     opened = translator.model
     if not opened.network.attention_stacks():
-        raise InputError(f"{opened.path}: this model has no attention to show; give one that has with --model")
+        raise InputError(opened.path, "this model has no attention to show", "give one that has with --model")
     pairs = _pairs(opened, data=data, split=split, most=sentences, quiet=quiet)
     width = literal_console().width
     view: Any
@@ -131,7 +131,7 @@ def _pairs(
     limit = opened.network.max_length
     kept = fitting(pairs[:most], opened.tokenizer, max_length=limit)
     if not kept:
-        raise InputError(f"--split {split}: no pair is within the model's {limit} tokens; give another")
+        raise InputError(f"--split {split}", f"no pair is within the model's {limit} tokens", "give another")
     if not quiet:
         note(f"measuring on {len(kept)} sentences of {name}, split {split}")
     return kept
@@ -141,6 +141,6 @@ def parse_amount(text: str, *, heads: int) -> int:
     """The number of heads of a count, or of a share such as 0.33 or 33%. Raises `InputError` for anything else."""
     found = re.fullmatch(r"(\d{1,9})|(0?\.\d{1,9})|(\d{1,3}(?:\.\d{1,9})?)%", text, re.ASCII)
     if not found:
-        raise InputError(f"--prune: {text!r} is no number of heads; give one such as 12, or a share such as 33%")
+        raise InputError("--prune", f"{text!r} is no number of heads", "give one such as 12, or a share such as 33%")
     count, share, percent = found.groups()
     return int(count) if count else round(heads * (float(share) if share else float(percent) / 100))

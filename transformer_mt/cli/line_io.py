@@ -48,7 +48,7 @@ def read_lines(path: Path | None) -> Iterator[Line]:
         try:
             file = path.open("rb")
         except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+            raise InputError(path, f"cannot be read ({error.strerror})", "check the path") from None
     with file:
         for number, line in bounded_lines(file, name=name, limit=LONGEST_SENTENCE):
             place = f"{name}:{number}"
@@ -56,12 +56,12 @@ def read_lines(path: Path | None) -> Iterator[Line]:
                 text = line if isinstance(line, InputError) else line.decode().rstrip("\n").removesuffix("\r")
                 yield place, text.removeprefix("\ufeff") if isinstance(text, str) else text
             except UnicodeDecodeError as error:
-                yield place, InputError(f"{place}: not UTF-8 at byte {error.start}; save it as UTF-8")
+                yield place, InputError(place, f"not UTF-8 at byte {error.start}", "save it as UTF-8")
 
 
 def _stdin() -> int:
     if sys.stdin is None:  # a shell has closed it
-        raise InputError("stdin: is closed; give sentences, or a file with --input")
+        raise InputError("stdin", "is closed", "give sentences, or a file with --input")
     return sys.stdin.fileno()
 
 
@@ -107,7 +107,7 @@ def read_pairs(source: Path, target: Path, translator: Translator) -> Generator[
         texts = []
         for path, line in zip((source, target), lines, strict=True):
             if line is None:
-                raise InputError(f"{path}: ends after {index} lines, the other file goes on; give as many of both")
+                raise InputError(path, f"ends after {index} lines, the other file goes on", "give as many of both")
             place, text = line
             if isinstance(text, InputError):
                 raise text
@@ -146,7 +146,7 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
                 fields = _json_object(line, place=place)
                 texts = [fields[key] for key in ("source", language) if isinstance(fields.get(key), str)]
                 if not texts:
-                    raise InputError(f"{place}: no text under source or {language}; name the sentence so")
+                    raise InputError(place, f"no text under source or {language}", "name the sentence so")
                 text = texts[0]
             (prepared,) = prepare.lines([text], split=split)
             translator.require_fitting(prepared.sentences, place)
@@ -162,7 +162,7 @@ def _json_object(line: str, *, place: str) -> dict[str, Any]:
         fields = json.loads(line)
         json.dumps(fields, allow_nan=False)  # or the line that comes out would be none
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: not valid JSON ({error}); correct it") from None
+        raise InputError(place, f"not valid JSON ({error})", "correct it") from None
     return fields
 
 

@@ -66,7 +66,7 @@ def pairs_to_measure(
     from transformer_mt.corpus.load_corpus import load_corpus
 
     if data is None and own.corpus != BUILTIN:
-        raise InputError(f"--data: missing; a run never opens its corpus by itself; this one's was {own.corpus}")
+        raise InputError("--data", "missing; a run never opens its corpus by itself", f"this one's was {own.corpus}")
     # Other data has its own names for splits.
     usual = {"train_split": "", "validation_split": "", "test_split": ""}
     others = data is not None and absolute(data) != own.corpus

@@ -88,15 +88,15 @@ def files_of_pairs(source: Path | None, target: Path | None) -> tuple[Path, Path
     if source is None and target is None:
         return None
     if source is None or target is None:
-        raise InputError("--input, --target-file: each needs the other; give both")
+        raise InputError("--input, --target-file", "each needs the other", "give both")
     if source == target == Path("-"):
-        raise InputError("--target-file: --input is stdin already; give a file for one of them")
+        raise InputError("--target-file", "--input is stdin already", "give a file for one of them")
     return source, target
 
 
 def _require_utf8(text: str, *, option: str) -> None:
     if text != text.encode(errors="replace").decode():
-        raise InputError(f"{option} {text}: not UTF-8, as a configuration is; rename or rewrite it")
+        raise InputError(f"{option} {text}", "not UTF-8, as a configuration is", "rename or rewrite it")
 
 
 _CONFIGURED = SearchConfig()
@@ -126,9 +126,9 @@ class SearchOptions:
         """The run's search, changed by the options. Raises `InputError` for a wrong value, or one without effect."""
         return changed_search(configured, self._given())
 
-    def refuse(self, reason: str) -> None:
+    def refuse(self, problem: str, remedy: str) -> None:
         """Raise `InputError` for the first of these options that was given."""
-        refuse(self._given(), reason)
+        refuse(self._given(), problem, remedy)
 
     def _given(self) -> dict[str, Any]:
         values = {field.name: getattr(self, field.name) for field in fields(SearchOptions)}

@@ -47,15 +47,17 @@ def plot(
     from transformer_mt.views.serialise import to_json
 
     if schedule and positions:
-        raise InputError("--positions: --schedule plots something else; give one of them")
+        raise InputError("--positions", "--schedule plots something else", "give one of them")
     if set and not (schedule or positions):
-        raise InputError("--set: changes the configuration of --schedule or --positions; give one of them, or leave it")
+        raise InputError(
+            "--set", "changes the configuration of --schedule or --positions", "give one of them, or leave it"
+        )
     if figure is not None:
         check_figure(figure, npz=npz)
     paths = subjects or []
     if positions:
         if len(paths) > 1:
-            raise InputError("--positions: takes one configuration; give one of them")
+            raise InputError("--positions", "takes one configuration", "give one of them")
         (config,) = _configs(paths, set).values()
         shown = plot_positions(config.model.width)
     elif schedule:

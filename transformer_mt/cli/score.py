@@ -53,7 +53,7 @@ def score(
 
     files = files_of_pairs(input, target_file)
     if files and (data or split):
-        raise InputError("--input: gives the pairs; leave --data and --split out")
+        raise InputError("--input", "gives the pairs", "leave --data and --split out")
     translator = open_translator(model, SearchOptions(), device=device)
     opened, total, pieces, count = translator.model, 0.0, 0, 0
     if files:
@@ -69,7 +69,7 @@ def score(
                 write(line)
             total, pieces, count = total + scored.log_probability, pieces + len(scored.pieces), count + 1
         if not count:
-            raise InputError(f"{input or name}: no pairs to score; give at least one")
+            raise InputError(input or name, "no pairs to score", "give at least one")
         together = escaped_json({"pairs": count} | numbers(total, pieces))
         write(together if as_json else f"total\t{columns(total, pieces)}")
 

@@ -62,7 +62,7 @@ def load_sentence(
 
     heads = [HeadName.parse(name.strip(), key="--without") for text in without for name in text.split(",")]
     if target is not None:
-        options.refuse("--target gives the translation, so none is searched for; leave one of the two out")
+        options.refuse("--target gives the translation, so none is searched for", "leave one of the two out")
     translator = open_translator(model, options, device=options.device, quiet=options.quiet)
     if sentence is None:
         sentence = example(translator.model.path, translator.model.config.data)

@@ -45,10 +45,10 @@ def serve(
     from transformer_mt.serve.server import PageServer, is_open_to_others, listen
 
     if directory is not None and model:
-        raise InputError("--model: names the runs to serve, and so does DIR; give one of them")
+        raise InputError("--model", "names the runs to serve, and so does DIR", "give one of them")
     folder = directory or RUNS
     if not model and not folder.is_dir():
-        raise InputError(f"{folder}: no such directory; give one that holds runs")
+        raise InputError(folder, "no such directory", "give one that holds runs")
     chosen = [Run.open(path).path for path in model or ()]
 
     def places() -> Sequence[Path]:

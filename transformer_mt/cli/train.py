@@ -66,19 +66,23 @@ def train(
     from transformer_mt.corpus.source import short_name
 
     if check and os.environ.get("WORLD_SIZE", "1") not in ("", "1"):
-        raise InputError("--check: looks at a single process; start it without torchrun")
+        raise InputError("--check", "looks at a single process", "start it without torchrun")
     if epochs is not None and steps is not None:
-        raise InputError("--epochs: --steps says when training ends too; give one of them")
+        raise InputError("--epochs", "--steps says when training ends too", "give one of them")
     epochs = 0 if steps is not None else epochs
     keys = {"training.steps": steps, "training.epochs": epochs, "schedule.learning_rate": learning_rate}
     overrides = [*(set or []), *(f"{key}={value}" for key, value in keys.items() if value is not None)]
     if resume is not None:
         if any((config, data, run, init_from, overwrite, check)):
-            raise InputError(f"--resume: continues {resume} as it was started; give --steps, --epochs and --set alone")
+            raise InputError(
+                "--resume", f"continues {resume} as it was started", "give --steps, --epochs and --set alone"
+            )
         resolved = _resumed(resume, overrides)
     elif init_from is not None:
         if config is not None or data is None:
-            raise InputError(f"--from: takes the configuration of {init_from} and other data; give --data and --set")
+            raise InputError(
+                "--from", f"takes the configuration of {init_from} and other data", "give --data and --set"
+            )
         resolved = _initialised(init_from, run or RUNS / short_name(data), data=data, overrides=overrides)
     else:
         resolved = resolve_config(config, data=data, overrides=overrides)

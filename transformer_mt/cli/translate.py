@@ -87,11 +87,11 @@ def translate(
     from transformer_mt.views.translate import require_beam
 
     if sentences and input is not None:
-        raise InputError("--input: there are sentences on the command line too; give one or the other")
+        raise InputError("--input", "there are sentences on the command line too", "give one or the other")
     if sentences and len(sentences) == 1 and os.path.isfile(sentences[0]):
-        raise InputError(f"SENTENCE: {sentences[0]} is a file; to translate its lines, give it with --input")
+        raise InputError("SENTENCE", f"{sentences[0]} is a file", "to translate its lines, give it with --input")
     if trace and engine != DEFAULT_ENGINE:
-        raise InputError(f"--trace: {engine} does not show its beam; leave it or --engine out")
+        raise InputError("--trace", f"{engine} does not show its beam", "leave it or --engine out")
     translator = open_translator(model, search, device=device, engine=engine, quantization=quantization, quiet=quiet)
     language = translator.model.config.data.source_language
     if trace:
@@ -134,4 +134,4 @@ def translate(
                 remarks.report()
     if bad and not is_prompt:
         place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
-        raise InputError(f"{place}: {bad} of {total} lines are not translated; correct those named above")
+        raise InputError(place, f"{bad} of {total} lines are not translated", "correct those named above")

@@ -20,25 +20,19 @@ def changed_search(configured: SearchConfig, given: Mapping[str, Any]) -> Search
         chosen = SearchConfig.model_validate(configured.model_dump() | dict(given))
     except ValidationError as error:
         first = error.errors()[0]
-        option, reason = option_of(str(first["loc"][0])), first["msg"][0].lower() + first["msg"][1:]
-        raise InputError(f"{option}: {reason}, not {first['input']}; correct it") from None
+        problem = f"{first['msg'][0].lower()}{first['msg'][1:]}, not {first['input']}"
+        raise InputError(f"search.{first['loc'][0]}", problem, "correct it") from None
     if not chosen.sample:
         idle = [key for key in given if key in OF_DRAWS]
-        refuse(idle, "acts on random draws alone; give --sample too, or leave it out")
+        refuse(idle, "acts only on random draws", "draw with sample, or leave it out")
         least = 2 * chosen.n_best
         if chosen.n_best > 1 and chosen.beam < least:
-            refuse(
-                given.keys() & {"beam"}, f"--n-best {chosen.n_best} takes {least} or more; raise it, or leave it out"
-            )
+            problem = f"must be at least {least} for the {chosen.n_best} best translations"
+            refuse(given.keys() & {"beam"}, problem, "raise it, or leave it out")
     return chosen
 
 
-def refuse(keys: Iterable[str], reason: str) -> None:
-    """Raise `InputError` that names the option of the first of these keys, if there is any."""
+def refuse(keys: Iterable[str], problem: str, remedy: str) -> None:
+    """Raise `InputError` for the first of these keys of the search, if there is any."""
     for key in keys:
-        raise InputError(f"{option_of(key)}: {reason}")
-
-
-def option_of(key: str) -> str:
-    """The option of a key: `--top-k` for `top_k`."""
-    return f"--{key.replace('_', '-')}"
+        raise InputError(f"search.{key}", problem, remedy)

@@ -28,8 +28,8 @@ def load_config(path: str | Path | None, overrides: Iterable[str] = ()) -> Confi
     """The configuration of the file or name (`None`: all defaults) with `key=value` overrides applied in order.
 
     Where an override chooses another section, as `schedule.name=cosine` does, that begins with its own defaults: of the
-    file's keys only those stay that both sections have with the same default. Raises `InputError` that names the file
-    or option, the full key and, for an unknown key, the nearest valid one.
+    file's keys only those stay that both sections have with the same default. Raises `InputError` that names the
+    file, the full key and, for an unknown key, the nearest valid one.
     """
     tree = {} if path is None else _parse_toml(_read(Path(path)), str(path))
     config = _check(tree, place=str(path))
@@ -38,7 +38,7 @@ def load_config(path: str | Path | None, overrides: Iterable[str] = ()) -> Confi
         key, value = _parse_override(override)
         _leave_out(tree, key, value, given)
         _insert(tree, key.split("."), value)
-        config = _check(tree, place=f"--set {override}")
+        config = _check(tree)
         given |= {key, ".".join(key.split(".")[:2])}
     return config
 
@@ -97,7 +97,7 @@ def find_key(key: str, config: Config) -> tuple[Section, str]:
         else:
             section = getattr(section, part, None)
     if not isinstance(section, Section) or name not in type(section).model_fields:
-        raise InputError(f"{key}: there is no such key; {_nearest_key(key, config)}")
+        raise InputError(key, "there is no such key", _nearest_key(key, config))
     return section, name
 
 
@@ -146,19 +146,19 @@ def _comment(text: str) -> list[str]:
 
 def _parse_toml(content: bytes, place: str) -> dict[str, Any]:
     if max(line.count(b".") for line in content.split(b"\n")) > _MOST_DOTS:
-        raise InputError(f"{place}: a line with more than {_MOST_DOTS} dots; correct the file")
+        raise InputError(place, f"a line with more than {_MOST_DOTS} dots", "correct the file")
     try:
         return tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise InputError(f"{place}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+        raise InputError(place, f"not UTF-8 at byte {error.start}", "save the file as UTF-8") from None
     except (ValueError, RecursionError) as error:  # not TOML; or numbers too long, brackets too deep for Python
-        raise InputError(f"{place}: not valid TOML: {error}; correct the file") from None
+        raise InputError(place, f"not valid TOML: {error}", "correct the file") from None
 
 
 def _parse_override(override: str) -> tuple[str, Any]:
     key, equals, text = override.partition("=")
     if not equals or not key.strip():
-        raise InputError(f"--set {override}: not of the form key=value; write for example --set model.width=128")
+        raise InputError(override, "not of the form key=value", "write for example model.width=128")
     try:
         tree = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
@@ -187,20 +187,22 @@ def _leave_out(tree: dict[str, Any], key: str, value: Any, given: set[str]) -> N
         tree[field] = {one: value for one, value in keys.items() if one in stay or f"{field}.{one}" in given}
 
 
-def _check(tree: dict[str, Any], *, place: str) -> Config:
+def _check(tree: dict[str, Any], *, place: str = "configuration") -> Config:
     try:
         if (written := tree.get("format", FORMAT)) != FORMAT:
-            raise InputError(f"{place}: of format {written!r}, not {FORMAT}; use the version of tmt that wrote it")
+            raise InputError(place, f"of format {written!r}, not {FORMAT}", "use the version of tmt that wrote it")
         return Config.model_validate_json(json.dumps(tree, default=str))  # TOML's dates and times become strings
     except (ValueError, RecursionError) as error:
         if not isinstance(error, ValidationError):  # what TOML and JSON do not bound alike
-            raise InputError(f"{place}: a value is too long or too deep ({error}); correct it") from None
-        first = error.errors()[0]
-        raise InputError(f"{place}: {_problem(first, tree)}") from None
+            raise InputError(place, f"a value is too long or too deep ({error})", "correct it") from None
+        key, problem, remedy = _problem(error.errors()[0], tree)
+        if place == "configuration":
+            raise InputError(key, problem, remedy) from None
+        raise InputError(place, f"{key}: {problem}", remedy) from None
 
 
-def _problem(error: ErrorDetails, tree: dict[str, Any]) -> str:
-    """The problem that pydantic names, with the full key and a remedy."""
+def _problem(error: ErrorDetails, tree: dict[str, Any]) -> tuple[str, str, str]:
+    """The full key, the problem that pydantic names, and a remedy."""
     location, value = error["loc"], error["input"]
     if location[0] in CHOSEN and len(location) > 1:  # pydantic names the chosen section after the key
         location = (location[0], *location[2:])
@@ -208,12 +210,12 @@ def _problem(error: ErrorDetails, tree: dict[str, Any]) -> str:
     names = {field: choice.name(tree.get(field, {}), "") for field, (choice, _) in CHOSEN.items()}
     if error["type"] == "extra_forbidden":
         chosen = {field: table[names[field]]() for field, (_, table) in CHOSEN.items() if names[field] in table}
-        return f"unknown key {key}; {_nearest_key(key, Config.model_validate(chosen))}"
+        return key, "there is no such key", _nearest_key(key, Config.model_validate(chosen))
     if error["type"] == "union_tag_invalid":
         choice, table = CHOSEN[key]
-        return unknown(table, names[key], key=f"{key}.{choice.key}")
+        return f"{key}.{choice.key}", *unknown(table, names[key], key=f"{key}.{choice.key}")
     message = error["msg"]
-    return f"{key}: {message[0].lower()}{message[1:]}, not {value!r}; correct the value"
+    return key, f"{message[0].lower()}{message[1:]}, not {value!r}", "correct the value"
 
 
 def _nearest_key(key: str, valid: Config) -> str:

@@ -115,7 +115,7 @@ def clean_splits(
         if not report.kept:
             remedy = "correct the data or change data.remove or data.max_words"
             after = f" after cleaning ({describe_all(report.left_out, config)}); {remedy}"
-            raise InputError(f"{name}: no pairs in {split}{after if report.read else '; put sentence pairs into it'}")
+            raise InputError(name, f"no pairs in {split}{(after if report.read else '; put sentence pairs into it')}")
         cleaned[split] = CleanSplit(_chosen(pairs, kept, hold), Fingerprint.of(hashes[kept]), report)
         if moved.any():
             count = int(moved.sum())
@@ -188,7 +188,7 @@ class StreamedPairs(Sequence[SentencePair]):
 
     def __init__(self, source: SplitSource, columns: ColumnChoice, config: DataConfig, *, cut: bool = False) -> None:
         if unknowable := ", ".join(sorted(OF_THE_WHOLE & {*config.remove})):
-            raise InputError(f"data.remove: {unknowable} can only be told of a whole corpus; leave it out")
+            raise InputError("data.remove", f"{unknowable} can only be told of a whole corpus", "leave it out")
         self._split = (source, columns, config, cut)
         identity = [*columns.languages, *columns.columns, *sorted({*config.remove}), *source.identity]
         self.fingerprint = Fingerprint.of_stream(identity)
@@ -250,5 +250,5 @@ def _repeated(
                 yield pair
         if not read:
             beside = " beside those for validation; set data.streaming=false," if cut else ";"
-            raise InputError(f"{source.name}: no pairs to train on{beside} correct the data or raise data.max_words")
+            raise InputError(source.name, f"no pairs to train on{beside} correct the data or raise data.max_words")
         start = max(start - read, 0) % read

@@ -100,7 +100,7 @@ class DataFile:
             compression = next((suffix for suffix, magic in _FIRST_BYTES.items() if re.match(magic, beginning)), "")
             if compression != self.compression:
                 kind = compression or f"not {self.compression}"
-                raise InputError(f"{self.path}: {kind} by its first bytes; decompress it, or give it its right name")
+                raise InputError(self.path, f"{kind} by its first bytes", "decompress it, or give it its right name")
             if not compression:
                 return self.path
             with cache_folder() as folder, ExitStack() as stack:
@@ -122,7 +122,7 @@ class DataFile:
                     piece = stream.decompress(block)
                     size += len(piece)
                     if size > limit:
-                        raise InputError(f"{self.path}: unpacks to more than {limit:,} bytes; unpack it by hand")
+                        raise InputError(self.path, f"unpacks to more than {limit:,} bytes", "unpack it by hand")
                     yield piece
                     block = stream.unused_data.lstrip(b"\0")  # zeros may stand between streams
                     stream = None if stream.eof else stream
@@ -130,7 +130,7 @@ class DataFile:
                 raise EOFError("it ends too early")
         except (EOFError, zlib.error, lzma.LZMAError) as error:
             problem = f"damaged {self.compression} ({str(error).rstrip('.')})"
-            raise InputError(f"{self.path}: {problem}; copy or download it again") from None
+            raise InputError(self.path, problem, "copy or download it again") from None
 
 
 @contextmanager
@@ -138,18 +138,18 @@ def regular(path: Path) -> Iterator[BufferedReader]:
     """A file opened to be read. Raises `InputError` for what is no regular file."""
     try:
         if not path.is_file():
-            raise InputError(f"{path}: not a regular file; give one")
+            raise InputError(path, "not a regular file", "give one")
         with path.open("rb") as file:
             yield file
     except OSError as error:
-        raise MachineError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+        raise MachineError(path, f"cannot be read ({error.strerror})", "check its permissions") from None
 
 
 def refuse_unread(paths: Iterable[Path]) -> None:
     """Raise `InputError` for the first of these files that is an archive, a document or packed as is not read."""
     for path, (endings, remedy) in product(paths, _UNREAD.items()):
         if found := re.fullmatch(rf".+?(\.(?:{endings}))", path.name, re.IGNORECASE):
-            raise InputError(f"{path}: {found[1]} is not read; {remedy}")
+            raise InputError(path, f"{found[1]} is not read", remedy)
 
 
 def digest_of(path: Path) -> str:

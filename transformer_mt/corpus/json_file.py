@@ -43,4 +43,4 @@ def json_objects(file: DataFile) -> Rows:
                 raise ValueError("an object is expected")
     except (ValueError, RecursionError) as error:
         reason = getattr(error, "msg", error)
-        raise InputError(f"{file.path}:{line}: no JSON from here on ({reason}); correct the file") from None
+        raise InputError(f"{file.path}:{line}", f"no JSON from here on ({reason})", "correct the file") from None

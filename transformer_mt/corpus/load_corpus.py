@@ -95,7 +95,7 @@ class Corpus:
             for split, pairs in splits.items()
         }
         if not given:
-            raise InputError("splits: there are none; give train and validation")
+            raise InputError("splits", "there are none", "give train and validation")
         has_links = all(pair.links is not None for pairs in given.values() for pair in pairs)
         config = load_config(None, [f"data.max_words={max_words}"]).data
         return cls(name, languages, clean_splits(given, config, name=name, cut=False), config, has_links)
@@ -210,7 +210,7 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]
         try:
             corpus = load_corpus(config.model_copy(update=changes), mixed=True, held_out=texts)
             if found := _exchanged(corpus.splits["train"], known):
-                raise InputError(f"{corpus.name}: {found}")
+                raise InputError(corpus.name, found)
         except TmtError as error:
             raise type(error)(f"data.mixture.{name}: {error}") from None
         report = corpus.reports["train"]
@@ -249,8 +249,8 @@ def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:
 def _builtin(config: DataConfig, *, structure: bool, held_out: frozenset[str]) -> Corpus:
     direction = choose_direction(config, GERMAN_ENGLISH, name=BUILTIN)
     if set(direction) != set(GERMAN_ENGLISH):
-        chosen = f"data.source_language, data.target_language: {' and '.join(direction)}"
-        raise InputError(f"{chosen} are not in the built-in corpus; choose de and en, or give --data DIRECTORY")
+        problem = f"{' and '.join(direction)} are not in the built-in corpus"
+        raise InputError("data.source_language, data.target_language", problem, "choose de and en, or other data")
     splits = builtin.builtin_corpus(**config.builtin.model_dump(), structure=structure)
     if direction == ("en", "de"):
         splits = {split: [pair.reversed() for pair in pairs] for split, pairs in splits.items()}
@@ -270,8 +270,8 @@ def _open_splits(
         return {need: next(iter(sources.values()))}, notes  # what else could be meant
     sources = _assign(sources, config)
     if need == "train" and need not in sources:
-        raise InputError(f"{config.corpus}: no split train, but {', '.join(sources)}; choose one as data.train_split")
-    lookup(sources, need, key="--split")
+        raise InputError(config.corpus, f"no split train, but {', '.join(sources)}", "choose one as data.train_split")
+    lookup(sources, need, key="split")
     return {split: sources[split] for split in dict.fromkeys((need, *sources))}, notes
 
 
@@ -302,13 +302,13 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
             aside.append(texts.pop().path.name)
         if len(tables) + bool(texts) > 1 or len({file.languages for file in texts}) < len(texts):
             names = ", ".join(file.path.name for file in files)
-            raise InputError(f"{folder}: {names}: files of one split and language; keep one table, or one text a side")
+            raise InputError(folder, f"{names}: files of one split and language", "keep one table, or one text a side")
         if texts or tables:
             splits[stem] = _open_files(texts or tables)
     names = ", ".join(sorted(aside)[:9])
     if not splits:
         refuse_unread(folder / name for name in sorted(aside))
-        raise InputError(f"{folder}: no data, but {names or 'nothing'}; {FORMS}")
+        raise InputError(folder, f"no data, but {names or 'nothing'}", FORMS)
     return splits, [f"{folder}: not taken for data: {names}"] if aside else []
 
 
@@ -316,7 +316,7 @@ def _open_files(files: Sequence[DataFile]) -> SplitSource:
     """One file with both sides, or the files of source and target."""
     if len(files) > 1:
         if tables := [file.path for file in files if file.form in TABLES]:
-            raise InputError(f"{tables[0]}: a table, which holds both sides; give it alone, or a pair of plain texts")
+            raise InputError(tables[0], "a table, which holds both sides", "give it alone, or a pair of plain texts")
         return ParallelText(files)
     (file,) = files
     if file.form in READERS:
@@ -325,7 +325,7 @@ def _open_files(files: Sequence[DataFile]) -> SplitSource:
         return TranslationMemory(file)
     if file.form == "text":
         sides = "give both sides, as in train.de,train.en"
-        raise InputError(f"{file.path}: one file that is no table by its name; {sides}")
+        raise InputError(file.path, "one file that is no table by its name", sides)
     return TabSeparated(file)
 
 
@@ -338,12 +338,14 @@ def _assign(sources: Mapping[str, SplitSource], config: DataConfig) -> dict[str,
     chosen = {split: own for split, own in chosen.items() if own}
     for split, own in chosen.items():
         if own not in sources:
-            raise InputError(f"data.{split}_split: {config.corpus} has no {own}, but {', '.join(sources)}; choose one")
+            raise InputError(
+                f"data.{split}_split", f"{config.corpus} has no {own}, but {', '.join(sources)}", "choose one"
+            )
     assigned = dict(chosen)
     for own in sources:
         split = USUAL.get(own, own)
         if own not in chosen.values() and split not in chosen and assigned.setdefault(split, own) != own:
             both = f"{own} and {assigned[split]} are both the split {split}"
-            raise InputError(f"{config.corpus}: {both}; keep one of them")
+            raise InputError(config.corpus, both, "keep one of them")
     order = dict.fromkeys((*USUAL.values(), *assigned))
     return {split: sources[assigned[split]] for split in order if split in assigned}

@@ -97,13 +97,14 @@ def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
     parts = corpus.split(",")
     missing = [part.strip() for part in parts if not _existing(part)]
     if len(missing) < len(parts):
-        files = f"{corpus}: {len(parts)} files, where one or two are expected"
-        raise InputError(f"{f'{missing[0]}: no such file' if missing else files}; {FORMS}")
+        if missing:
+            raise InputError(Path(missing[0]), "no such file", FORMS)
+        raise InputError(Path(corpus), f"{len(parts)} files, where one or two are expected", FORMS)
     if (match := _HUB.fullmatch(corpus)) and not corpus.startswith((".", "~")):
         return Hub(**match.groupdict())
     near = suggest(corpus, [BUILTIN])
     remedy = near if near.startswith("did you") else FORMS
-    raise InputError(f"{corpus.strip() or '--data'}: no such file or folder; {remedy}")
+    raise InputError(Path(corpus) if corpus.strip() else "data.corpus", "no such file or folder", remedy)
 
 
 def _existing(corpus: str) -> tuple[Path, ...]:
@@ -171,7 +172,7 @@ def meant(language: str, names: Sequence[str], *, place: str) -> str | None:
         if is_language(name) and language_of(name) == code and _variant(name) in ("", variant or _variant(name))
     ]
     if len(found) > 1:
-        raise InputError(f"{place}: has {' and '.join(found)} for {language}; rename one, or set {_KEYS}")
+        raise InputError(place, f"has {' and '.join(found)} for {language}", f"rename one, or set {_KEYS}")
     return found[0] if found else None
 
 
@@ -180,7 +181,7 @@ def in_direction(sides: Sequence[Side], languages: Sequence[str], choice: Column
     names = [name for one in choice.languages if (name := meant(one, languages, place=place))]
     if languages and len({*names}) < 2:
         have = f"has {' and '.join(languages)}, but not {' and '.join(choice.languages)}"
-        raise InputError(f"{place}: {have}; set {_KEYS}")
+        raise InputError(place, have, f"set {_KEYS}")
     return [sides[languages.index(name)] for name in names] or list(sides)
 
 
@@ -201,7 +202,7 @@ def missing_columns(names: Sequence[str], choice: ColumnChoice, *, place: str) -
     """The error for columns of these names, where source and target are not among them."""
     wanted, has = " and ".join(choice.columns), ", ".join(names[:9])
     remedy = "set data.source_column and data.target_column, or the languages"
-    return InputError(f"{place}: needs the columns {wanted} and has {has}; {remedy}")
+    return InputError(place, f"needs the columns {wanted} and has {has}", remedy)
 
 
 class Records(SplitSource):
@@ -228,7 +229,7 @@ class Records(SplitSource):
         for place, record in self.read():
             for name in found:
                 if not isinstance(record.get(name), str | None):
-                    raise InputError(f"{place}: {name} is {str(record[name])[:20]}, not text; correct it")
+                    raise InputError(place, f"{name} is {str(record[name])[:20]}, not text", "correct it")
             if not record.keys().isdisjoint(found):  # in a translation memory, a unit in other languages
                 source, target = map(record.get, found)
                 yield SentencePair(source or "", target or "")
@@ -248,7 +249,7 @@ def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = Fal
     """
     given, columns = (config.source_language, config.target_language), (config.source_column, config.target_column)
     if (columns[0] == "") != (columns[1] == ""):
-        raise InputError("data.source_column, data.target_column: only one is given; give both")
+        raise InputError("data.source_column, data.target_column", "only one is given", "give both")
     known: tuple[str, ...] = columns if all(map(is_language, columns)) else ()
     if (AUTO in given or mixed) and (columns[0] == "" or columns[0].isdecimal()):
         known = source.languages()
@@ -260,7 +261,7 @@ def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = Fal
     elif mixed and len(known) < 2 and columns[0] == "":
         notes = [f"{unsaid}; give its columns or files in this order"]
     elif given == (AUTO, AUTO) and tuple(map(short_code, direction)) != GERMAN_ENGLISH:
-        notes = [f"translating {languages}; the other way: --set data.source_language={direction[1]}"]
+        notes = [f"translating {languages}; the other way: data.source_language={direction[1]}"]
     return ColumnChoice(direction, *columns), notes
 
 
@@ -268,11 +269,11 @@ def choose_direction(config: DataConfig, known: Sequence[str], *, name: str) -> 
     """Source and target language: the first direction between the known languages that fits the configuration."""
     source, target = config.source_language, config.target_language
     if source == target != AUTO:
-        raise InputError(f"data.target_language: {source} is the source language too; choose another")
+        raise InputError("data.target_language", f"{source} is the source language too", "choose another")
     if AUTO not in (source, target):
         return source, target
     if len(known) > 2:
-        raise InputError(f"{name}: has {', '.join(known)}; set {_KEYS} to two of them")
+        raise InputError(name, f"has {', '.join(known)}", f"set {_KEYS} to two of them")
     first, second = known if len(known) == 2 else GERMAN_ENGLISH
     for one, other in ((first, second), (second, first)):
         if (source == AUTO or meant(source, [one], place=name)) and (
@@ -281,7 +282,7 @@ def choose_direction(config: DataConfig, known: Sequence[str], *, name: str) -> 
             return one if source == AUTO else source, other if target == AUTO else target
     if len(known) == 2:
         chosen = target if source == AUTO else source
-        raise InputError(f"{name}: has {first} and {second}, but not {chosen}; set {_KEYS} to those")
+        raise InputError(name, f"has {first} and {second}, but not {chosen}", f"set {_KEYS} to those")
     return default_direction(config)
 
 

@@ -49,7 +49,7 @@ def library_problems(name: str) -> Iterator[None]:
         raise
     except Exception as error:
         reason = " ".join(str(error.__cause__ or error).split())[:200] or type(error).__name__
-        raise InputError(f"{name}: cannot be read ({reason}); correct the file") from None
+        raise InputError(name, f"cannot be read ({reason})", "correct the file") from None
 
 
 @contextmanager
@@ -108,7 +108,7 @@ def _configuration(source: Hub, commit: str, candidates: list[str]) -> str | Non
     if chosen := [name for name in wanted if name in names]:
         return chosen[0]
     has = f"has {', '.join(names[:9])}, but not {wanted[0]}"
-    raise InputError(f"{source.name}: {has}; name one as in --data {source.name}:{names[0]}")
+    raise InputError(source.name, has, f"name one as in {source.name}:{names[0]}")
 
 
 def _splits(source: Hub, *, streaming: bool, commit: str = "") -> dict[str, SplitSource]:
@@ -140,9 +140,9 @@ def _hub_problems(name: str, failure: str = "loading failed") -> Iterator[None]:
         raise
     except (DatasetNotFoundError, RepositoryNotFoundError, RevisionNotFoundError):
         missing = "no such file or folder, and no such data set or revision on the hub (or no access to it)"
-        raise InputError(f"{name}: {missing}; check the spelling") from None
+        raise InputError(name, missing, "check the spelling") from None
     except Exception as error:  # the HTTP library below differs between versions of the hub's client
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         if "script" in str(error) or "trust_remote_code" in str(error):
-            raise InputError(f"{name}: this data set is a program, and tmt runs no remote code; give texts") from None
-        raise MachineError(f"{name}: {failure} ({reason}); give a file or folder in its place") from None
+            raise InputError(name, "this data set is a program, and tmt runs no remote code", "give texts") from None
+        raise MachineError(name, f"{failure} ({reason})", "give a file or folder in its place") from None

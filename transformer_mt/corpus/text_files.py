@@ -46,10 +46,12 @@ def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
             if not line:
                 return
             if len(line) > LONGEST_LINE:
-                raise InputError(f"{file.path}:{number}: more than {LONGEST_LINE:,} characters in one line; split it")
+                raise InputError(
+                    f"{file.path}:{number}", f"more than {LONGEST_LINE:,} characters in one line", "split it"
+                )
             if undecoded := _UNDECODED.search(line):
                 problem = f"not UTF-8 at character {undecoded.end()} of the line"
-                raise InputError(f"{file.path}:{number}: {problem}; save the file as UTF-8")
+                raise InputError(f"{file.path}:{number}", problem, "save the file as UTF-8")
             yield number, line.removesuffix(end).removesuffix("\r")
 
 
@@ -71,7 +73,7 @@ class ParallelText(SplitSource):
             if source is None or target is None:
                 one, other = (f"{sum(1 for _ in text_lines(file)):,}" for file in files)
                 different = f"{one} lines, but {files[1].path} has {other}"
-                raise InputError(f"{files[0].path}: {different}; give each sentence a line in both")
+                raise InputError(files[0].path, different, "give each sentence a line in both")
             yield SentencePair(source[1], target[1])
 
 
@@ -99,7 +101,7 @@ class TabSeparated(SplitSource):
         for number, cells in islice(self._rows(), has_heading, None):
             if len(cells) != len(self._first):
                 problem = f"{len(cells)} columns, where line 1 has {len(self._first)}"
-                raise InputError(f"{self.name}:{number}: {problem}; write tabs between columns only")
+                raise InputError(f"{self.name}:{number}", problem, "write tabs between columns only")
             yield SentencePair(cells[source], cells[target])
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
@@ -120,7 +122,7 @@ class TabSeparated(SplitSource):
         texts = [index for index, cell in enumerate(cells) if len(cells) == 2 or not _NUMBER.fullmatch(cell)]
         if not 2 <= len(cells) <= _MOST_COLUMNS or len(texts) < 2:
             problem = f"two texts are expected, and line 1 has {len(cells)} columns"
-            raise InputError(f"{self.name}: {problem}; set data.source_column and data.target_column")
+            raise InputError(self.name, problem, "set data.source_column and data.target_column")
         return False, in_direction(texts[:2], languages, choice, place=self.name)
 
 
@@ -135,7 +137,7 @@ def csv_rows(file: DataFile) -> Rows:
     while names and not names[-1]:
         names.pop()
     if not names:
-        raise InputError(f"{file.path}: no heading; name the columns in its first line, as in de,en")
+        raise InputError(file.path, "no heading", "name the columns in its first line, as in de,en")
     names = [name if names.count(name) == 1 else f"{name} (twice)" for name in names]
     is_numbered = False
     for row, (number, cells) in enumerate(rows, start=1):
@@ -146,7 +148,7 @@ def csv_rows(file: DataFile) -> Rows:
             cells.pop()
         if len(cells) != len(names) or own_number != str(row):
             problem = f"{len(cells)} cells{' behind a row number' * is_numbered}, where the heading has {len(names)}"
-            raise InputError(f"{file.path}:{number}: {problem}; quote texts with separators or line ends in them")
+            raise InputError(f"{file.path}:{number}", problem, "quote texts with separators or line ends in them")
         yield f"{file.path}:{number}", dict(zip(names, cells, strict=True))
 
 
@@ -172,7 +174,7 @@ def _csv_cells(file: DataFile) -> Iterator[tuple[int, list[str]]]:
             first, size = reader.line_num + 1, 0
     except csv.Error as error:
         problem = f"a quote is not closed in the row that begins here ({error})"
-        raise InputError(f"{file.path}:{first}: {problem}; close it, and double quotes inside a cell") from None
+        raise InputError(f"{file.path}:{first}", problem, "close it, and double quotes inside a cell") from None
 
 
 def _unquoted(cell: str) -> str:
@@ -187,10 +189,10 @@ def with_links(pairs: Pairs, path: Path) -> list[SentencePair]:
     no link, for a word that the pair does not have, for a link that comes twice, and for too few or too many lines.
     """
     if not path.is_file():
-        raise InputError(f"{path}: no such file; give a file with a line of links for each pair")
+        raise InputError(path, "no such file", "give a file with a line of links for each pair")
     lines = [line for _, line in text_lines(DataFile(path, "text", "", (), path.name))]
     if len(lines) != len(pairs):
-        raise InputError(f"{path}: {len(lines)} lines for {len(pairs)} pairs; give one line for each pair")
+        raise InputError(path, f"{len(lines)} lines for {len(pairs)} pairs", "give one line for each pair")
     return [
         replace(pair, links=_parse_links(line, pair, place=f"{path}:{number}"))
         for number, (line, pair) in enumerate(zip(lines, pairs, strict=True), start=1)
@@ -201,12 +203,12 @@ def _parse_links(line: str, pair: SentencePair, *, place: str) -> tuple[Link, ..
     links: list[Link] = []
     for text in line.split():
         if not (match := _LINK.fullmatch(text)):
-            raise InputError(f"{place}: {text[:20]!r} is no link; write source word, hyphen, target word, as in 0-2")
+            raise InputError(place, f"{text[:20]!r} is no link", "write source word, hyphen, target word, as in 0-2")
         link = (int(match[1]), int(match[2]))
         for side, word in zip(("source", "target"), link, strict=True):
             if word >= (count := len(words(getattr(pair, side)))):
-                raise InputError(f"{place}: {text}, but the {side} has words 0 to {count - 1}; correct it")
+                raise InputError(place, f"{text}, but the {side} has words 0 to {count - 1}", "correct it")
         if link in links:
-            raise InputError(f"{place}: {text} comes twice; leave one out")
+            raise InputError(place, f"{text} comes twice", "leave one out")
         links.append(link)
     return tuple(sorted(links))

@@ -109,7 +109,7 @@ class _Reader:
         raise self._problem(f"an entity of its own, {name[:20]}; write the character in its place")
 
     def _problem(self, problem: str) -> InputError:
-        return InputError(f"{self._file.path}:{self._parser.CurrentLineNumber}: {problem}")
+        return InputError(f"{self._file.path}:{self._parser.CurrentLineNumber}", problem)
 
 
 def _code(language: str) -> str:

@@ -33,7 +33,7 @@ def converted(run: Run, *, quantization: str | None) -> tuple[Run, dict[str, byt
             return now, _converted(now, quantization)
         except _TrainedOn:
             continue
-    raise MachineError(f"{run.path}: is written again and again; wait until training has ended")
+    raise MachineError(run.path, "is written again and again", "wait until training has ended")
 
 
 def _converted(run: Run, quantization: str | None) -> dict[str, bytes]:

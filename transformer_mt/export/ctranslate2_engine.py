@@ -66,7 +66,7 @@ class CTranslate2Engine(Engine):
     ) -> None:  # fmt: skip
         place, _, index = device.partition(":")
         if not re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", device):
-            raise InputError(f"--device {device}: CTranslate2 has auto, cpu and cuda; choose one of these")
+            raise InputError("device", f"CTranslate2 has auto, cpu and cuda, not {device}", "choose one of these")
         self.max_length, self._tokens = max_length, tokens
         self._symbols = [[tokens[symbol]] for symbol in NEVER_GENERATED] if tokens else []
         self._ids = {token: index for index, token in enumerate(tokens)}
@@ -105,7 +105,7 @@ class CTranslate2Engine(Engine):
                 for tokens, known in found.items()
             ]
             if not own or not all(math.isfinite(one.log_probability) for one in own):
-                raise MachineError(NOT_FINITE)
+                raise MachineError(*NOT_FINITE)
             yield own if search.sample else sorted(own, key=lambda one: -one.score)[:count]
 
     def _searched(
@@ -276,7 +276,7 @@ class _Errors:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         # Out of memory: for that the command line has a message of its own.
         if isinstance(error, RuntimeError | ValueError) and not is_out_of_memory(error):
-            raise MachineError(f"ctranslate2: {str(error).strip()}; use another device or number format") from None
+            raise MachineError("ctranslate2", str(error).strip(), "use another device or number format") from None
 
 
 _ERRORS = _Errors()

@@ -13,7 +13,7 @@ QUANTIZATIONS = ("int8", "int16", "bfloat16", "float16")
 def require_quantization(name: str | None) -> None:
     """Raise `InputError` for a number format that weights cannot have there."""
     if name is not None:
-        lookup(dict.fromkeys(QUANTIZATIONS), name, key="--quantization")
+        lookup(dict.fromkeys(QUANTIZATIONS), name, key="quantization")
 
 
 def import_ctranslate2() -> Any:
@@ -21,6 +21,6 @@ def import_ctranslate2() -> Any:
     try:
         import ctranslate2
     except ImportError:
-        raise MachineError("ctranslate2: is not installed; pip install 'transformer_mt[ctranslate2]'") from None
+        raise MachineError("ctranslate2", "is not installed", "pip install 'transformer_mt[ctranslate2]'") from None
     ctranslate2.set_log_level(logging.ERROR)  # its warnings are no lines of ours
     return ctranslate2

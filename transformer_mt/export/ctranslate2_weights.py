@@ -83,7 +83,7 @@ def require_convertible(config: ModelConfig) -> None:
         value = str(found.get(key)).partition("(")[0].strip()
         if value not in possible:
             remedy = f"it computes models with {' or '.join(possible)} there"
-            raise InputError(f"model.{key}: CTranslate2 has no {found[key]}; {remedy}")
+            raise InputError(f"model.{key}", f"CTranslate2 has no {found[key]}", remedy)
 
 
 def _flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -64,7 +64,7 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None
         first = others[0]
         shown = f"{first.source!r} is {first.ours!r} here and {first.theirs!r} there"
         problem = f"only {greedy.same} of {greedy.sentences} sentences are translated as here, first: {shown}"
-        raise MachineError(f"{folder}: not written, since {problem}; please report it")
+        raise MachineError(folder, f"not written, since {problem}", "please report it")
     longest = min(config.search.max_length, config.model.max_length) - 1
     script = USE.replace("LONGEST", str(longest)).replace("BEAM", str(config.search.beam))
     files |= {TOKENIZER: tokenizer.serialized, SCRIPT: script.encode()}
@@ -87,7 +87,7 @@ def require_possible(folder: Path, *, quantization: str | None, overwrite: bool)
     require_quantization(quantization)
     import_ctranslate2()
     if folder.name in ("", ".."):
-        raise InputError(f"{folder}: has no name of its own; give the folder by its name")
+        raise InputError(folder, "has no name of its own", "give the folder by its name")
     if os.path.lexists(old := set_aside(folder)):
         _require_export(old)
         if not os.path.lexists(folder):
@@ -95,7 +95,7 @@ def require_possible(folder: Path, *, quantization: str | None, overwrite: bool)
                 rename(old, folder)
     if os.path.lexists(folder):
         if not overwrite:
-            raise InputError(f"{folder}: is there already; give another name, or --overwrite")
+            raise InputError(folder, "is there already", "give another name, or overwrite it")
         _require_export(folder)
 
 
@@ -106,4 +106,4 @@ def _is_export(path: Path) -> bool:
 def _require_export(folder: Path) -> None:
     require_directory(folder)
     if others := sorted(set(os.listdir(folder)) - FILES):
-        raise InputError(f"{folder}: {others[0]} is no part of an export, and would be deleted; give another folder")
+        raise InputError(folder, f"{others[0]} is no part of an export, and would be deleted", "give another folder")

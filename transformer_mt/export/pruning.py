@@ -51,14 +51,14 @@ def prune_run(
     """
     model, tokenizer = translator.model.network, translator.model.tokenizer
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise InputError(f"{path}: exists; choose another directory with --run-dir")
+        raise InputError(path, "exists", "choose another directory")
     if not isinstance(config.model, TransformerConfig):
-        raise InputError(f"--prune: the heads of a {config.model.kind} model cannot be masked; give another run")
+        raise InputError("prune", f"the heads of a {config.model.kind} model cannot be masked", "give another run")
     names = head_names(model)
     if not 0 < count < len(names):
-        raise InputError(f"--prune: {count} of {len(names)} heads cannot be removed; give at least 1, and keep one")
+        raise InputError("prune", f"{count} of {len(names)} heads cannot be removed", "give at least 1, and keep one")
     encoded = encode_pairs(pairs, tokenizer, max_length=model.max_length)
-    importance = lookup(IMPORTANCE, method, key="--importance")(model, encoded)
+    importance = lookup(IMPORTANCE, method, key="importance")(model, encoded)
     least = sorted(names, key=lambda name: importance[name])[:count]
     pruned = tuple(sorted(least, key=names.index))
     attention = config.model.attention

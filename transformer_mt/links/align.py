@@ -124,7 +124,7 @@ def word_shares(
     names = cross_heads(model)
     if missing := sorted({head for heads in groups for head in heads} - set(names)):
         extent = f"it has {names[0]} to {names[-1]}" if names else "it has no cross-attention"
-        raise InputError(f"alignment: the model has no head {missing[0]}; {extent}")
+        raise InputError("alignment", f"the model has no head {missing[0]}", extent)
     mixture = np.array([[float(name in heads) / len(heads) for name in names] for heads in groups], np.float32)
     matrices: dict[int, Float[np.ndarray, "N T S"]] = {}
     for row, weights in word_weights(model, tokenizer, pairs) if pairs else ():

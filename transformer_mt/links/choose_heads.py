@@ -25,7 +25,7 @@ def heads_of(model: Model) -> AlignmentHeads:
     """The heads that the run's training chose, else all. Raises `InputError` for a model without cross-attention."""
     guess = guess_heads(model.network)
     if guess is None:
-        raise InputError(f"{model.path}: this model has no cross-attention to link words by; give another with --model")
+        raise InputError(model.path, "this model has no cross-attention to link words by", "choose another model")
     return model.alignment or guess
 
 

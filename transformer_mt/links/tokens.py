@@ -71,9 +71,9 @@ class PairTokens:
     def of(cls, source: PreparedSentence, target: PreparedSentence, *, limit: int) -> "PairTokens":
         """The tokens of a pair. Raises `InputError` for a side of more than `limit` tokens, the end symbol included."""
         pair = cls(Tokens.of(source), Tokens.of(target, begins=True), Tokens.of(target))
-        for place, tokens in (("SENTENCE", pair.source), ("--target", pair.written)):
+        for place, tokens in (("source", pair.source), ("target", pair.written)):
             if len(tokens.ids) > limit:
-                raise InputError(f"{place}: {len(tokens.ids)} tokens, the model takes at most {limit}; shorten it")
+                raise InputError(place, f"{len(tokens.ids)} tokens, the model takes at most {limit}", "shorten it")
         return pair
 
     def sides(self, stack: str) -> tuple[Tokens, Tokens]:

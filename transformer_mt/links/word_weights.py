@@ -41,7 +41,7 @@ def word_weights(
     """
     encoded, stacks = encode_pairs(pairs, tokenizer, max_length=model.max_length), model.attention_stacks()
     if encoded.too_long:
-        raise InputError(f"{encoded.too_long} of the pairs: more than {model.max_length} tokens; shorten them")
+        raise InputError(f"{encoded.too_long} of the pairs", f"more than {model.max_length} tokens", "shorten them")
     for rows, batch in batches(encoded, model):
         with evaluating(model), record_attention(model) as recording:
             require_finite(model(batch.source, batch.decoder_input))

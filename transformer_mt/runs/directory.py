@@ -104,7 +104,7 @@ class Run:
     def open(cls, path: Path) -> "Run":
         """An existing run. Raises `InputError` where there is none."""
         if not (run := cls(path)).exists():
-            raise InputError(f"{path}: not a run directory (no {CONFIG}); train one with: tmt train --run-dir {path}")
+            raise InputError(path, f"not a run directory (no {CONFIG})", f"train one with: tmt train --run-dir {path}")
         return run
 
     def anew(self) -> "Run":
@@ -141,7 +141,7 @@ class Run:
         try:
             return None if content is None else AlignmentHeads.model_validate_json(content)
         except (InputError, ValidationError):
-            raise MachineError(f"{self.path / ALIGNMENT}: damaged; restore it, or delete it to do without") from None
+            raise MachineError(self.path / ALIGNMENT, "damaged", "restore it, or delete it to do without") from None
 
     def save_alignment(self, heads: AlignmentHeads) -> None:
         write_atomically(self.path / ALIGNMENT, heads.model_dump_json().encode())
@@ -182,12 +182,12 @@ class Run:
         sums = saved_sums(content)
         for name in (CONFIG, TOKENIZER):
             if name in sums and sums[name] != sha256(self._own(name)):
-                raise MachineError(f"{self.path / name}: not the one that {MODEL} was saved with; restore both")
+                raise MachineError(self.path / name, f"not the one that {MODEL} was saved with", "restore both")
         return sums
 
     def _require_model(self) -> None:
         if not self.has_model():
-            raise InputError(f"{self.model_path}: missing; continue tmt train until its first validation")
+            raise InputError(self.model_path, "missing", "continue tmt train until its first validation")
 
     def read_weights(self, specs: "TensorSpecs") -> "dict[str, Tensor]":
         """The weights. Raises `MachineError` unless they are undamaged, belong to the run, and fit the specs."""
@@ -199,7 +199,7 @@ class Run:
         weights = unpack(content, path=path)
         require_specs(weights, specs, path=path)
         if sums.get("tensors") != digest(weights):
-            raise MachineError(f"{path}: damaged (its SHA-256 is not the one in it); restore it or train anew")
+            raise MachineError(path, "damaged (its SHA-256 is not the one in it)", "restore it or train anew")
         return weights
 
     def save_model(self, weights: "Mapping[str, Tensor]") -> None:
@@ -246,7 +246,7 @@ class Run:
         """The lines of the metrics, one at a time; truncated lines and other records are skipped."""
         content = self._read_if_there(METRICS) or b""
         if content.count(b"\n") > _MOST_LINES:
-            raise MachineError(f"{self.path / METRICS}: more than {_MOST_LINES:,} lines; delete it to do without")
+            raise MachineError(self.path / METRICS, f"more than {_MOST_LINES:,} lines", "delete it to do without")
         for line in BytesIO(content):
             with suppress(ValueError):
                 match from_json(line[:LONGEST_LINE], allow_inf_nan=False):
@@ -286,7 +286,7 @@ def newest_run(root: Path) -> Run:
     """The run below `root` whose weights were written last. Raises `InputError` when there is none."""
     trained = [(path.lstat().st_mtime, path.parent) for path in root.glob(f"*/{MODEL}") if not path.is_symlink()]
     if not trained:
-        raise InputError(f"{root}: no trained model here; train one with: tmt train")
+        raise InputError(root, "no trained model here", "train one with: tmt train")
     return Run(max(trained)[1])
 
 
@@ -313,5 +313,5 @@ def find_run(path: Path) -> Run:
     run = Run.open(Path(os.path.normpath(path / "../..")))
     if int(named[1]) not in (steps := saved_steps(run.path / CHECKPOINTS)):
         there = ", ".join(f"step-{step}" for step in steps) or "none"
-        raise InputError(f"{path}: no such checkpoint; there are: {there}")
+        raise InputError(path, "no such checkpoint", f"there are: {there}")
     return Run(run.path, int(named[1]))

@@ -59,7 +59,7 @@ class DataRecord:
         try:
             row_digests = {split: array.tobytes() for split, array in safetensors.numpy.load(rows).items()}
         except (safetensors.SafetensorError, KeyError, ValueError):  # KeyError: a type unknown to numpy
-            raise MachineError(f"{path / ROWS}: damaged or not a safetensors file; restore it or start anew") from None
+            raise MachineError(path / ROWS, "damaged or not a safetensors file", "restore it or start anew") from None
         with suppress(AttributeError, KeyError, TypeError, ValueError):
             record = from_json(content, allow_inf_nan=False)
             fingerprints = {
@@ -69,7 +69,7 @@ class DataRecord:
             own = fingerprints.values()
             if own and all(isinstance(one.digest, str) and len(one.row_digests) in (0, 4 * one.rows) for one in own):
                 return cls(fingerprints, dict(record["cleaning"]))
-        raise MachineError(f"{path / DATA}: damaged; restore it or start anew with --overwrite")
+        raise MachineError(path / DATA, "damaged", "restore it, or overwrite the run")
 
     def difference(self, now: "DataRecord") -> str | None:
         """The first difference of the data now to that of the record, in words; None where there is none."""

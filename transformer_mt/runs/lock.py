@@ -29,8 +29,8 @@ def acquire(directory: Path, *, seconds: float = 0.1) -> bool:
         try:
             lock.acquire()
         except Timeout:  # an `OSError` too
-            remedy = "wait for it, stop it, or choose another --run-dir"
-            raise InputError(f"{directory}: is being trained by another process; {remedy}") from None
+            remedy = "wait for it, stop it, or choose another directory"
+            raise InputError(directory, "is being trained by another process", remedy) from None
     _held[place] = lock
     return True
 

@@ -30,7 +30,7 @@ def unpack(content: bytes, *, path: Path) -> dict[str, Tensor]:
     try:
         return safetensors.torch.load(content)
     except (safetensors.SafetensorError, KeyError, RuntimeError, ValueError):  # KeyError: a type unknown to torch
-        raise MachineError(f"{path}: damaged or not a safetensors file; restore it or train anew") from None
+        raise MachineError(path, "damaged or not a safetensors file", "restore it or train anew") from None
 
 
 def digest(tensors: Mapping[str, Tensor]) -> str:
@@ -51,10 +51,10 @@ def specs_of(tensors: Mapping[str, Tensor]) -> TensorSpecs:
 def require_specs(tensors: Mapping[str, Tensor], specs: TensorSpecs, *, path: Path) -> None:
     """Raise `MachineError` for other tensors, numbers that are not finite, and counts below 0 in the file `path`."""
     if specs_of(tensors) != specs:
-        raise MachineError(f"{path}: the weights do not fit config.toml; restore both files from the same run")
+        raise MachineError(path, "the weights do not fit config.toml", "restore both files from the same run")
     for name, tensor in tensors.items():
         if not tensor.isfinite().all() or (tensor.dtype == torch.int64 and (tensor < 0).any()):
-            raise MachineError(f"{path}: the weights are not finite ({name}); restore it or train anew")
+            raise MachineError(path, f"the weights are not finite ({name})", "restore it or train anew")
 
 
 def size_limit(specs: TensorSpecs) -> int:

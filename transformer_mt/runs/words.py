@@ -45,5 +45,5 @@ def unpack_words(content: bytes, *, path: Path) -> TrainingWords:
                 raise ValueError
             sides[side][word] += int(count)
     except (KeyError, ValueError):
-        raise MachineError(f"{path}: damaged; restore it, or delete it to do without") from None
+        raise MachineError(path, "damaged", "restore it, or delete it to do without") from None
     return TrainingWords(sides["source"], sides["target"], complete, int(longest))

@@ -41,7 +41,7 @@ def translate(served: ServedRun, asked: Translate) -> Answer:
     (line,) = translator.model.prepare.lines([asked.source], split=asked.split)
     looks = asked.alternatives or asked.trace or asked.align or not splits(search, asked.prefix)
     if looks and not 1 <= asked.sentence <= len(line.sentences):
-        raise InputError(f"sentence: there is no {asked.sentence}; give a number from 1 to {len(line.sentences)}")
+        raise InputError("sentence", f"there is no {asked.sentence}", f"give a number from 1 to {len(line.sentences)}")
     return translation_of(translator, asked, line, line.only(asked.sentence) if looks else line)
 
 
@@ -51,7 +51,7 @@ def translation_of(translator: Translator, asked: Translate, line: PreparedLine,
     search = changed_search(model.config.search, asked.search)
     if asked.trace:
         require_beam(search)
-    translator.require_fitting(read.sentences, "SENTENCE")
+    translator.require_fitting(read.sentences, "source")
     linking = heads_of(model) if asked.align else None  # as `tmt align` chooses them, with all heads on
 
     def translated() -> tuple[list[Translation], Any]:
@@ -151,7 +151,7 @@ def tag_of_curves(run: Run) -> str:
 
 
 def _heads(names: Sequence[str]) -> tuple[HeadName, ...]:
-    return tuple(dict.fromkeys(HeadName.parse(name, key="--without") for name in names))
+    return tuple(dict.fromkeys(HeadName.parse(name, key="without") for name in names))
 
 
 # What is computed of a pair for a view.

@@ -1,13 +1,11 @@
 """The requests: JSON objects with exact keys, and the line that says what is wrong with one."""
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
-from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
 from transformer_mt.head_names import STACKS
 from transformer_mt.registry import suggest
@@ -94,25 +92,13 @@ def parse(kind: type[AnyQuestion], body: bytes) -> AnyQuestion:
     except ValueError as error:
         raise Refusal(400, f"the body: no JSON ({error}); send an object") from None
     if not isinstance(content, dict):
-        raise InputError("the body: no object; send one with the keys of the request")
+        raise InputError("the body", "no object", "send one with the keys of the request")
     for key in content:
         if key not in kind.model_fields:
-            raise InputError(f"{key}: there is no such key; {suggest(key, kind.model_fields)}")
+            raise InputError(key, "there is no such key", suggest(key, kind.model_fields))
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
         first = error.errors()[0]
         place, reason = ".".join(map(str, first["loc"])), first["msg"]
-        raise InputError(f"{place}: {reason[:1].lower()}{reason[1:]}; correct it") from None
-
-
-def by_keys(message: str) -> str:
-    """The line that a command prints, with the keys of a request in place of its options."""
-    return re.sub(r"--([a-z][a-z-]*)|\bSENTENCE\b", _key, message)
-
-
-def _key(found: re.Match[str]) -> str:
-    if found[1] is None:
-        return "source"
-    name = found[1].replace("-", "_")
-    return f"search.{name}" if name in SearchConfig.model_fields else {"model": "run"}.get(name, name)
+        raise InputError(place, f"{reason[:1].lower()}{reason[1:]}", "correct it") from None

@@ -98,7 +98,7 @@ class Runs:
     def _open_checkpoint(self, path: Path, step: int) -> Translator:
         """The run as it was at a checkpoint. Raises `InputError` where there is none of that step."""
         if step not in saved_steps(path / CHECKPOINTS):
-            raise InputError(f"checkpoint: there is no {step}; choose one that /v1/runs lists")
+            raise InputError("checkpoint", f"there is no {step}", "choose one that /v1/runs lists")
         with _unavailable():
             return self._load(Run(path, step))
 

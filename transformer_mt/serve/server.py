@@ -37,11 +37,11 @@ def listen(host: str, port: int | None) -> socket.socket:
             return socket.create_server(address, family=family, backlog=128)
         except (OSError, UnicodeError) as error:  # no name can be written so
             if isinstance(error, UnicodeError | socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-                raise InputError(f"--host: {host!r} is no address of this machine; leave it out") from None
+                raise InputError("host", f"{host!r} is no address of this machine", "leave it out") from None
             problem = error
     ports = "–".join(dict.fromkeys((str(tried[0]), str(tried[-1]))))
     raise MachineError(
-        f"--port {ports}: cannot be opened ({os.strerror(problem.errno or 0)}); give another, or 0 for any"
+        "port", f"{ports} cannot be opened ({os.strerror(problem.errno or 0)})", "give another, or 0 for any"
     )
 
 

@@ -47,11 +47,11 @@ def learn(sentences: Sequence[str], *, kind: str, size: int) -> bytes:
             return learn_with(sentences, OPTIONS | {"model_type": kind, "vocab_size": possible})
         except RuntimeError as refusal:
             if _NO_TEXT.search(str(refusal)):
-                raise InputError("the corpus: no text to learn a vocabulary from; give sentences") from None
+                raise InputError("the corpus", "no text to learn a vocabulary from", "give sentences") from None
             if not (named := _POSSIBLE_SIZE.search(str(refusal))):
-                raise InputError(f"tokenizer.vocabulary_size: sentencepiece cannot learn it ({refusal})") from None
+                raise InputError("tokenizer.vocabulary_size", f"sentencepiece cannot learn it ({refusal})") from None
             possible = int(named[1] or named[2])
-    raise InputError(f"tokenizer.vocabulary_size: these sentences admit no {kind} vocabulary near {size}; lower it")
+    raise InputError("tokenizer.vocabulary_size", f"these sentences admit no {kind} vocabulary near {size}", "lower it")
 
 
 def learn_with(sentences: Sequence[str], options: dict[str, Any]) -> bytes:
@@ -66,7 +66,9 @@ def learn_with(sentences: Sequence[str], options: dict[str, Any]) -> bytes:
     if child.returncode == _REFUSED:
         raise RuntimeError(child.stdout.decode())
     if child.returncode:
-        raise MachineError(f"vocabulary: the process that learns it ended with code {child.returncode}; free memory")
+        raise MachineError(
+            "vocabulary", f"the process that learns it ended with code {child.returncode}", "free memory"
+        )
     return child.stdout
 
 

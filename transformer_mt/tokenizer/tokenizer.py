@@ -82,7 +82,7 @@ class Tokenizer:
             return cls(content)
         except (ValueError, RuntimeError) as error:
             problem = f"not a vocabulary that tmt trained, or damaged ({error})"
-            raise MachineError(f"{place}: {problem}; restore it or train anew") from None
+            raise MachineError(place, problem, "restore it or train anew") from None
 
     @property
     def size(self) -> int:

@@ -36,7 +36,7 @@ class Model:
         Raises `InputError` before the first validation, for an unknown device or engine, and for a model that the
         engine cannot compute; `MachineError` for a damaged file.
         """
-        module = import_module(lookup(ENGINES, engine, key="--engine"))
+        module = import_module(lookup(ENGINES, engine, key="engine"))
         run, opened = module.open_engine(run.anew(), device=device, quantization=quantization)
         return cls(run.config(), run.tokenizer(), opened, run)
 
@@ -44,7 +44,7 @@ class Model:
     def network(self) -> "Seq2Seq":
         """The network, to look into. Raises `InputError` where another program computes."""
         if self.engine.network is None:
-            raise InputError(f"--engine: {self.engine.name} shows nothing of the model; leave it out")
+            raise InputError("engine", f"{self.engine.name} shows nothing of the model", "leave it out")
         return self.engine.network
 
     @property

@@ -53,7 +53,7 @@ def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePa
         for number, lengths in enumerate(zip(encoded.source_lengths, encoded.target_lengths, strict=True), start=first):
             if (longest := int(max(lengths))) > model.max_length:
                 raise InputError(
-                    f"pair {number}: {longest} tokens, the model takes at most {model.max_length}; split it"
+                    f"pair {number}", f"{longest} tokens, the model takes at most {model.max_length}", "split it"
                 )
         yield from _scores(model, tokenizer, encoded)
         first += len(chunk)

@@ -19,7 +19,7 @@ from transformer_mt.translation.search import beam_search, sample
 def open_engine(run: Run, *, device: str, quantization: str | None) -> tuple[Run, Engine]:
     """The engine of a run, which has no quantization."""
     if quantization is not None:
-        raise InputError("--quantization: our own search has none; give --engine ctranslate2, or leave it out")
+        raise InputError("quantization", "our own search has none", "choose the engine ctranslate2, or leave it out")
     place, network = choose_device(device), run.network()
     return run, TorchEngine(network.to(place), device=place)
 
@@ -80,7 +80,7 @@ class TorchEngine(Engine):
                     prefix=prefix,
                 )
         if not all(found):  # where nothing is more probable than anything else, nothing can be found
-            raise MachineError(NOT_FINITE)
+            raise MachineError(*NOT_FINITE)
         return found
 
     @override

@@ -192,7 +192,7 @@ class Translator:
         limit = min(search.max_length, engine.max_length)
         forced, ends = self._forced(prefix)
         if len(forced) >= limit:
-            raise InputError(f"--prefix: {len(forced)} tokens, but a translation has at most {limit - 1}; shorten it")
+            raise InputError("prefix", f"{len(forced)} tokens, but a translation has at most {limit - 1}", "shorten it")
         encoded: Encoded = {}
         for number, line in lines:
             for index, sentence in enumerate(line.sentences):
@@ -221,13 +221,13 @@ class Translator:
         ends = ids[-1:] == [EOS]
         for piece, index in zip(prefix, ids[:-1] if ends else ids, strict=False):
             if index in SPECIAL:
-                raise InputError(f"--prefix: {piece!r} is no piece that goes on; give those of a translation")
+                raise InputError("prefix", f"{piece!r} is no piece that goes on", "give those of a translation")
         return tuple(ids[: len(ids) - ends]), ends
 
     def _require_fitting(self, count: int, place: Place, number: int = 0) -> None:
         limit = self.model.engine.max_length
         if count > limit:
-            raise InputError(f"{place(number)}: {count} tokens, the model takes at most {limit}; split it")
+            raise InputError(place(number), f"{count} tokens, the model takes at most {limit}", "split it")
 
     def _found(
         self, waiting: Encoded, search: SearchConfig, prefix: Prefix, longest: int

@@ -37,7 +37,7 @@ def view_attention(
 
     Raises `InputError` for an unknown method, or one that does not apply to the model.
     """
-    maps = lookup(METHODS, method, key="--method")().maps(model, tokens, stacks=stacks)
+    maps = lookup(METHODS, method, key="method")().maps(model, tokens, stacks=stacks)
     return maps.by_words() if words else maps
 
 
@@ -57,7 +57,7 @@ def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) ->
     Heads that the model does not have are left out. Without any they are all of the last layer but one, a guess, or
     where that has none, all that are left. For a method that has one matrix for the whole model it is that one.
     """
-    stack = lookup(maps.stacks, "cross", key="--stack")
+    stack = lookup(maps.stacks, "cross", key="stack")
     if METHODS[maps.method].whole:
         return layer_matrices(maps)[0]
     every, guess = _heads(stack, "cross"), max(1, len(stack.weights) - 1)
@@ -77,10 +77,10 @@ def layer_matrices(
     Without them they are all layers and the mean over their heads. Raises `InputError` that names the option for an
     unknown stack, layer or head, and for a layer or head of a method that has one matrix for the whole model.
     """
-    chosen = lookup(maps.stacks, stack, key="--stack")
+    chosen = lookup(maps.stacks, stack, key="stack")
     if METHODS[maps.method].whole:
         if layer is not None or head is not None:
-            raise InputError(f"--layer, --head: {maps.method} has one matrix for the whole model; leave them out")
+            raise InputError("layer, head", f"{maps.method} has one matrix for the whole model", "leave them out")
         return [Matrix(stack, maps.method, SIDES[stack], chosen.matrix(0, 0), chosen.rows, chosen.columns)]
     layers, heads = chosen.weights.shape[:2]
     matrices = []

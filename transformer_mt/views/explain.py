@@ -283,7 +283,7 @@ def find_place(
     """The stacks with a row for the piece that the options mean, its side of the pair, its word and its row, from 0."""
     stacks = model.attention_stacks()
     if stack is not None:
-        stacks = {stack: lookup(stacks, stack, key="--stack")}
+        stacks = {stack: lookup(stacks, stack, key="stack")}
     sides = {
         "the translation": (tokens.written, tuple(name for name in ("cross", "decoder") if name in stacks)),
         "the source": (tokens.source, tuple(name for name in ("encoder",) if name in stacks)),
@@ -292,7 +292,9 @@ def find_place(
     side, names = sides[title]
     rows = [row for row, owners in enumerate(side.words_of_piece) if number in owners]
     if not 1 <= piece <= len(rows):
-        raise InputError(f"--piece: {side.words[number]!r} has no piece {piece}; give a number from 1 to {len(rows)}")
+        raise InputError(
+            "piece", f"{side.words[number]!r} has no piece {piece}", f"give a number from 1 to {len(rows)}"
+        )
     return names, side, number, rows[piece - 1]
 
 
@@ -310,14 +312,14 @@ def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[st
     if word in (numbers := [str(number + 1) for number in range(len(words))]):
         return first, numbers.index(word)
     remedy = suggest(word, dict.fromkeys(each for words in sides.values() for each in words))
-    raise InputError(f"--word: there is no {word!r} in {' or '.join(sides)}; {remedy}")
+    raise InputError("word", f"there is no {word!r} in {' or '.join(sides)}", remedy)
 
 
 def find_heads(model: Seq2Seq, stacks: Sequence[str], *, layer: int | None, head: int | None) -> Sequence[HeadName]:
     """The heads of these stacks in that layer and with that number. Raises `InputError` that says which there are."""
     names = [name for name in head_names(model) if name.stack in stacks]
     if not names:
-        raise InputError(f"--stack: {' and '.join(stacks)} attention has no heads left in this model; choose another")
+        raise InputError("stack", f"{' and '.join(stacks)} attention has no heads left in this model", "choose another")
     return heads_at(names, layer=layer, head=head)
 
 

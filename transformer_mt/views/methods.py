@@ -167,7 +167,7 @@ def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> F
     embedding of the token, without its position: a position is not taken away with its token.
     """
     if not isinstance(model, Transformer | RecurrentSeq2Seq):
-        raise InputError("--method: gradient needs a Transformer or a recurrent model; choose another")
+        raise InputError("method", "gradient needs a Transformer or a recurrent model", "choose another")
     source, read = tokens.inputs(next(model.parameters()).device)
     # cuDNN has the gradients of a GRU in training mode only.
     with evaluating(model, gradients=True), torch.backends.cudnn.flags(enabled=False):

@@ -66,7 +66,7 @@ def read_curves(run: Run) -> Curves:
             if record["kind"] == kind and type(value) in (int, float) and (not value or 1e-30 < abs(value) < 1e30):
                 points[name].append((record["step"], float(value)))
     if not any(points.values()):
-        raise InputError(f"{run.path}: nothing has been measured yet; train it with tmt train")
+        raise InputError(run.path, "nothing has been measured yet", "train it with tmt train")
     return points
 
 
@@ -238,13 +238,13 @@ _MOST_NUMBERS = 1_000
 def check_figure(path: Path, *, npz: Path | None) -> None:
     """Raise `InputError` for a name that is no PNG, PDF or SVG, or --npz too; `MachineError` without matplotlib."""
     if npz is not None and npz.resolve() == path.resolve():
-        raise InputError(f"--npz {npz}: --figure goes there too; give another name")
+        raise InputError("npz", f"the picture goes to {npz} too", "give another name")
     if path.suffix.lower() not in _FORMATS:
-        raise InputError(f"--figure {path}: the name says no format; end it in .png, .pdf or .svg")
+        raise InputError("figure", f"{path} says no format", "end it in .png, .pdf or .svg")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise MachineError("--figure: needs matplotlib; pip install 'transformer_mt[plot]'") from None
+        raise MachineError("figure", "needs matplotlib", "pip install 'transformer_mt[plot]'") from None
 
 
 def matrix_figure(rows: Sequence[Sequence[Matrix]], *, meaning: str, path: Path) -> bytes:

@@ -61,9 +61,9 @@ class Subject:
         model, off = translator.model, tuple(dict.fromkeys(without))
         (line,) = model.prepare.lines([text], split=target is None, restore=target is None)
         if not line.text:
-            raise InputError("SENTENCE: empty; give a sentence to look at")
+            raise InputError("source", "empty", "give a sentence to look at")
         if not 1 <= number <= len(line.sentences):
-            raise InputError(f"--sentence: there is no {number}; give a number from 1 to {len(line.sentences)}")
+            raise InputError("sentence", f"there is no {number}", f"give a number from 1 to {len(line.sentences)}")
         alone = line.only(number)
         usual = None
         if target is None:
@@ -101,9 +101,9 @@ class Subject:
 
     def require_attention(self, method: str | None = None) -> None:
         """Raise `InputError` where the model has no attention at all and the method, if any, needs some."""
-        applies = method is not None and lookup(METHODS, method, key="--method")().applies_to(self.network)
+        applies = method is not None and lookup(METHODS, method, key="method")().applies_to(self.network)
         if not (applies or self.network.attention_stacks()):
-            raise InputError(f"{self.name}: this model has no attention to show; give one that has with --model")
+            raise InputError(self.name, "this model has no attention to show", "choose a model that has")
 
     def attention(self, *, method: str, words: bool, stacks: Collection[str] = tuple(STACKS)) -> AttentionMaps:
         """The matrices of some stacks by a method."""
@@ -142,7 +142,7 @@ def described(line: PreparedLine, number: int = 1) -> dict[str, Any]:
 
 
 def _translation(translator: Translator, line: PreparedLine) -> str:
-    ((best, *_),) = translator.translate_prepared([(0, line)], translator.search, place=lambda _: "SENTENCE")
+    ((best, *_),) = translator.translate_prepared([(0, line)], translator.search, place=lambda _: "source")
     return best.text
 
 
@@ -157,4 +157,4 @@ def example(run: Path, data: DataConfig) -> str:
         match record:
             case {"samples": [{"source": str(text)}, *_]}:
                 return text
-    raise InputError(f"SENTENCE: the training of {run} has shown none; give a sentence")
+    raise InputError("source", f"the training of {run} has shown none", "give a sentence")

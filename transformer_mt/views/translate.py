@@ -23,7 +23,7 @@ _ANY_WIDTH = 10_000
 def require_beam(search: SearchConfig) -> None:
     """Raise `InputError` for a search that keeps no beam, and so has no tree."""
     if search.sample:
-        raise InputError("--trace: drawing at random keeps no beam; leave it or --sample out")
+        raise InputError("trace", "drawing at random keeps no beam", "leave it or sample out")
 
 
 def traced(

@@ -36,7 +36,9 @@ def _read(split: str, size: int | None, *, structure: bool) -> list[SentencePair
     rows = _lines(split, "tsv", size)
     if size is not None and len(rows) < size:
         key = "test" if split.startswith("test") else split
-        raise InputError(f"data.builtin.{key}: {size:,}, but the built-in corpus has {len(rows):,} pairs; lower it")
+        raise InputError(
+            f"data.builtin.{key}", f"{size:,}, but the built-in corpus has {len(rows):,} pairs", "lower it"
+        )
     trees = _lines(split, "trees", size) if structure else [""] * len(rows)
     return [_pair(row, both) for row, both in zip(rows, trees, strict=True)]
 
