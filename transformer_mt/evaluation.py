@@ -1,9 +1,8 @@
 """The quality of translations: BLEU, chrF, exact matches, the alignment error rate of attention, and speed."""
 
 import time
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -24,42 +23,39 @@ RARITIES = (0, 1, 10, 100)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _BandScores:
+class BandScores:
+    """The scores of some sentences: those whose source has `fewest` to `most` words and punctuation marks, or whose
+    rarest source word training showed `fewest` to `most` times; without `most` there is no upper bound."""
+
+    fewest: int
+    most: int | None
     sentences: int
     bleu: float
     chrf: float
     exact: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class LengthScores(_BandScores):
-    """The scores of the sentences whose source has `shortest` to `longest` words and punctuation marks."""
-
-    shortest: int
-    longest: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class RarityScores(_BandScores):
-    """The scores of the sentences whose rarest source word stands `fewest` to `most` times in training; None: any."""
-
-    fewest: int
-    most: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Interval:
-    """A score's 95 % interval over resampled test sets, `mean` ± `half_width`.
+    """A score, and its 95 % interval over resampled test sets, `mean` ± `half_width`.
 
     `p_value` says how probable so large a difference from the first system is by chance; None for that system.
     """
 
+    score: float
     mean: float
     half_width: float
     p_value: float | None
 
+    def text(self) -> str:
+        return f"{self.score:.2f} ±{self.half_width:.2f}"
 
-@dataclass(frozen=True, kw_only=True)
+    def change(self, first: float) -> str:
+        """The difference from the first system's score, and whether it is more than chance."""
+        return f"{self.score - first:+.2f}, p = {self.p_value:.3f}"
+
+
+@dataclass(frozen=True)
 class Poor:
     """A translation far from its reference: its place in the set, from 1, and its chrF, 0 to 100."""
 
@@ -76,14 +72,15 @@ class Scores:
 
     BLEU (Papineni et al. 2002, tokenized for the target language) and chrF (Popović 2015, chrF2) are sacrebleu's and
     range from 0 to 100; `exact` is the share of translations equal to a reference, from 0 to 1. All compare normalised
-    texts. `references` counts those of all sentences together; `signature` holds sacrebleu's signature of each of its
-    scores, and `notes` says what to know before reading them.
+    texts. `references` counts those of all sentences together, `translations` are what was compared; `signature` holds
+    sacrebleu's signature of each of its scores, and `notes` says what to know before reading them.
 
     `aer`, `aer_precision` and `aer_recall` compare attention with the known links of words, from 0 to 1; `aer_heads`
     were averaged and `aer_chosen_by` is that of `AlignmentHeads`. `seconds` is the time for translating, without
     scoring. `by_length` has the shortest sources first, `by_rarity` those with words that training never showed.
     """
 
+    translations: tuple[str, ...] = field(repr=False, compare=False)
     sentences: int
     references: int
     bleu: float
@@ -99,8 +96,8 @@ class Scores:
     aer_chosen_by: str | None = None
     seconds: float | None = None
     sentences_per_second: float | None = None
-    by_length: tuple[LengthScores, ...] | None = None
-    by_rarity: tuple[RarityScores, ...] | None = None
+    by_length: tuple[BandScores, ...] | None = None
+    by_rarity: tuple[BandScores, ...] | None = None
 
 
 @checked
@@ -111,60 +108,41 @@ def evaluate(
     *,
     alignment: AlignmentHeads | None = None,
     by_length: bool = False,
+    known: SeenWords | None = None,
     split: bool = True,
 ) -> Scores:
     """Translate the sources of `pairs`, by default as the translator's run is configured, and compare.
 
     A line of several sentences is translated as `Translator.translate` does, with `split` sentence by sentence. Every
-    translation that its pair has counts. BLEU is tokenized for the run's target language. The known links of
-    words are compared with those of the heads of `alignment`, by default all, unless the engine shows none. Raises
-    `InputError` when there are no pairs.
+    translation that its pair has counts. BLEU is tokenized for the run's target language. With the words that training
+    `known`s there are scores by rarity too. The known links of words are compared with those of the heads of
+    `alignment`, by default all, unless the engine shows none. Raises `InputError` when there are no pairs.
     """
-    return measure(translator, pairs, search, alignment=alignment, by_length=by_length, split=split)[0]
-
-
-def measure(
-    translator: Translator,
-    pairs: Pairs,
-    search: SearchConfig | None = None,
-    *,
-    alignment: AlignmentHeads | None = None,
-    by_length: bool = False,
-    known: SeenWords | None = None,
-    split: bool = True,
-) -> tuple[Scores, list[str]]:
-    """The scores as of `evaluate`, and the translations; with the words that training knows, scores by rarity too."""
     if not pairs:
         raise InputError("evaluation", "there are no sentence pairs", "give at least one")
-    language = translator.model.config.data.target_language
-    start = time.perf_counter()
+    model, start = translator.model, time.perf_counter()
     translations = translator.translate([pair.source for pair in pairs], search, split=split)
     seconds = max(time.perf_counter() - start, 1e-9)  # some clocks stand still for a while
-    texts = [best.text for best, *_ in translations]
-    scores = replace(
-        score_texts(texts, [pair.translations for pair in pairs], language=language),
-        seconds=seconds,
-        sentences_per_second=len(pairs) / seconds,
-        by_length=tuple(score_lengths(texts, pairs, language=language)) if by_length else None,
-        by_rarity=tuple(score_rarities(texts, pairs, known, language=language)) if known else None,
-    )
-    if translator.model.engine.network is None:  # without attention to link words by
-        return scores, texts
-    from transformer_mt.links.choose_heads import guess_heads  # which import torch
-    from transformer_mt.links.counts import link_counts
+    texts, references = [best.text for best, *_ in translations], [pair.translations for pair in pairs]
+    language, sources = model.config.data.target_language, [words(normalize(pair.source)) for pair in pairs]
+    more: dict[str, Any] = {"seconds": seconds, "sentences_per_second": len(pairs) / seconds}
+    if by_length:
+        lengths = [*map(len, sources)]
+        starts = range(1, max(lengths) + BAND + 1, BAND)
+        more["by_length"] = score_bands(texts, references, lengths, starts, language=language)
+    if known:
+        rarest = [min(known.counts(of_source).values(), default=-1) for of_source in sources]
+        more["by_rarity"] = score_bands(texts, references, rarest, RARITIES, language=language)
+    if model.engine.network is not None:  # else there is no attention to link words by
+        from transformer_mt.links.choose_heads import guess_heads  # which import torch
+        from transformer_mt.links.counts import link_counts
 
-    if alignment := alignment or guess_heads(translator.model.network):
-        counts = link_counts(translator.model.network, translator.model.tokenizer, pairs, alignment)
-        if counts.gold:
-            scores = replace(
-                scores,
-                aer=counts.error_rate,
-                aer_precision=counts.precision,
-                aer_recall=counts.recall,
-                aer_heads=tuple(map(str, alignment.heads)),
-                aer_chosen_by=alignment.chosen_by,
-            )
-    return scores, texts
+        if alignment := alignment or guess_heads(model.network):
+            counts = link_counts(model.network, model.tokenizer, pairs, alignment)
+            if counts.gold:
+                more |= {"aer": counts.error_rate, "aer_precision": counts.precision, "aer_recall": counts.recall}
+                more |= {"aer_heads": tuple(map(str, alignment.heads)), "aer_chosen_by": alignment.chosen_by}
+    return replace(score_texts(texts, references, language=language), **more)
 
 
 def score_texts(
@@ -190,6 +168,7 @@ def score_texts(
     metrics = {"bleu": cased, "bleu_lowercase": lowercase, "chrf": CHRF()}
     scores = {name: metric.corpus_score(ours, _streams(theirs)).score for name, metric in metrics.items()}
     return Scores(
+        translations=tuple(hypotheses),
         sentences=len(hypotheses),
         references=sum(map(len, references)),
         **scores,
@@ -210,10 +189,11 @@ def _streams(references: Sequence[Sequence[str]]) -> list[Sequence[Any]]:
 
 def compare_texts(
     systems: Sequence[Sequence[str]], references: Sequence[Sequence[str]], *, language: str = ""
-) -> list[dict[str, Interval]]:
-    """For each system the intervals of BLEU and chrF, and whether it differs from the first.
+) -> dict[str, list[Interval]]:
+    """The intervals of BLEU and chrF of each system, and whether it differs from the first.
 
-    Paired bootstrap resampling (Koehn 2004), that of sacrebleu's `--paired-bs`: 1,000 draws, seed 12345.
+    Paired bootstrap resampling (Koehn 2004), that of sacrebleu's `--paired-bs`: 1,000 draws, seed 12345. Equal scores
+    have p = 1, where sacrebleu has 1/1001.
     """
     from sacrebleu.metrics.bleu import BLEU  # slow to import
     from sacrebleu.metrics.chrf import CHRF
@@ -223,56 +203,47 @@ def compare_texts(
     theirs = [*map(_normalized, references)]
     metrics = {"bleu": BLEU(tokenize=bleu_tokenizer(language, theirs)[0]), "chrf": CHRF()}
     _, found = PairedTest(named, metrics, _streams(theirs), test_type="bs")()
-    results = {"bleu": found["BLEU"], "chrf": found["chrF2"]}
-    return [{name: _interval(of[number]) for name, of in results.items()} for number in range(len(systems))]
+    return {"bleu": _intervals(found["BLEU"]), "chrf": _intervals(found["chrF2"])}
 
 
-def _interval(found: Any) -> Interval:
-    return Interval(mean=float(found.mean), half_width=float(found.ci), p_value=found.p_value)
+def _intervals(results: list[Any]) -> list[Interval]:
+    first, *others = results
+    intervals = [Interval(first.score, float(first.mean), float(first.ci), None)]
+    for other in others:
+        p = 1.0 if other.score == first.score else other.p_value
+        intervals.append(Interval(other.score, float(other.mean), float(other.ci), p))
+    return intervals
 
 
 def find_poorest(hypotheses: Sequence[str], pairs: Pairs, *, count: int) -> list[Poor]:
     """The `count` translations with the lowest chrF beside all that is known to be right, the worst first."""
     from sacrebleu.metrics.chrf import CHRF  # slow to import
 
-    metric = CHRF()
-    scores = [
-        (metric.sentence_score(normalize(text), _normalized(pair.translations)).score, number)
-        for number, (text, pair) in enumerate(zip(hypotheses, pairs, strict=True))
-    ]
-    return [
-        Poor(number=n + 1, chrf=chrf, source=pairs[n].source, translation=hypotheses[n], reference=pairs[n].target)
-        for chrf, n in sorted(scores)[:count]
-    ]
+    metric, found = CHRF(), []
+    for number, (text, pair) in enumerate(zip(hypotheses, pairs, strict=True), start=1):
+        chrf = metric.sentence_score(normalize(text), _normalized(pair.translations)).score
+        found.append(Poor(number, chrf, pair.source, text, pair.target))
+    return sorted(found, key=lambda poor: poor.chrf)[:count]
 
 
-def score_lengths(hypotheses: Sequence[str], pairs: Pairs, *, language: str = "") -> Iterator[LengthScores]:
-    """The scores of the hypotheses by the length of their source, in bands of `BAND`, the shortest first."""
-    lengths = [(len(words(normalize(pair.source))) - 1) // BAND for pair in pairs]
-    for band, same in _banded(hypotheses, pairs, lengths, language):
-        yield LengthScores(shortest=band * BAND + 1, longest=(band + 1) * BAND, **same)
+def score_bands(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str]],
+    numbers: Sequence[int],
+    starts: Sequence[int],
+    *,
+    language: str = "",
+) -> tuple[BandScores, ...]:
+    """The scores of the hypotheses with a number in each band, without empty ones: a band ends where the next starts.
 
-
-def score_rarities(
-    hypotheses: Sequence[str], pairs: Pairs, known: SeenWords, *, language: str = ""
-) -> Iterator[RarityScores]:
-    """The scores of the hypotheses by how often training showed the rarest word of their source, the rarest first.
-
-    Sentences without a word that is counted, as of numbers alone, are in no band.
+    The tokenizer is that of all sentences. Those with a number below all bands are in none.
     """
-    rarest = [min(known.counts(words(normalize(pair.source))).values(), default=-1) for pair in pairs]
-    for band, same in _banded(hypotheses, pairs, [bisect_right(RARITIES, count) - 1 for count in rarest], language):
-        most = RARITIES[band + 1] - 1 if band + 1 < len(RARITIES) else None
-        yield RarityScores(fewest=RARITIES[band], most=most, **same)
-
-
-def _banded(
-    hypotheses: Sequence[str], pairs: Pairs, bands: Sequence[int], language: str
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The scores of the sentences of each band, the lowest first; -1 is none. The tokenizer is that of all of them."""
-    references = [pair.translations for pair in pairs]
     tokenizer, _ = bleu_tokenizer(language, references)
-    for band in sorted(set(bands) - {-1}):
-        rows = [row for row, own in enumerate(bands) if own == band]
-        scores = score_texts([hypotheses[row] for row in rows], [references[row] for row in rows], tokenizer=tokenizer)
-        yield band, {name: getattr(scores, name) for name in ("sentences", "bleu", "chrf", "exact")}
+    bands = []
+    for fewest, end in zip_longest(starts, starts[1:]):
+        rows = [row for row, number in enumerate(numbers) if number >= fewest and (end is None or number < end)]
+        if rows:
+            own = score_texts([hypotheses[row] for row in rows], [references[row] for row in rows], tokenizer=tokenizer)
+            same = {name: getattr(own, name) for name in ("sentences", "bleu", "chrf", "exact")}
+            bands.append(BandScores(fewest=fewest, most=end and end - 1, **same))
+    return tuple(bands)

@@ -44,7 +44,7 @@ def align(
     """
     from transformer_mt.cli.open_model import open_translator
     from transformer_mt.corpus.pairs import SentencePair
-    from transformer_mt.links.align import align as link
+    from transformer_mt.links.align import align_pairs
     from transformer_mt.views.align import alignment_lines
 
     if files := files_of_pairs(input, target_file):
@@ -57,7 +57,7 @@ def align(
     subject = load_sentence(sentence, target, model=model, options=options)
     chosen = _chosen(subject.model, layer, head, quiet=options.quiet)
     pair = SentencePair(subject.source, subject.target)
-    (alignment,) = link(subject.network, subject.model.tokenizer, [pair], chosen)
+    (alignment,) = align_pairs(subject.network, subject.model.tokenizer, [pair], chosen)
     emit([alignment], lambda _: alignment_lines(alignment), sentences=[subject], options=options)
 
 
@@ -67,12 +67,12 @@ def _align_files(
     """Print the links of each pair of lines."""
     from transformer_mt.cli.line_io import read_pairs
     from transformer_mt.cli.terminal import result
-    from transformer_mt.links.align import align as link
+    from transformer_mt.links.align import align_pairs
     from transformer_mt.views.serialise import to_json
 
     with closing(read_pairs(source, target, translator)) as pairs:
         while part := list(islice(pairs, _PAIRS_AT_A_TIME)):
-            for alignment in link(translator.model.network, translator.model.tokenizer, part, chosen):
+            for alignment in align_pairs(translator.model.network, translator.model.tokenizer, part, chosen):
                 result(escaped_json(to_json(alignment)) if as_json else alignment.pharaoh)
 
 

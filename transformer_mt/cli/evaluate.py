@@ -70,7 +70,8 @@ def evaluate(
     otherwise. Where a corpus has several right translations of a sentence, each counts. Where it has word links, as the
     built-in one does, or --links gives them in a line of 0-0 1-2 … for each pair, those of tmt align are compared with
     them. --data, --split and --against may be given again. ± is half the 95 % interval over 1,000 resampled test sets,
-    and p how probable so large a difference from the first run is by chance, both as sacrebleu --paired-bs has them.
+    and p how probable so large a difference from the first run is by chance, both as sacrebleu --paired-bs has them;
+    runs that score alike have p = 1.
     """
     from transformer_mt.cli.open_model import open_translator, pairs_to_measure
     from transformer_mt.corpus.text_files import with_links
@@ -121,10 +122,10 @@ def _measured(
     sentences: bool,
 ) -> dict[str, Any]:
     """The object of `--json` of a test set: the first run's scores, and those of the others as `against`."""
-    from transformer_mt.evaluation import compare_texts, find_poorest, measure
+    from transformer_mt import evaluation
     from transformer_mt.views.serialise import to_json
 
-    scores, systems, language = [], [], runs[0].model.config.data.target_language  # of all of them
+    scores, language = [], runs[0].model.config.data.target_language  # of all of them
     for run in runs:
         beam = run.search.beam
         of = f" by {run.model.path}" if len(runs) > 1 else ""
@@ -136,17 +137,21 @@ def _measured(
         elif known and not known.complete:
             note(f"{run.model.path}: its list of words lacks the rarest; read never as rarely or never")
         with working("", total=len(pairs)):
-            of_run, texts = measure(run, pairs, alignment=alignment, by_length=by_length, known=known, split=sentences)
-        scores.append(of_run)
-        systems.append(texts)
+            found = evaluation.evaluate(
+                run, pairs, alignment=alignment, by_length=by_length, known=known, split=sentences
+            )
+        scores.append(found)
+    systems, references = [of_run.translations for of_run in scores], [pair.translations for pair in pairs]
     with working("resampling the test set"):
-        intervals = compare_texts(systems, [pair.translations for pair in pairs], language=language)
+        intervals = evaluation.compare_texts(systems, references, language=language)
     note(*scores[0].notes)
-    objects = [
-        {"run": str(run.model.path), **dataclasses.asdict(own), "intervals": to_json(interval)}
-        | ({"worst": to_json(find_poorest(texts, pairs, count=worst))} if worst else {})
-        for run, own, texts, interval in zip(runs, scores, systems, intervals, strict=True)
-    ]
+    objects: list[dict[str, Any]] = []
+    for number, (run, own) in enumerate(zip(runs, scores, strict=True)):
+        objects.append({"run": str(run.model.path)} | dataclasses.asdict(own))
+        del objects[-1]["translations"]
+        objects[-1]["intervals"] = to_json({name: of_runs[number] for name, of_runs in intervals.items()})
+        if worst:
+            objects[-1]["worst"] = to_json(evaluation.find_poorest(own.translations, pairs, count=worst))
     return {"corpus": corpus, "split": split} | objects[0] | ({"against": objects[1:]} if objects[1:] else {})
 
 
@@ -180,7 +185,7 @@ def _lines(found: Mapping[str, Any], *, with_name: bool) -> Iterator[str]:
     if found["references"] > found["sentences"]:
         mean = found["references"] / found["sentences"]
         yield f"references       {found['references']:6d}   {mean:.1f} a sentence; each counts"
-    yield from _bands(found["by_length"], "words of the source", lambda band: f"{band['shortest']}–{band['longest']}")
+    yield from _bands(found["by_length"], "words of the source", lambda band: f"{band['fewest']}–{band['most']}")
     yield from _bands(found["by_rarity"], "rarest word seen", _times)
     if found["by_rarity"] and (others := found["sentences"] - sum(band["sentences"] for band in found["by_rarity"])):
         yield f"{'no words to count':<19}   {others:9d}"

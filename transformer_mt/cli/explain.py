@@ -43,15 +43,15 @@ def explain(
     the translation has a row in cross and decoder, where it is written, a word of the sentence in encoder. Of the heads
     that --stack, --layer and --head leave open it takes the one without which the word's log-probability falls most.
     """
-    from transformer_mt.views import explain as view
+    from transformer_mt.views.explain import explain_row, lines_of
 
     subject = load_sentence(sentence, target, model=model, options=options)
     subject.require_attention()
-    explanation = view.explain(
+    explanation = explain_row(
         subject.network, subject.tokens, word=word, piece=piece, stack=stack, layer=layer, head=head
     )
 
     def lines(width: int) -> "Iterable[str | Text]":
-        return subject.source, subject.target, "", *view.lines_of(explanation, width=width)
+        return subject.source, subject.target, "", *lines_of(explanation, width=width)
 
     emit([explanation], lines, sentences=[subject], options=options)

@@ -4,21 +4,20 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.config.sections import Config, TransformerConfig
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.errors import InputError
+from transformer_mt.evaluation import Interval, compare_texts
 from transformer_mt.head_names import HeadName
-from transformer_mt.intervals import Estimate, Resampling
+from transformer_mt.intervals import Estimate, estimate
 from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.registry import lookup
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.head_importance import IMPORTANCE, bleu_change, bleu_statistics, sentence_losses
-from transformer_mt.views.rendering import rendered, table
+from transformer_mt.views.head_importance import IMPORTANCE, best_texts, sentence_losses
+from transformer_mt.views.rendering import table_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +25,20 @@ class ModelScores:
     """The loss of references in nats a target token, and BLEU of translations, over the sentences measured."""
 
     loss: Estimate
-    bleu: Estimate
+    bleu: Interval
 
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """The heads that were switched off, their number before, the importance of each, the scores, and their change."""
+    """The heads that were switched off, their number before, the importance of each, the scores, and how the loss
+    changed; the BLEU after says how probable so large a change is by chance."""
 
     pruned: tuple[HeadName, ...]
     heads: int
     importance: Mapping[HeadName, float]
     before: ModelScores
     after: ModelScores
-    change: ModelScores
+    loss_change: Estimate
 
 
 def prune_run(
@@ -64,21 +64,22 @@ def prune_run(
     attention = config.model.attention
     masked = attention.model_copy(update={"head_mask": (*attention.head_mask, *map(str, pruned))})
     config = config.model_copy(update={"model": config.model.model_copy(update={"attention": masked})})
-    scores = list(_scores(translator, pairs, encoded, pruned))  # before anything is written: they may be refused
+    scores = _scores(translator, pairs, encoded, pruned)  # before anything is written: they may be refused
     Run.create(path, config, tokenizer, source.data(), source.words()).save_model(weights_of(model))
     return Pruning(pruned, len(names), importance, *scores)
 
 
 def _scores(
     translator: Translator, pairs: Pairs, encoded: EncodedPairs, pruned: Collection[HeadName]
-) -> Iterator[ModelScores]:
-    before, whole = sentence_losses(translator.model.network, encoded), bleu_statistics(translator, pairs)
-    with without_heads(translator.model.network, pruned):
-        after, less = sentence_losses(translator.model.network, encoded), bleu_statistics(translator, pairs)
-    resampling, tokens = Resampling(len(encoded)), encoded.target_lengths.double().numpy()
-    nothing = np.zeros_like(whole)
-    for losses, first, second in ((before, nothing, whole), (after, nothing, less), (after - before, whole, less)):
-        yield ModelScores(resampling.estimate(losses, tokens), bleu_change(first, second, resampling))
+) -> tuple[ModelScores, ModelScores, Estimate]:
+    model, tokens = translator.model.network, encoded.target_lengths.double().numpy()
+    before, texts = sentence_losses(model, encoded), best_texts(translator, pairs)
+    with without_heads(model, pruned):
+        after, others = sentence_losses(model, encoded), best_texts(translator, pairs)
+    language, references = translator.model.config.data.target_language, [pair.translations for pair in pairs]
+    whole, less = compare_texts([texts, others], references, language=language)["bleu"]
+    scores = ModelScores(estimate(before, tokens), whole), ModelScores(estimate(after, tokens), less)
+    return *scores, estimate(after - before, tokens)
 
 
 def pruning_lines(pruning: Pruning, path: Path, *, width: int) -> Iterator[str]:
@@ -86,8 +87,8 @@ def pruning_lines(pruning: Pruning, path: Path, *, width: int) -> Iterator[str]:
     yield f"{path}: a run without {len(pruning.pruned)} of {pruning.heads} heads"
     yield f"off: {', '.join(map(str, pruning.pruned))}"
     yield ""
-    scores = {"before": pruning.before, "after": pruning.after, "change": pruning.change}
-    rows = [(title, of.loss.text(4), of.bleu.text(2)) for title, of in scores.items()]
-    grid = table(rows, headings=("", "loss, nats a token", "BLEU"), right=(1, 2))
-    yield from (line.plain for line in rendered(grid, width=width))
+    before, after = pruning.before, pruning.after
+    rows = [(title, of.loss.text(4), of.bleu.text()) for title, of in (("before", before), ("after", after))]
+    rows.append(("change", pruning.loss_change.text(4), after.bleu.change(before.bleu.score)))
+    yield from table_lines(rows, headings=("", "loss, nats a token", "BLEU"), right=(1, 2), width=width)
     yield "± is the 95 % interval over sentences"

@@ -3,9 +3,9 @@
 A matrix of attention weights becomes links in these steps:
 
 1. Pieces become words; rows and columns of punctuation and `</s>`, on which heads put their weight where they find no
-   word that matters (Clark et al. 2019, §3.2), are left out (`word_weights`, `real_words`).
+   word that matters (Clark et al. 2019, §3.2), are left out (`word_weights`, `word_places`).
 2. x_ts = w_ts / (Σ_t' w_t's + c), then each row is divided by its sum: target words compete for a source word, so that
-   a word that every row looks at explains none (`shares`).
+   a word that every row looks at explains none (`competing_shares`).
 3. Neighbours support each other, 0.1 (x_t−1,s−1 + x_t+1,s+1), because translations mostly keep the order of words
    (`supported`).
 4. Every target word is linked to its largest share, if that is large enough; and every source word to the target word
@@ -58,32 +58,24 @@ class Alignment:
     chosen_by: str
 
 
-def align(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> Iterator[Alignment]:
+def align_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> Iterator[Alignment]:
     """The alignment of each normalised pair, in order, from the mean weights of the chosen heads under teacher forcing.
 
     Raises `InputError` for heads that the model lacks, and for a pair that is longer than it takes.
     """
+    heads = tuple(map(str, chosen.heads))
     for pair, (shares,) in zip(pairs, word_shares(model, tokenizer, pairs, [chosen.heads]), strict=True):
         links = tuple(sorted(links_of(shares)))
-        yield Alignment(
-            source=pair.source,
-            target=pair.target,
-            source_words=tuple(words(pair.source)),
-            target_words=tuple(words(pair.target)),
-            links=links,
-            pharaoh=format_links(links),
-            shares=shares,
-            heads=tuple(map(str, chosen.heads)),
-            chosen_by=chosen.chosen_by,
-        )
+        texts = pair.source, pair.target, tuple(words(pair.source)), tuple(words(pair.target))
+        yield Alignment(*texts, links, format_links(links), shares, heads, chosen.chosen_by)
 
 
-def real_words(text: str) -> list[int]:
+def word_places(text: str) -> list[int]:
     """The indices in `words(text)` of all but the punctuation marks."""
     return [i for i, word in enumerate(words(text)) if is_word(word)]
 
 
-def shares(weights: Matrices) -> Matrices:
+def competing_shares(weights: Matrices) -> Matrices:
     """Step 2: the share of each source word in each target word; rows sum to 1, or are empty."""
     return _rows_to_one(weights / (weights.sum(axis=-2, keepdims=True) + _FLOOR))
 
@@ -129,10 +121,10 @@ def word_shares(
     matrices: dict[int, Float[np.ndarray, "N T S"]] = {}
     for row, weights in word_weights(model, tokenizer, pairs) if pairs else ():
         source, target = pairs[row].source, pairs[row].target
-        rows, columns = np.ix_(real_words(target), real_words(source))
+        rows, columns = np.ix_(word_places(target), word_places(source))
         means = np.einsum("nh,hts->nts", mixture, weights["cross"][:, rows, columns])
         matrices[row] = np.zeros((len(groups), len(words(target)), len(words(source))), np.float32)
-        matrices[row][:, rows, columns] = supported(shares(means))
+        matrices[row][:, rows, columns] = supported(competing_shares(means))
     return [matrices[row] for row in range(len(pairs))]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from transformer_mt.batching.encoded_pairs import fitting
 from transformer_mt.corpus.cleaning import normalized
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair
-from transformer_mt.links.align import align, real_words
+from transformer_mt.links.align import align_pairs, word_places
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -43,7 +43,9 @@ class LinkCounts:
 def link_counts(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> LinkCounts:
     """The counts over the pairs with gold links that the model can take; links of punctuation count on neither side."""
     pairs = linked_pairs(map(normalized, pairs), model, tokenizer)
-    return count_links((set(found.links) for found in align(model, tokenizer, pairs, chosen)), map(gold_links, pairs))
+    return count_links(
+        (set(found.links) for found in align_pairs(model, tokenizer, pairs, chosen)), map(gold_links, pairs)
+    )
 
 
 def count_links(predicted: Iterable[Set[Link]], gold: Iterable[Set[Link]]) -> LinkCounts:
@@ -59,5 +61,5 @@ def linked_pairs(pairs: Iterable[SentencePair], model: Seq2Seq, tokenizer: Token
 
 def gold_links(pair: SentencePair) -> set[Link]:
     """The known links of a pair but those of punctuation marks, which count on neither side."""
-    sources, targets = real_words(pair.source), real_words(pair.target)
+    sources, targets = word_places(pair.source), word_places(pair.target)
     return {(s, t) for s, t in pair.links or () if s in sources and t in targets}

@@ -17,9 +17,6 @@ from transformer_mt.tokenizer.prepared import Owners, PreparedSentence, Preparer
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
-# W words, N pieces: 1 where a piece belongs to a word.
-Membership = Float[np.ndarray, "W N"]
-
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
@@ -77,13 +74,14 @@ class PairTokens:
         return pair
 
     def sides(self, stack: str) -> tuple[Tokens, Tokens]:
-        return {
-            "encoder": (self.source, self.source),
-            "decoder": (self.written, self.read),
-            "cross": (self.written, self.source),
-        }[stack]
+        """The rows and the columns of a stack's matrices."""
+        if stack == "encoder":
+            return self.source, self.source
+        return self.written, self.read if stack == "decoder" else self.source
 
-    def inputs(self, device: torch.device) -> tuple[Int[Tensor, "1 S"], Int[Tensor, "1 T"]]:
+    def inputs(self, model: Seq2Seq) -> tuple[Int[Tensor, "1 S"], Int[Tensor, "1 T"]]:
+        """What the model is given, on its device."""
+        device = next(model.parameters()).device
         return torch.tensor([self.source.ids], device=device), torch.tensor([self.read.ids], device=device)
 
 
@@ -104,6 +102,6 @@ def over_words(
     return rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0) @ weights @ shared(columns).T
 
 
-def shared(columns: Membership) -> Membership:
+def shared(columns: Float[np.ndarray, "W N"]) -> Float[np.ndarray, "W N"]:
     """Each piece divided among its words, so that a row's sum over words is that over pieces."""
     return columns / np.maximum(columns.sum(axis=0, keepdims=True), 1.0)

@@ -10,7 +10,7 @@ from transformer_mt.config.changed_search import changed_search
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.head_names import STACKS, HeadName
-from transformer_mt.links.align import align
+from transformer_mt.links.align import align_pairs
 from transformer_mt.links.choose_heads import heads_of
 from transformer_mt.models.head_mask import without_heads
 from transformer_mt.registry import lookup
@@ -23,7 +23,7 @@ from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translation, Translator, splits
-from transformer_mt.views.explain import explain
+from transformer_mt.views.explain import explain_row
 from transformer_mt.views.head_importance import head_losses
 from transformer_mt.views.lens import look_through
 from transformer_mt.views.plot import plot_runs, read_curves
@@ -93,7 +93,7 @@ def _alignment(
     if not chosen.heads:
         return None
     pair = SentencePair(read.sentences[0].text, normalize(target))
-    (alignment,) = align(model.network, model.tokenizer, [pair], chosen)
+    (alignment,) = align_pairs(model.network, model.tokenizer, [pair], chosen)
     return to_json(alignment) | described(read)
 
 
@@ -115,7 +115,7 @@ def explanation_of(subject: Subject, asked: Explain) -> Answer:
     """`tmt explain --json`."""
     subject.require_attention()
     options = asked.model_dump(include={"word", "piece", "stack", "layer", "head"})
-    return subject.to_json(explain(subject.network, subject.tokens, **options), {})
+    return subject.to_json(explain_row(subject.network, subject.tokens, **options), {})
 
 
 def lens_of(subject: Subject, asked: Pair) -> Answer:

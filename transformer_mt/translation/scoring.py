@@ -15,11 +15,13 @@ from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.progress import advance
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
-# Pairs that are read ahead, to be sorted by length, and tokens of a batch, at least one longest sentence's.
-_READ_AHEAD, _BATCH_TOKENS = 1_000, 4_096
+# Tokens that go through a model at a time, at least one longest sentence's.
+BATCH_TOKENS = 4_096
+_READ_AHEAD = 1_000  # pairs, to be sorted by length
 _ANY = 2**31  # tokens: none is left out in silence
 
 
@@ -59,12 +61,18 @@ def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePa
         first += len(chunk)
 
 
+def batches(model: Seq2Seq, encoded: EncodedPairs) -> Iterator[tuple[Tensor, Batch]]:
+    """The pairs in batches on the model's device, with their rows among the encoded ones."""
+    most = max(BATCH_TOKENS, model.max_length)
+    for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=most):
+        yield rows, encoded.batch(rows).to(next(model.parameters()).device)
+        advance(len(rows))
+
+
 def _scores(model: Seq2Seq, tokenizer: Tokenizer, encoded: EncodedPairs) -> list[PairScore]:
     found: dict[int, PairScore] = {}
-    most = max(_BATCH_TOKENS, model.max_length)
     with evaluating(model):
-        for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=most):
-            batch = encoded.batch(rows).to(next(model.parameters()).device)
+        for rows, batch in batches(model, encoded):
             log_p = label_log_probabilities(model, batch).tolist()
             for row, labels, numbers in zip(rows.tolist(), batch.labels.tolist(), log_p, strict=True):
                 count = labels.index(EOS) + 1

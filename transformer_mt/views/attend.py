@@ -1,6 +1,5 @@
 """`tmt attend`: the matrices of a sentence pair by a method, chosen and drawn, or as graphs."""
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, zip_longest
@@ -15,14 +14,14 @@ from transformer_mt.links.tokens import PairTokens
 from transformer_mt.models.head_mask import ALL, EVERY, MEAN, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
-from transformer_mt.views.faithfulness import Scores, compare
+from transformer_mt.views.faithfulness import compare_rows
 from transformer_mt.views.maps import AttentionMaps, StackMaps
 from transformer_mt.views.matrix import Blocks, Matrix, Scale, is_convex, legend, matrix_lines
 from transformer_mt.views.methods import METHODS
 from transformer_mt.views.rendering import label, rendered, table, wrapped
 
 # The sides of a stack's matrices.
-SIDES = {"encoder": "source against source", "decoder": "target against target", "cross": "target against source"}
+BETWEEN = {"encoder": "source against source", "decoder": "target against target", "cross": "target against source"}
 
 
 def view_attention(
@@ -58,15 +57,15 @@ def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) ->
     where that has none, all that are left. For a method that has one matrix for the whole model it is that one.
     """
     stack = lookup(maps.stacks, "cross", key="stack")
+    every, guess = stack.heads("cross"), max(1, len(stack.weights) - 1)
+    heads = [head for head in heads if head in every]
     if METHODS[maps.method].whole:
         return layer_matrices(maps)[0]
-    every, guess = _heads(stack, "cross"), max(1, len(stack.weights) - 1)
-    heads = [head for head in heads if head in every]
-    if not heads and (not every or any(head.layer == guess for head in every)):
+    if not heads and (not every or stack.heads("cross", layer=guess)):
         return layer_matrices(maps, layer=str(guess))[0]
     heads = heads or every
     names = f"all {len(every)} heads" if len(heads) == len(every) else ", ".join(map(str, heads))
-    return _matrix(maps, heads, key="cross", place=STACKS["cross"], name=f"mean of {names}")
+    return _mean(maps, heads, key="cross", place=STACKS["cross"], name=f"mean of {names}")
 
 
 def layer_matrices(
@@ -81,31 +80,26 @@ def layer_matrices(
     if METHODS[maps.method].whole:
         if layer is not None or head is not None:
             raise InputError("layer, head", f"{maps.method} has one matrix for the whole model", "leave them out")
-        return [Matrix(stack, maps.method, SIDES[stack], chosen.matrix(0, 0), chosen.rows, chosen.columns)]
+        numbers = chosen.mean(chosen.heads(stack))
+        return [Matrix(stack, maps.method, BETWEEN[stack], numbers, chosen.rows, chosen.columns)]
     layers, heads = chosen.weights.shape[:2]
     matrices = []
-    of_layers = groupby(heads_at(_heads(chosen, stack), layer=layer, head=head, every=EVERY), lambda name: name.layer)
+    of_layers = groupby(heads_at(chosen.heads(stack), layer=layer, head=head, every=EVERY), lambda name: name.layer)
     for number, names in of_layers:
         place, in_layer = f"{STACKS[stack]}, layer {number} of {layers}", list(names)
         if head in (None, MEAN):
             name = f"mean of {len(in_layer)} heads"
-            matrices.append(_matrix(maps, in_layer, key=f"{stack}.{number}", place=place, name=name))
+            matrices.append(_mean(maps, in_layer, key=f"{stack}.{number}", place=place, name=name))
         else:
             for one in in_layer:
-                matrices.append(_matrix(maps, [one], key=str(one), place=place, name=f"head {one.head} of {heads}"))
+                matrices.append(_mean(maps, [one], key=str(one), place=place, name=f"head {one.head} of {heads}"))
     return matrices
 
 
-def _heads(maps: StackMaps, stack: str) -> list[HeadName]:
-    layers = range(len(maps.weights))
-    return [HeadName(stack, layer + 1, head + 1) for layer in layers for head in maps.heads(layer)]
-
-
-def _matrix(maps: AttentionMaps, heads: Sequence[HeadName], *, key: str, place: str, name: str) -> Matrix:
+def _mean(maps: AttentionMaps, heads: Sequence[HeadName], *, key: str, place: str, name: str) -> Matrix:
     """The mean over heads of one stack."""
     stack, prefix = maps.stacks[heads[0].stack], "" if maps.method == "weights" else f"{maps.method}, "
-    numbers = stack.mean([(head.layer - 1, head.head - 1) for head in heads])
-    return Matrix(key, f"{prefix}{place}", name, numbers, stack.rows, stack.columns)
+    return Matrix(key, f"{prefix}{place}", name, stack.mean(heads), stack.rows, stack.columns)
 
 
 def _every_matrix(maps: AttentionMaps) -> Iterator[Matrix]:
@@ -113,28 +107,32 @@ def _every_matrix(maps: AttentionMaps) -> Iterator[Matrix]:
         yield from layer_matrices(maps, stack=stack, head=None if METHODS[maps.method].whole else ALL)
 
 
-def agreement(matrix: Matrix, erased: AttentionMaps) -> Scores | None:
+def agreement(matrix: Matrix, erased: AttentionMaps) -> tuple[float, float] | None:
     """The agreement of a matrix with erasure, `</s>` aside; None for self-attention, and for a single column."""
     if not matrix.key.startswith("cross"):
         return None
-    both = (matrix.numbers, erased.stacks["cross"].matrix(0, None))
-    ours, theirs = (np.array(numbers, dtype=np.float64)[:-1, :-1] for numbers in both)
-    return compare(ours, theirs)
+    (reference,) = layer_matrices(erased)
+    return compare_rows(matrix.numbers[:-1, :-1], reference.numbers[:-1, :-1])
 
 
 def agreements(maps: AttentionMaps, erased: AttentionMaps) -> dict[str, Any]:
     """For `--json`: `tau` and `first` for each matrix of the cross-attention by its name, as `cross.2.1`, or null."""
-    scores = {one.key: agreement(one, erased) for one in _every_matrix(maps) if one.key.startswith("cross")}
-    return {key: score and {"tau": score.correlation, "first": score.first} for key, score in scores.items()}
+    found: dict[str, Any] = {}
+    for matrix in _every_matrix(maps):
+        if matrix.key.startswith("cross"):
+            scores = agreement(matrix, erased)
+            found[matrix.key] = scores and dict(zip(("tau", "first"), scores, strict=True))
+    return found
 
 
 def agreement_lines(matrices: Sequence[Matrix], erased: AttentionMaps) -> Iterator[str]:
     """The agreement of each matrix with erasure, where it is known."""
     for matrix in matrices:
-        if (scores := agreement(matrix, erased)) is not None:
+        if scores := agreement(matrix, erased):
+            tau, first = scores
             of_several = f"{matrix.key}: " if len(matrices) > 1 else ""
-            first = f"the same word first in {100 * scores.first:.0f} % of rows"
-            yield f"{of_several}agreement with erasure: tau {scores.correlation:.2f}, 0 is chance; {first}"
+            same = f"the same word first in {100 * first:.0f} % of rows"
+            yield f"{of_several}agreement with erasure: tau {tau:.2f}, 0 is chance; {same}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,18 +151,14 @@ class Adjacency:
 
 def adjacency(matrix: Matrix, *, threshold: float) -> Adjacency:
     """The graph of a matrix; `threshold` is from 0 to 1."""
-    edges = [
-        (i, j, float(f"{weight:.5g}"))
-        for i, row in enumerate(matrix.numbers)
-        for j, weight in enumerate(row)
-        if weight and abs(weight) >= threshold * sum(abs(number or 0.0) for number in row)
-    ]
-    rows, columns = Counter(row for row, _, _ in edges), Counter(column for _, column, _ in edges)
+    weights = np.nan_to_num(matrix.numbers)
+    least = threshold * np.abs(weights).sum(axis=1, keepdims=True)
+    is_edge = (weights != 0.0) & (np.abs(weights) >= least)
     return Adjacency(
-        edges,
-        out_degrees=[rows[i] for i in range(len(matrix.rows))],
-        in_degrees=[columns[j] for j in range(len(matrix.columns))],
-        convex=all(is_convex(row) for row in matrix.numbers if any(weight is not None for weight in row)),
+        edges=[(i, j, float(f"{weights[i, j]:.5g}")) for i, j in np.argwhere(is_edge).tolist()],
+        out_degrees=is_edge.sum(axis=1).tolist(),
+        in_degrees=is_edge.sum(axis=0).tolist(),
+        convex=is_convex(matrix.numbers),
     )
 
 
@@ -177,13 +171,14 @@ def graphs(maps: AttentionMaps, *, threshold: float) -> dict[str, Any]:
 def graph_lines(matrix: Matrix, *, threshold: float, width: int, scale: Scale) -> Iterator[str | Text]:
     """The edges and the out-degree of each row, the in-degree of each column, and a sentence about the rows' sums."""
     graph = adjacency(matrix, threshold=threshold)
-    ends: list[list[Text]] = [[] for _ in matrix.rows]
-    for row, column, weight in graph.edges:
-        ends[row].append(Text.assemble(label(matrix.columns[column]), f" {scale.printed(weight).strip()}"))
+    rows: list[list[str | Text]] = []
+    for i, name in enumerate(matrix.rows):
+        edges = [(matrix.columns[j], scale.printed(weight).strip()) for row, j, weight in graph.edges if row == i]
+        ends = Text(", ").join(Text.assemble(label(column), f" {weight}") for column, weight in edges)
+        rows.append([label(name), str(graph.out_degrees[i]), ends])
     title = f"{matrix.title}: {len(graph.edges)} edges, each at least {100 * threshold:g} % of its row"
     yield from (*wrapped(title, width=width), "")
-    outgoing = zip(map(label, matrix.rows), map(str, graph.out_degrees), map(Text(", ").join, ends), strict=True)
-    yield from rendered(table(outgoing, headings=("row", "out-degree", "edges"), right=(0, 1)), width=width)
+    yield from rendered(table(rows, headings=("row", "out-degree", "edges"), right=(0, 1)), width=width)
     yield ""
     incoming = zip(map(label, matrix.columns), map(str, graph.in_degrees), strict=True)
     yield from rendered(table(incoming, headings=("column", "in-degree"), right=(0, 1)), width=width)

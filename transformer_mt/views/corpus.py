@@ -11,11 +11,10 @@ from transformer_mt.corpus.cleaning import PROBLEMS, describe
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.text.words import words
-from transformer_mt.views.rendering import rendered, table
+from transformer_mt.views.rendering import table_lines
 
 SIDES = ("source", "target")
 _COUNTED = 100_000  # pairs; of a larger split, the words of a random part of this size are counted
-_ANY_WIDTH = 10_000
 
 
 def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, Any]:
@@ -109,4 +108,4 @@ def _tree_lines(nodes: Sequence[dict[str, Any]]) -> Iterator[str]:
         antecedent = "" if node["antecedent"] is None else f", antecedent {node['antecedent'] + 1}"
         own = (node[key] for key in ("word", "part_of_speech", "relation"))
         rows.append((str(number), *own, str(node["head"] + 1), head + antecedent))
-    yield from (line.plain for line in rendered(table(rows, right=(0, 4)), width=_ANY_WIDTH))
+    yield from table_lines(rows, right=(0, 4))

@@ -6,9 +6,9 @@ to the output are computed here, since the layer sums over all heads at once.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Literal
 
 from jaxtyping import Float
@@ -26,7 +26,7 @@ from transformer_mt.models.head_mask import attention_layers, head_names, heads_
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import lookup, suggest
 from transformer_mt.text.normalize import normalize
-from transformer_mt.views.head_importance import log_probabilities_without_each
+from transformer_mt.views.head_importance import HeadLosses, head_losses
 from transformer_mt.views.rendering import inline, label, rendered, table
 from transformer_mt.views.serialise import to_json
 
@@ -110,15 +110,6 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Why a head was chosen: ln p of `of`, with all heads and without each of those in question."""
-
-    of: str
-    log_probability: float
-    without: dict[HeadName, float]
-
-
-@dataclass(frozen=True, slots=True)
 class Explanation:
     """One row of an attention head, from 0: that of the piece written there, or read there in an encoder.
 
@@ -134,7 +125,7 @@ class Explanation:
     read: str
     row: int
     head: HeadName
-    choice: Choice | None
+    choice: HeadLosses | None
     columns: tuple[str, ...]
     heads: tuple[int, ...]
     rows: Mapping[str, Sequence[tuple[str, Sequence[str]]]]
@@ -158,7 +149,7 @@ class Explanation:
         return labels | {"head_name": str(self.head)} | steps | {"contributions": self["column_shares"]}
 
 
-def explain(
+def explain_row(
     model: Seq2Seq,
     tokens: PairTokens,
     *,
@@ -175,16 +166,26 @@ def explain(
     the heads that fit stack, layer and head it is the one without which ln p of the piece falls most; of a piece of the
     source, which has none, ln p of the translation. Raises `InputError` that names the option for what there is not.
     """
-    stacks, side, number, row = find_place(tokens, model, word=word, piece=piece, stack=stack)
-    name, *others = find_heads(model, stacks, layer=layer, head=head)
-    choice = choose_head(model, tokens, side, row, [name, *others]) if others else None
-    if choice:
+    stacks, every = model.attention_stacks(), _sides(tokens, model.attention_stacks())
+    if stack is not None:
+        stacks = {stack: lookup(stacks, stack, key="stack")}
+    title, number, row = find_row(_sides(tokens, stacks), word=word, piece=piece)
+    side, possible = every[title], ("encoder",) if title == "source" else ("cross", "decoder")
+    names = [name for name in head_names(model) if name.stack in stacks and name.stack in possible]
+    if not names:
+        attention = " and ".join(name for name in possible if name in stacks)
+        raise InputError("stack", f"{attention} attention has no heads left in this model", "choose another")
+    candidates = heads_at(names, layer=layer, head=head)
+    name, *others = candidates
+    choice = None
+    if others:
+        choice = head_losses(model, tokens, row=row if title == "target" else None, candidates=candidates)
         name = min(choice.without, key=choice.without.__getitem__)
     module = attention_layers(model)[name.of_layer]
     shown: list[Shown] = []
     with evaluating(model):
         with watching(shown.append):
-            require_finite(model(*tokens.inputs(next(model.parameters()).device)))
+            require_finite(model(*tokens.inputs(model)))
         stages = tuple(_stages(shown, module, row, name))
     return Explanation(
         source=tokens.source.text,
@@ -197,15 +198,9 @@ def explain(
         choice=choice,
         columns=tokens.sides(name.stack)[1].pieces,
         heads=tuple(range(1, module.heads + 1)),
-        rows=_rows(tokens, model),
+        rows={of: each.by_words() for of, each in every.items()},
         stages=stages,
     )
-
-
-def _rows(tokens: PairTokens, model: Seq2Seq) -> dict[str, list[tuple[str, list[str]]]]:
-    stacks = model.attention_stacks()
-    sides = {"target": (tokens.written, {"cross", "decoder"}), "source": (tokens.source, {"encoder"})}
-    return {name: side.by_words() for name, (side, read) in sides.items() if read & stacks.keys()}
 
 
 def _stages(shown: Sequence[Shown], module: InspectableAttention, row: int, name: HeadName) -> Iterator[Stage]:
@@ -266,36 +261,32 @@ def _contributions(module: InspectableAttention, shown: Sequence[Shown], row: in
     of_columns, of_heads = module.parts(columns)[0, head], module.parts(heads)[0, :, 0]  # K D, H D
     yield Step("o", formulas["o"], of_heads[head].cpu())
     yield Step("o_j", formulas["o_j"], of_columns.cpu(), "keys")
-    yield Step("share_j", "o_j·o / ‖o‖²", shares(of_columns, of_heads[head]).cpu(), "keys")
+    yield Step("share_j", "o_j·o / ‖o‖²", projected_shares(of_columns, of_heads[head]).cpu(), "keys")
     yield Step("o_r", formulas["o_r"], of_heads.cpu(), "heads")
-    yield Step("share_r", "o_r·y / ‖y‖²", shares(of_heads, values["y"][0, row]).cpu(), "heads")
+    yield Step("share_r", "o_r·y / ‖y‖²", projected_shares(of_heads, values["y"][0, row]).cpu(), "heads")
 
 
-def shares(parts: Float[Tensor, "N D"], total: Float[Tensor, " D"]) -> Float[Tensor, " N"]:
+def projected_shares(parts: Float[Tensor, "N D"], total: Float[Tensor, " D"]) -> Float[Tensor, " N"]:
     """The part of the total's squared length that each part gives: parts·total / ‖total‖²; zero of a zero total."""
     length = total.square().sum()
     return (parts @ total) / length.masked_fill(length == 0.0, 1.0)
 
 
-def find_place(
-    tokens: PairTokens, model: Seq2Seq, *, word: str | None, piece: int, stack: str | None
-) -> tuple[tuple[str, ...], Tokens, int, int]:
-    """The stacks with a row for the piece that the options mean, its side of the pair, its word and its row, from 0."""
-    stacks = model.attention_stacks()
-    if stack is not None:
-        stacks = {stack: lookup(stacks, stack, key="stack")}
-    sides = {
-        "the translation": (tokens.written, tuple(name for name in ("cross", "decoder") if name in stacks)),
-        "the source": (tokens.source, tuple(name for name in ("encoder",) if name in stacks)),
-    }
-    title, number = _find_word(word, {title: side.words for title, (side, names) in sides.items() if names})
-    side, names = sides[title]
+def _sides(tokens: PairTokens, stacks: Collection[str]) -> dict[str, Tokens]:
+    """The sides of a pair that have rows in any of the stacks."""
+    sides = {"target": tokens.written} if "cross" in stacks or "decoder" in stacks else {}
+    return sides | ({"source": tokens.source} if "encoder" in stacks else {})
+
+
+def find_row(sides: Mapping[str, Tokens], *, word: str | None, piece: int) -> tuple[str, int, int]:
+    """The side of the pair that has a word, the word's place, and the row of its piece, from 0."""
+    title, number = _find_word(word, {title: side.words for title, side in sides.items()})
+    side = sides[title]
     rows = [row for row, owners in enumerate(side.words_of_piece) if number in owners]
     if not 1 <= piece <= len(rows):
-        raise InputError(
-            "piece", f"{side.words[number]!r} has no piece {piece}", f"give a number from 1 to {len(rows)}"
-        )
-    return names, side, number, rows[piece - 1]
+        remedy = f"give a number from 1 to {len(rows)}"
+        raise InputError("piece", f"{side.words[number]!r} has no piece {piece}", remedy)
+    return title, number, rows[piece - 1]
 
 
 def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[str, int]:
@@ -306,29 +297,16 @@ def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[st
         return first, next((place for place in lettered if len(words[place]) >= CONTENT), lettered[0])
     word = normalize(word)
     for title, candidates in sides.items():
-        for wanted, written in ((word, candidates), (word.casefold(), [each.casefold() for each in candidates])):
-            if wanted in written:
-                return title, written.index(wanted)
-    if word in (numbers := [str(number + 1) for number in range(len(words))]):
+        for form in (str, str.casefold):
+            written = [form(each) for each in candidates]
+            if form(word) in written:
+                return title, written.index(form(word))
+    numbers = [str(number + 1) for number in range(len(words))]
+    if word in numbers:
         return first, numbers.index(word)
-    remedy = suggest(word, dict.fromkeys(each for words in sides.values() for each in words))
-    raise InputError("word", f"there is no {word!r} in {' or '.join(sides)}", remedy)
-
-
-def find_heads(model: Seq2Seq, stacks: Sequence[str], *, layer: int | None, head: int | None) -> Sequence[HeadName]:
-    """The heads of these stacks in that layer and with that number. Raises `InputError` that says which there are."""
-    names = [name for name in head_names(model) if name.stack in stacks]
-    if not names:
-        raise InputError("stack", f"{' and '.join(stacks)} attention has no heads left in this model", "choose another")
-    return heads_at(names, layer=layer, head=head)
-
-
-def choose_head(model: Seq2Seq, tokens: PairTokens, side: Tokens, row: int, candidates: Sequence[HeadName]) -> Choice:
-    """ln p of the row's piece, or in an encoder of the translation, with each of the heads switched off in turn."""
-    if side is tokens.written:
-        return Choice(side.pieces[row], *log_probabilities_without_each(model, tokens, [row], candidates))
-    every = range(len(tokens.written.ids))
-    return Choice("the translation", *log_probabilities_without_each(model, tokens, every, candidates))
+    every = dict.fromkeys(chain(*sides.values()))
+    places = " or ".join("the translation" if title == "target" else "the source" for title in sides)
+    raise InputError("word", f"there is no {word!r} in {places}", suggest(word, every))
 
 
 # As text
@@ -372,37 +350,41 @@ def in_words(explanation: Explanation, shown: Callable[[str], str] = str) -> lis
     _, layer, head = explanation.head
     pieces, row = [*map(shown, explanation.columns)], shown(explanation.piece)
     names = [f"{each} (j = {j})" if pieces.count(each) > 1 else each for j, each in enumerate(pieces)]
-    told = sorted(zip(explanation["column_shares"].tolist(), names, strict=True), reverse=True)
-    gives = [f"{name} gives {_percent(share)}" for share, name in told if share >= _SMALL][:_TOLD]
-    takes = [f"{name} takes away {_percent(-share)}" for share, name in told[::-1] if share <= -_SMALL][:_TOLD]
+    shares = sorted(zip(explanation["column_shares"].tolist(), names, strict=True), reverse=True)
+    gives = [f"{name} gives {_percent(share)}" for share, name in shares if share >= _SMALL][:_TOLD]
+    takes = [f"{name} takes away {_percent(-share)}" for share, name in shares[::-1] if share <= -_SMALL][:_TOLD]
     if not gives:
         return [f"No column gives anything to {row}: head {head} of layer {layer} adds nothing there."]
     gives[0] += f" of what head {head} of layer {layer} adds to {row}"
-    share = _percent(explanation["head_shares"][head - 1].item())
-    of_layer = [f"Head {head} gives {share} of what the heads of layer {layer} add together."]
-    return ["; ".join(gives + takes) + ".", *(of_layer if len(explanation.heads) > 1 else [])]
+    sentences = ["; ".join(gives + takes) + "."]
+    if len(explanation.heads) > 1:
+        share = _percent(explanation["head_shares"][head - 1].item())
+        sentences.append(f"Head {head} gives {share} of what the heads of layer {layer} add together.")
+    return sentences
 
 
 def _steps(explanation: Explanation, steps: Sequence[Step]) -> Iterator[RenderableType]:
+    """A line for each step, then their numbers: a vector on a line, or a table with a column for each step."""
     for step in steps:
         formula = " = ".join(filter(None, [step.symbol, step.formula]))
         value = f" = {step.values.item():.6g}" if step.values.ndim == 0 else ""
         yield f"{step.words[:1].upper()}{step.words[1:]}: {formula}{value}"
-    symbol, values = steps[0].symbol, steps[0].values
-    if steps[0].over == "row":
-        if steps[0].is_vector:
-            yield _indented([f"‖{symbol}‖ = {values.norm().item():.4g}   {_vectors(values)[0]}"])
+    first, columns = steps[0], []
+    if first.over == "row":
+        if first.is_vector:
+            yield _indented([f"‖{first.symbol}‖ = {first.values.norm().item():.4g}   {_vectors(first.values)[0]}"])
         return
-    labels: list[list[str | Text]] = [["r", *map(str, explanation.heads)]]
-    if steps[0].over == "keys":
+    if first.over == "keys":
         labels = [["j", *map(str, range(len(explanation.columns)))], ["column", *map(label, explanation.columns)]]
-    columns = [[step.symbol, *_numbers(step.values)] for step in steps if not step.is_vector]
-    if steps[0].is_vector:
-        columns = [[f"‖{symbol}‖", *_numbers(values.norm(dim=-1))], [symbol, *_vectors(values)]]
+    else:
+        labels = [["r", *map(str, explanation.heads)]]
+    for step in steps:
+        if step.is_vector:
+            columns.append([f"‖{step.symbol}‖", *_numbers(step.values.norm(dim=-1))])
+        columns.append([step.symbol, *(_vectors if step.is_vector else _numbers)(step.values)])
     headings, *rows = zip(*labels, *columns, strict=True)
     right = [0, *range(len(labels), len(labels) + len(steps))]
-    yield _indented([table(rows, headings=headings, right=right)])
-    yield ""
+    yield from (_indented([table(rows, headings=headings, right=right)]), "")
 
 
 def _vectors(values: Tensor) -> list[str]:

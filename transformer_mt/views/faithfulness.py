@@ -2,34 +2,28 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import product
-from typing import NamedTuple
+from itertools import groupby
 
 import numpy as np
 from jaxtyping import Float
 
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.intervals import Estimate, Resampling
-from transformer_mt.links.tokens import prepare_pair
+from transformer_mt.intervals import Estimate, estimates
+from transformer_mt.links.tokens import PairTokens, prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.progress import advance
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.methods import METHODS
-from transformer_mt.views.rendering import rendered, table, wrapped
+from transformer_mt.views.methods import METHODS, Method
+from transformer_mt.views.rendering import table_lines, wrapped
 
 REFERENCE = "erasure"
 # The name of the baseline beside the methods: the rows of erasure itself, shuffled.
 SHUFFLED = "shuffled"
 _SEED = 1
 
-Matrix = Float[np.ndarray, "W V"]
-
-
-class Scores(NamedTuple):
-    """Kendall's τ_b between two rows, and whether they have the same column first; or the means of both."""
-
-    correlation: float
-    first: float
+WordMatrix = Float[np.ndarray, "W V"]
+# Method, layer (None: of the whole model) and head (None: the mean over the layer's).
+Key = tuple[str, int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,46 +63,49 @@ def faithfulness(
     The methods are all that apply to the model, unless some are named. Raises `InputError` for a text that is too long.
     """
     names = dict.fromkeys((REFERENCE, *methods))
-    applied = {name: method for name in names if (method := METHODS[name]()).applies_to(model)}
-    random = np.random.default_rng(_SEED)
-    rows = []
+    applied = [one for name in names if (one := METHODS[name]()).applies_to(model)]
+    random, rows = np.random.default_rng(_SEED), []
     for pair in pairs:
         tokens = prepare_pair(model, tokenizer, pair.source, pair.target)
-        # By method, layer (None: of the whole model) and head (None: the mean), from 1; NaN where a head is off.
-        matrices: dict[tuple[str, int | None, int | None], Matrix] = {}
-        for name, method in applied.items():
-            maps = method.maps(model, tokens, stacks=["cross"]).by_words().stacks["cross"]
-            layers, heads = (1, 0) if method.whole else maps.weights.shape[:2]
-            for layer, head in product(range(layers), (None, *range(heads))):
-                key = name, None if method.whole else layer + 1, None if head is None else head + 1
-                matrices[key] = np.array(maps.matrix(layer, head), dtype=np.float64)[:-1, :-1]
+        matrices = {key: matrix for one in applied for key, matrix in _matrices(one, model, tokens)}
         reference = matrices.pop((REFERENCE, None, None))
         matrices[SHUFFLED, None, None] = random.permuted(reference, axis=1)
-        rows.append([compare(matrix, reference) or Scores(np.nan, np.nan) for matrix in matrices.values()])
+        rows.append([compare_rows(matrix, reference) or (np.nan, np.nan) for matrix in matrices.values()])
         advance()
     scores = np.array(rows)  # N pairs, M matrices, 2
     is_defined = ~np.isnan(scores)
-    estimates = Resampling(len(pairs)).estimates(np.nan_to_num(scores), is_defined.astype(float))
-    counts = is_defined[:, :, 0].sum(axis=0).tolist()
-    agreements = (
-        Agreement(*key, correlation, first, count)
-        for key, (correlation, first), count in zip(matrices, estimates, counts, strict=True)
-        if correlation and first
-    )
+    found = estimates(np.nan_to_num(scores), is_defined.astype(float))
+    agreements = []
+    for (method, layer, head), (tau, first), (count, _) in zip(matrices, found, is_defined.sum(axis=0), strict=True):
+        if tau and first:
+            agreements.append(Agreement(method, layer, head, tau, first, int(count)))
     return Faithfulness(len(pairs), tuple(agreements))
 
 
-def compare(first: Matrix, second: Matrix) -> Scores | None:
-    """The scores of the rows of two matrices, the means over those that have a τ_b; None without any."""
+def _matrices(method: Method, model: Seq2Seq, tokens: PairTokens) -> Iterator[tuple[Key, np.ndarray]]:
+    """The matrices over words, without `</s>`."""
+    maps = method.maps(model, tokens, stacks=["cross"]).by_words().stacks["cross"]
+    for layer, names in groupby(maps.heads("cross"), lambda name: name.layer):
+        of_layer = list(names)
+        yield (method.name, None if method.whole else layer, None), maps.mean(of_layer)[:-1, :-1]
+        for one in () if method.whole else of_layer:
+            yield (method.name, layer, one.head), maps.mean([one])[:-1, :-1]
+
+
+def compare_rows(first: WordMatrix, second: WordMatrix) -> tuple[float, float] | None:
+    """Kendall's τ_b between the rows of two matrices, and the share that has the same column first.
+
+    The means over the rows that have a τ_b; None without any.
+    """
     correlations = kendall(first, second)
     rows = ~np.isnan(correlations)
     if not rows.any():
         return None
     firsts = [np.nanargmax(matrix[rows], axis=1) for matrix in (first, second)]
-    return Scores(float(correlations[rows].mean()), float((firsts[0] == firsts[1]).mean()))
+    return float(correlations[rows].mean()), float((firsts[0] == firsts[1]).mean())
 
 
-def kendall(first: Matrix, second: Matrix) -> Float[np.ndarray, " W"]:
+def kendall(first: WordMatrix, second: WordMatrix) -> Float[np.ndarray, " W"]:
     """Kendall's τ_b of each row: pairs of columns in the same order less those in opposite order, over √(n₁ n₂).
 
     n₁ and n₂ are the numbers of pairs that differ in the first and in the second, so ties count for neither (Kendall
@@ -130,14 +127,13 @@ def faithfulness_lines(found: Faithfulness, *, width: int) -> Iterator[str]:
         "word first. Intervals of 95 % over sentences; best heads are the best on these very sentences."
     )
     yield from (*wrapped(explanation, width=width), "")
-    cells = []
-    for method in dict.fromkeys(agreement.method for agreement in found.agreements):
-        of_method = [agreement for agreement in found.agreements if agreement.method == method]
+    rows = []
+    for method in dict.fromkeys(each.method for each in found.agreements):
+        of_method = [each for each in found.agreements if each.method == method]
         heads = sorted((each for each in of_method if each.head), key=lambda each: -each.correlation.value)
-        for row in [each for each in of_method if not each.head] + heads[:1]:
-            head = f"best: {row.head}" if row.head else "mean" if row.layer else ""
-            cells.append([row.method, str(row.layer or ""), head])
-            for one in (row.correlation, row.first):
-                cells[-1] += [f"{one.value:.2f}", f"{one.low:.2f} to {one.high:.2f}"]
+        for one in [each for each in of_method if not each.head] + heads[:1]:
+            head = f"best: {one.head}" if one.head else "mean" if one.layer else ""
+            tau, first = ([f"{of.value:.2f}", f"{of.low:.2f} to {of.high:.2f}"] for of in (one.correlation, one.first))
+            rows.append([method, str(one.layer or ""), head, *tau, *first])
     headings = ("method", "layer", "head", "tau", "interval", "first", "interval")
-    yield from (line.plain for line in rendered(table(cells, headings=headings, right=(1, 3, 5)), width=width))
+    yield from table_lines(rows, headings=headings, right=(1, 3, 5), width=width)

@@ -3,23 +3,24 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
-from typing import NamedTuple
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs, SentencePair, Tree
+from transformer_mt.evaluation import Interval, compare_texts
 from transformer_mt.head_names import STACKS, HeadName
-from transformer_mt.intervals import Estimate, Resampling
+from transformer_mt.intervals import Estimate, estimate, estimates
 from transformer_mt.links.word_weights import word_weights
 from transformer_mt.models.head_mask import head_names
 from transformer_mt.text.words import is_word, words
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.faithfulness import kendall
-from transformer_mt.views.head_importance import bleu_without_each, normalised_gradients, sentence_losses, without_each
-from transformer_mt.views.rendering import rendered, table
+from transformer_mt.views.head_importance import best_texts, normalised_gradients, sentence_losses, without_each
+from transformer_mt.views.rendering import table_lines
 
 # The fields of `HeadFigures` that say where a head looks, with their headings in the text.
 LOOKS = {
@@ -80,8 +81,8 @@ class HeadFigures:
 
     `entropy` in bits; `distance` in words, |column − row| over the weight on words; the share of weight on the word
     before the row's, at the same place, after it, linked with it (`aligned`), on punctuation marks, and on the `symbol`
-    `</s>`, in the decoder `<s>`. `loss` is the rise of the loss without the head, in nats a target token, `bleu` the
-    change of BLEU, `gradient` the head's in `normalised_gradients`.
+    `</s>`, in the decoder `<s>`. `loss` is the rise of the loss without the head, in nats a target token, `bleu` that
+    without the head, `gradient` the head's in `normalised_gradients`.
     """
 
     head: HeadName
@@ -95,7 +96,7 @@ class HeadFigures:
     symbol: Estimate | None
     loss: Estimate
     gradient: float
-    bleu: Estimate | None = None
+    bleu: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,10 @@ class RelationFigures:
     best: HeadName
     found: Mapping[HeadName, Estimate]
 
+    def lead(self) -> float:
+        """By how much the best head beats the baseline."""
+        return self.found[self.best].value - self.baseline.value
+
 
 @dataclass(frozen=True, slots=True)
 class HeadTable:
@@ -125,36 +130,45 @@ class HeadTable:
 
     sentences: int
     loss: Estimate
-    bleu: Estimate | None
+    bleu: Interval | None
     heads: tuple[HeadFigures, ...]
     relations: tuple[RelationFigures, ...]
 
 
 def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -> HeadTable:
     """The table of a model over pairs of which none is too long for it; for BLEU it translates once a head."""
-    model, names = translator.model.network, head_names(translator.model.network)
-    encoded = encode_pairs(pairs, translator.model.tokenizer, max_length=model.max_length)
-    stacks = [_Stack(stack, list(of_stack), pairs) for stack, of_stack in groupby(names, key=lambda name: name.stack)]
-    for row, weights in word_weights(model, translator.model.tokenizer, pairs):
-        for stack in stacks:
-            stack.add(row, weights[stack.stack])
-    resampling = Resampling(len(pairs))
-    looks = {name: figures for stack in stacks for name, figures in stack.looks(resampling).items()}
+    opened, model = translator.model, translator.model.network
+    names = head_names(model)
+    stacks = {stack: _Stack(stack, list(own), pairs) for stack, own in groupby(names, key=lambda name: name.stack)}
+    for row, weights in word_weights(model, opened.tokenizer, pairs):
+        for name, stack in stacks.items():
+            stack.add(row, weights[name])
+    encoded = encode_pairs(pairs, opened.tokenizer, max_length=model.max_length)
     losses, tokens = sentence_losses(model, encoded), encoded.target_lengths.double().numpy()
-    without = without_each(model, lambda: sentence_losses(model, encoded))
-    rises = {name: resampling.estimate(after - losses, tokens) for name, after in without.items()}
-    gradients = normalised_gradients(model, encoded)
-    whole, changes = bleu_without_each(translator, pairs) if bleu else (None, {})
-    return HeadTable(
-        sentences=len(pairs),
-        loss=resampling.estimate(losses, tokens),
-        bleu=whole,
-        heads=tuple(
-            HeadFigures(name, **looks[name], loss=rises[name], gradient=gradients[name], bleu=changes.get(name))
-            for name in names
-        ),
-        relations=tuple(relation for stack in stacks for relation in stack.relations(resampling)),
+    without, gradients = (
+        without_each(model, lambda: sentence_losses(model, encoded)),
+        normalised_gradients(model, encoded),
     )
+    scores: list[Interval | None] = [None] * (1 + len(names))
+    if bleu:
+        texts = [best_texts(translator, pairs), *without_each(model, lambda: best_texts(translator, pairs)).values()]
+        language = opened.config.data.target_language
+        scores = [*compare_texts(texts, [pair.translations for pair in pairs], language=language)["bleu"]]
+    looks: dict[HeadName, Any] = {}
+    for stack in stacks.values():
+        looks |= zip(stack.names, zip(*estimates(stack.sums, stack.totals), strict=True), strict=True)
+    heads = tuple(
+        HeadFigures(
+            name,
+            **dict(zip(LOOKS, looks[name], strict=True)),
+            loss=estimate(without[name] - losses, tokens),
+            gradient=gradients[name],
+            bleu=score,
+        )
+        for name, score in zip(names, scores[1:], strict=True)
+    )
+    relations = tuple(relation for stack in stacks.values() for relation in stack.relations())
+    return HeadTable(len(pairs), estimate(losses, tokens), scores[0], heads, relations)
 
 
 class _Stack:
@@ -162,62 +176,47 @@ class _Stack:
 
     def __init__(self, stack: str, names: Sequence[HeadName], pairs: Pairs) -> None:
         self.stack, self.names, self.pairs = stack, names, pairs
-        self.cases = [list(instances(pair, stack)) for pair in pairs]
-        offsets: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
-        for case in chain.from_iterable(self.cases):
-            offsets[case.kind][case.offset] += 1
-        self.kinds = sorted(offsets, key=lambda kind: -offsets[kind].total())
-        self.counts = [offsets[kind].total() for kind in self.kinds]
-        self.offsets = [_commonest(offsets[kind]) for kind in self.kinds]
         self.sums = np.zeros((len(pairs), len(LOOKS), len(names)))
         self.totals = np.zeros_like(self.sums)
-        self.hits = np.zeros((len(pairs), len(offsets), len(names) + 1))  # the baseline comes last
-        self.tries = np.zeros_like(self.hits)
+        # Of each relation: the sentence of a case, its number there, its offset, and the heads that find it.
+        self.cases: dict[tuple[str, str], list[tuple[int, int, int, np.ndarray]]] = defaultdict(list)
 
     def add(self, row: int, over: Float[np.ndarray, "H W V"]) -> None:
         """Add the weights of a sentence over words; the symbol has the last column."""
         pair, weights = self.pairs[row], over[:, :, :-1]
-        aligned = np.zeros(weights.shape[1:], bool)
-        for source, target in (pair.links or ()) if self.stack == "cross" else ():
-            aligned[target, source] = True
         apart = np.arange(weights.shape[2]) - np.arange(weights.shape[1])[:, None]
-        # True where the word of a column is that of the row, or its translation.
-        own = aligned if self.stack == "cross" else apart == 0
+        own, linked = apart == 0, np.zeros(apart.shape, bool)
+        if self.stack == "cross":
+            for source, target in pair.links or ():
+                linked[target, source] = True
+            own = linked  # the columns that are the row's own word, or its translation
+        marks = [not is_word(word) for word in words(pair.target if self.stack == "decoder" else pair.source)]
+        cells = np.stack([apart == -1, apart == 0, apart == 1, linked, np.broadcast_to(marks, apart.shape)])
         rest = np.maximum(1.0 - over.sum(axis=2, keepdims=True), 0.0)  # on pieces of no word
-        column_words = words(pair.target if self.stack == "decoder" else pair.source)
-        sums = {
-            "entropy": _entropy(np.concatenate((over, rest), axis=2)),
-            "distance": weights * np.abs(apart),
-            "previous": weights * (apart == -1),
-            "same": weights * (apart == 0),
-            "next": weights * (apart == 1),
-            "aligned": weights * aligned,
-            "punctuation": weights * np.array([not is_word(word) for word in column_words], bool),
-            "symbol": over[:, :, -1:],
-        }
-        totals = {"distance": weights.sum(axis=(1, 2)), "aligned": aligned.any(axis=1).sum()}
-        for place, look in enumerate(LOOKS):
-            self.sums[row, place] = sums[look].sum(axis=(1, 2))
-            self.totals[row, place] = totals.get(look, weights.shape[1])
-        for case in self.cases[row]:
+        p = np.concatenate((over, rest), axis=2)
+        self.sums[row, 0] = -(p * np.log2(np.where(p > 0.0, p, 1.0))).sum(axis=(1, 2))
+        self.sums[row, 1] = (weights * np.abs(apart)).sum(axis=(1, 2))
+        self.sums[row, 2:7] = np.einsum("hwv,lwv->lh", weights, cells.astype(np.float64))
+        self.sums[row, 7] = over[:, :, -1].sum(axis=1)
+        self.totals[row] = len(apart)
+        self.totals[row, 1], self.totals[row, 5] = weights.sum(axis=(1, 2)), linked.any(axis=1).sum()
+        for number, case in enumerate(instances(pair, self.stack)):
             # Without the word itself and symbols, as in Clark et al. 2019.
             best = (weights[:, case.row] * ~own[case.row]).argmax(axis=1)  # H V -> H
-            place = self.kinds.index(case.kind)
-            self.hits[row, place, :-1] += best == case.column
-            self.hits[row, place, -1] += case.offset == self.offsets[place]
-            self.tries[row, place] += 1
+            self.cases[case.kind].append((row, number, case.offset, best == case.column))
 
-    def looks(self, resampling: Resampling) -> dict[HeadName, dict[str, Estimate | None]]:
-        by_head = zip(*resampling.estimates(self.sums, self.totals), strict=True)
-        return dict(zip(self.names, (dict(zip(LOOKS, of_head, strict=True)) for of_head in by_head), strict=True))
-
-    def relations(self, resampling: Resampling) -> Iterator[RelationFigures]:
-        figures = resampling.estimates(self.hits, self.tries)
-        for kind, count, offset, shares in zip(self.kinds, self.counts, self.offsets, figures, strict=True):
-            *of_heads, baseline = filter(None, shares)
+    def relations(self) -> Iterator[RelationFigures]:
+        """The relations, those with most cases first, then those that come first in the corpus."""
+        for kind in sorted(self.cases, key=lambda kind: (-len(self.cases[kind]), min(self.cases[kind])[:2])):
+            rows, _, offsets, hits = zip(*self.cases[kind], strict=True)
+            offset = _commonest(Counter(offsets))
+            sums = np.zeros((len(self.pairs), 1, 1 + len(self.names)))
+            np.add.at(sums[:, 0], list(rows), np.column_stack((np.equal(offsets, offset), hits)))
+            tries = np.zeros_like(sums) + np.bincount(rows, minlength=len(sums))[:, None, None]
+            baseline, *of_heads = filter(None, estimates(sums, tries)[0])
             found = dict(zip(self.names, of_heads, strict=True))
             best = max(found, key=lambda name: found[name].value)
-            yield RelationFigures(self.stack, *kind, count, offset, baseline, best, found)
+            yield RelationFigures(self.stack, *kind, len(rows), offset, baseline, best, found)
 
 
 def _commonest(offsets: Counter[int]) -> int:
@@ -225,14 +224,10 @@ def _commonest(offsets: Counter[int]) -> int:
     return min(offsets, key=lambda offset: (-offsets[offset], abs(offset), offset))
 
 
-def _entropy(p: Float[np.ndarray, "*N"]) -> Float[np.ndarray, "*N"]:
-    """−p log₂ p, 0 where p is."""
-    return -p * np.log2(np.where(p > 0.0, p, 1.0))
-
-
 def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
     """All tables, one after the other."""
-    bleu = "" if heads.bleu is None else f", BLEU {heads.bleu.text(2)}"
+    whole = heads.bleu
+    bleu = f", BLEU {whole.text()}" if whole else ""
     yield f"{heads.sentences} sentences, loss {heads.loss.text(3)} nats a token{bleu}"
     yield "± is the 95 % interval over sentences"
     groups = {stack: list(of) for stack, of in groupby(heads.heads, key=lambda head: head.head.stack)}
@@ -241,13 +236,13 @@ def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
         headings = ["<s>" if look == "symbol" and stack == "decoder" else LOOKS[look] for look in looks]
         rows = [[_short(head.head), *(_look(look, getattr(head, look)) for look in looks)] for head in group]
         yield from ("", f"{STACKS[stack]}: where each head looks")
-        yield from _lines([["head", *headings], *rows], width=width, gap=1)
+        yield from table_lines(rows, headings=["head", *headings], right=range(1, 9), gap=1, width=width)
     yield from ("", "what is lost without each head, the most important first")
-    rows = [["head", "loss rises by", "gradient", *(["BLEU changes by"] if heads.bleu else [])]]
+    headings, rows = ["head", "loss rises by", "gradient", *(["BLEU changes by"] if whole else [])], []
     for head in sorted(heads.heads, key=lambda head: -head.loss.value):
-        change = [head.bleu.text(2)] if head.bleu else []
+        change = [head.bleu.change(whole.score)] if head.bleu and whole else []
         rows.append([str(head.head), head.loss.text(4), f"{head.gradient:.2f}", *change])
-    yield from _lines(rows, width=width)
+    yield from table_lines(rows, headings=headings, right=(1, 2, 3), width=width)
     agreements = []  # how far the gradient orders heads as the loss without them does
     for name, of_stack in ({"all": [*heads.heads]} | groups).items():
         losses, gradients = np.array([(head.loss.value, head.gradient) for head in of_stack]).T
@@ -257,12 +252,8 @@ def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
         relations = [each for each in heads.relations if each.stack == stack and each.count >= CASES]
         if relations:
             yield from ("", f"{STACKS[stack]}: which head finds a relation best")
-            yield from _lines(_relation_rows(relations), width=width)
-
-
-def _lines(rows: Sequence[Sequence[str]], *, width: int, gap: int = 2) -> list[str]:
-    right = range(1, len(rows[0]))
-    return [line.plain for line in rendered(table(rows[1:], headings=rows[0], right=right, gap=gap), width=width)]
+            headings = ["relation", "cases", "head", "found, %", "at a fixed offset, %", ""]
+            yield from table_lines(_relation_rows(relations), headings=headings, right=range(1, 6), width=width)
 
 
 def _short(head: HeadName) -> str:
@@ -277,11 +268,12 @@ def _look(look: str, figure: Estimate | None) -> str:
 
 def _relation_rows(relations: Sequence[RelationFigures]) -> list[list[str]]:
     """Of the two ways to look for a relation, the one in which a head beats the baseline more."""
-    rows = [["relation", "cases", "head", "found, %", "at a fixed offset, %", ""]]
-    for name in dict.fromkeys(each.relation for each in relations):
-        both = [each for each in relations if each.relation == name]
-        best = max(both, key=lambda each: each.found[each.best].value - each.baseline.value)
+    chosen: dict[str, RelationFigures] = {}
+    for each in relations:
+        chosen[each.relation] = max(chosen.get(each.relation, each), each, key=RelationFigures.lead)
+    rows = []
+    for best in chosen.values():
         shares = (share.text(0, factor=100.0) for share in (best.found[best.best], best.baseline))
-        title = f"{name} → its {best.looked_for}"
+        title = f"{best.relation} → its {best.looked_for}"
         rows.append([title, str(best.count), _short(best.best), *shares, f"at {best.offset:+d}"])
     return rows

@@ -42,24 +42,21 @@ class Lens:
     @property
     def words_decided(self) -> tuple[int | None, ...]:
         """For each word of the target the layer from which on all of its pieces are decided."""
-        layers: list[list[int | None]] = [[] for _ in self.words]
-        for owners, layer in zip(self.words_of_piece, self.decided, strict=True):
-            for word in owners:
-                layers[word].append(layer)
-        return tuple(None if None in of_word else max(filter(None, of_word)) for of_word in layers)
+        found: list[int | None] = []
+        for word in range(len(self.words)):
+            layers = [self.decided[t] for t, owners in enumerate(self.words_of_piece) if word in owners]
+            found.append(None if None in layers else max(filter(None, layers)))
+        return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
-        numbers, own = self.guess_probabilities.tolist(), self.probabilities.tolist()
-        layers = [
-            [{"probability": p, "guesses": list(zip(*best, strict=True))} for p, *best in zip(*layer, strict=True)]
-            for layer in zip(own, self.guesses, numbers, strict=True)
-        ]
-        positions = [
-            {"piece": piece, "words": owners, "decided": decided, "layers": of_piece}
-            for piece, owners, decided, *of_piece in zip(
-                self.pieces, self.words_of_piece, self.decided, *layers, strict=True
-            )
-        ]
+        positions = []
+        for t, piece in enumerate(self.pieces):
+            layers = []
+            for layer, guesses in enumerate(self.guesses):
+                best = list(zip(guesses[t], self.guess_probabilities[layer, t].tolist(), strict=True))
+                layers.append({"probability": self.probabilities[layer, t].item(), "guesses": best})
+            of_piece = {"piece": piece, "words": self.words_of_piece[t], "decided": self.decided[t], "layers": layers}
+            positions.append(of_piece)
         words = [{"word": word, "decided": layer} for word, layer in zip(self.words, self.words_decided, strict=True)]
         texts = {"source": self.source, "target": self.target}
         return {**texts, "layers": len(self.guesses), "positions": positions, "words": words}
@@ -72,7 +69,7 @@ def look_through(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens) -> Le
     """
     written = tokens.written
     with evaluating(model):
-        inputs, read = tokens.inputs(next(model.parameters()).device)
+        inputs, read = tokens.inputs(model)
         logits = torch.cat(model.layer_logits(read, model.start(inputs)))  # L times 1 T V -> L T V
         probabilities = require_finite(logits).float().softmax(dim=-1).cpu()
     best, ids = probabilities.topk(min(GUESSES, probabilities.shape[2]))
@@ -98,20 +95,19 @@ def decided_at(likeliest: Int[Tensor, "L T"], written: Int[Tensor, " T"]) -> tup
 
 def lens_lines(lens: Lens, *, width: int) -> Iterator[Text]:
     """A row for each piece, a column for each layer's guess, `*` from the layer on that decides; then the words."""
-    numbers = range(1, len(lens.guesses) + 1)
-    labels, layers = [*map(label, ("writes", *lens.pieces))], []
-    for layer, guesses, of_layer in zip(numbers, lens.guesses, lens.guess_probabilities.tolist(), strict=True):
-        layers.append([Text(f"layer {layer}")])
-        for (piece, *_), (number, *_), decided in zip(guesses, of_layer, lens.decided, strict=True):
+    labels, columns = [*map(label, ("writes", *lens.pieces))], []
+    for layer, (guesses, best) in enumerate(zip(lens.guesses, lens.guess_probabilities, strict=True), start=1):
+        columns.append([Text(f"layer {layer}")])
+        for (piece, *_), number, decided in zip(guesses, best[:, 0].tolist(), lens.decided, strict=True):
             mark = "*" if decided and layer >= decided else " "
-            layers[-1].append(Text.assemble(f"{mark}{format_weight(number)} ", label(piece)))
-    first, *widths = (max(cell.cell_len for cell in column) for column in (labels, *layers))
+            columns[-1].append(Text.assemble(f"{mark}{format_weight(number)} ", label(piece)))
+    first, *widths = (max(cell.cell_len for cell in column) for column in (labels, *columns))
     beside = max(1, (width - first) // (max(widths) + 2))
-    for start in range(0, len(layers), beside):
-        block = zip(labels, *layers[start : start + beside], strict=True)
+    for start in range(0, len(columns), beside):
+        block = zip(labels, *columns[start : start + beside], strict=True)
         yield from (*rendered(table(block), width=width), Text())
-    for layer in (*numbers, None):
+    for layer in (*range(1, len(columns) + 1), None):
         words = [word for word, decided in zip(lens.words, lens.words_decided, strict=True) if decided == layer]
         if words:
-            where = "not what the model would write" if layer is None else f"decided from layer {layer} on"
+            where = f"decided from layer {layer} on" if layer else "not what the model would write"
             yield from rendered(Text.assemble(f"{where}: ", label(" ".join(words))), width=width)

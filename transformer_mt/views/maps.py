@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from transformer_mt.errors import checked
+from transformer_mt.head_names import HeadName
 from transformer_mt.links.recording import record_attention
 from transformer_mt.links.tokens import PairTokens, over_words, prepare_pair
 from transformer_mt.models.head_mask import active_heads
@@ -33,30 +35,23 @@ class StackMaps:
     present: Bool[Tensor, "L H"] | None = None
     over_words: Float[Tensor, "L H W V"] | None = field(default=None, metadata=HIDDEN)
 
-    def heads(self, layer: int) -> list[int]:
-        """The heads that a layer has; both are counted from 0."""
-        every = range(self.weights.shape[1])
-        return [head for head in every if self.present is None or self.present[layer, head]]
+    def heads(self, stack: str, *, layer: int | None = None) -> list[HeadName]:
+        """The heads that are switched on, of a layer or of all."""
+        present = torch.ones(self.weights.shape[:2]) if self.present is None else self.present
+        names = [HeadName(stack, i + 1, j + 1) for i, j in present.nonzero().tolist()]
+        return [name for name in names if layer in (None, name.layer)]
 
-    def matrix(self, layer: int, head: int | None) -> list[list[float | None]]:
-        """A head, or without one the mean over all that are present; both count from 0."""
-        return self.mean([(layer, present) for present in self.heads(layer) if head in (None, present)])
-
-    def mean(self, heads: Sequence[tuple[int, int]]) -> list[list[float | None]]:
-        """The mean over heads, each a layer and a number from 0; None where no query of theirs may attend."""
-        layers, numbers = [layer for layer, _ in heads], [number for _, number in heads]
-        weights, allowed = self.weights[layers, numbers].mean(dim=0), self.mask[layers].any(dim=0)
-        return [
-            [weight if may else None for weight, may in zip(*row, strict=True)]
-            for row in zip(weights.tolist(), allowed.tolist(), strict=True)
-        ]
+    def mean(self, heads: Sequence[HeadName]) -> Float[np.ndarray, "Q K"]:
+        """The mean over heads; NaN where no query of theirs may attend."""
+        layers = [head.layer - 1 for head in heads]
+        weights = self.weights[layers, [head.head - 1 for head in heads]].mean(dim=0)
+        return weights.masked_fill(~self.mask[layers].any(dim=0), math.nan).double().numpy()
 
     def to_json(self) -> dict[str, Any]:
         """`weights[layer][head][row][column]`, null where a query may not attend, and for a head that was left out."""
-        weights = [
-            [head if j in self.heads(i) else None for j, head in enumerate(layer)]
-            for i, layer in enumerate(self.weights.masked_fill(~self.mask[:, None], math.nan))
-        ]
+        weights: list[list[Any]] = [list(layer) for layer in self.weights.masked_fill(~self.mask[:, None], math.nan)]
+        for layer, head in () if self.present is None else (~self.present).nonzero().tolist():
+            weights[layer][head] = None
         return {"rows": self.rows, "columns": self.columns, "weights": weights}
 
 
@@ -108,18 +103,20 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
 def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
     """The attention weights of every stack."""
     with evaluating(model), record_attention(model) as recording:
-        require_finite(model(*tokens.inputs(next(model.parameters()).device)))
+        require_finite(model(*tokens.inputs(model)))
     stacks = {}
     for name, modules in model.attention_stacks().items():
-        if recording[name]:
-            rows, columns = (side.pieces for side in tokens.sides(name))
-            every = torch.ones(len(rows), len(columns), dtype=torch.bool)
-            graphs = [getattr(module, "graph", None) for module in modules]  # a single sentence has no padding
-            mask = torch.stack([graph.mask(*every.shape, device=every.device) if graph else every for graph in graphs])
-            present = torch.tensor([[j + 1 in active_heads(module) for j in range(module.heads)] for module in modules])
-            weights = torch.cat(recording[name]).float().cpu()  # one sentence: L 1 H Q K -> L H Q K
-            if present.all() or not present.any():  # a stack that is switched off as a whole still shows its weights
-                stacks[name] = StackMaps(weights, mask, rows, columns)
-            else:
-                stacks[name] = StackMaps(weights * present[:, :, None, None], mask, rows, columns, present)
+        if not recording[name]:
+            continue
+        rows, columns = (side.pieces for side in tokens.sides(name))
+        mask = torch.ones(len(modules), len(rows), len(columns), dtype=torch.bool)  # a single sentence has no padding
+        present = torch.zeros(len(modules), modules[0].heads, dtype=torch.bool)
+        for layer, module in enumerate(modules):
+            present[layer, [head - 1 for head in active_heads(module)]] = True
+            if graph := getattr(module, "graph", None):
+                mask[layer] = graph.mask(len(rows), len(columns), device=mask.device)
+        maps = StackMaps(torch.cat(recording[name]).float().cpu(), mask, rows, columns)  # layers of 1 H Q K
+        if present.any() and not present.all():  # a stack that is switched off as a whole still shows its weights
+            maps = replace(maps, weights=maps.weights * present[:, :, None, None], present=present)
+        stacks[name] = maps
     return stacks

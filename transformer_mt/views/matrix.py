@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import ClassVar
 
+import numpy as np
+from jaxtyping import Float
 from rich.cells import cell_len, chop_cells
 from rich.columns import Columns
 from rich.console import Console, Group
@@ -17,9 +19,6 @@ from transformer_mt.text.direction import isolated
 from transformer_mt.text.terminal import escape_controls
 from transformer_mt.views.rendering import format_weight, label, rendered, wrapped
 
-# A row of a matrix; None where a query may not attend.
-Row = Sequence[float | None]
-
 # The width of a number: a shade or a space, three characters of number, and a space.
 CELL = 5
 # Lines never get narrower than this, nor the column of the rows' labels.
@@ -29,9 +28,9 @@ MASKED, LEADER, GAP = "·", "│", 3
 READABLE = (0.05, 99.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Matrix:
-    """A matrix to show: numbers, None where a query may not attend, and the labels along both sides.
+    """A matrix to show: numbers, NaN where a query may not attend, and the labels along both sides.
 
     `place` and `name` are the parts of its title, as `cross-attention, layer 2 of 3` and `head 1 of 4`. `key` is short:
     `cross.2.1` for a head, `cross.2` for a mean over a layer, `cross` for one of the whole model.
@@ -40,7 +39,7 @@ class Matrix:
     key: str
     place: str
     name: str
-    numbers: list[list[float | None]]
+    numbers: Float[np.ndarray, "R C"]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
 
@@ -50,17 +49,18 @@ class Matrix:
 
     @property
     def masked(self) -> bool:
-        return any(number is None for row in self.numbers for number in row)
+        return bool(np.isnan(self.numbers).any())
 
     @property
     def negative(self) -> bool:
-        return any((number or 0.0) < 0.0 for row in self.numbers for number in row)
+        return bool((self.numbers < 0.0).any())
 
 
-def is_convex(row: Row, *, tolerance: float = 1e-3) -> bool:
-    """True if the numbers of a row are shares: none is negative, and they sum to 1."""
-    numbers = [number for number in row if number is not None]
-    return all(number >= 0.0 for number in numbers) and abs(sum(numbers) - 1.0) <= tolerance
+def is_convex(numbers: Float[np.ndarray, "R C"], *, tolerance: float = 1e-3) -> bool:
+    """True if the numbers of every row are shares: none is negative, and they sum to 1. Empty rows do not count."""
+    known = np.isfinite(numbers)
+    sums = np.where(known, numbers, 0.0).sum(axis=1)[known.any(axis=1)]
+    return not (numbers < 0.0).any() and bool((np.abs(sums - 1.0) <= tolerance).all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,13 @@ class Scale:
     unit: float = 1.0
 
     @classmethod
-    def of(cls, matrices: Iterable[Sequence[Row]]) -> "Scale":
+    def of(cls, matrices: Iterable[Float[np.ndarray, "R C"]]) -> "Scale":
         """The scale of all together: shares of 1 are shaded by themselves, other numbers relative to the largest."""
-        rows = [[x for x in row if x is not None and math.isfinite(x)] for matrix in matrices for row in matrix]
-        if all(map(is_convex, filter(None, rows))):
+        every = list(matrices)
+        if all(map(is_convex, every)):
             return cls()
-        largest = max((abs(number) for row in rows for number in row), default=0.0) or 1.0
+        sizes = np.abs(np.concatenate([numbers.flatten() for numbers in every]))
+        largest = float(sizes[np.isfinite(sizes)].max(initial=0.0)) or 1.0
         readable = READABLE[0] <= largest < READABLE[1]
         return cls(largest, 1.0 if readable else 10.0 ** math.floor(math.log10(largest)))
 
@@ -102,9 +103,9 @@ class Blocks:
     def level(self, number: float) -> int:
         return sum(abs(number) >= level for level in self.levels)
 
-    def cell(self, number: float | None, width: int) -> Text:
+    def cell(self, number: float, width: int) -> Text:
         """A cell of the picture, with its number where it is `CELL` columns wide; a dot where nothing may be."""
-        if number is None:
+        if math.isnan(number):
             return Text((f" {MASKED}" if width == CELL else MASKED).ljust(width))
         level = self.level(number)
         if width == CELL:
@@ -189,10 +190,12 @@ def _block(group: Sequence[Matrix], *, width: int, shading: Blocks, compact: boo
                 yield Text()
             # A number stands one column behind its shade.
             yield from _stairs(columns[first:end], start=gutter + (1 if compact else 2), step=cell, width=width)
-            panels = [
-                [Text.assemble(*(shading.cell(number, cell) for number in row[first:end])) for row in matrix.numbers]
-                for matrix in group[start : start + beside]
-            ]
+            panels = []
+            for matrix in group[start : start + beside]:
+                cells = [
+                    [shading.cell(number, cell) for number in row] for row in matrix.numbers[:, first:end].tolist()
+                ]
+                panels.append([Text.assemble(*row) for row in cells])
             yield from _panels(rows, panels, captions[start : start + beside], gutter=gutter, width=width)
 
 

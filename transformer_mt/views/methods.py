@@ -26,12 +26,8 @@ from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import PAD
+from transformer_mt.translation.scoring import BATCH_TOKENS
 from transformer_mt.views.maps import AttentionMaps, StackMaps, maps_of, weights_of_pair
-
-ALL = tuple(STACKS)
-
-# Tokens that go through the model at a time for `erase`, at least one sentence's.
-BATCH_TOKENS = 4_096
 
 # For each part of a sentence, such as a word, the pieces that are taken out together (True).
 Parts = Bool[Tensor, "N L"]
@@ -50,7 +46,7 @@ class Method(ABC):
     def applies_to(self, model: Seq2Seq) -> bool:
         return self.whole or bool(model.attention_stacks())
 
-    def maps(self, model: Seq2Seq, tokens: PairTokens, *, stacks: Collection[str] = ALL) -> AttentionMaps:
+    def maps(self, model: Seq2Seq, tokens: PairTokens, *, stacks: Collection[str] = tuple(STACKS)) -> AttentionMaps:
         """The matrices over pieces of the stacks that the method covers."""
         return maps_of(self.name, tokens, self.compute(model, tokens, stacks))
 
@@ -58,7 +54,7 @@ class Method(ABC):
     def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]: ...
 
 
-class Weights(Method):
+class AttentionWeights(Method):
     """α_ij, the attention weights themselves."""
 
     name = "weights"
@@ -70,7 +66,7 @@ class Weights(Method):
         return {name: maps for name, maps in weights_of_pair(model, tokens).items() if name in stacks}
 
 
-class Values(Weights):
+class ValueNorms(AttentionWeights):
     """‖α_ij v_j W_o‖: a large weight on a short vector counts little (Kobayashi et al. 2020)."""
 
     name = "values"
@@ -87,14 +83,36 @@ class Values(Weights):
         return by_stack
 
 
-class Gradient(Method):
+class OfModel(Method):
+    """A method with one matrix for the whole model, of the decoder's stacks."""
+
+    whole = True
+
+    @abstractmethod
+    def matrices(self, model: Seq2Seq, tokens: PairTokens, stack: str) -> tuple[Tensor, Tensor]:
+        """A stack's matrix over pieces, and that over words."""
+
+    @override
+    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
+        by_stack = {}
+        for stack in ("decoder", "cross"):
+            if stack in stacks:
+                rows, columns = (side.pieces for side in tokens.sides(stack))
+                of_pieces, of_words = self.matrices(model, tokens, stack)
+                mask = torch.ones(1, *of_pieces.shape, dtype=torch.bool)
+                if stack == "decoder":  # whose rows do not see the pieces after them
+                    mask = mask.tril()
+                by_stack[stack] = StackMaps(of_pieces[None, None], mask, rows, columns, over_words=of_words[None, None])
+        return by_stack
+
+
+class Gradient(OfModel):
     """x_j · ∂ ln p(y_i) / ∂x_j: gradient × input; see `gradient_times_input`.
 
     Over words rows and columns are summed: ln p of a word is the sum over its pieces, and so are its parts.
     """
 
     name = "gradient"
-    whole = True
     meaning = "the slope of the row's ln p along the column's embedding, times that; below zero it speaks against"
 
     @override
@@ -102,45 +120,40 @@ class Gradient(Method):
         return isinstance(model, Transformer | RecurrentSeq2Seq)
 
     @override
-    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
-        by_stack = {}
-        for stack in [stack for stack in ("decoder", "cross") if stack in stacks]:
-            rows, columns = (side.membership() for side in tokens.sides(stack))
-            matrix = gradient_times_input(model, tokens, stack=stack).cpu()
-            of_words = torch.from_numpy(rows @ matrix.numpy() @ shared(columns).T)
-            by_stack[stack] = _whole_maps(tokens, stack, matrix, over_words=of_words)
-        return by_stack
+    def matrices(self, model: Seq2Seq, tokens: PairTokens, stack: str) -> tuple[Tensor, Tensor]:
+        rows, columns = (side.membership() for side in tokens.sides(stack))
+        of_pieces = gradient_times_input(model, tokens, stack=stack).cpu()
+        return of_pieces, torch.from_numpy(rows @ of_pieces.numpy() @ shared(columns).T)
 
 
-class Erasure(Method):
+class Erasure(OfModel):
     """The fall of the row's ln p without the column (Li et al. 2016); see `erase`.
 
     Over words all pieces of a column's word are taken out at once, and the rows of a word are summed.
     """
 
     name = "erasure"
-    whole = True
     meaning = "how far the row's ln p falls when the column is taken out of the sentence; below zero it rises"
 
     @override
+    def matrices(self, model: Seq2Seq, tokens: PairTokens, stack: str) -> tuple[Tensor, Tensor]:
+        rows, columns = tokens.sides(stack)
+        pieces, words = torch.eye(len(columns.pieces)), torch.from_numpy(columns.membership())
+        # A word of one piece is taken out once.
+        parts, places = torch.unique(torch.cat((pieces, words)).bool(), dim=0, return_inverse=True)
+        falls = erase(model, tokens, parts, stack=stack).cpu()[:, places]
+        of_words = torch.from_numpy(rows.membership()) @ falls[:, len(pieces) :]
+        return falls[:, : len(pieces)], of_words
+
+    @override
     def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
-        by_stack = {}
-        for stack in [stack for stack in ("decoder", "cross") if stack in stacks]:
-            rows, columns = tokens.sides(stack)
-            pieces, words = torch.eye(len(columns.pieces)), torch.from_numpy(columns.membership())
-            # A word of one piece is taken out once.
-            parts, places = torch.unique(torch.cat((pieces, words)).bool(), dim=0, return_inverse=True)
-            falls = erase(model, tokens, parts, stack=stack).cpu()[:, places]
-            of_pieces, of_words = falls[:, : len(pieces)], falls[:, len(pieces) :]
-            by_stack[stack] = _whole_maps(
-                tokens, stack, of_pieces, over_words=torch.from_numpy(rows.membership()) @ of_words
-            )
+        by_stack = super().compute(model, tokens, stacks)
         if "decoder" in by_stack:
             by_stack["decoder"].mask[:, :, 0] = False  # `<s>`, which cannot be taken out
         return by_stack
 
 
-METHODS: dict[str, type[Method]] = {method.name: method for method in (Weights, Values, Gradient, Erasure)}
+METHODS: dict[str, type[Method]] = {method.name: method for method in (AttentionWeights, ValueNorms, Gradient, Erasure)}
 
 
 @torch.no_grad()
@@ -168,7 +181,7 @@ def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> F
     """
     if not isinstance(model, Transformer | RecurrentSeq2Seq):
         raise InputError("method", "gradient needs a Transformer or a recurrent model", "choose another")
-    source, read = tokens.inputs(next(model.parameters()).device)
+    source, read = tokens.inputs(model)
     # cuDNN has the gradients of a GRU in training mode only.
     with evaluating(model, gradients=True), torch.backends.cudnn.flags(enabled=False):
         side, ids = (model.source_embedding, source) if stack == "cross" else (model.target_embedding, read)
@@ -219,14 +232,3 @@ def _log_probabilities(model: Seq2Seq, tokens: PairTokens, parts: Parts, *, stac
     log_p = require_finite(model(source, read)).log_softmax(dim=-1)
     written = torch.tensor(tokens.written.ids, device=device).expand_as(last)
     return log_p[torch.arange(len(parts), device=device)[:, None], last, written]
-
-
-def _whole_maps(
-    tokens: PairTokens, stack: str, matrix: Float[Tensor, "Q K"], *, over_words: Float[Tensor, "W V"]
-) -> StackMaps:
-    """A matrix as that of a stack's only layer and head; in the decoder's no row sees the pieces after it."""
-    rows, columns = (side.pieces for side in tokens.sides(stack))
-    mask = torch.ones(1, len(rows), len(columns), dtype=torch.bool)
-    if stack == "decoder":
-        mask = mask.tril()
-    return StackMaps(matrix[None, None], mask, rows, columns, over_words=over_words[None, None])

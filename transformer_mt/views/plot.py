@@ -38,12 +38,11 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-Number = int | float
-Points = Sequence[tuple[Number, Number]]
+Points = Sequence[tuple[float, float]]
 
 ROWS, NARROWEST = 10, 40
 # Positions that are shown on a screen.
-POSITIONS = 24
+SHOWN_POSITIONS = 24
 _SHADES = " ░▒▓█"
 
 # The curves of a run: their name, the kind of line in the metrics, and the key in it.
@@ -58,7 +57,7 @@ Curves = Mapping[str, Points]
 
 def read_curves(run: Run) -> Curves:
     """The `CURVES` of a run, of all measurements in its metrics. Raises `InputError` where there are none."""
-    points: dict[str, list[tuple[Number, Number]]] = {name: [] for name in CURVES}
+    points: dict[str, list[tuple[float, float]]] = {name: [] for name in CURVES}
     for record in run.metrics():
         for name, (kind, key) in CURVES.items():
             value: Any = record.get(key)
@@ -150,8 +149,8 @@ def _plot_panels(panels: Sequence[Panel], data: Mapping[str, Any], arrays: Mappi
 
 def plot_positions(features: int) -> Plot:
     """The sinusoidal encoding (Vaswani et al. 2017, §3.5) of the first positions: a row each, a column a feature."""
-    rows = sinusoids(POSITIONS, features, torch.device("cpu"), torch.float64).numpy()
-    title = f"sinusoidal encoding: {POSITIONS} positions down, {features} features across"
+    rows = sinusoids(SHOWN_POSITIONS, features, torch.device("cpu"), torch.float64).numpy()
+    title = f"sinusoidal encoding: {SHOWN_POSITIONS} positions down, {features} features across"
     draw = partial(heat_map_lines, rows, title=title), partial(positions_figure, rows, title=title)
     return Plot({"rows": rows}, {"rows": rows}, *draw)
 
@@ -188,7 +187,7 @@ def heat_map_lines(rows: Float[np.ndarray, "N D"], *, title: str, width: int) ->
         yield f"{number:>{gutter}} {''.join(_SHADES[level] for level in row)}".rstrip()
 
 
-def ticks(low: Number, high: Number, *, most: int) -> list[float]:
+def ticks(low: float, high: float, *, most: int) -> list[float]:
     """At most this many round numbers from `low` to `high`: multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10((high - low) / most))
     for step in (power, 2 * power, 5 * power, 10 * power, 20 * power):

@@ -47,14 +47,28 @@ def table(
     from rich.table import Table
     from rich.text import Text
 
-    cells = [[Text(escape_controls(cell)) if isinstance(cell, str) else cell for cell in row] for row in rows]
     grid = Table(box=None, show_header=bool(headings), header_style="", padding=(0, gap, 0, 0), pad_edge=False)
-    for number in range(max(map(len, [headings, *cells]))):
-        heading = Text(escape_controls(headings[number])) if headings else ""
+    cells = [
+        [Text(escape_controls(cell)) if isinstance(cell, str) else cell for cell in row] for row in (headings, *rows)
+    ]
+    for number in range(max(map(len, cells))):
+        heading = cells[0][number] if headings else ""
         grid.add_column(heading, justify="right" if number in right else "left", overflow="fold")
-    for row in cells:
+    for row in cells[1:]:
         grid.add_row(*row)
     return grid
+
+
+def table_lines(
+    rows: Iterable[Sequence["str | Text"]],
+    *,
+    width: int = 10_000,
+    headings: Sequence[str] = (),
+    right: Sequence[int] = (),
+    gap: int = 2,
+) -> list[str]:
+    """The same as lines of text."""
+    return [line.plain for line in rendered(table(rows, headings=headings, right=right, gap=gap), width=width)]
 
 
 def rendered(content: "RenderableType", *, width: int) -> list["Text"]:

@@ -23,8 +23,8 @@ HIDDEN = {"hidden": True}
 def to_json(value: Any, *, digits: int = DIGITS) -> Any:
     """The value as `json.dumps` takes it; numbers of tensors and arrays are rounded, NaN and infinities are null."""
     value = _in_place_of(value, "to_json")
-    if hasattr(value, "tolist"):  # a tensor or an array
-        return _rounded(value.tolist(), digits)
+    if hasattr(value, "tolist"):
+        return _rounded(_array(value), digits)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, HeadName):
@@ -45,15 +45,27 @@ def to_arrays(value: Any, prefix: str = "") -> dict[str, np.ndarray]:
     """
     arrays: dict[str, np.ndarray] = {}
     for name, entry in _entries(_in_place_of(value, "arrays")).items():
-        if isinstance(entry, Mapping):
-            arrays |= to_arrays(entry, prefix)
-        elif is_dataclass(entry):
-            arrays |= to_arrays(entry, f"{prefix}{name}.")
-        elif columns := _columns(entry):
-            arrays |= to_arrays(columns, prefix if isinstance(entry[0], Mapping) else f"{prefix}{name}.")
-        elif not _is_missing(entry):
+        rows = _rows(entry)
+        if isinstance(entry, Mapping) or (rows and isinstance(rows[0], Mapping)):
+            arrays |= to_arrays(_columns(rows) or entry, prefix)
+        elif is_dataclass(entry) or rows:
+            arrays |= to_arrays(_columns(rows) or entry, f"{prefix}{name}.")
+        elif entry is not None and not (isinstance(entry, list) and entry and all(each is None for each in entry)):
             arrays[f"{prefix}{name}"] = _array(entry)
     return arrays
+
+
+def _rows(value: Any) -> list[Any]:
+    """A list of dataclasses or mappings, some of which may be None; empty for any other value."""
+    rows = [_in_place_of(row, "arrays") for row in value] if type(value) in (list, tuple) else []
+    return rows if any(is_dataclass(row) or isinstance(row, Mapping) for row in rows) else []
+
+
+def _columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
+    """Dataclasses or mappings by field."""
+    entries = [{} if row is None else _entries(row) for row in rows]
+    names = dict.fromkeys(name for row in entries for name in row)
+    return {str(name): [row.get(name) for row in entries] for name in names}
 
 
 def _in_place_of(value: Any, method: str) -> Any:
@@ -64,23 +76,6 @@ def _entries(value: Any) -> Mapping[Any, Any]:
     if isinstance(value, Mapping):
         return value
     return {one.name: getattr(value, one.name) for one in fields(value) if not one.metadata.get("hidden")}
-
-
-def _columns(rows: Any) -> dict[str, list[Any]]:
-    """A list of dataclasses or mappings, some of which may be None, by field; nothing for any other value."""
-    if not isinstance(rows, list | tuple) or isinstance(rows, HeadName):
-        return {}
-    rows = [_in_place_of(row, "arrays") for row in rows]
-    present = [row for row in rows if is_dataclass(row) or isinstance(row, Mapping)]
-    if not present or len(present) + rows.count(None) < len(rows):
-        return {}
-    entries = [{} if row is None else _entries(row) for row in rows]
-    names = dict.fromkeys(name for row in entries for name in row)
-    return {str(name): [row.get(name) for row in entries] for name in names}
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and value != [] and all(entry is None for entry in value))
 
 
 def _array(value: Any) -> np.ndarray:
@@ -94,9 +89,8 @@ def _array(value: Any) -> np.ndarray:
     return np.array(value)
 
 
-def _rounded(value: Any, digits: int) -> Any:
-    if isinstance(value, list):
-        return [_rounded(entry, digits) for entry in value]
-    if isinstance(value, float):
-        return float(f"{value:.{digits}g}") if math.isfinite(value) else None
-    return value
+def _rounded(numbers: np.ndarray, digits: int) -> Any:
+    if numbers.dtype.kind != "f" or not numbers.size:
+        return numbers.tolist()
+    rounded = np.char.mod(f"%.{digits}g", numbers).astype(float)
+    return np.where(np.isfinite(numbers), rounded.astype(object), np.array(None)).tolist()

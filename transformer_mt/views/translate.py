@@ -13,11 +13,10 @@ from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.alternatives import ChosenAmong
 from transformer_mt.translation.beam_tree import ENDED, BeamTrace, beam_trace, recording_search
 from transformer_mt.translation.translator import Translation, Translator
-from transformer_mt.views.rendering import rendered, table
+from transformer_mt.views.rendering import rendered, table_lines
 
 # Labels of a tree are wrapped, but to no fewer cells; rich indents by 4 for every level.
 _NARROWEST, _INDENT = 20, 4
-_ANY_WIDTH = 10_000
 
 
 def require_beam(search: SearchConfig) -> None:
@@ -74,7 +73,7 @@ def alternatives_lines(positions: Sequence[ChosenAmong]) -> list[str]:
     """A line for each subword of a translation: its probability, then the next best ones with theirs."""
     choices = [(position.chosen, *position.others) for position in positions]
     rows = [[f"{choice.probability:.3f} {choice.piece}" for choice in of_position] for of_position in choices]
-    return [line.plain for line in rendered(table(rows), width=_ANY_WIDTH)] if rows else []
+    return table_lines(rows) if rows else []
 
 
 def trace_lines(trace: BeamTrace, *, width: int) -> Iterator[str]:
