@@ -1,13 +1,17 @@
-"""The matrices that a view shows, as data and as text."""
+"""The matrices that a view shows, as data, as text and as graphs."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from jaxtyping import Float
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.cells import cell_len
+from support.hostile_text import hostile_texts
 from support.tiny import tiny_model
 from support.variants import VARIANTS, Variant
 from torch import Tensor
@@ -25,20 +29,23 @@ from transformer_mt.views.attend import (
     agreements,
     attention_lines,
     explaining_matrix,
+    graph_lines,
     graphs,
     layer_matrices,
     rows_of_matrices,
     view_attention,
 )
-from transformer_mt.views.maps import AttentionMaps, StackMaps, attend_pair
-from transformer_mt.views.matrix import Blocks, Matrix
-from transformer_mt.views.methods import METHODS, Weights
+from transformer_mt.views.maps import AttentionMaps, StackMaps
+from transformer_mt.views.matrix import Blocks, Matrix, Scale
+from transformer_mt.views.methods import METHODS, AttentionWeights
 from transformer_mt.views.serialise import to_arrays, to_json
 
+NAN = math.nan
 ROWS, COLUMNS = ("a", "b"), ("x", "y", "z")
+SOURCE, TARGET = "Der alte Mann.", "The man."
 
 
-class Whole(Weights):
+class Whole(AttentionWeights):
     """A method of one matrix for the whole model."""
 
     name = "whole"
@@ -48,85 +55,85 @@ class Whole(Weights):
 @pytest.fixture(autouse=True)
 def methods(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METHODS, "whole", Whole)
-    monkeypatch.setitem(METHODS, "other", Weights)
+    monkeypatch.setitem(METHODS, "other", AttentionWeights)
 
 
-def maps_of(weights: Float[Tensor, "L H 2 3"], *, mask: Tensor | None = None) -> AttentionMaps:
-    tokens = Tokens("", (), (), (), ())
-    mask = torch.ones(len(weights), 2, 3, dtype=torch.bool) if mask is None else mask
-    stacks = {"cross": StackMaps(weights, mask, ROWS, COLUMNS)}
-    return AttentionMaps("s", "t", "weights", stacks, PairTokens(tokens, tokens, tokens))
+def maps_of(
+    layers: int, heads: int, *, mask: Any = True, present: Any = None, method: str = "weights"
+) -> AttentionMaps:
+    tokens, weights = Tokens("", (), (), (), ()), torch.rand(layers, heads, 2, 3).softmax(dim=3)
+    stack = StackMaps(weights, torch.ones(layers, 2, 3, dtype=torch.bool) & torch.tensor(mask), ROWS, COLUMNS, present)
+    return AttentionMaps("s", "t", method, {"cross": stack}, PairTokens(tokens, tokens, tokens))
 
 
 @pytest.fixture
 def maps() -> AttentionMaps:
-    """Five layers of seven heads."""
-    return maps_of(torch.rand(5, 7, 2, 3).softmax(dim=3))
+    return maps_of(5, 7)
 
 
-def numbers(matrix: Matrix) -> Tensor:
-    return torch.tensor([[number or 0.0 for number in row] for row in matrix.numbers])
+def heads(*names: tuple[int, int]) -> list[HeadName]:
+    return [HeadName("cross", *name) for name in names]
 
 
-def test_without_known_heads_the_last_layer_but_one_explains(maps: AttentionMaps) -> None:
-    matrix = explaining_matrix(maps)
-    torch.testing.assert_close(numbers(matrix), maps.stacks["cross"].weights[3].mean(dim=0))
-    assert matrix.title == "cross-attention, layer 4 of 5, mean of 7 heads"
-    assert (matrix.key, matrix.rows, matrix.columns) == ("cross.4", ROWS, COLUMNS)
+def close(matrix: Matrix, expected: Tensor) -> None:
+    np.testing.assert_allclose(matrix.numbers, expected.numpy(), rtol=1e-6)
 
 
-def test_of_a_single_layer_it_is_that_one() -> None:
-    assert explaining_matrix(maps_of(torch.rand(1, 2, 2, 3))).title == "cross-attention, layer 1 of 1, mean of 2 heads"
+# Which matrices
+
+LAST_BUT_ONE = ("cross.4", "cross-attention, layer 4 of 5, mean of 7 heads")
 
 
-def test_known_heads_are_averaged_over_layers(maps: AttentionMaps) -> None:
-    matrix = explaining_matrix(maps, heads=[HeadName("cross", 2, 7), HeadName("cross", 5, 1)])
-    weights = maps.stacks["cross"].weights
-    torch.testing.assert_close(numbers(matrix), (weights[1, 6] + weights[4, 0]) / 2)
-    assert matrix.title == "cross-attention, mean of cross.2.7, cross.5.1"
+@pytest.mark.parametrize(
+    ("known", "title", "averaged"),
+    [
+        ([], LAST_BUT_ONE, heads(*((4, head) for head in range(1, 8)))),
+        (heads((2, 7), (5, 1)), ("cross", "cross-attention, mean of cross.2.7, cross.5.1"), heads((2, 7), (5, 1))),
+        # Heads that the model lacks are left out.
+        (heads((5, 7), (6, 1), (1, 8)), ("cross", "cross-attention, mean of cross.5.7"), heads((5, 7))),
+        (heads((6, 1)), LAST_BUT_ONE, heads(*((4, head) for head in range(1, 8)))),
+    ],
+)
+def test_the_mean_over_known_heads_explains_or_else_the_last_layer_but_one(
+    known: list[HeadName], title: tuple[str, str], averaged: list[HeadName], maps: AttentionMaps
+) -> None:
+    matrix, weights = explaining_matrix(maps, heads=known), maps.stacks["cross"].weights
+    close(matrix, torch.stack([weights[name.layer - 1, name.head - 1] for name in averaged]).mean(dim=0))
+    assert ((matrix.key, matrix.title), matrix.rows, matrix.columns) == (title, ROWS, COLUMNS)
+    assert explaining_matrix(replace(maps, method="other"), heads=known).title == f"other, {title[1]}"
 
 
-def test_heads_that_the_model_lacks_are_left_out(maps: AttentionMaps) -> None:
-    there = HeadName("cross", 5, 7)
-    matrix = explaining_matrix(maps, heads=[there, HeadName("cross", 6, 1), HeadName("cross", 1, 8)])
-    assert matrix == explaining_matrix(maps, heads=[there])
-    assert matrix.title == "cross-attention, mean of cross.5.7"
-    assert explaining_matrix(maps, heads=[HeadName("cross", 6, 1)]) == explaining_matrix(maps)
-
-
-def test_a_method_of_one_matrix_has_no_layers() -> None:
-    one = replace(maps_of(torch.rand(1, 1, 2, 3)), method="whole")
+def test_of_a_single_layer_it_is_that_one_and_of_a_method_of_one_matrix_that_one() -> None:
+    assert explaining_matrix(maps_of(1, 2)).title == "cross-attention, layer 1 of 1, mean of 2 heads"
+    one = maps_of(1, 1, method="whole")
     (matrix,) = layer_matrices(one)
-    assert explaining_matrix(one, heads=[HeadName("cross", 1, 1)]) == matrix
     assert (matrix.key, matrix.title) == ("cross", "whole, target against source")
+    explaining = explaining_matrix(one, heads=heads((1, 1)))
+    assert (explaining.key, explaining.numbers.tolist()) == (matrix.key, matrix.numbers.tolist())
     for options in ({"layer": "1"}, {"head": "all"}):
-        with pytest.raises(InputError, match=r"^--layer, --head: whole has one matrix for the whole model; leave"):
+        with pytest.raises(InputError, match=r"^layer, head: whole has one matrix for the whole model; leave"):
             layer_matrices(one, **options)
 
 
-def test_another_method_is_named(maps: AttentionMaps) -> None:
-    assert (
-        explaining_matrix(replace(maps, method="other")).title
-        == "other, cross-attention, layer 4 of 5, mean of 7 heads"
-    )
-
-
-def test_without_layer_and_head_come_the_means_of_all_layers(maps: AttentionMaps) -> None:
-    found = layer_matrices(maps)
-    assert [matrix.key for matrix in found] == [f"cross.{layer}" for layer in range(1, 6)]
-    for layer, matrix in enumerate(found):
-        torch.testing.assert_close(numbers(matrix), maps.stacks["cross"].weights[layer].mean(dim=0))
-
-
-def test_layer_and_head_choose(maps: AttentionMaps) -> None:
-    weights = maps.stacks["cross"].weights
-    (one,) = layer_matrices(maps, layer="2", head="6")
-    torch.testing.assert_close(numbers(one), weights[1, 5])
-    assert (one.key, one.place, one.name) == ("cross.2.6", "cross-attention, layer 2 of 5", "head 6 of 7")
-    assert [matrix.key for matrix in layer_matrices(maps, layer="3", head="all")] == [
-        f"cross.3.{j}" for j in range(1, 8)
-    ]
-    assert len(layer_matrices(maps, layer="all", head="all")) == 35
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        ({}, [f"cross.{layer}" for layer in range(1, 6)]),
+        ({"layer": "2", "head": "6"}, ["cross.2.6"]),
+        ({"layer": "3", "head": "all"}, [f"cross.3.{head}" for head in range(1, 8)]),
+        ({"layer": "all", "head": "mean"}, [f"cross.{layer}" for layer in range(1, 6)]),
+        ({"head": "4"}, [f"cross.{layer}.4" for layer in range(1, 6)]),
+    ],
+)
+def test_layer_and_head_choose(options: dict[str, str], keys: list[str], maps: AttentionMaps) -> None:
+    found = layer_matrices(maps, **options)
+    assert [matrix.key for matrix in found] == keys
+    for matrix in found:
+        _, layer, *head = matrix.key.split(".")
+        weights = maps.stacks["cross"].weights[int(layer) - 1]
+        close(matrix, weights[int(head[0]) - 1] if head else weights.mean(dim=0))
+        name = f"head {head[0]} of 7" if head else "mean of 7 heads"
+        assert (matrix.place, matrix.name) == (f"cross-attention, layer {layer} of 5", name)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +143,7 @@ def test_layer_and_head_choose(maps: AttentionMaps) -> None:
         ({"layer": "mean"}, "--layer: there is no 'mean'; choose one of all, 1, 2, 3, 4, 5"),
         ({"head": "0"}, "--head: there is no '0'; choose one of mean, all, 1, 2, 3, 4, 5, 6, 7"),
         ({"head": "means"}, "--head: there is no 'means'; did you mean mean?"),
-        ({"stack": "crass"}, "--stack: there is no 'crass'; did you mean cross?"),
+        ({"stack": "crass"}, "stack: there is no 'crass'; did you mean cross?"),
     ],
 )
 def test_what_is_not_there_is_said(options: dict[str, str], message: str, maps: AttentionMaps) -> None:
@@ -147,35 +154,25 @@ def test_what_is_not_there_is_said(options: dict[str, str], message: str, maps: 
 
 def test_heads_that_were_left_out_are_not_shown() -> None:
     present = torch.tensor([[True, False, True], [False, False, False], [True, True, True]])
-    maps = maps_of(torch.rand(3, 3, 2, 3))
-    stack = maps.stacks["cross"] = replace(maps.stacks["cross"], present=present)
-    assert [matrix.key for matrix in layer_matrices(maps, head="all")] == [
-        f"cross.{i}.{j}" for i, j in ((1, 1), (1, 3), (3, 1), (3, 2), (3, 3))
-    ]
+    maps = maps_of(3, 3, present=present)
+    stack = maps.stacks["cross"]
+    keys = [matrix.key for matrix in layer_matrices(maps, head="all")]
+    assert keys == ["cross.1.1", "cross.1.3", "cross.3.1", "cross.3.2", "cross.3.3"]
     assert [matrix.name for matrix in layer_matrices(maps)] == ["mean of 2 heads", "mean of 3 heads"]
-    torch.testing.assert_close(numbers(layer_matrices(maps, layer="1")[0]), stack.weights[0, [0, 2]].mean(dim=0))
+    close(layer_matrices(maps, layer="1")[0], stack.weights[0, [0, 2]].mean(dim=0))
+    assert explaining_matrix(maps).name == "mean of all 5 heads"
     with pytest.raises(InputError, match=r"^--layer: there is no '2'; choose one of all, 1, 3$"):
         layer_matrices(maps, layer="2")
-    with pytest.raises(InputError, match=r"^--head: there is no '2'; choose one of mean, all, 1, 3$"):
-        layer_matrices(maps, layer="1", head="2")
     weights = to_json(stack)["weights"]
     assert [[head is None for head in layer] for layer in weights] == (~present).tolist()
 
 
-def test_masked_cells_are_known() -> None:
-    mask = torch.tensor([[[True, True, False], [True, True, True]]])
-    assert layer_matrices(maps_of(torch.rand(1, 1, 2, 3), mask=mask))[0].masked
-    assert not layer_matrices(maps_of(torch.rand(1, 1, 2, 3)))[0].masked
-
-
 def test_a_mean_over_layers_is_masked_where_none_of_them_may_attend() -> None:
-    mask = torch.tensor([[[True, True, False]] * 2, [[True, False, False]] * 2])
-    heads = [HeadName("cross", layer, 1) for layer in (1, 2)]
-    row, _ = explaining_matrix(maps_of(torch.rand(2, 2, 2, 3), mask=mask), heads=heads).numbers
-    assert [number is None for number in row] == [False, False, True]
-
-
-SOURCE, TARGET = "Der alte Mann.", "The man."
+    mask = [[[True, True, False]] * 2, [[True, False, False]] * 2]
+    matrix = explaining_matrix(maps_of(2, 2, mask=mask), heads=heads((1, 1), (2, 1)))
+    assert np.isnan(matrix.numbers).tolist() == [[False, False, True]] * 2
+    assert matrix.masked
+    assert not explaining_matrix(maps_of(2, 2)).masked
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
@@ -192,67 +189,67 @@ def test_every_variant_has_a_view_of_every_stack(variant: Variant, tokenizer: To
         assert explaining_matrix(view).key == f"cross.{max(1, len(view.stacks['cross'].weights) - 1)}"
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_only_the_stacks_that_are_asked_for_are_computed(method: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    pair = model, prepare_pair(model, tokenizer, "Der Hund schläft.", "The dog sleeps.")
-    for words in (True, False):
-        every = view_attention(*pair, method=method, words=words)
-        one = view_attention(*pair, method=method, words=words, stacks=["cross"])
-        assert list(one.stacks) == ["cross"]
-        torch.testing.assert_close(one.stacks["cross"].weights, every.stacks["cross"].weights)
+# As data
 
 
-def test_words_are_merged_and_pieces_are_those_of_the_model(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    words = view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
-    pieces = view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET), words=False)
-    assert words.stacks["cross"].columns == ("Der", "alte", "Mann", ".", "</s>")
-    assert pieces.stacks["cross"].columns == attend_pair(model, tokenizer, SOURCE, TARGET).stacks["cross"].columns
-    merged = pieces.by_words().stacks["cross"].weights
-    np.testing.assert_allclose(words.stacks["cross"].weights.numpy(), merged.numpy())
-
-
-def test_a_view_as_data_names_its_method_and_has_a_graph_where_there_is_a_threshold(
-    model: Seq2Seq, tokenizer: Tokenizer
-) -> None:
+def test_graphs_and_the_steps_of_a_history_as_data(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     view = view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
-    shown, arrays = to_json(view), to_arrays(view)
-    assert list(shown) == ["source", "target", "method", "stacks"]
-    parts = {f"{stack}.{part}" for stack in shown["stacks"] for part in ("weights", "mask", "rows", "columns")}
-    assert set(arrays) == {"source", "target", "method", *parts}
-    assert arrays["method"] == "weights"
+    assert view.stacks["cross"].columns == ("Der", "alte", "Mann", ".", "</s>")
     graph = to_json(graphs(view, threshold=0.3))
     assert graph["threshold"] == 0.3
-    assert graph["matrices"]["cross.1.2"] == to_json(
-        adjacency(layer_matrices(view, layer="1", head="2")[0], threshold=0.3)
-    )
-
-
-def test_a_history_has_a_step_for_each_of_its_weights(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    stacks = view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET)).stacks
-    history = {"steps": [HistoryStep(2, None, "a", stacks), HistoryStep(4, 0.5, "b", stacks)]}
-    shown, arrays = to_json(history), to_arrays(history)
-    assert [(one["step"], one["loss"], one["translation"]) for one in shown["steps"]] == [(2, None, "a"), (4, 0.5, "b")]
-    assert shown["steps"][0]["stacks"] == to_json(stacks)
-    assert arrays["steps.cross.weights"].shape == (2, *stacks["cross"].weights.shape)
+    (matrix,) = layer_matrices(view, layer="1", head="2")
+    assert graph["matrices"]["cross.1.2"] == to_json(adjacency(matrix, threshold=0.3))
+    history = {"steps": [HistoryStep(2, None, "a", view.stacks), HistoryStep(4, 0.5, "b", view.stacks)]}
+    steps, arrays = to_json(history)["steps"], to_arrays(history)
+    assert [(one["step"], one["loss"], one["translation"]) for one in steps] == [(2, None, "a"), (4, 0.5, "b")]
+    assert steps[0]["stacks"] == to_json(view.stacks)
+    assert arrays["steps.cross.weights"].shape == (2, *view.stacks["cross"].weights.shape)
     np.testing.assert_array_equal(arrays["steps.loss"], [np.nan, 0.5])
 
 
 def test_a_method_that_there_is_not_is_an_input_error(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    with pytest.raises(InputError, match=r"^--method: there is no 'waits'; did you mean weights\?$"):
+    with pytest.raises(InputError, match=r"^method: there is no 'waits'; did you mean weights\?$"):
         view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET), method="waits")
+
+
+# Agreement with erasure
 
 
 def test_erasure_agrees_with_itself_and_not_with_its_opposite(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     view = view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET), method="erasure")
     (matrix,) = layer_matrices(view)
     assert agreement(matrix, view) == (1.0, 1.0)
-    opposite = [[None if number is None else -number for number in row] for row in matrix.numbers]
-    assert agreement(replace(matrix, numbers=opposite), view) == (-1.0, 0.0)
+    assert agreement(replace(matrix, numbers=-matrix.numbers), view) == (-1.0, 0.0)
     assert agreement(replace(matrix, key="decoder"), view) is None
 
 
-ONE = Matrix("cross.1.1", "cross-attention", "head 1", [[0.25, 0.75]], ("Can",), ("du", "mir"))
-OTHER = replace(ONE, key="cross.1.2", name="head 2", numbers=[[1.0, None]])
+def test_agreement_is_said_of_each_matrix_that_has_any(tokenizer: Tokenizer) -> None:
+    torch.manual_seed(3)
+    model = tiny_model(vocabulary=tokenizer.size)
+    pair = model, prepare_pair(model, tokenizer, "Der alte Mann liest.", "The old man reads.")
+    view, erased = view_attention(*pair), view_attention(*pair, method="erasure")
+    matrices = layer_matrices(view, head="all", layer="1")
+    lines = [*agreement_lines(matrices, erased)]
+    for matrix, line in zip(matrices, lines, strict=True):
+        scores = agreement(matrix, erased)
+        assert scores is not None
+        said = f"tau {scores[0]:.2f}, 0 is chance; the same word first in {100 * scores[1]:.0f} % of rows"
+        assert line == f"{matrix.key}: agreement with erasure: {said}"
+        assert agreements(view, erased)[matrix.key] == {"tau": scores[0], "first": scores[1]}
+    assert [*agreement_lines(matrices[:1], erased)] == [lines[0].removeprefix("cross.1.1: ")]
+    assert not [*agreement_lines(layer_matrices(view, stack="encoder"), erased)]
+
+
+# As text
+
+
+def matrix(numbers: Any, *, rows: Sequence[str] = ROWS, columns: Sequence[str] = COLUMNS, **more: str) -> Matrix:
+    names = {"key": "cross.1.1", "place": "cross-attention", "name": "head 1"} | more
+    return Matrix(**names, numbers=np.array(numbers, float), rows=tuple(rows), columns=tuple(columns))
+
+
+ONE = matrix([[0.25, 0.75]], rows=["Can"], columns=["du", "mir"])
+OTHER = replace(ONE, key="cross.1.2", name="head 2", numbers=np.array([[1.0, NAN]]))
 ELSEWHERE = replace(ONE, place="cross-attention below", columns=("du", "ihm"))
 FORMS: dict[str, dict[str, Any]] = {"numbers": {}, "shades": {"compact": True}, "graphs": {"threshold": 0.1}}
 MEANING = "A number is the weight that the row's token gives to the column's; a row sums to 1."
@@ -289,11 +286,6 @@ def test_shades_of_one_place_share_their_labels_and_others_stand_beside_them() -
     ]
 
 
-def test_the_legend_of_shades_has_those_below_zero_where_there_are_any() -> None:
-    assert "below zero" not in " ".join(shown([ONE], compact=True))
-    assert "below zero" in " ".join(shown([ONE, replace(ONE, numbers=[[-1.0, 0.5]])], compact=True))
-
-
 def test_graphs_have_no_legend_of_shades() -> None:
     lines = shown([ONE], [OTHER], threshold=0.5)
     assert "cross-attention, head 1: 1 edges, each at least 50 % of its row" in lines
@@ -303,9 +295,8 @@ def test_graphs_have_no_legend_of_shades() -> None:
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_rows_of_matrices_stand_below_each_other_after_an_empty_line(form: dict[str, Any]) -> None:
-    alone, both = (shown(*rows, **form) for rows in ([[ONE]], [[ONE], [ONE]]))
-    end = len(alone) - (2 if "threshold" in form else 3)
-    assert both == [*alone[:end], *alone]
+    single, both = (shown(*rows, **form) for rows in ([[ONE]], [[ONE], [ONE]]))
+    assert both == [*single[: len(single) - (2 if "threshold" in form else 3)], *single]
 
 
 def test_one_view_has_a_row_for_each_place_and_several_for_each_matrix() -> None:
@@ -313,18 +304,76 @@ def test_one_view_has_a_row_for_each_place_and_several_for_each_matrix() -> None
     assert rows_of_matrices([[ONE, OTHER], [ELSEWHERE]]) == [[ONE, ELSEWHERE], [OTHER]]
 
 
-def test_agreement_is_said_of_each_matrix_that_has_any(tokenizer: Tokenizer) -> None:
-    torch.manual_seed(3)
-    model = tiny_model(vocabulary=tokenizer.size)
-    pair = model, prepare_pair(model, tokenizer, "Der alte Mann liest.", "The old man reads.")
-    view, erased = view_attention(*pair), view_attention(*pair, method="erasure")
-    matrices = layer_matrices(view, head="all", layer="1")
-    lines = [*agreement_lines(matrices, erased)]
-    for matrix, line in zip(matrices, lines, strict=True):
-        scores = agreement(matrix, erased)
-        assert scores is not None
-        said = f"tau {scores.correlation:.2f}, 0 is chance; the same word first in {100 * scores.first:.0f} % of rows"
-        assert line == f"{matrix.key}: agreement with erasure: {said}"
-        assert agreements(view, erased)[matrix.key] == {"tau": scores.correlation, "first": scores.first}
-    assert [*agreement_lines(matrices[:1], erased)] == [lines[0].removeprefix("cross.1.1: ")]
-    assert not [*agreement_lines(layer_matrices(view, stack="encoder"), erased)]
+# As a weighted adjacency matrix
+
+WEIGHTS = matrix(
+    [[0.75, 0.05, 0.2], [0.0, 1.0, NAN]], rows=["Can", "you"], columns=["Kannst", "du", "</s>"], name="mean"
+)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "threshold", "edges", "convex"),
+    [
+        (WEIGHTS.numbers, 0.2, [(0, 0, 0.75), (0, 2, 0.2), (1, 1, 1.0)], True),
+        ([[-0.5, 3.0]], 0.125, [(0, 0, -0.5), (0, 1, 3.0)], False),  # 0.5 of 0.5 + 3.0 is a seventh
+        ([[-0.5, 3.0]], 0.15, [(0, 1, 3.0)], False),
+        ([[0.0, 0.0]], 0.1, [], False),
+        ([[NAN, NAN], [0.5, 0.5]], 0.1, [(1, 0, 0.5), (1, 1, 0.5)], True),  # a row without neighbours does not count
+    ],
+)
+def test_edges_are_those_that_reach_the_threshold(
+    numbers: Any, threshold: float, edges: list[Any], convex: bool
+) -> None:
+    size = len(numbers[0])
+    graph = adjacency(matrix(numbers, rows=ROWS[: len(numbers)], columns=COLUMNS[:size]), threshold=threshold)
+    assert to_json(graph) == {
+        "edges": [[*edge] for edge in edges],
+        "out_degrees": [sum(edge[0] == row for edge in edges) for row in range(len(numbers))],
+        "in_degrees": [sum(edge[1] == column for edge in edges) for column in range(size)],
+        "convex": convex,
+    }
+
+
+@given(st.lists(st.lists(st.floats(-2, 2), min_size=3, max_size=3), min_size=1, max_size=5), st.floats(0.01, 1.0))
+def test_degrees_sum_to_the_edges_which_are_the_same_in_any_unit(numbers: list[list[float]], threshold: float) -> None:
+    graph, scaled = (
+        adjacency(matrix(np.array(numbers) * unit, rows="abcde"[: len(numbers)]), threshold=threshold)
+        for unit in (1.0, 2.0**-10)
+    )
+    assert sum(graph.out_degrees) == sum(graph.in_degrees) == len(graph.edges)
+    assert [edge[:2] for edge in graph.edges] == [edge[:2] for edge in scaled.edges]
+
+
+def graph_of(one: Matrix, *, width: int) -> list[str]:
+    return [str(line) for line in graph_lines(one, threshold=0.1, width=width, scale=Scale.of([one.numbers]))]
+
+
+def test_the_graph_as_text() -> None:
+    assert graph_of(WEIGHTS, width=40) == [
+        "cross-attention, mean: 3 edges, each at",
+        "least 10 % of its row",
+        "",
+        "row  out-degree  edges",
+        "Can           2  Kannst .75, </s> .20",
+        "you           1  du 1.0",
+        "",
+        "column  in-degree",
+        "Kannst          1",
+        "    du          1",
+        "  </s>          1",
+        "",
+        "Every row is a convex combination: no",
+        "number is negative, and they sum to 1.",
+    ]
+    many = matrix([[0.25] * 4], rows="r", columns=("aa", "bb", "cc", "dd"))
+    expected = ["  r           4  aa .25, bb .25, cc", "                 .25, dd .25"]
+    assert [line for line in graph_of(many, width=36) if ".25" in line] == expected
+    small = graph_of(matrix([[-0.002, 0.006]], rows="a", columns="xy"), width=99)
+    assert small[3] == "  a           2  x -2, y 6.0"
+    assert small[-1] == "Rows are no convex combinations: numbers are negative, or do not sum to 1."
+
+
+@given(hostile_texts)
+def test_hostile_labels_command_nothing(text: str) -> None:
+    lines = graph_of(matrix([[1.0]], rows=[text], columns=[text], place=text, name=text), width=60)
+    assert all(line.isprintable() or not line.isascii() for line in lines)

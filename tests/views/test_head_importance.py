@@ -1,36 +1,28 @@
 """How much heads matter to the loss and to BLEU."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from sacrebleu.metrics.bleu import BLEU
 from support.engines import translator_of
 from support.tiny import tiny_model
 from support.variants import RECURRENT
 from typing_extensions import override
 
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
-from transformer_mt.config.sections import Config, DataConfig, SearchConfig, TokenizerConfig
+from transformer_mt.config.sections import SearchConfig, TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.evaluation import compare_texts
 from transformer_mt.export.pruning import _scores
 from transformer_mt.head_names import HeadName, LayerName
-from transformer_mt.intervals import Estimate, Resampling
-from transformer_mt.models.head_mask import attention_layers, gated, head_names
+from transformer_mt.models.head_mask import attention_layers, gated, head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translation, Translator
-from transformer_mt.views.head_importance import (
-    IMPORTANCE,
-    bleu,
-    bleu_change,
-    bleu_statistics,
-    bleu_without_each,
-    sentence_losses,
-)
+from transformer_mt.views.head_importance import IMPORTANCE, sentence_losses
+from transformer_mt.views.heads import measure_heads
 
 PAIRS = [
     SentencePair("Ich glaube, dass die Kinder im Garten spielen.", "I think that the children are playing."),
@@ -133,54 +125,26 @@ class Known(Translator):
 @pytest.fixture
 def translator() -> Known:
     tokenizer = Tokenizer.train(SOURCES, TokenizerConfig(vocabulary_size=300))
-    model = tiny_model(vocabulary=tokenizer.size)
-    known = Known(translator_of(model, tokenizer).model, search=SearchConfig())
+    known = Known(translator_of(tiny_model(vocabulary=tokenizer.size), tokenizer).model, search=SearchConfig())
     known.translate(())
     return known
 
 
-def corpus_bleu(hypotheses: Sequence[str]) -> float:
-    longest = max(map(len, REFERENCES))
-    streams = [[(*references, *[None] * longest)[n] for references in REFERENCES] for n in range(longest)]
-    return BLEU().corpus_score(hypotheses, streams).score
+def test_bleu_is_compared_with_that_without_each_head(translator: Known) -> None:
+    table = measure_heads(translator, TEXTS, bleu=True)
+    whole, without = compare_texts([USUAL, WITHOUT], REFERENCES, language="en")["bleu"]
+    assert table.bleu == whole
+    assert [head.bleu for head in table.heads] == [without] * len(head_names(translator.model.network))
+    assert whole.score != without.score
 
 
-def test_summed_statistics_have_the_bleu_of_the_corpus(translator: Known) -> None:
-    found = bleu_statistics(translator, TEXTS)
-    assert found.shape == (3, 10)
-    assert bleu(found.sum(axis=0)) == pytest.approx(corpus_bleu(USUAL))
-    assert bleu(found[1]) == pytest.approx(BLEU().corpus_score([USUAL[1]], [[REFERENCES[1][0]]]).score)
-    assert bleu(np.zeros(10)) == 0.0
-
-
-def test_bleu_counts_the_tokens_of_the_target_language(translator: Known) -> None:
-    pairs = [SentencePair(source, USUAL[row]) for row, source in enumerate(SOURCES)]
-    thai = Config(data=DataConfig(target_language="th"))
-    found = bleu_statistics(Known(replace(translator.model, config=thai), search=SearchConfig()), pairs)
-    assert found[:, -1].tolist() == [len(text.replace(" ", "")) for text in USUAL]
-    chinese = [SentencePair(source, "学生看见大海。") for source in SOURCES]
-    assert bleu_statistics(translator, chinese)[:, -1].tolist() == [7, 7, 7]
-
-
-def test_what_stays_the_same_changes_by_nothing(translator: Known) -> None:
-    found = bleu_statistics(translator, TEXTS)
-    assert bleu_change(found, found, Resampling(3)) == Estimate(0.0, 0.0, 0.0)
-    gone = bleu_change(found, np.zeros_like(found), Resampling(3))
-    assert gone.low <= gone.value == -bleu(found.sum(axis=0)) <= gone.high <= 0.0
-
-
-def test_bleu_changes_by_what_each_head_takes_along(translator: Known) -> None:
-    whole, changes = bleu_without_each(translator, TEXTS)
-    assert whole.value == pytest.approx(corpus_bleu(USUAL))
-    assert list(changes) == head_names(translator.model.network)
-    for change in changes.values():
-        assert change.value == pytest.approx(corpus_bleu(WITHOUT) - corpus_bleu(USUAL))
-        assert change.low < change.value < change.high
-
-
-def test_scores_are_those_with_all_heads_then_without_the_pruned_then_their_change(translator: Known) -> None:
-    encoded = encode_pairs(TEXTS, translator.model.tokenizer, max_length=256)
-    before, after, change = _scores(translator, TEXTS, encoded, head_names(translator.model.network)[:1])
-    found = [scores.bleu.value for scores in (before, after, change)]
-    assert found == pytest.approx([corpus_bleu(USUAL), corpus_bleu(WITHOUT), corpus_bleu(WITHOUT) - corpus_bleu(USUAL)])
-    assert change.loss.value == pytest.approx(after.loss.value - before.loss.value)
+def test_a_pruned_model_is_compared_with_the_whole_one(translator: Known) -> None:
+    model, encoded = translator.model.network, encode_pairs(TEXTS, translator.model.tokenizer, max_length=256)
+    pruned, tokens = head_names(model)[:1], int(encoded.target_lengths.sum())
+    before, after, loss_change = _scores(translator, TEXTS, encoded, pruned)
+    assert [before.bleu, after.bleu] == compare_texts([USUAL, WITHOUT], REFERENCES, language="en")["bleu"]
+    losses = [sentence_losses(model, encoded).sum() / tokens]
+    with without_heads(model, pruned):
+        losses.append(sentence_losses(model, encoded).sum() / tokens)
+    found = before.loss.value, after.loss.value, loss_change.value
+    assert found == pytest.approx((*losses, losses[1] - losses[0]))

@@ -1,38 +1,47 @@
-"""The maps of one sentence pair."""
+"""The maps of one sentence pair over pieces and over words."""
 
-import json
-
+import numpy as np
 import pytest
 import torch
 
+from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.errors import InputError
+from transformer_mt.head_names import HeadName
 from transformer_mt.links.recording import record_attention
+from transformer_mt.links.tokens import over_words, prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.maps import attend_pair
-from transformer_mt.views.serialise import to_json
+from transformer_mt.views.maps import AttentionMaps, attend_pair
+from transformer_mt.views.serialise import to_arrays, to_json
 
 SOURCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 TARGET = "Can you help me translate this sentence?"
 
 
-def test_labels_are_what_is_read_and_what_is_written(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    stacks = attend_pair(model, tokenizer, SOURCE, TARGET).stacks
-    read = tuple(tokenizer.pieces([*tokenizer.encode(SOURCE), EOS]))
-    target = tokenizer.encode(TARGET)
-    assert list(stacks) == ["encoder", "decoder", "cross"]
-    assert stacks["encoder"].rows == stacks["encoder"].columns == stacks["cross"].columns == read
-    assert read[-1] == "</s>"
-    assert stacks["cross"].rows == stacks["decoder"].rows == (*tokenizer.pieces(target), "</s>")
-    assert stacks["decoder"].columns == ("<s>", *tokenizer.pieces(target))
+@pytest.fixture
+def maps(model: Seq2Seq, tokenizer: Tokenizer) -> AttentionMaps:
+    return attend_pair(model, tokenizer, SOURCE, TARGET)
 
 
-def test_the_row_of_a_piece_holds_the_weights_it_was_written_with(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    source = torch.tensor([[*tokenizer.encode(SOURCE), EOS]])
-    target = tokenizer.encode(TARGET)
-    maps = attend_pair(model, tokenizer, SOURCE, TARGET)
-    state = model.eval().start(source)
+def test_a_side_has_its_pieces_its_words_and_its_special_symbol(maps: AttentionMaps, tokenizer: Tokenizer) -> None:
+    source, read, written = maps.tokens.source, maps.tokens.read, maps.tokens.written
+    assert source.words == (*["Kannst", "du", "mir", "helfen", ",", "diesen", "Satz", "zu", "übersetzen", "?"], "</s>")
+    assert read.words == ("<s>", *["Can", "you", "help", "me", "translate", "this", "sentence", "?"])
+    assert written.words == (*read.words[1:], "</s>")
+    assert source.ids == (*tokenizer.encode(SOURCE), EOS)
+    assert (read.ids, written.ids) == ((BOS, *tokenizer.encode(TARGET)), (*tokenizer.encode(TARGET), EOS))
+    for side in (source, read, written):
+        assert side.pieces[1:-1] == tuple(tokenizer.pieces(side.ids[1:-1]))
+        assert len(side.pieces) > len(side.words)
+        assert side.words == tuple(word for word, _ in side.by_words())
+        assert all(word == "".join(pieces).replace("▁", "") for word, pieces in side.by_words())
+
+
+def test_the_row_of_a_piece_holds_the_weights_it_was_written_with(
+    maps: AttentionMaps, model: Seq2Seq, tokenizer: Tokenizer
+) -> None:
+    target, state = tokenizer.encode(TARGET), model.eval().start(torch.tensor([maps.tokens.source.ids]))
     for row in (0, 3, len(target)):
         with record_attention(model) as step:
             model.decode(torch.tensor([[BOS, *target[:row]]]), state)
@@ -40,28 +49,57 @@ def test_the_row_of_a_piece_holds_the_weights_it_was_written_with(model: Seq2Seq
             torch.testing.assert_close(maps.stacks["cross"].weights[layer, :, row], weights[0, :, -1])
 
 
-def test_weights_have_layers_heads_rows_and_columns_and_rows_sum_to_one(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    for maps in attend_pair(model, tokenizer, SOURCE, TARGET).stacks.values():
-        assert maps.weights.shape[1:] == (5, len(maps.rows), len(maps.columns))
-        assert maps.mask.shape == (maps.weights.shape[0], *maps.weights.shape[2:])
-        torch.testing.assert_close(maps.weights.sum(-1), torch.ones(maps.weights.shape[:3]))
+def test_maps_over_pieces_and_words_have_rows_that_sum_to_one_and_only_the_future_is_masked(
+    maps: AttentionMaps,
+) -> None:
+    assert list(maps.stacks) == ["encoder", "decoder", "cross"]
+    for over, labels in ((maps, "pieces"), (maps.by_words(), "words")):
+        for name, stack in over.stacks.items():
+            assert (stack.rows, stack.columns) == tuple(getattr(side, labels) for side in maps.tokens.sides(name))
+            assert stack.weights.shape == (len(stack.mask), 5, len(stack.rows), len(stack.columns))
+            torch.testing.assert_close(stack.weights.sum(-1), torch.ones(stack.weights.shape[:3]))
+            assert not stack.weights[:, :, ~stack.mask[0]].any()
+            assert stack.mask.all() == (name != "decoder")
+    decoder = maps.stacks["decoder"]
+    assert torch.equal(decoder.mask, torch.ones_like(decoder.mask).tril())
+    # The last piece of a word reads the pieces before it, which are the word itself.
+    rows = maps.tokens.written
+    several = [rows.words_of_piece.count((word,)) > 1 for word in range(len(rows.words))]
+    reach = maps.by_words().stacks["decoder"].mask[0].sum(dim=1)
+    assert reach.tolist() == [word + 1 + more for word, more in enumerate(several)]
 
 
-def test_without_a_head_a_matrix_is_the_mean_over_heads(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    decoder = attend_pair(model, tokenizer, SOURCE, TARGET).stacks["decoder"]
-    heads = torch.tensor([[[weight or 0.0 for weight in row] for row in decoder.matrix(1, head)] for head in range(5)])
-    mean = decoder.matrix(1, None)
-    torch.testing.assert_close(torch.tensor([[weight or 0.0 for weight in row] for row in mean]), heads.mean(dim=0))
-    assert mean[0][1:] == [None] * (len(mean) - 1)
+def test_a_mean_over_heads_has_no_number_where_none_may_attend(maps: AttentionMaps) -> None:
+    decoder = maps.stacks["decoder"]
+    heads = decoder.heads("decoder", layer=2)
+    assert heads == [HeadName("decoder", 2, number) for number in range(1, 6)]
+    assert len(decoder.heads("decoder")) == 15
+    mean = torch.from_numpy(decoder.mean(heads))
+    assert torch.equal(mean.isnan(), ~decoder.mask[1])
+    torch.testing.assert_close(mean.nan_to_num().float(), decoder.weights[1].mean(dim=0))
 
 
-def test_only_the_decoder_s_future_is_masked(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    stacks = attend_pair(model, tokenizer, SOURCE, TARGET).stacks
-    assert stacks["encoder"].mask.all()
-    assert stacks["cross"].mask.all()
-    assert torch.equal(stacks["decoder"].mask, torch.ones_like(stacks["decoder"].mask).tril())
-    matrix = stacks["decoder"].matrix(2, 4)
-    assert [sum(weight is None for weight in row) for row in matrix] == list(reversed(range(len(matrix))))
+def test_words_take_the_mean_of_their_rows_and_the_sum_of_their_columns(maps: AttentionMaps) -> None:
+    rows, columns = maps.tokens.sides("cross")
+    weights = torch.rand(2, 3, len(rows.pieces), len(columns.pieces)).softmax(dim=-1)
+    merged = torch.from_numpy(over_words(weights.numpy(), rows.membership(), columns.membership()))
+    assert merged.shape == (2, 3, len(rows.words), len(columns.words))
+    row, column = rows.words.index("translate"), columns.words.index("übersetzen")
+    row_pieces = [i for i, word in enumerate(rows.words_of_piece) if word == (row,)]
+    column_pieces = [i for i, word in enumerate(columns.words_of_piece) if word == (column,)]
+    assert min(len(row_pieces), len(column_pieces)) > 1
+    expected = weights[:, :, row_pieces][..., column_pieces].sum(-1).mean(-1)
+    torch.testing.assert_close(merged[:, :, row, column], expected)
+
+
+def test_rows_over_words_that_share_a_piece_sum_to_one(model: Seq2Seq) -> None:
+    tokenizer = Tokenizer.train(["老师爱音乐", "学生看见大海"] * 9, TokenizerConfig(kind="bpe", vocabulary_size=9_999))
+    maps = attend_pair(model, tokenizer, "老师爱音乐。", "Die Lehrerin.")
+    assert max(map(len, maps.tokens.source.words_of_piece)) > 1
+    merged = maps.by_words().stacks["cross"]
+    assert merged.columns == (*"老师爱音乐。", "</s>")
+    torch.testing.assert_close(merged.weights.sum(-1), torch.ones(merged.weights.shape[:3]))
+    torch.testing.assert_close(merged.weights[..., 0], merged.weights[..., 1])  # they share their only piece
 
 
 def test_the_model_is_left_as_it_was(model: Seq2Seq, tokenizer: Tokenizer) -> None:
@@ -73,37 +111,33 @@ def test_the_model_is_left_as_it_was(model: Seq2Seq, tokenizer: Tokenizer) -> No
 
 
 def test_empty_sentences_have_maps_of_their_end_symbol(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    cross = attend_pair(model, tokenizer, "", "").stacks["cross"]
-    assert cross.rows == cross.columns == ("</s>",)
-    assert cross.matrix(0, 0) == [[1.0]]
+    maps = attend_pair(model, tokenizer, "", "")
+    assert maps.stacks["cross"].rows == maps.stacks["cross"].columns == ("</s>",)
+    assert maps.stacks["cross"].weights.flatten().tolist() == [1.0] * 15
+    assert maps.tokens.read.words == ("<s>",)
 
 
-@pytest.mark.parametrize(("source", "target", "side"), [("a " * 70, "a", "SENTENCE"), ("a", "a " * 70, "--target")])
-def test_a_sentence_that_is_too_long_is_an_input_error(
+@pytest.mark.parametrize(("source", "target", "side"), [(SOURCE, "a", "source"), ("a", SOURCE, "target")])
+def test_a_sentence_that_is_too_long_with_its_end_symbol_is_an_input_error(
     model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, side: str
 ) -> None:
-    with pytest.raises(InputError, match=rf"^{side}: \d+ tokens, the model takes at most 64; shorten it$"):
-        attend_pair(model, tokenizer, source, target)
-
-
-def test_the_greatest_length_counts_the_end_symbol(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     model.max_length = len(tokenizer.encode(SOURCE)) + 1
-    assert attend_pair(model, tokenizer, SOURCE, SOURCE).stacks
+    assert prepare_pair(model, tokenizer, source, target)
     model.max_length -= 1
-    with pytest.raises(InputError, match=f"the model takes at most {model.max_length}"):
-        attend_pair(model, tokenizer, SOURCE, "")
+    message = rf"^{side}: {model.max_length + 1} tokens, the model takes at most {model.max_length}; shorten it$"
+    with pytest.raises(InputError, match=message):
+        prepare_pair(model, tokenizer, source, target)
 
 
-def test_json_keeps_five_digits_and_shows_masked_cells_as_null(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    maps = attend_pair(model, tokenizer, SOURCE, TARGET)
-    plain = json.loads(json.dumps(to_json(maps), allow_nan=False))
-    assert (plain["source"], plain["target"]) == (SOURCE, TARGET)
-    stacks = plain["stacks"]
-    assert set(stacks) == {"encoder", "decoder", "cross"}
+def test_json_keeps_five_digits_and_shows_masked_cells_as_null(maps: AttentionMaps) -> None:
+    plain, arrays = to_json(maps), to_arrays(maps)
+    assert (plain["source"], plain["target"], plain["method"]) == (SOURCE, TARGET, "weights")
+    expected_names = {f"{stack}.{part}" for stack in maps.stacks for part in ("weights", "mask", "rows", "columns")}
+    assert set(arrays) == {"source", "target", "method", *expected_names}
     for name, stack in plain["stacks"].items():
         expected = maps.stacks[name]
         assert (tuple(stack["rows"]), tuple(stack["columns"])) == (expected.rows, expected.columns)
-        numbers = [[[[w or 0.0 for w in row] for row in head] for head in layer] for layer in stack["weights"]]
-        torch.testing.assert_close(torch.tensor(numbers), expected.weights, rtol=5e-5, atol=0.0)
+        np.testing.assert_allclose(np.nan_to_num(np.array(stack["weights"], float)), expected.weights, rtol=5e-5)
+        assert (arrays[f"{name}.weights"] == expected.weights.numpy()).all()
     decoder = plain["stacks"]["decoder"]["weights"][0][0]
     assert decoder[0][1:] == [None] * (len(decoder) - 1)

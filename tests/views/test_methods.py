@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.cli.attend import MatrixOptions
-from transformer_mt.errors import InputError
+from transformer_mt.head_names import HeadName
 from transformer_mt.links.recording import record_attention
 from transformer_mt.links.tokens import PairTokens, prepare_pair
 from transformer_mt.models.recurrent import SourceAttention
@@ -42,59 +42,36 @@ def test_every_method_that_applies_gives_finite_matrices_over_pieces_and_words(
             continue
         maps = method().maps(model, prepare_pair(model, tokenizer, "Satz.", "book."), stacks=["encoder", "cross"])
         assert "cross" in maps.stacks, name
-        words = maps.by_words()
         for stack, found in maps.stacks.items():
             rows, columns = maps.tokens.sides(stack)
+            words = maps.by_words().stacks[stack].weights
             assert (found.rows, found.columns) == (rows.pieces, columns.pieces)
             assert found.weights.shape[2:] == found.mask.shape[1:] == (len(rows.pieces), len(columns.pieces))
+            assert words.shape[2:] == (len(rows.words), len(columns.words))
             assert not found.weights[:, :, ~found.mask[0]].any()
-            assert words.stacks[stack].weights.shape[2:] == (len(rows.words), len(columns.words))
-            assert words.stacks[stack].weights.isfinite().all()
+            assert words.isfinite().all()
             assert found.weights.isfinite().all()
             assert not found.weights.requires_grad
             assert not method.whole or found.weights.shape[:2] == (1, 1)
 
 
 @every_method
-def test_numbers_are_below_zero_where_the_method_is_signed_alone(
+def test_methods_compute_what_is_asked_for_and_leave_the_model_training(
     name: str, model: Seq2Seq, tokenizer: Tokenizer
 ) -> None:
-    cross = METHODS[name]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET)).stacks["cross"]
-    assert bool((cross.weights < 0.0).any()) == (name in SIGNED)
-
-
-@every_method
-def test_the_graph_of_every_method_has_edges_by_default(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    maps = METHODS[name]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
-    for matrix in layer_matrices(maps):
-        assert all(adjacency(matrix, threshold=MatrixOptions().threshold).out_degrees)
-
-
-@every_method
-def test_only_the_stacks_that_are_asked_for_are_computed(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    method = METHODS[name]()
-    every = method.maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
-    assert set(every.stacks) == ({"decoder", "cross"} if name in SIGNED else {"encoder", "decoder", "cross"})
-    alone = method.maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET), stacks=["cross"])
-    assert list(alone.stacks) == ["cross"]
-    torch.testing.assert_close(alone.stacks["cross"].weights, every.stacks["cross"].weights)
-    assert list(
-        method.maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET), stacks=["decoder"]).by_words().stacks
-    ) == ["decoder"]
-
-
-@every_method
-def test_a_sentence_that_is_too_long_is_an_input_error(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    with pytest.raises(InputError, match=r"^SENTENCE: \d+ tokens, the model takes at most 64; shorten it$"):
-        METHODS[name]().maps(model, prepare_pair(model, tokenizer, "a " * 70, "a"))
-
-
-@every_method
-def test_the_model_trains_on_afterwards(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    method, pair = METHODS[name](), prepare_pair(model, tokenizer, SOURCE, TARGET)
     model.train()
-    first, second = (METHODS[name]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET)) for _ in range(2))
+    every = method.maps(model, pair)
+    assert set(every.stacks) == ({"decoder", "cross"} if name in SIGNED else {"encoder", "decoder", "cross"})
+    for stack in ("cross", "decoder"):
+        only = method.maps(model, pair, stacks=[stack])
+        assert list(only.stacks) == [stack]
+        for found, expected in ((only, every), (only.by_words(), every.by_words())):
+            torch.testing.assert_close(found.stacks[stack].weights, expected.stacks[stack].weights)
     assert model.training
-    torch.testing.assert_close(first.stacks["cross"].weights, second.stacks["cross"].weights)
+    assert bool((every.stacks["cross"].weights < 0.0).any()) == (name in SIGNED)
+    for matrix in layer_matrices(every):
+        assert all(adjacency(matrix, threshold=MatrixOptions().threshold).out_degrees)
 
 
 def test_heads_that_have_been_left_out_have_no_numbers(tokenizer: Tokenizer) -> None:
@@ -106,7 +83,7 @@ def test_heads_that_have_been_left_out_have_no_numbers(tokenizer: Tokenizer) -> 
         if not method.whole:
             cross = maps.stacks["cross"]
             assert cross.weights.flatten(2).any(dim=-1).tolist() == [[False] * 3, [True, False, True]], name
-            assert (cross.heads(0), cross.heads(1)) == ([], [0, 2])
+            assert cross.heads("cross") == [HeadName("cross", 2, 1), HeadName("cross", 2, 3)]
 
 
 @pytest.mark.parametrize("stack", ["decoder", "cross"])
@@ -138,11 +115,11 @@ def test_erasing_a_word_takes_all_its_pieces_out_at_once(stack: str, model: Seq2
 def test_erasure_says_nothing_of_the_symbol_that_a_target_begins_with(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     maps = METHODS["erasure"]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
     for decoder in (maps.stacks["decoder"], maps.by_words().stacks["decoder"]):
-        assert [row[0] for row in decoder.matrix(0, 0)] == [None] * len(decoder.rows)
+        assert not decoder.mask[0, :, 0].any()
         assert decoder.mask[0, -1, 1:].all()
 
 
-INPUTS = pair_tokens([5, 7, 11, 6, 9], [8, 4]).inputs(torch.device("cpu"))
+LONGER = pair_tokens([5, 7, 11, 6, 9], [8, 4])
 HEADS = 3
 
 
@@ -159,7 +136,7 @@ HEADS = 3
 def test_a_value_norm_is_what_the_output_changes_by_without_one_weight(variant: str, stack: str) -> None:
     model = tiny_model(variant)
     with torch.no_grad(), record_attention(model) as recording:
-        model(*INPUTS)
+        model(*LONGER.inputs(model))
     module, given, values = model.attention_stacks()[stack][1], recording[stack][1], recording.values_of(stack)[1]
     assert isinstance(module, MultiHeadAttention | LinearAttention)
 
@@ -185,7 +162,7 @@ def test_a_value_norm_is_what_the_output_changes_by_without_one_weight(variant: 
 def test_the_recurrent_decoder_s_are_weights_times_the_lengths_of_states() -> None:
     model = tiny_model("model.kind=recurrent", "model.score=additive")
     with torch.no_grad(), record_attention(model) as recording:
-        model(*INPUTS)
+        model(*LONGER.inputs(model))
     [module], [given], [values] = model.attention_stacks()["cross"], recording["cross"], recording.values_of("cross")
     assert isinstance(module, SourceAttention)
     expected = given[0, 0] * values[0, 0].norm(dim=-1)
@@ -209,7 +186,7 @@ def table_of(model: Seq2Seq, stack: str) -> nn.Embedding:
 
 
 def log_probabilities(model: Seq2Seq, tokens: PairTokens) -> Tensor:
-    source, read = tokens.inputs(torch.device("cpu"))
+    source, read = tokens.inputs(model)
     with torch.no_grad():
         rows = model(source, read)[0].log_softmax(dim=-1)
     return rows[torch.arange(len(tokens.written.ids)), list(tokens.written.ids)]
@@ -274,41 +251,27 @@ def log_p(model: Seq2Seq, source: list[int], read: list[int], token: int) -> flo
         return float(model(torch.tensor([source]), torch.tensor([read]))[0, -1].log_softmax(dim=-1)[token])
 
 
-def without(ids: list[int], part: Sequence[int]) -> list[int]:
-    return [token for place, token in enumerate(ids) if place not in part]
-
-
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(
     "variant", ["model.attention.position=relative(2)", "model.attention.kind=linear", "model.kind=recurrent"]
 )
-def test_it_is_the_fall_against_a_source_without_the_part(variant: str) -> None:
-    model = varied_model(variant, vocabulary=VOCABULARY)
-    source, read, written = [*SOURCE_IDS, EOS], [BOS, *TARGET_IDS], [*TARGET_IDS, EOS]
-    parts = [[0], [1, 2], [5], [0, 3, 4]]
-    found = erase(model, IDS, taken_out(*parts, of=6), stack="cross")
-    for row, token in enumerate(written):
-        for column, part in enumerate(parts):
-            left = log_p(model, without(source, part), read[: row + 1], token)
-            assert float(found[row, column]) == pytest.approx(log_p(model, source, read[: row + 1], token) - left)
-    assert found.abs().max() > 1e-3
-
-
-@pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize(
-    "variant", ["model.attention.position=relative(2)", "model.attention.kind=linear", "model.kind=recurrent"]
+    ("stack", "parts"), [("cross", [[0], [1, 2], [5], [0, 3, 4]]), ("decoder", [[1], [3], [1, 2]])]
 )
-def test_of_the_target_it_is_the_fall_against_what_is_read_without_the_part(variant: str) -> None:
+def test_erasure_is_the_fall_against_a_sentence_without_the_part(
+    variant: str, stack: str, parts: list[list[int]]
+) -> None:
     model = varied_model(variant, vocabulary=VOCABULARY)
     source, read, written = [*SOURCE_IDS, EOS], [BOS, *TARGET_IDS], [*TARGET_IDS, EOS]
-    parts = [[1], [3], [1, 2]]
-    found = erase(model, IDS, taken_out(*parts, of=4), stack="decoder")
+    found = erase(model, IDS, taken_out(*parts, of=len(source if stack == "cross" else read)), stack=stack)
     for row, token in enumerate(written):
+        whole = log_p(model, source, read[: row + 1], token)
         for column, part in enumerate(parts):
-            left = log_p(model, source, without(read[: row + 1], part), token)
-            assert float(found[row, column]) == pytest.approx(log_p(model, source, read[: row + 1], token) - left)
-    assert not found[0].any()
-    assert found[3].abs().min() > 1e-3
+            sides = {"cross": source, "decoder": read[: row + 1]}
+            sides[stack] = [token for place, token in enumerate(sides[stack]) if place not in part]
+            assert float(found[row, column]) == pytest.approx(whole - log_p(model, *sides.values(), token))
+    assert found[3].abs().max() > 1e-3
+    assert stack == "cross" or not found[0].any()
 
 
 @pytest.mark.usefixtures("float64")

@@ -4,6 +4,7 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from transformer_mt.views.matrix import Matrix
@@ -68,7 +69,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def draw(*labels: str) -> None:
-    matrix = Matrix("", "place", "name", [[0.5] * len(labels)], ("row",), labels)
+    matrix = Matrix("", "place", "name", np.full((1, len(labels)), 0.5), ("row",), labels)
     with pytest.raises(Drawn):
         matrix_figure([[matrix]], meaning="a weight", path=Path("a.png"))
 
@@ -105,7 +106,9 @@ def test_names_of_curves_choose_fonts_too(chosen: list[list[str]]) -> None:
 
 
 def test_a_figure_without_a_font_for_its_letters_is_written(caplog: pytest.LogCaptureFixture) -> None:
-    matrix = Matrix("", "place", "name", [[0.5, 0.5]], ("\U00012000",), ("كلب", "a"))  # cuneiform: few machines have it
+    matrix = Matrix(
+        "", "place", "name", np.full((1, 2), 0.5), ("\U00012000",), ("كلب", "a")
+    )  # cuneiform: few machines have it
     for ending, magic in {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}.items():
         content = matrix_figure([[matrix]], meaning="a weight", path=Path(f"a.{ending}"))
         assert content.startswith(magic)

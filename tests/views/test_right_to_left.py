@@ -26,8 +26,8 @@ labels = st.lists(
 
 
 def matrix(rows: tuple[str, ...], columns: tuple[str, ...]) -> Matrix:
-    numbers = [[round(0.9 / (1 + i + j), 2) for j in range(len(columns))] for i in range(len(rows))]
-    return Matrix("cross", "place", "name", [[*row] for row in numbers], rows, columns)
+    numbers = 0.9 / (1 + np.arange(len(rows))[:, None] + np.arange(len(columns)))
+    return Matrix("cross", "place", "name", numbers.round(2), rows, columns)
 
 
 def test_a_label_stands_above_its_column_and_beside_its_row() -> None:

@@ -13,7 +13,7 @@ from transformer_mt.links.tokens import PairTokens, prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.progress import advance
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.methods import METHODS, Method
+from transformer_mt.views.methods import METHODS
 from transformer_mt.views.rendering import table_lines, wrapped
 
 REFERENCE = "erasure"
@@ -63,11 +63,11 @@ def faithfulness(
     The methods are all that apply to the model, unless some are named. Raises `InputError` for a text that is too long.
     """
     names = dict.fromkeys((REFERENCE, *methods))
-    applied = [one for name in names if (one := METHODS[name]()).applies_to(model)]
+    applied = [name for name in names if METHODS[name]().applies_to(model)]
     random, rows = np.random.default_rng(_SEED), []
     for pair in pairs:
         tokens = prepare_pair(model, tokenizer, pair.source, pair.target)
-        matrices = {key: matrix for one in applied for key, matrix in _matrices(one, model, tokens)}
+        matrices = {key: matrix for name in applied for key, matrix in _matrices(name, model, tokens)}
         reference = matrices.pop((REFERENCE, None, None))
         matrices[SHUFFLED, None, None] = random.permuted(reference, axis=1)
         rows.append([compare_rows(matrix, reference) or (np.nan, np.nan) for matrix in matrices.values()])
@@ -82,14 +82,15 @@ def faithfulness(
     return Faithfulness(len(pairs), tuple(agreements))
 
 
-def _matrices(method: Method, model: Seq2Seq, tokens: PairTokens) -> Iterator[tuple[Key, np.ndarray]]:
+def _matrices(name: str, model: Seq2Seq, tokens: PairTokens) -> Iterator[tuple[Key, np.ndarray]]:
     """The matrices over words, without `</s>`."""
+    method = METHODS[name]()
     maps = method.maps(model, tokens, stacks=["cross"]).by_words().stacks["cross"]
-    for layer, names in groupby(maps.heads("cross"), lambda name: name.layer):
+    for layer, names in groupby(maps.heads("cross"), lambda one: one.layer):
         of_layer = list(names)
-        yield (method.name, None if method.whole else layer, None), maps.mean(of_layer)[:-1, :-1]
+        yield (name, None if method.whole else layer, None), maps.mean(of_layer)[:-1, :-1]
         for one in () if method.whole else of_layer:
-            yield (method.name, layer, one.head), maps.mean([one])[:-1, :-1]
+            yield (name, layer, one.head), maps.mean([one])[:-1, :-1]
 
 
 def compare_rows(first: WordMatrix, second: WordMatrix) -> tuple[float, float] | None:

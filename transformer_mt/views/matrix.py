@@ -12,12 +12,11 @@ from rich.cells import cell_len, chop_cells
 from rich.columns import Columns
 from rich.console import Console, Group
 from rich.style import Style
-from rich.table import Table
 from rich.text import Text
 
 from transformer_mt.text.direction import isolated
 from transformer_mt.text.terminal import escape_controls
-from transformer_mt.views.rendering import format_weight, label, rendered, wrapped
+from transformer_mt.views.rendering import format_weight, rendered, trimmed, wrapped
 
 # The width of a number: a shade or a space, three characters of number, and a space.
 CELL = 5
@@ -191,12 +190,11 @@ def _block(group: Sequence[Matrix], *, width: int, shading: Blocks, compact: boo
             # A number stands one column behind its shade.
             yield from _stairs(columns[first:end], start=gutter + (1 if compact else 2), step=cell, width=width)
             panels = []
-            for matrix in group[start : start + beside]:
-                cells = [
-                    [shading.cell(number, cell) for number in row] for row in matrix.numbers[:, first:end].tolist()
-                ]
-                panels.append([Text.assemble(*row) for row in cells])
-            yield from _panels(rows, panels, captions[start : start + beside], gutter=gutter, width=width)
+            for matrix, caption in list(zip(group, captions, strict=True))[start : start + beside]:
+                numbers = matrix.numbers[:, first:end].tolist()
+                cells = [Text.assemble(*(shading.cell(number, cell) for number in row)) for row in numbers]
+                panels.append([*cells, Text(caption)] if compact else cells)
+            yield from _beside([*rows, ""][: len(panels[0])], panels, gutter=gutter)
 
 
 def _carried(text: str) -> str:
@@ -220,16 +218,13 @@ def _stairs(labels: Sequence[str], *, start: int, step: int, width: int) -> list
     return [Text(f"{' ' * begin}{text}".rstrip(" ")) for begin, text in reversed(lines)]
 
 
-def _panels(
-    rows: Sequence[str], panels: Sequence[Sequence[Text]], captions: Sequence[str], *, gutter: int, width: int
-) -> list[Text]:
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_column(justify="right", width=gutter)
-    size = max(panels[0][0].cell_len, *map(cell_len, captions)) if panels[0] else 0
-    for number in range(2 * len(panels) - 1):  # a line stands between every two
-        grid.add_column(no_wrap=True, overflow="ignore", width=None if number % 2 else size)
-    below = [("", *map(Text, captions))] if any(captions) else []
-    for row, first, *others in [*zip(rows, *panels, strict=True), *below]:
-        beside = (part for cell in others for part in (LEADER, cell))
-        grid.add_row(Text("\n").join(map(label, chop_cells(row, gutter) if row else ())), first, *beside)
-    return rendered(grid, width=width)
+def _beside(labels: Sequence[str], panels: Sequence[Sequence[Text]], *, gutter: int) -> Iterator[Text]:
+    """The lines of panels, with their labels, of which folded ones take several, and a line between every two."""
+    size = max((line.cell_len for panel in panels for line in panel), default=0)
+    for label, *cells in zip(labels, *panels, strict=True):
+        for cell in cells[:-1]:
+            cell.pad_right(size - cell.cell_len)
+        beside = Text(f" {LEADER} ").join(cells)
+        for part in chop_cells(label, gutter) if label else [""]:
+            yield trimmed(Text.assemble(" " * (gutter - cell_len(part)), isolated(part), " ", beside))
+            beside = Text()

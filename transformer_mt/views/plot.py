@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Shaped
+from jaxtyping import Float
 from rich.columns import Columns
 from rich.text import Text
 
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-Points = Sequence[tuple[float, float]]
+Coordinate = int | float
+Points = Sequence[tuple[Coordinate, Coordinate]]
 
 ROWS, NARROWEST = 10, 40
 # Positions that are shown on a screen.
@@ -57,7 +58,7 @@ Curves = Mapping[str, Points]
 
 def read_curves(run: Run) -> Curves:
     """The `CURVES` of a run, of all measurements in its metrics. Raises `InputError` where there are none."""
-    points: dict[str, list[tuple[float, float]]] = {name: [] for name in CURVES}
+    points: dict[str, list[tuple[Coordinate, Coordinate]]] = {name: [] for name in CURVES}
     for record in run.metrics():
         for name, (kind, key) in CURVES.items():
             value: Any = record.get(key)
@@ -159,23 +160,33 @@ def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
     """The panels one above the other; every curve is drawn with a letter of its own."""
     for place, panel in enumerate(panels):
         yield from [""] * (place > 0)
-        low, high = panel.extent(1)
-        labels = {min(ROWS - 1, int((high - tick) / (high - low) * ROWS)): tick for tick in ticks(low, high, most=4)}
-        numbers = [f"{labels[row]:,.6g}" if row in labels else "" for row in range(ROWS)]
-        gutter = max(map(len, numbers))
-        columns = max(width, NARROWEST) - gutter - 2
-        canvas = np.full((ROWS, columns), " ")
-        curves = list(zip(cycle(ascii_lowercase), panel.series, strict=False))
-        for letter, curve in curves:
-            _draw(canvas, panel, curve, letter)
-        yield escape_controls(panel.title)
-        for number, line in zip(numbers, canvas.tolist(), strict=True):
-            yield f"{number:>{gutter}} │{''.join(line)}".rstrip()
-        yield f"{'':>{gutter}} └{'─' * columns}"
-        yield f"{'':>{gutter}}  {_horizontal_axis(panel, columns)}".rstrip()
-        if len(curves) > 1:
-            names = [Text(f"{letter} {escape_controls(curve.name)}") for letter, curve in curves]
-            yield from (f"{'':>{gutter}}  {line}" for line in rendered(Columns(names, padding=(0, 3)), width=columns))
+        yield from _chart(panel, max(width, NARROWEST))
+
+
+def _chart(panel: Panel, width: int) -> Iterator[str]:
+    (left, right), (low, high) = panel.extent(0), panel.extent(1)
+    numbers = [""] * ROWS
+    for tick in ticks(low, high, most=4):
+        numbers[min(ROWS - 1, int((high - tick) / (high - low) * ROWS))] = f"{tick:,.6g}"
+    gutter = max(map(len, numbers))
+    columns = width - gutter - 2
+    canvas, names = np.full((ROWS, columns), " "), []
+    for letter, curve in zip(cycle(ascii_lowercase), panel.series, strict=False):
+        names.append(Text(f"{letter} {escape_controls(curve.name)}"))
+        # Straight between its points, in each column that it reaches.
+        xs, ys = np.reshape(curve.points, (-1, 2)).T
+        xs = (xs - left) / (right - left) * (columns - 1)
+        across = np.arange(round(xs[0]), round(xs[-1]) + 1)
+        heights = (np.interp(across, xs, ys) - low) / (high - low)
+        canvas[np.minimum(ROWS - 1, ((1 - heights) * ROWS).astype(int)), across] = letter
+    yield escape_controls(panel.title)
+    for number, line in zip(numbers, canvas.tolist(), strict=True):
+        yield f"{number:>{gutter}} │{''.join(line)}".rstrip()
+    below = " " * gutter
+    yield f"{below} └{'─' * columns}"
+    yield f"{below}  {_horizontal_axis(panel, columns)}".rstrip()
+    if len(names) > 1:
+        yield from (f"{below}  {line}" for line in rendered(Columns(names, padding=(0, 3)), width=columns))
 
 
 def heat_map_lines(rows: Float[np.ndarray, "N D"], *, title: str, width: int) -> Iterator[str]:
@@ -187,7 +198,7 @@ def heat_map_lines(rows: Float[np.ndarray, "N D"], *, title: str, width: int) ->
         yield f"{number:>{gutter}} {''.join(_SHADES[level] for level in row)}".rstrip()
 
 
-def ticks(low: float, high: float, *, most: int) -> list[float]:
+def ticks(low: Coordinate, high: Coordinate, *, most: int) -> list[float]:
     """At most this many round numbers from `low` to `high`: multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10((high - low) / most))
     for step in (power, 2 * power, 5 * power, 10 * power, 20 * power):
@@ -195,17 +206,6 @@ def ticks(low: float, high: float, *, most: int) -> list[float]:
         if last - first + 1 <= most:
             return [number * step for number in range(first, last + 1)]
     return []
-
-
-def _draw(canvas: Shaped[np.ndarray, "N D"], panel: Panel, curve: Series, letter: str) -> None:
-    """Put the letter where the curve goes, straight between its points, in each column that it reaches."""
-    (left, right), (low, high) = panel.extent(0), panel.extent(1)
-    rows, columns = canvas.shape
-    xs, ys = np.reshape(curve.points, (-1, 2)).T
-    xs = (xs - left) / (right - left) * (columns - 1)
-    across = np.arange(round(xs[0]), round(xs[-1]) + 1)
-    heights = (np.interp(across, xs, ys) - low) / (high - low)
-    canvas[np.minimum(rows - 1, ((1 - heights) * rows).astype(int)), across] = letter
 
 
 def _horizontal_axis(panel: Panel, columns: int) -> str:
@@ -325,24 +325,28 @@ def _drawing(width: float, height: float, *texts: Iterable[str]) -> Iterator["Fi
 def _families(letters: set[str]) -> list[str]:
     """matplotlib's own families, and installed ones with letters that these lack; a note if some still are missing."""
     from matplotlib import font_manager, rcParams
-    from matplotlib.ft2font import FT2Font
 
-    def lacking(font: font_manager.FontEntry) -> set[str]:
-        with suppress(OSError, RuntimeError):  # the file is gone, or damaged
-            face = FT2Font(font.fname, face_index=font.index)
-            return {letter for letter in letters if not face.get_char_index(ord(letter))}
-        return letters
-
-    families, own = [*rcParams["font.family"]], font_manager.findfont(font_manager.FontProperties())
-    letters = lacking(font_manager.FontEntry(own))
+    families, usual = [*rcParams["font.family"]], font_manager.findfont(font_manager.FontProperties())
+    letters = letters - _letters_in(font_manager.FontEntry(usual), letters)
     # The last resort of matplotlib has a box for every letter.
-    fonts = [font for font in font_manager.fontManager.ttflist if "Last Resort" not in font.name]
-    while letters and (left := lacking(best := min(fonts, key=lambda font: len(lacking(font))))) != letters:
-        families.append(best.name)
-        letters = left
+    fonts = [font for font in font_manager.fontManager.ttflist if letters and "Last Resort" not in font.name]
+    found = [(font.name, _letters_in(font, letters)) for font in fonts]
+    for name, of_font in sorted(found, key=lambda font: -len(font[1])):
+        if letters & of_font:
+            families.append(name)
+            letters = letters - of_font
     if scripts := sorted({unicodedata.name(letter).split()[0] for letter in letters if letter.isalpha()}):
         _LOG.warning("tmt: --figure: no font with %s letters is installed; add one, such as Noto's", ", ".join(scripts))
     return families
+
+
+def _letters_in(font: Any, letters: set[str]) -> set[str]:
+    from matplotlib.ft2font import FT2Font
+
+    with suppress(OSError, RuntimeError):  # the file is gone, or damaged
+        face = FT2Font(font.fname, face_index=font.index)
+        return {letter for letter in letters if face.get_char_index(ord(letter))}
+    return set()
 
 
 def _content(figure: "Figure", path: Path) -> bytes:

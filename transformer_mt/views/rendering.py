@@ -80,10 +80,14 @@ def rendered(content: "RenderableType", *, width: int) -> list["Text"]:
     lines = []
     for segments in console.render_lines(content, pad=False):
         parts = ((isolated(text), "") if style and style.meta else (text, style or "") for text, style, _ in segments)
-        line = Text.assemble(*parts)
-        shaded = max((span.end for span in line.spans), default=0)  # a shade may be a space
-        lines.append(line[: max(shaded, len(line.plain.rstrip(" ")))])
+        lines.append(trimmed(Text.assemble(*parts)))
     return lines
+
+
+def trimmed(line: "Text") -> "Text":
+    """The line without spaces at its end but for a shade, which may be one."""
+    shaded = max((span.end for span in line.spans), default=0)
+    return line[: max(shaded, len(line.plain.rstrip(" ")))]
 
 
 def wrapped(text: str, *, width: int) -> list[str]:
