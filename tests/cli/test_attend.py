@@ -26,7 +26,7 @@ from transformer_mt.runs.weights import weights_of
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.terminal import escape_controls
 from transformer_mt.views.maps import AttentionMaps
-from transformer_mt.views.methods import METHODS, Weights
+from transformer_mt.views.methods import METHODS, AttentionWeights
 from transformer_mt.views.subject import example
 
 SOURCE, TARGET = PAIRS[0]
@@ -346,7 +346,7 @@ def test_the_graph_as_json(deeper: str, tmt: Tmt) -> None:
     assert graph["matrices"]["decoder.3.2"]["edges"] == expected
 
 
-class Signed(Weights):
+class Signed(AttentionWeights):
     """A method with one matrix of the whole model, of numbers of either sign."""
 
     name = "signed"

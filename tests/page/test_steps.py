@@ -12,7 +12,7 @@ from support.tiny import varied_model
 from support.variants import VARIANTS
 
 from transformer_mt.links.tokens import prepare_pair
-from transformer_mt.views.explain import explain
+from transformer_mt.views.explain import explain_row
 from transformer_mt.views.serialise import to_json
 
 pytestmark = pytest.mark.slow
@@ -185,7 +185,7 @@ def test_every_entry_of_the_laboratory_is_explained_with_a_slider_where_a_softma
         model = varied_model(*variant, vocabulary=tokenizer.size)
         stack = "decoder" if "decoder" in model.attention_stacks() else "cross"
         pair = prepare_pair(model, tokenizer, "Der alte Mann liest.", "The old man is reading.")
-        explanation = explain(model, pair, word="3", stack=stack, layer=1, head=1)
+        explanation = explain_row(model, pair, word="3", stack=stack, layer=1, head=1)
         drawn = opened.module("steps", DRAWN, to_json(explanation), RUN, -0.3)
         assert len(drawn["stages"]) == len(explanation.stages)
         numbers = {step.name: step.values.numpy() for step in explanation.steps()}

@@ -15,7 +15,7 @@ from support.variants import RECURRENT, VARIANTS, Variant, quick_for_some, with_
 from transformer_mt.cli.main import run
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.head_names import HeadName
-from transformer_mt.links.align import align
+from transformer_mt.links.align import align_pairs
 from transformer_mt.links.choose_heads import heads_of
 from transformer_mt.models.head_mask import without_heads
 from transformer_mt.runs.directory import Run
@@ -192,9 +192,9 @@ def test_links_are_those_of_the_model_without_the_heads_that_are_off(served: Ser
     off = ["encoder.1.1", "decoder.1.2"]
     found = served.post("/v1/translate", run="one", source=SOURCE, align=True, without=off).json["alignment"]
     pair = [SentencePair(SOURCE, found["target"])]
-    (whole,) = align(model, tokenizer, pair, heads_of(opened))
+    (whole,) = align_pairs(model, tokenizer, pair, heads_of(opened))
     with without_heads(model, [HeadName.parse(head, key="without") for head in off]):
-        (expected,) = align(model, tokenizer, pair, heads_of(opened))
+        (expected,) = align_pairs(model, tokenizer, pair, heads_of(opened))
     assert np.array(found["shares"]) == pytest.approx(expected.shares, abs=1e-4)
     assert np.array(found["shares"]) != pytest.approx(whole.shares, abs=1e-4)
 

@@ -80,7 +80,7 @@ def layer_matrices(
     if METHODS[maps.method].whole:
         if layer is not None or head is not None:
             raise InputError("layer, head", f"{maps.method} has one matrix for the whole model", "leave them out")
-        numbers = chosen.mean(chosen.heads(stack))
+        numbers = chosen.mean([HeadName(stack, 1, 1)])
         return [Matrix(stack, maps.method, BETWEEN[stack], numbers, chosen.rows, chosen.columns)]
     layers, heads = chosen.weights.shape[:2]
     matrices = []
