@@ -212,7 +212,7 @@ def test_a_directory_that_is_there_is_replaced_only_if_it_is_an_export_and_that_
     (folder / SCRIPT).write_text("changed")
     with pytest.raises(InputError) as error:
         again(False)
-    assert str(error.value) == f"{folder}: is there already; give another name, or --overwrite"
+    assert str(error.value) == f"{folder}: is there already; give another name, or overwrite it"
     assert (folder / SCRIPT).read_text() == "changed"
     again(True)
     assert (folder / SCRIPT).read_text() != "changed"

@@ -100,7 +100,7 @@ def test_a_method_of_one_matrix_has_no_layers() -> None:
     assert explaining_matrix(one, heads=[HeadName("cross", 1, 1)]) == matrix
     assert (matrix.key, matrix.title) == ("cross", "whole, target against source")
     for options in ({"layer": "1"}, {"head": "all"}):
-        with pytest.raises(InputError, match=r"^--layer, --head: whole has one matrix for the whole model; leave"):
+        with pytest.raises(InputError, match=r"^layer, head: whole has one matrix for the whole model; leave"):
             layer_matrices(one, **options)
 
 
@@ -132,11 +132,11 @@ def test_layer_and_head_choose(maps: AttentionMaps) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"layer": "6"}, "--layer: there is no '6'; choose one of all, 1, 2, 3, 4, 5"),
-        ({"layer": "mean"}, "--layer: there is no 'mean'; choose one of all, 1, 2, 3, 4, 5"),
-        ({"head": "0"}, "--head: there is no '0'; choose one of mean, all, 1, 2, 3, 4, 5, 6, 7"),
-        ({"head": "means"}, "--head: there is no 'means'; did you mean mean?"),
-        ({"stack": "crass"}, "--stack: there is no 'crass'; did you mean cross?"),
+        ({"layer": "6"}, "layer: there is no '6'; choose one of all, 1, 2, 3, 4, 5"),
+        ({"layer": "mean"}, "layer: there is no 'mean'; choose one of all, 1, 2, 3, 4, 5"),
+        ({"head": "0"}, "head: there is no '0'; choose one of mean, all, 1, 2, 3, 4, 5, 6, 7"),
+        ({"head": "means"}, "head: there is no 'means'; did you mean mean?"),
+        ({"stack": "crass"}, "stack: there is no 'crass'; did you mean cross?"),
     ],
 )
 def test_what_is_not_there_is_said(options: dict[str, str], message: str, maps: AttentionMaps) -> None:
@@ -154,9 +154,9 @@ def test_heads_that_were_left_out_are_not_shown() -> None:
     ]
     assert [matrix.name for matrix in layer_matrices(maps)] == ["mean of 2 heads", "mean of 3 heads"]
     torch.testing.assert_close(numbers(layer_matrices(maps, layer="1")[0]), stack.weights[0, [0, 2]].mean(dim=0))
-    with pytest.raises(InputError, match=r"^--layer: there is no '2'; choose one of all, 1, 3$"):
+    with pytest.raises(InputError, match=r"^layer: there is no '2'; choose one of all, 1, 3$"):
         layer_matrices(maps, layer="2")
-    with pytest.raises(InputError, match=r"^--head: there is no '2'; choose one of mean, all, 1, 3$"):
+    with pytest.raises(InputError, match=r"^head: there is no '2'; choose one of mean, all, 1, 3$"):
         layer_matrices(maps, layer="1", head="2")
     weights = to_json(stack)["weights"]
     assert [[head is None for head in layer] for layer in weights] == (~present).tolist()
@@ -238,7 +238,7 @@ def test_a_history_has_a_step_for_each_of_its_weights(model: Seq2Seq, tokenizer:
 
 
 def test_a_method_that_there_is_not_is_an_input_error(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    with pytest.raises(InputError, match=r"^--method: there is no 'waits'; did you mean weights\?$"):
+    with pytest.raises(InputError, match=r"^method: there is no 'waits'; did you mean weights\?$"):
         view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET), method="waits")
 
 

@@ -48,16 +48,16 @@ def test_of_several_pieces_it_is_the_first_or_the_one_that_is_named(tokenizer: T
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"word": "odl"}, "--word: there is no 'odl' in the translation or the source; did you mean old?"),
-        ({"word": "Mann", "stack": "cross"}, "--word: there is no 'Mann' in the translation; did you mean man?"),
+        ({"word": "odl"}, "word: there is no 'odl' in the translation or the source; did you mean old?"),
+        ({"word": "Mann", "stack": "cross"}, "word: there is no 'Mann' in the translation; did you mean man?"),
         (
             {"word": "10", "stack": "encoder"},
-            "--word: there is no '10' in the source; choose one of Der, Mann, ,, der, die, Kinder, grüßt, ., </s>",
+            "word: there is no '10' in the source; choose one of Der, Mann, ,, der, die, Kinder, grüßt, ., </s>",
         ),
-        ({"word": "0"}, "--word: there is no '0' in the translation or the source; "),
-        ({"word": "</s>", "piece": 2}, "--piece: '</s>' has no piece 2; give a number from 1 to 1"),
-        ({"word": "</s>", "piece": 0}, "--piece: '</s>' has no piece 0; give a number from 1 to 1"),
-        ({"stack": "crss"}, "--stack: there is no 'crss'; did you mean cross?"),
+        ({"word": "0"}, "word: there is no '0' in the translation or the source; "),
+        ({"word": "</s>", "piece": 2}, "piece: '</s>' has no piece 2; give a number from 1 to 1"),
+        ({"word": "</s>", "piece": 0}, "piece: '</s>' has no piece 0; give a number from 1 to 1"),
+        ({"stack": "crss"}, "stack: there is no 'crss'; did you mean cross?"),
     ],
 )
 def test_what_there_is_not_is_an_input_error(
@@ -70,6 +70,6 @@ def test_what_there_is_not_is_an_input_error(
 
 def test_a_stack_whose_heads_are_all_gone_is_an_input_error(model: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.views.explain.head_names", lambda _: [HeadName("encoder", 1, 1)])
-    message = "^--stack: cross attention has no heads left in this model; choose another$"
+    message = "^stack: cross attention has no heads left in this model; choose another$"
     with pytest.raises(InputError, match=message):
         find_heads(model, ["cross"], layer=1, head=None)

@@ -112,7 +112,7 @@ def test_json_and_arrays_say_the_same(lens: Lens, tmp_path: Path) -> None:
 
 
 def test_a_text_that_is_too_long_is_refused(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    with pytest.raises(InputError, match=r"^--target: \d+ tokens, the model takes at most 64; shorten it$"):
+    with pytest.raises(InputError, match=r"^target: \d+ tokens, the model takes at most 64; shorten it$"):
         look_through(model, tokenizer, prepare_pair(model, tokenizer, SOURCE, TARGET * 9))
 
 

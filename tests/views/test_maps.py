@@ -78,7 +78,7 @@ def test_empty_sentences_have_maps_of_their_end_symbol(model: Seq2Seq, tokenizer
     assert cross.matrix(0, 0) == [[1.0]]
 
 
-@pytest.mark.parametrize(("source", "target", "side"), [("a " * 70, "a", "SENTENCE"), ("a", "a " * 70, "--target")])
+@pytest.mark.parametrize(("source", "target", "side"), [("a " * 70, "a", "source"), ("a", "a " * 70, "target")])
 def test_a_sentence_that_is_too_long_is_an_input_error(
     model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, side: str
 ) -> None:

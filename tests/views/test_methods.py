@@ -85,7 +85,7 @@ def test_only_the_stacks_that_are_asked_for_are_computed(name: str, model: Seq2S
 
 @every_method
 def test_a_sentence_that_is_too_long_is_an_input_error(name: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    with pytest.raises(InputError, match=r"^SENTENCE: \d+ tokens, the model takes at most 64; shorten it$"):
+    with pytest.raises(InputError, match=r"^source: \d+ tokens, the model takes at most 64; shorten it$"):
         METHODS[name]().maps(model, prepare_pair(model, tokenizer, "a " * 70, "a"))
 
 

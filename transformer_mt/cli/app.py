@@ -74,18 +74,16 @@ class Command(TyperCommand):
             raise
 
     def option(self, key: Any) -> Any:
-        """The option for the name of an argument, such as `--beam` for `search.beam`; any other key stays as it is."""
+        """The option for the name of an argument, such as `--n-best` for `n_best`; any other key stays as it is."""
         if not isinstance(key, str):
             return key
         names = {one.name: option_name(one) for one in self.params}
-        return ", ".join(
-            names.get(PARAMETERS.get(part, part.removeprefix("search.")), part) for part in key.split(", ")
-        )
+        return ", ".join(names.get(PARAMETERS.get(part, part), part) for part in key.split(", "))
 
 
 def option_name(parameter: Any) -> str:
     """An option as it is typed; an argument as the help calls it."""
-    return str(parameter.opts[0] if parameter.param_type_name == "option" else parameter.human_readable_name)
+    return str(parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar)
 
 
 def is_repeatable(parameter: Any) -> bool:

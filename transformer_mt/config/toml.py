@@ -38,7 +38,7 @@ def load_config(path: str | Path | None, overrides: Iterable[str] = ()) -> Confi
         key, value = _parse_override(override)
         _leave_out(tree, key, value, given)
         _insert(tree, key.split("."), value)
-        config = _check(tree)
+        config = _check(tree, place=key, names_file=False)
         given |= {key, ".".join(key.split(".")[:2])}
     return config
 
@@ -187,7 +187,7 @@ def _leave_out(tree: dict[str, Any], key: str, value: Any, given: set[str]) -> N
         tree[field] = {one: value for one, value in keys.items() if one in stay or f"{field}.{one}" in given}
 
 
-def _check(tree: dict[str, Any], *, place: str = "configuration") -> Config:
+def _check(tree: dict[str, Any], *, place: str, names_file: bool = True) -> Config:
     try:
         if (written := tree.get("format", FORMAT)) != FORMAT:
             raise InputError(place, f"of format {written!r}, not {FORMAT}", "use the version of tmt that wrote it")
@@ -196,9 +196,9 @@ def _check(tree: dict[str, Any], *, place: str = "configuration") -> Config:
         if not isinstance(error, ValidationError):  # what TOML and JSON do not bound alike
             raise InputError(place, f"a value is too long or too deep ({error})", "correct it") from None
         key, problem, remedy = _problem(error.errors()[0], tree)
-        if place == "configuration":
-            raise InputError(key, problem, remedy) from None
-        raise InputError(place, f"{key}: {problem}", remedy) from None
+        if names_file:
+            key, problem = place, f"{key}: {problem}"
+        raise InputError(key, problem, remedy) from None
 
 
 def _problem(error: ErrorDetails, tree: dict[str, Any]) -> tuple[str, str, str]:

@@ -61,7 +61,7 @@ def heads_at(
             numbers = map(str, sorted({getattr(name, field) for name in names}))
             names = [name for name in names if str(getattr(name, field)) == str(wanted)]
             if not names:
-                raise InputError(f"--{field}: there is no {wanted!r}; {suggest(str(wanted), [*words, *numbers])}")
+                raise InputError(field, f"there is no {wanted!r}", suggest(str(wanted), [*words, *numbers]))
     return names
 
 
@@ -72,7 +72,7 @@ def mask_heads(model: Seq2Seq, names: Iterable[HeadName], *, key: str) -> None:
 
 def without_heads(model: Seq2Seq, names: Iterable[HeadName]) -> AbstractContextManager[None]:
     """While this is open, these heads are off. Raises `InputError` for a head that is not there."""
-    return gated(_zeros_at(model, names, key="--without"))
+    return gated(_zeros_at(model, names, key="without"))
 
 
 @contextmanager
