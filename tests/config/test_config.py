@@ -59,8 +59,8 @@ WRONG_OVERRIDES = {
     "model.attention.hads=2": "model.attention.hads: there is no such key; did you mean model.attention.heads?",
     "model.zzz=1": f"model.zzz: there is no such key; choose one of {MODEL_KEYS}",
     "zzz=1": (
-        "zzz: there is no such key; choose one of data, data.builtin, init_from, model, model.attention, objective, optimizer, "
-        "schedule, search, tokenizer, training"
+        "zzz: there is no such key; choose one of data, data.builtin, init_from, model, model.attention, objective, "
+        "optimizer, schedule, search, tokenizer, training"
     ),
     "model=3": "model: input should be an object, not 3; correct the value",
     "data.corpus.name=x": "data.corpus: input should be a valid string, not {'name': 'x'}; correct the value",

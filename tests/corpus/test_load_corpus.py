@@ -381,8 +381,8 @@ def test_a_hub_data_set_is_opened_with_the_configuration_of_its_languages(
 ) -> None:
     from datasets import Dataset, DatasetDict
 
-    def load_dataset(name: str, configuration: str | None, *, revision: str, streaming: bool) -> DatasetDict:
-        assert (name, configuration, revision, streaming) == ("owner/name", "de-en", "c0ffee", False)
+    def load_dataset(name: str, configuration: str | None, *, revision: str) -> DatasetDict:
+        assert (name, configuration, revision) == ("owner/name", "de-en", "c0ffee")
         return DatasetDict({split: Dataset.from_list([row]) for split in ("train", "validation")})
 
     row = {"translation": {"de": "ja", "en": "yes"}}

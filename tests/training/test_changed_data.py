@@ -140,7 +140,7 @@ def test_another_revision_on_the_hub_is_refused_where_its_pairs_differ(
     commit = {"now": "one"}
     train = {"one": TEXTS, "two": TEXTS[1:], "three": TEXTS}
 
-    def load_dataset(name: str, configuration: str | None, *, revision: str, streaming: bool) -> DatasetDict:
+    def load_dataset(name: str, configuration: str | None, *, revision: str) -> DatasetDict:
         splits = {"train": train[revision], "validation": HELD_OUT}
         return DatasetDict(
             {split: Dataset.from_list([{"de": de, "en": en} for de, en in pairs]) for split, pairs in splits.items()}

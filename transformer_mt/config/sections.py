@@ -117,8 +117,6 @@ class DataConfig(CorpusConfig):
     mixture: dict[Name, MixedConfig] = {}
     """Further corpora to train on, each under a name of your choice: `data.mixture.NAME.corpus`, and if wanted its own
     `weight`, `source_column`, `target_column`, `train_split`, `remove`, `max_words` and `max_ratio`."""
-    streaming: bool = False
-    """Read the training data from a table or the hub while training, instead of storing it first."""
     source_language: str = "auto"
     """The language to translate from, as the corpus names it; `auto` takes it from file names or columns."""
     target_language: str = "auto"

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from transformer_mt.config.sections import Config, InitFromConfig, TrainingConfig
 from transformer_mt.config.toml import differences
-from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.load_corpus import Corpus, load_corpus, load_mixture, resolved
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.device import choose_device, choose_precision, require_memory
@@ -159,8 +158,6 @@ def build_session(
         with working(f"learning a vocabulary of {config.tokenizer.vocabulary_size} subwords"):
             tokenizer = distributed.broadcast_from_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
         notes += [tokenizer.note] if tokenizer.note else []
-    if any(isinstance(corpus.pairs, StreamedPairs) for corpus in corpora.weighted):
-        notes.append("words.tsv covers only the sampled part of the stream")
     is_alone, training = distributed.world_size == 1, config.training
     device = choose_device(training.device, local_rank=None if is_alone else distributed.local_rank)
     model = _initial_model(config, device, vocabulary_size=tokenizer.size)
@@ -309,7 +306,7 @@ def _require_same(run: Run, config: Config, corpora: TrainingCorpora) -> Tokeniz
 def _create(run: Run, config: Config, corpora: TrainingCorpora, tokenizer: Tokenizer, *, exists: bool) -> None:
     """Write the files with which a run begins, in place of one that existed, under the directory's lock."""
     with working("counting words"):
-        words: TrainingWords | None = training_words(corpora.weighted, config.tokenizer)
+        words: TrainingWords | None = training_words(corpora.weighted)
     if config.init_from.run:  # those of all earlier training too, where they are known
         before = Run(Path(config.init_from.run)).words()
         words = None if before is None or words is None else before + words
