@@ -13,6 +13,8 @@ from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.engine import length_penalty
 from transformer_mt.translation.translator import Translation, Translator
 
+pytestmark = pytest.mark.slow
+
 SENTENCES = [
     "The old dog has a house.",
     "Can you?",

@@ -16,6 +16,8 @@ from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.subject import Subject
 
+pytestmark = pytest.mark.slow
+
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
 BAND = ("model.attention.graph=band(1)", "model.attention.head_mask=['decoder.1.2', 'cross.2.1']")
 
