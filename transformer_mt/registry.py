@@ -18,8 +18,8 @@ def lookup(table: Mapping[str, Variant], name: str, *, key: str) -> Variant:
 
 
 def unknown(table: Iterable[str], name: str, *, key: str) -> str:
-    """The message on a name that is not in the table. A table of the configuration may be extended from elsewhere."""
-    own = " (or import the module that registers it first)" if re.match(r"\w+\.", key) else ""
+    """The message on a name that is not in the table. A plugin may add to the tables of the configuration."""
+    own = " (or load its plugin: tmt --plugin FILE)" if re.match(r"\w+\.", key) else ""
     return f"{key}: there is no {name!r}; {suggest(name, table)}{own}"
 
 

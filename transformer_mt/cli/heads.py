@@ -109,7 +109,7 @@ def _pruned(
 ) -> "Pruning":
     from transformer_mt.models.head_mask import head_names
     from transformer_mt.runs.directory import Run
-    from transformer_mt.training.session import init_from_run
+    from transformer_mt.training.fine_tuning import init_from_run
     from transformer_mt.views.head_importance import prune_run
 
     opened = translator.model

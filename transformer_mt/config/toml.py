@@ -13,6 +13,7 @@ import tomli_w
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from transformer_mt import plugins
 from transformer_mt.config.sections import CHOSEN, FORMAT, Config, MixedConfig, Section
 from transformer_mt.errors import InputError, checked
 from transformer_mt.files import read_input
@@ -196,7 +197,8 @@ def _check(tree: dict[str, Any], *, place: str) -> Config:
         if not isinstance(error, ValidationError):  # what TOML and JSON do not bound alike
             raise InputError(f"{place}: a value is too long or too deep ({error}); correct it") from None
         first = error.errors()[0]
-        raise InputError(f"{place}: {_problem(first, tree)}") from None
+        hint = plugins.needed(tree.get("plugins")) if first["type"] == "union_tag_invalid" else ""
+        raise InputError(f"{place}: {_problem(first, tree)}{hint}") from None
 
 
 def _problem(error: ErrorDetails, tree: dict[str, Any]) -> str:

@@ -47,6 +47,7 @@ from transformer_mt.files import (
     write_atomically,
     write_errors,
 )
+from transformer_mt.plugins import naming_plugins
 from transformer_mt.runs.data import ALIGNMENT, DATA, ROWS, WORDS, AlignmentHeads, DataRecord, pack_words, unpack_words
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.sums import saved_sums, sha256
@@ -67,7 +68,7 @@ _LIMITS = {
     CONFIG: 2**20, TOKENIZER: 2**26, DATA: 2**22, ROWS: DataRecord.MOST_BYTES + 2**16, WORDS: 2**28,
     ALIGNMENT: 2**20, METRICS: 2**28,
 }  # fmt: skip
-_LONGEST_HEAD = 2**24  # of a file of weights: the names, shapes and sums
+LONGEST_HEAD = 2**24  # of a file of weights: the names, shapes and sums
 _MOST_LINES = 2_000_000  # of the metrics: a million steps that are all logged, and as many validations
 _CHECKPOINT = re.compile(r"step-(0|[1-9][0-9]{0,15})")
 
@@ -157,7 +158,7 @@ class Run:
 
         config, tokenizer = self.config(), self.tokenizer()
         self._require_model()
-        with torch.device("meta"):  # without memory
+        with torch.device("meta"), naming_plugins(config.plugins):  # without memory
             specs = specs_of(weights_of(build_model(config.model, vocabulary_size=tokenizer.size)))
         with suppress(FileNotFoundError):  # another process may be replacing the run, which reading it tells
             needed = 2 * min(self.model_path.lstat().st_size, size_limit(specs))
@@ -174,12 +175,12 @@ class Run:
         first validation.
         """
         self._require_model()
-        return self._own_sums(read_regular(self.model_path, limit=_LONGEST_HEAD, head=True))
+        return self._own_sums(read_regular(self.model_path, limit=LONGEST_HEAD, head=True))
 
     def _own_sums(self, content: bytes) -> dict[str, str]:
         sums = saved_sums(content)
         for name in (CONFIG, TOKENIZER):
-            if name in sums and sums[name] != sha256(self._own(name)):
+            if sums.get(name) != sha256(self._own(name)):
                 raise MachineError(f"{self.path / name}: not the one that {MODEL} was saved with; restore both")
         return sums
 
@@ -189,15 +190,12 @@ class Run:
 
     def read_weights(self, specs: "TensorSpecs") -> "dict[str, Tensor]":
         """The weights. Raises `MachineError` unless they are undamaged, belong to the run, and fit the specs."""
-        from transformer_mt.runs.weights import digest, require_specs, size_limit, unpack
+        from transformer_mt.runs.weights import require_specs, size_limit, unpack
 
-        path = self.model_path
-        content = read_regular(path, limit=size_limit(specs))
-        sums = self._own_sums(content)
-        weights = unpack(content, path=path)
-        require_specs(weights, specs, path=path)
-        if sums.get("tensors") != digest(weights):
-            raise MachineError(f"{path}: damaged (its SHA-256 is not the one in it); restore it or train anew")
+        content = read_regular(self.model_path, limit=size_limit(specs))
+        weights = unpack(content, path=self.model_path)
+        self._own_sums(content)
+        require_specs(weights, specs, path=self.model_path)
         return weights
 
     def save_model(self, weights: "Mapping[str, Tensor]") -> None:
@@ -205,10 +203,9 @@ class Run:
 
     def pack_model(self, weights: "Mapping[str, Tensor]") -> bytes:
         """Weights as a file, with the sums of the configuration and the vocabulary that they belong to."""
-        from transformer_mt.runs.weights import digest, pack
+        from transformer_mt.runs.weights import pack
 
-        sums = {name: sha256(self._own(name)) for name in (CONFIG, TOKENIZER)}
-        return pack(weights, {**sums, "tensors": digest(weights)})
+        return pack(weights, {name: sha256(self._own(name)) for name in (CONFIG, TOKENIZER)})
 
     def _own(self, name: str) -> bytes:
         """A file that weights belong to, as it was when first read: later damage is noticed."""

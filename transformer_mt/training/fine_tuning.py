@@ -1,0 +1,105 @@
+"""What a training takes from other runs: weights and vocabulary, a vocabulary without weights, or a teacher."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from transformer_mt.config.sections import Config, InitFromConfig, TeacherConfig
+from transformer_mt.errors import InputError
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.weights import digest, load_weights, specs_of, weights_of
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.training.data import WeightedCorpus, sample
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """A trained model that an objective learns from, and its vocabulary."""
+
+    place: str
+    model: Seq2Seq
+    tokenizer: Tokenizer
+
+    def require_vocabulary(self, tokenizer: Tokenizer) -> None:
+        """Raise `InputError` for another vocabulary than the teacher's."""
+        if self.tokenizer.serialized != tokenizer.serialized:
+            remedy = f"start with --vocabulary {self.place}"
+            raise InputError(f"objective.teacher: {self.place} has another vocabulary; {remedy}")
+
+
+def init_from_run(path: Path) -> InitFromConfig:
+    """The configuration section of a run that begins with the run at `path`."""
+    return InitFromConfig(run=place_of(path), weights=digest(weights_of(Run.open(path).network())))
+
+
+def place_of(path: Path) -> str:
+    """The place of a run as a configuration has it. Raises `InputError` where it cannot."""
+    place = str(path.resolve())
+    if place != place.encode(errors="replace").decode():
+        raise InputError(f"{place}: not UTF-8, as a configuration is; rename it")
+    return place
+
+
+def open_teacher(config: Config) -> tuple[Config, Teacher | None]:
+    """The teacher, if the objective has one, and the configuration that names its weights.
+
+    Raises `InputError` where they have changed since.
+    """
+    section = config.objective
+    if not isinstance(section, TeacherConfig):
+        return config, None
+    if not section.teacher:
+        raise InputError("objective.teacher: missing; give the run of the teacher")
+    place = place_of(Path(section.teacher))
+    run = Run.open(Path(place))
+    network = run.network().requires_grad_(False)
+    found = digest(weights_of(network))
+    if section.teacher_weights not in ("", found):
+        remedy = "restore them, or start anew with --overwrite"
+        raise InputError(f"{place}: its weights are no longer those of objective.teacher_weights; {remedy}")
+    named = section.model_copy(update={"teacher": place, "teacher_weights": found})
+    return config.model_copy(update={"objective": named}), Teacher(place, network, run.tokenizer())
+
+
+def taken_vocabulary(config: Config, run: Run) -> Tokenizer:
+    """The vocabulary of another run. Raises `InputError` where the configuration asks for another kind."""
+    theirs = run.config().tokenizer
+    for key in ("kind", "vocabulary_size", "whole_words"):
+        old, new = getattr(theirs, key), getattr(config.tokenizer, key)
+        if old != new:
+            raise InputError(
+                f"tokenizer.{key}: is {old} in {run.path}, whose vocabulary stays, and {new} now; leave it"
+            )
+    return run.tokenizer()
+
+
+def load_parent(config: Config) -> tuple[Tokenizer, Seq2Seq]:
+    """The vocabulary and the network of the run that `init_from` names. Raises `InputError` if it has changed."""
+    parent = Run.open(Path(config.init_from.run))
+    network = parent.network()
+    if digest(weights_of(network)) != config.init_from.weights:
+        raise InputError(
+            f"{parent.path}: its weights are no longer those of init_from.weights; start anew with --from and --overwrite"
+        )
+    return taken_vocabulary(config, parent), network
+
+
+def take_weights(model: Seq2Seq, pretrained: Seq2Seq, *, place: str) -> None:
+    """Give a model the weights of the run at `place`. Raises `InputError` where they do not fit."""
+    theirs = weights_of(pretrained)
+    if other := dict(specs_of(weights_of(model)).items() ^ specs_of(theirs).items()):
+        raise InputError(f"model: {min(other)} is another one in {place}, whose weights are used; leave its sizes")
+    with torch.no_grad():
+        load_weights(model, theirs)
+
+
+def vocabulary_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:
+    """A remark on the characters of the data that a vocabulary from elsewhere lacks, if there are any."""
+    pairs = (pair for corpus in corpora for pair in sample(corpus.pairs, config.tokenizer.sample))
+    if not (unknown := tokenizer.unknown_characters(text for pair in pairs for text in (pair.source, pair.target))):
+        return []
+    commonest = ", ".join(f"{character} {count}" for character, count in unknown.most_common(9))
+    return [f"characters that are not in the vocabulary, and become bytes: {unknown.total()} ({commonest})"]
