@@ -20,7 +20,7 @@ from transformer_mt.cli import main, signals
 from transformer_mt.corpus.cache import cached, temporary_file, temporary_table
 from transformer_mt.errors import MachineError
 from transformer_mt.files import output_file, write_atomically
-from transformer_mt.runs.checkpoints import write_sealed
+from transformer_mt.runs.checkpoints import write_checkpoint
 
 SCHEMA = pa.schema({"number": pa.int32()})
 
@@ -135,10 +135,10 @@ def test_a_file_that_somebody_reads_for_long_is_one_line(
 
 
 def test_a_checkpoint_that_somebody_reads_is_replaced_once_they_are_done(folder: Path, tmp_path: Path) -> None:
-    write_sealed(tmp_path / "step-1", {"a": b"old"})
+    write_checkpoint(tmp_path / "step-1", {"a": b"old"})
     reader = (tmp_path / "step-1/a").open("rb")
     Timer(0.3, reader.close).start()
-    write_sealed(tmp_path / "step-1", {"a": b"new"})
+    write_checkpoint(tmp_path / "step-1", {"a": b"new"})
     assert (tmp_path / "step-1/a").read_bytes() == b"new"
 
 

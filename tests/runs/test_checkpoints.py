@@ -1,5 +1,6 @@
 """Training that was stopped goes on bit for bit, whatever stopped it and wherever."""
 
+import json
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from transformer_mt.config.sections import CHOSEN, FORMAT, TrainingConfig
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.runs.checkpoints import STATE, Checkpoint
+from transformer_mt.runs.checkpoints import STATE, Checkpoint, take_tensors
 from transformer_mt.runs.directory import CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
 from transformer_mt.runs.lock import release
 from transformer_mt.runs.weights import digest
@@ -55,7 +56,9 @@ def state(training: TrainingSession) -> dict[str, Tensor]:
     trainer.save()
     saved: Checkpoint = trainer.checkpoints.load(trainer.progress.step)
     parts = {"weights": saved.weights, **saved.state}
-    return {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
+    tensors = {f"{part}.{name}": tensor for part, own in parts.items() for name, tensor in own.items()}
+    numbers = take_tensors(saved.optimizer, tensors, "optimizer")
+    return tensors | {"numbers": torch.frombuffer(bytearray(json.dumps(numbers).encode()), dtype=torch.uint8)}
 
 
 def outcome(training: TrainingSession) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
+from transformer_mt.training.fine_tuning import init_from_run
 from transformer_mt.training.schedules import build_schedule
-from transformer_mt.training.session import TrainingSession, init_from_run, open_training
+from transformer_mt.training.session import TrainingSession, open_training
 
 OWN = [SentencePair(f"Ärger mit Ø {number}, das Haus.", f"trouble with Ø {number}, the house.") for number in range(11)]
 

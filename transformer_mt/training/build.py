@@ -56,7 +56,7 @@ def build_parts(config: Config, distributed: Distributed) -> Parts:
     training, size = config.training, config.tokenizer.vocabulary_size
     schedule_function(config.schedule)
     config, teacher = open_teacher(config)
-    objective = build_objective(config.objective, teacher and teacher.model)
+    objective = build_objective(config.objective, None if teacher is None else teacher.model)
     local_rank = None if distributed.world_size == 1 else distributed.local_rank
     device = choose_device(training.device, local_rank=local_rank)
     if teacher is not None:

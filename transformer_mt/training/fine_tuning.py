@@ -81,9 +81,8 @@ def load_parent(config: Config) -> tuple[Tokenizer, Seq2Seq]:
     parent = Run.open(Path(config.init_from.run))
     network = parent.network()
     if digest(weights_of(network)) != config.init_from.weights:
-        raise InputError(
-            f"{parent.path}: its weights are no longer those of init_from.weights; start anew with --from and --overwrite"
-        )
+        remedy = "start anew with --from and --overwrite"
+        raise InputError(f"{parent.path}: its weights are no longer those of init_from.weights; {remedy}")
     return taken_vocabulary(config, parent), network
 
 

@@ -7,7 +7,6 @@ To add an objective, subclass `Objective`, enter how it is made in `OBJECTIVES`,
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int

@@ -77,6 +77,7 @@ class ScheduledOptimizer:
         self.together: Any = _Together(optimizers)
         self.schedule, self.scaler, self.steps = schedule, scaler, 0
         self.factors = [group["lr"] for group in self.together.param_groups]
+        self._untouched = copy.deepcopy(self.state())
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -113,11 +114,11 @@ class ScheduledOptimizer:
 
         Raises `ValueError` with the reason where an optimizer cannot continue from it.
         """
+        self._set(copy.deepcopy(self._untouched))  # another state may have been tried before
         self._idle_step()  # after which all state is there
-        ours, theirs = tensors_of(self.state()), tensors_of(saved)
-        known = {name: tensor for name, tensor in ours.items() if name in theirs}
-        if other := specs_of(known).items() ^ specs_of({name: theirs[name] for name in known}).items():
-            raise ValueError(f"{min(other)[0]} is of another type or shape")
+        ours, theirs = specs_of(tensors_of(self.state())), specs_of(tensors_of(saved))
+        if other := [name for name in ours if theirs.get(name, ours[name]) != ours[name]]:
+            raise ValueError(f"{other[0]} is of another type or shape")
         try:
             self._set(copy.deepcopy(saved))
             self._idle_step()  # whatever numbers there are, a step can be taken
@@ -133,6 +134,9 @@ class ScheduledOptimizer:
             self.scaler.load_state_dict(self.scaler.state_dict() | {"scale": scale, "_growth_tracker": steps})
         for optimizer, state in zip(self.together.optimizers, saved["optimizers"], strict=True):
             optimizer.load_state_dict(state)
+            parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+            for index, own in state.get("state", {}).items():
+                optimizer.state[parameters[index]] = _with_strings(optimizer.state[parameters[index]], own)
 
     def _idle_step(self) -> None:
         """A step without gradients, for its effect on the state alone."""
@@ -143,6 +147,15 @@ class ScheduledOptimizer:
         self.together.step()
         for parameter in self.parameters:
             parameter.grad = None
+
+
+def _with_strings(loaded: Any, saved: Any) -> Any:
+    """A loaded state with its strings as they were saved; torch makes others of them."""
+    if isinstance(saved, dict):
+        return {key: _with_strings(loaded[key], value) for key, value in saved.items()}
+    if isinstance(saved, list):
+        return [_with_strings(*pair) for pair in zip(loaded, saved, strict=True)]
+    return saved if isinstance(saved, str) else loaded
 
 
 def tensors_of(tree: Any) -> dict[str, Tensor]:
@@ -185,22 +198,31 @@ def _try_to_resume(optimizers: Sequence[Optimizer]) -> str | None:
     """
     unscaled = torch.amp.GradScaler(enabled=False)
     whole, resumed = (ScheduledOptimizer(_small(optimizers), lambda step: 1e-3, unscaled) for _ in range(2))
-    device, tensors = whole.parameters[0].device, dict[str, Tensor]()
+    device = whole.parameters[0].device
     before = random_states(device)
     try:
         _walk(whole)
-        values = to_json(take_tensors(whole.state(), tensors, "optimizer"))
-        resumed.load(put_tensors(from_json(values), unpack(pack(tensors), path=Path(STATE))))
-        for there, here in zip(whole.parameters, resumed.parameters, strict=True):
+        saved = values, tensors = _saved(whole)
+        tree = put_tensors(from_json(values), unpack(tensors, path=Path(STATE)))
+        resumed.load(tree["state"])
+        for there, here in zip(tree["parameters"], resumed.parameters, strict=True):
             here.data.copy_(there)
+        if _saved(resumed) != saved:
+            return "its state is not loaded as it was saved"
         middle = random_states(device)
-        _walk(whole)
-        restore_random_states(middle, device)
-        _walk(resumed)
+        for optimizer in (whole, resumed):
+            restore_random_states(middle, device)
+            _walk(optimizer)
     finally:
         restore_random_states(before, device)
-    pairs = zip(whole.parameters, resumed.parameters, strict=True)
-    return None if all(torch.equal(*pair) for pair in pairs) else "the steps after it are others"
+    return None if _saved(whole) == _saved(resumed) else "the steps after it are others"
+
+
+def _saved(optimizer: ScheduledOptimizer) -> tuple[bytes, bytes]:
+    """Parameters and state in the formats of a checkpoint."""
+    tensors: dict[str, Tensor] = {}
+    values = take_tensors({"parameters": optimizer.parameters, "state": optimizer.state()}, tensors, "optimizer")
+    return to_json(values), pack(tensors)
 
 
 def _small(optimizers: Sequence[Optimizer]) -> list[Optimizer]:

@@ -35,8 +35,8 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
     yield f"corpus      {corpus.name}: {corpus.sizes} pairs, {sum(corpus.left_out.values())} left out"
     yield f"vocabulary  {tokenizer.size} subwords"
     yield f"batches     {len(plan)} an epoch of at most {config.training.batch_tokens} tokens a side"
-    parts = {"parameters": trainer.model} | {f"  {name}": part for name, part in trainer.model.named_children()}
-    yield from (f"{name:11} {sum(map(Tensor.numel, part.parameters())):,}" for name, part in parts.items())
+    sizes = {"parameters": trainer.model} | {f"  {name}": part for name, part in trainer.model.named_children()}
+    yield from (f"{name:11} {sum(map(Tensor.numel, part.parameters())):,}" for name, part in sizes.items())
     batch = encoded.batch(plan[0]).to(trainer.device)
     yield from ("", f"a batch of {_size(batch)}")
     for source, target in zip(batch.source[:PAIRS_SHOWN].tolist(), batch.labels.tolist(), strict=False):
