@@ -32,13 +32,13 @@ from transformer_mt.files import (
     write_directory,
     write_errors,
 )
-from transformer_mt.runs.directory import CHECKPOINTS, LONGEST_HEAD, MODEL, Run, saved_steps
+from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps
 from transformer_mt.runs.sums import declared_size, saved_sums, sha256
 from transformer_mt.runs.weights import pack, require_specs, specs_of, unpack
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 PROGRESS, OPTIMIZER, STATE = "progress.json", "optimizer.json", "state.safetensors"
-_LIMITS = {PROGRESS: 2**24, OPTIMIZER: 2**26}
+_LIMITS = {PROGRESS: 2**24, OPTIMIZER: 2**30}
 
 
 class Progress(BaseModel):
@@ -209,7 +209,7 @@ def put_tensors(tree: Any, tensors: Mapping[str, Tensor]) -> Any:
 
 def _read_state(path: Path) -> bytes:
     """The content of a file of tensors that is as long as its head says, and fits into memory."""
-    size = declared_size(read_regular(path, limit=LONGEST_HEAD, head=True))
+    size = declared_size(read_regular(path, limit=2**27, head=True))
     if size is None or size != path.lstat().st_size:
         raise MachineError(f"{path}: {path.lstat().st_size} bytes, where its head tells {size}; restore it")
     require_memory(2 * size, torch.device("cpu"), what=str(path), remedy="use a machine with more")

@@ -68,7 +68,7 @@ _LIMITS = {
     CONFIG: 2**20, TOKENIZER: 2**26, DATA: 2**22, ROWS: DataRecord.MOST_BYTES + 2**16, WORDS: 2**28,
     ALIGNMENT: 2**20, METRICS: 2**28,
 }  # fmt: skip
-LONGEST_HEAD = 2**24  # of a file of weights: the names, shapes and sums
+_LONGEST_HEAD = 2**24  # of a file of weights: the names, shapes and sums
 _MOST_LINES = 2_000_000  # of the metrics: a million steps that are all logged, and as many validations
 _CHECKPOINT = re.compile(r"step-(0|[1-9][0-9]{0,15})")
 
@@ -175,7 +175,7 @@ class Run:
         first validation.
         """
         self._require_model()
-        return self._own_sums(read_regular(self.model_path, limit=LONGEST_HEAD, head=True))
+        return self._own_sums(read_regular(self.model_path, limit=_LONGEST_HEAD, head=True))
 
     def _own_sums(self, content: bytes) -> dict[str, str]:
         sums = saved_sums(content)

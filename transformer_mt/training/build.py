@@ -11,18 +11,18 @@ from torch.nn.modules.module import register_module_parameter_registration_hook
 from transformer_mt.config.sections import Config, TrainingConfig
 from transformer_mt.device import choose_device, choose_precision, free_memory_of
 from transformer_mt.distributed import Distributed
-from transformer_mt.errors import InputError, is_out_of_memory
 from transformer_mt.memory import require
 from transformer_mt.models.build import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.plugins import naming_plugins
 from transformer_mt.registry import lookup
 from transformer_mt.training.averaging import AVERAGING, Averaging
-from transformer_mt.training.fine_tuning import Teacher, open_teacher
+from transformer_mt.training.fine_tuning import open_teacher
 from transformer_mt.training.objective import Objective, build_objective
 from transformer_mt.training.optimizer import OPTIMIZERS
 from transformer_mt.training.reports import VALIDATION_METRICS, Validation
 from transformer_mt.training.schedules import schedule_function
+from transformer_mt.translation.model import Model
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Parts:
     device: torch.device
     precision: torch.dtype
     objective: Objective
-    teacher: Teacher | None
+    teacher: Model | None
     averaging: Callable[[Seq2Seq, TrainingConfig], Averaging]
     score_of: Callable[[Validation], float]
     model: Seq2Seq
@@ -55,12 +55,10 @@ def build_parts(config: Config, distributed: Distributed) -> Parts:
     """
     training, size = config.training, config.tokenizer.vocabulary_size
     schedule_function(config.schedule)
-    config, teacher = open_teacher(config)
-    objective = build_objective(config.objective, None if teacher is None else teacher.model)
     local_rank = None if distributed.world_size == 1 else distributed.local_rank
     device = choose_device(training.device, local_rank=local_rank)
-    if teacher is not None:
-        teacher.model.to(device)
+    config, teacher = open_teacher(config, device)
+    objective = build_objective(config.objective, None if teacher is None else teacher.network)
     precision = choose_precision(training.precision, device)
     lookup(OPTIMIZERS, config.optimizer.name, key="optimizer.name")
     averaging = lookup(AVERAGING, training.averaging, key="training.averaging")
@@ -91,9 +89,5 @@ def initial_model(config: Config, device: torch.device, *, vocabulary_size: int)
     try:
         with naming_plugins(config.plugins):
             return build_model(config.model, vocabulary_size=vocabulary_size)
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        raise InputError(f"{what}: needs more memory than there is; {remedy}") from None
     finally:
         hook.remove()

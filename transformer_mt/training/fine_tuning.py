@@ -1,7 +1,6 @@
 """What a training takes from other runs: weights and vocabulary, a vocabulary without weights, or a teacher."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -13,21 +12,7 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, load_weights, specs_of, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.data import WeightedCorpus, sample
-
-
-@dataclass(frozen=True)
-class Teacher:
-    """A trained model that an objective learns from, and its vocabulary."""
-
-    place: str
-    model: Seq2Seq
-    tokenizer: Tokenizer
-
-    def require_vocabulary(self, tokenizer: Tokenizer) -> None:
-        """Raise `InputError` for another vocabulary than the teacher's."""
-        if self.tokenizer.serialized != tokenizer.serialized:
-            remedy = f"start with --vocabulary {self.place}"
-            raise InputError(f"objective.teacher: {self.place} has another vocabulary; {remedy}")
+from transformer_mt.translation.model import Model
 
 
 def init_from_run(path: Path) -> InitFromConfig:
@@ -43,10 +28,10 @@ def place_of(path: Path) -> str:
     return place
 
 
-def open_teacher(config: Config) -> tuple[Config, Teacher | None]:
-    """The teacher, if the objective has one, and the configuration that names its weights.
+def open_teacher(config: Config, device: torch.device) -> tuple[Config, Model | None]:
+    """The configuration with the sum of the teacher's weights, and the teacher, where the objective has one.
 
-    Raises `InputError` where they have changed since.
+    Raises `InputError` where its weights have changed since.
     """
     section = config.objective
     if not isinstance(section, TeacherConfig):
@@ -54,14 +39,13 @@ def open_teacher(config: Config) -> tuple[Config, Teacher | None]:
     if not section.teacher:
         raise InputError("objective.teacher: missing; give the run of the teacher")
     place = place_of(Path(section.teacher))
-    run = Run.open(Path(place))
-    network = run.network().requires_grad_(False)
-    found = digest(weights_of(network))
+    teacher = Model.open(Run.open(Path(place)), device=str(device))
+    found = digest(weights_of(teacher.network.requires_grad_(False)))
     if section.teacher_weights not in ("", found):
         remedy = "restore them, or start anew with --overwrite"
         raise InputError(f"{place}: its weights are no longer those of objective.teacher_weights; {remedy}")
     named = section.model_copy(update={"teacher": place, "teacher_weights": found})
-    return config.model_copy(update={"objective": named}), Teacher(place, network, run.tokenizer())
+    return config.model_copy(update={"objective": named}), teacher
 
 
 def taken_vocabulary(config: Config, run: Run) -> Tokenizer:

@@ -19,7 +19,7 @@ from transformer_mt.device import random_states, restore_random_states
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 from transformer_mt.runs.checkpoints import STATE, put_tensors, take_tensors
-from transformer_mt.runs.weights import pack, specs_of, unpack
+from transformer_mt.runs.weights import TensorSpecs, pack, specs_of, unpack
 from transformer_mt.training.schedules import Schedule
 
 # Steps of the trial before it is stopped, and after.
@@ -76,24 +76,27 @@ class ScheduledOptimizer:
     def __init__(self, optimizers: Sequence[Optimizer], schedule: Schedule, scaler: torch.amp.GradScaler) -> None:
         self.together: Any = _Together(optimizers)
         self.schedule, self.scaler, self.steps = schedule, scaler, 0
+        self.parameters: list[Tensor] = [each for group in self.together.param_groups for each in group["params"]]
         self.factors = [group["lr"] for group in self.together.param_groups]
         self._untouched = copy.deepcopy(self.state())
-
-    @property
-    def parameters(self) -> list[Tensor]:
-        return [parameter for group in self.together.param_groups for parameter in group["params"]]
 
     def step(self) -> float:
         """Change the parameters by their gradients, clear these, and return the schedule's learning rate."""
         self.steps += 1
         learning_rate = self.schedule(self.steps)
+        self._take(learning_rate, lambda: self.scaler.step(self.together))
+        self.scaler.update()
+        return learning_rate
+
+    def _take(self, learning_rate: float, step: Callable[[], object]) -> None:
         for group, factor in zip(self.together.param_groups, self.factors, strict=True):
             group["lr"] = learning_rate * factor
-        self.scaler.step(self.together)
-        self.scaler.update()
+        for parameter in self.parameters:
+            if parameter.grad is None:  # as where a model does not use it
+                parameter.grad = torch.zeros_like(parameter)
+        step()
         for parameter in self.parameters:
             parameter.grad = None
-        return learning_rate
 
     def unscale(self) -> None:
         """Divide the gradients by the scale of the loss."""
@@ -115,20 +118,20 @@ class ScheduledOptimizer:
         Raises `ValueError` with the reason where an optimizer cannot continue from it.
         """
         self._set(copy.deepcopy(self._untouched))  # another state may have been tried before
-        self._idle_step()  # after which all state is there
-        ours, theirs = specs_of(tensors_of(self.state())), specs_of(tensors_of(saved))
+        self._take(self.schedule(1), self.together.step)  # without gradients, after which all state is there
+        ours, theirs = _specs(self.state()), _specs(saved)
         if other := [name for name in ours if theirs.get(name, ours[name]) != ours[name]]:
             raise ValueError(f"{other[0]} is of another type or shape")
         try:
             self._set(copy.deepcopy(saved))
-            self._idle_step()  # whatever numbers there are, a step can be taken
+            self._take(self.schedule(1), self.together.step)  # whatever numbers there are, a step can be taken
             self._set(saved)
         except Exception as error:  # optimizers raise many
             raise ValueError(reason(error)) from None
 
     def _set(self, saved: Any) -> None:
         self.steps, scale, steps = int(saved["steps"]), float(saved["loss_scale"]), int(saved["steps_at_scale"])
-        if not (0 <= self.steps < 2**53 and 0 <= scale < 2.0**99 and 0 <= steps < 2**31):
+        if not (0 <= self.steps < 2**31 and 0 <= scale < 2.0**127 and 0 <= steps < 2**31):
             raise ValueError("a number of steps, or the scale of the loss, is none")
         if self.scaler.is_enabled() and scale:
             self.scaler.load_state_dict(self.scaler.state_dict() | {"scale": scale, "_growth_tracker": steps})
@@ -137,16 +140,6 @@ class ScheduledOptimizer:
             parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
             for index, own in state.get("state", {}).items():
                 optimizer.state[parameters[index]] = _with_strings(optimizer.state[parameters[index]], own)
-
-    def _idle_step(self) -> None:
-        """A step without gradients, for its effect on the state alone."""
-        for group, factor in zip(self.together.param_groups, self.factors, strict=True):
-            group["lr"] = self.schedule(1) * factor
-        for parameter in self.parameters:
-            parameter.grad = torch.zeros_like(parameter)
-        self.together.step()
-        for parameter in self.parameters:
-            parameter.grad = None
 
 
 def _with_strings(loaded: Any, saved: Any) -> Any:
@@ -158,11 +151,11 @@ def _with_strings(loaded: Any, saved: Any) -> Any:
     return saved if isinstance(saved, str) else loaded
 
 
-def tensors_of(tree: Any) -> dict[str, Tensor]:
-    """The tensors of nested dicts and lists, each under its place there."""
+def _specs(tree: Any) -> TensorSpecs:
+    """Type and shape of the tensors in nested dicts and lists, by their places."""
     tensors: dict[str, Tensor] = {}
     take_tensors(tree, tensors, "optimizer")
-    return tensors
+    return specs_of(tensors)
 
 
 def reason(error: Exception) -> str:

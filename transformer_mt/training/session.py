@@ -139,8 +139,9 @@ def build_session(
         raise InputError(f"{corpora.main.name}: no {missing[0]} split; give one")
     is_new = tokenizer is None
     tokenizer, parts = _with_weights(parts, run, corpora, tokenizer, notes, distributed)
-    if parts.teacher is not None:
-        parts.teacher.require_vocabulary(tokenizer)
+    if (teacher := parts.teacher) and teacher.tokenizer.serialized != tokenizer.serialized:
+        remedy = f"start with --vocabulary {teacher.path}"
+        raise InputError(f"objective.teacher: {teacher.path} has another vocabulary; {remedy}")
     if any(isinstance(corpus.pairs, StreamedPairs) for corpus in corpora.weighted):
         notes.append("words.tsv covers only the sampled part of the stream")
     if distributed.world_size > 1 and any(isinstance(module, BatchNorm) for module in parts.model.modules()):
