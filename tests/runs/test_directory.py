@@ -157,7 +157,9 @@ def test_weights_name_the_files_they_were_trained_with_also_when_one_is_damaged_
 def test_weights_without_sums_are_of_another_version(trained: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     (run / MODEL).write_bytes(pack(safetensors.torch.load((trained / MODEL).read_bytes())))
-    assert problem(Run.open(run).network) == f"{run / CONFIG}: not the one that {MODEL} was saved with; restore both"
+    assert problem(Run.open(run).network) == (
+        f"{run / MODEL}: damaged, it has not all its sums; restore it or train anew"
+    )
 
 
 def test_no_memory_is_taken_for_a_model_that_the_weights_do_not_fit(

@@ -179,8 +179,10 @@ class Run:
 
     def _own_sums(self, content: bytes) -> dict[str, str]:
         sums = saved_sums(content)
+        if not sums.keys() >= {CONFIG, TOKENIZER, "tensors"}:
+            raise MachineError(f"{self.model_path}: damaged, it has not all its sums; restore it or train anew")
         for name in (CONFIG, TOKENIZER):
-            if sums.get(name) != sha256(self._own(name)):
+            if sums[name] != sha256(self._own(name)):
                 raise MachineError(f"{self.path / name}: not the one that {MODEL} was saved with; restore both")
         return sums
 
