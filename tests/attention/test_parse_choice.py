@@ -84,7 +84,7 @@ WRONG = {
     "a.pair(1, 2)": f"'a.pair(1, 2)' {FORM}",
     "pair(1, second=2)": f"'pair(1, second=2)' {FORM}",
     "plain; many": f"'plain; many' {FORM}",
-    "pear(1, 2)": "there is no 'pear'; did you mean pair? (or import the module that registers it first)",
+    "pear(1, 2)": "there is no 'pear'; did you mean pair? (or load its plugin: tmt --plugin FILE)",
     "pair": "'pair': pair is written pair(first, second); correct it",
     "plain(1)": "'plain(1)': plain is written plain; correct it",
     "pair(1, 2, 3)": "'pair(1, 2, 3)': pair is written pair(first, second); correct it",

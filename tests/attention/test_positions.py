@@ -264,7 +264,7 @@ WRONG = {
     (
         "sinusoid",
         "dot",
-    ): "there is no 'sinusoid'; did you mean sinusoidal? (or import the module that registers it first)",
+    ): "there is no 'sinusoid'; did you mean sinusoidal? (or load its plugin: tmt --plugin FILE)",
     ("sinusoidal(5)", "dot"): "'sinusoidal(5)': sinusoidal is written sinusoidal; correct it",
     ("none(1)", "dot"): "'none(1)': none is written none; correct it",
     ("relative", "dot"): "'relative': relative is written relative(max_distance); correct it",

@@ -29,7 +29,7 @@ from transformer_mt.config.toml import differences, dump_config, explanation, lo
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup, suggest
 
-OWN = " (or import the module that registers it first)"
+OWN = " (or load its plugin: tmt --plugin FILE)"
 
 FOLDER = Path(__file__).parents[2] / "configs"
 CONFIGS = sorted(FOLDER.rglob("*.toml"))

@@ -103,7 +103,7 @@ def test_a_width_that_heads_cannot_share_is_answered_with_sizes_that_fit(width: 
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest_one(key: str, name: str, nearest: str) -> None:
-    own = "(or import the module that registers it first)"
+    own = "(or load its plugin: tmt --plugin FILE)"
     assert message(f"{key}={name}") == f"{key}: there is no {name!r}; did you mean {nearest}? {own}"
 
 

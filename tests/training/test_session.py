@@ -15,7 +15,7 @@ from transformer_mt.config.sections import SearchConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.errors import InputError
-from transformer_mt.links.counts import link_counts
+from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
@@ -55,6 +55,21 @@ def test_the_end_of_training_chooses_the_heads_that_link_words(tmp_path: Path) -
     run = session.trainer.run
     counts = link_counts(run.network(), run.tokenizer(), linked, found)
     assert found.error_rate == pytest.approx(counts.error_rate, abs=1e-9)
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_a_training_builds_its_model_once(steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[int] = []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        built.append(options["vocabulary_size"])
+        return build_model(*arguments, **options)
+
+    for module in ("models.build", "training.build"):
+        monkeypatch.setattr(f"transformer_mt.{module}.build_model", counted)
+    list(opened(tmp_path, f"training.steps={steps}").train())
+    assert (tmp_path / ALIGNMENT).exists()
+    assert built == [300]
 
 
 def left_at_step(path: Path, step: int) -> TrainingSession:

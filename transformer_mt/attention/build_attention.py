@@ -39,7 +39,7 @@ def linear_attention(config: AttentionConfig, width: int, stack: str) -> LinearA
     if issubclass(_position_class(config.position), AttentionPosition):
         refused.append(("position", "sinusoidal or none", "linear attention has no scores for it to act on"))
     for name, value, reason in refused:
-        raise InputError(f"model.attention.{name}: {reason}; set it to {value}, or model.attention.kind to softmax")
+        raise InputError(f"model.attention.{name}", reason, f"set it to {value}, or model.attention.kind to softmax")
     return LinearAttention(width=width, heads=config.heads, causal=stack == "decoder")
 
 
@@ -69,7 +69,7 @@ def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Sc
     chosen = spelled(config.qk_projection, table, key=key)
     if score.prescribed is not None and not isinstance(chosen, Independent):
         remedy = "set model.attention.score to scaled_dot, dot or cosine"
-        raise InputError(f"{key}: {config.qk_projection} needs products q·k, which {config.score} has not; {remedy}")
+        raise InputError(key, f"{config.qk_projection} needs products q·k, which {config.score} has not", remedy)
     return with_projections(score, chosen)
 
 

@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -28,6 +29,7 @@ from transformer_mt.cli.terminal import show_work
 from transformer_mt.cli.train import train
 from transformer_mt.cli.translate import translate
 from transformer_mt.errors import InputError, TmtError
+from transformer_mt.plugins import load_file, load_installed
 from transformer_mt.progress import shown_by
 
 EXIT_CODES = (
@@ -66,6 +68,8 @@ class Command(TyperCommand):
 
     @override
     def invoke(self, ctx: Any) -> Any:
+        if self.name not in WITHOUT_MODEL:
+            load_installed()
         try:
             with nullcontext() if ctx.params.get("quiet") else shown_by(show_work):
                 return super().invoke(ctx)
@@ -95,6 +99,8 @@ _LOOKING = attend, align, explain, lens, heads, plot
 for command in (train, translate, *_LOOKING, evaluate, score, data, config, runs, export, serve):
     app.command(cls=Command)(command)
 
+# Commands that build no model, and need no plugin of an installed package.
+WITHOUT_MODEL = {"data", "config", "plot", "runs"}
 # Set by shells for completion.
 COMPLETION = "_TMT_COMPLETE"
 
@@ -114,8 +120,13 @@ def main(
     version: Annotated[
         bool, Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
+    plugin: Annotated[
+        list[Path] | None, Option(metavar="FILE", help="Run this Python file first, with parts of your own.")
+    ] = None,
 ) -> None:
     """Options before a command."""
+    for path in plugin or []:
+        load_file(path)
 
 
 # What typer raises for a wrong command line. By its version it brings its own click or uses the one that is installed.

@@ -13,6 +13,7 @@ import tomli_w
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from transformer_mt import plugins
 from transformer_mt.config.sections import CHOSEN, FORMAT, Config, MixedConfig, Section
 from transformer_mt.errors import InputError, checked
 from transformer_mt.files import read_input
@@ -195,7 +196,10 @@ def _check(tree: dict[str, Any], *, place: str, names_file: bool = True) -> Conf
     except (ValueError, RecursionError) as error:
         if not isinstance(error, ValidationError):  # what TOML and JSON do not bound alike
             raise InputError(place, f"a value is too long or too deep ({error})", "correct it") from None
-        key, problem, remedy = _problem(error.errors()[0], tree)
+        first = error.errors()[0]
+        key, problem, remedy = _problem(first, tree)
+        if first["type"] == "union_tag_invalid":
+            remedy += plugins.needed(tree.get("plugins"))
         if names_file:
             key, problem = place, f"{key}: {problem}"
         raise InputError(key, problem, remedy) from None

@@ -54,7 +54,9 @@ def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentS
     Queries and keys are the states themselves (Luong et al. 2015, §3.1) where the formula does not project them.
     """
     if config.width % 2:
-        raise InputError(f"model.width: {config.width} is odd, and the encoder halves it; set it to {config.width + 1}")
+        raise InputError(
+            "model.width", f"{config.width} is odd, and the encoder halves it", f"set it to {config.width + 1}"
+        )
     width, dropout = config.width, config.dropout
     embeddings = build_embeddings(config, Position(), vocabulary_size)
     score = lookup(RECURRENT_SCORES, config.score, key="model.score")
@@ -70,7 +72,7 @@ def build_layer_factory(config: TransformerConfig) -> LayerFactory:
     if width % heads:
         near, wider = max(h for h in range(1, heads + 1) if width % h == 0), width // heads * heads + heads
         remedy = f"set model.width to {wider} or model.attention.heads to {near}"
-        raise InputError(f"model.width: {width} is not divisible by {heads} heads; {remedy}")
+        raise InputError("model.width", f"{width} is not divisible by {heads} heads", remedy)
     norm = lookup(NORMS, config.norm, key="model.norm")
     residual = lookup(RESIDUALS, config.residual, key="model.residual")
     networks = {name: partial(network, width, config.feed_forward_width) for name, network in FEED_FORWARDS.items()}

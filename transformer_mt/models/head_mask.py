@@ -103,6 +103,6 @@ def _zeros_at(model: Seq2Seq, off: Iterable[HeadName], *, key: str) -> dict[Insp
         if module is None or name.head not in active_heads(module):
             stacks = [list(names) for _, names in groupby(head_names(model), key=lambda name: name.stack)]
             extent = ", ".join(f"{names[0]} to {names[-1]}" for names in stacks) or "none"
-            raise InputError(f"{key}: the model has no head {name}; it has {extent}")
+            raise InputError(key, f"the model has no head {name}", f"it has {extent}")
         gates.setdefault(module, torch.ones(1, module.heads, device=device))[0, name.head - 1] = 0.0
     return gates
