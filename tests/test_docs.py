@@ -95,7 +95,7 @@ def test_every_configuration_key_exists(page: Path) -> None:
     changes = ("model.kind=transformer", "model.kind=recurrent", "data.mixture.old.corpus=builtin")
     known = [load_config(None, [change]).model_dump() for change in changes]
     known.append({"objective": TeacherConfig().model_dump()})
-    assert keys_in(text_of(paper)) <= set().union(*map(keys_of, known))
+    assert keys_in(text_of(page)) <= set().union(*map(keys_of, known))
 
 
 @every_page

@@ -246,7 +246,7 @@ def test_no_sound_checkpoint_is_one_line(tmp_path: Path) -> None:
         opened(tmp_path)
     message = str(caught.value)
     assert message.startswith(f"{tmp_path}/checkpoints: no sound checkpoint ({tmp_path}/checkpoints/step-8/state")
-    assert message.endswith("; start anew with --overwrite")
+    assert message.endswith("; overwrite the run")
     assert "\n" not in message
     assert opened(tmp_path, overwrite=True).trainer.progress.step == 0
 
@@ -271,7 +271,7 @@ def test_another_configuration_is_refused_with_every_difference(tmp_path: Path) 
         opened(tmp_path, "model.width=32", "schedule.factor=0.5", "training.steps=99", "search.beam=7")
     assert str(caught.value) == (
         f"{tmp_path}: belongs to another configuration (model.width is 16 there, 32 now; schedule.factor is 1.0 "
-        "there, 0.5 now); choose another directory with --run-dir, or start anew with --overwrite"
+        "there, 0.5 now); choose another directory, or overwrite the run"
     )
 
 
@@ -432,5 +432,5 @@ def test_weights_alone_are_not_continued_from(tmp_path: Path) -> None:
     go_on(opened(tmp_path))
     for step in (6, 8):
         (tmp_path / "checkpoints" / f"step-{step}" / STATE).unlink()
-    with pytest.raises(MachineError, match=r"checkpoints: no complete checkpoint; start anew with --overwrite"):
+    with pytest.raises(MachineError, match=r"checkpoints: no complete checkpoint; overwrite the run"):
         opened(tmp_path)

@@ -79,8 +79,8 @@ def test_of_very_many_pairs_the_first_that_differs_is_not_remembered(
 
 def refusal(run: Path, difference: str) -> str:
     return (
-        f"{run}: the data is not the same: {difference}; give the old data, choose another directory with --run-dir, "
-        "or start anew with --overwrite"
+        f"{run}: the data is not the same: {difference}; give the old data, choose another directory, "
+        "or overwrite the run"
     )
 
 

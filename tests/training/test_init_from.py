@@ -154,7 +154,7 @@ def test_another_model_or_vocabulary_is_refused(parent: Path, tmp_path: Path, ov
 def test_a_parent_that_has_changed_since_is_refused(parent: Path, tmp_path: Path) -> None:
     config = config_from(parent)
     config = config.model_copy(update={"init_from": config.init_from.model_copy(update={"weights": "0" * 64})})
-    with pytest.raises(InputError, match=r"are no longer those of init_from.weights; start anew with .*--overwrite$"):
+    with pytest.raises(InputError, match=r"are no longer those of init_from.weights; overwrite the run$"):
         child(config, tmp_path / "child")
 
 
@@ -219,7 +219,7 @@ def test_the_loss_of_distillation_is_between_that_of_labels_and_that_of_the_teac
         (["objective.teacher_weights='0'"], r"parent: its weights are no longer those of objective\.teacher_weights; "),
         (
             ["tokenizer.from_run=''", "tokenizer.kind=bpe"],
-            r"^objective\.teacher: .*parent has another vocabulary; start",
+            r"^objective\.teacher: .*parent has another vocabulary; take",
         ),
         (["tokenizer.kind=bpe"], r"^tokenizer\.kind: is unigram in .*parent, whose vocabulary stays, and bpe now; "),
     ],

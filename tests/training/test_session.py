@@ -15,6 +15,7 @@ from transformer_mt.config.sections import SearchConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.errors import InputError
+from transformer_mt.links.counts import link_counts
 from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.runs.directory import Run

@@ -88,7 +88,7 @@ def test_a_diverging_loss_is_one_line_and_leaves_the_last_checkpoint(tmp_path: P
         list(trainer.train())
     assert str(caught.value) == (
         "training: the loss diverged at step 6, at a learning rate of 1.0e-01; lower schedule.factor or "
-        "schedule.learning_rate, or raise schedule.warmup, and start anew; the checkpoint of step 4 is sound and stays"
+        "schedule.learning_rate, or raise schedule.warmup, and start again; the checkpoint of step 4 is sound and stays"
     )
     assert caught.value.exit_code == 4
     again = opened(tmp_path).trainer
