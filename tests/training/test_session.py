@@ -56,6 +56,8 @@ def test_the_end_of_training_chooses_the_heads_that_link_words(tmp_path: Path) -
     run = session.trainer.run
     counts = link_counts(run.network(), run.tokenizer(), linked, found)
     assert found.error_rate == pytest.approx(counts.error_rate, abs=1e-9)
+    trained = session.trainer.checkpoints.load(4).state["averaging"]  # behind the average that was looked at
+    assert all(torch.equal(tensor, trained[name]) for name, tensor in weights_of(session.trainer.model).items())
 
 
 @pytest.mark.parametrize("steps", [1, 4])
