@@ -68,7 +68,7 @@ def test_a_training_builds_its_model_once(steps: int, tmp_path: Path, monkeypatc
         built.append(options["vocabulary_size"])
         return build_model(*arguments, **options)
 
-    for module in ("models.build", "training.build"):
+    for module in ("models.build_model", "training.build"):
         monkeypatch.setattr(f"transformer_mt.{module}.build_model", counted)
     list(opened(tmp_path, f"training.steps={steps}").train())
     assert (tmp_path / ALIGNMENT).exists()
