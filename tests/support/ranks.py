@@ -22,7 +22,6 @@ from support.variants import VARIANTS
 from transformer_mt.batching.batches import plan_batches
 from transformer_mt.distributed import Distributed, join_processes
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.models.extra_losses import add_loss
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
 from transformer_mt.training.data import TrainingCorpora
@@ -252,38 +251,9 @@ def divergence(distributed: Distributed, folder: Path) -> Any:
         return f"{type(error).__name__} {error}"
 
 
-def idle_expert(distributed: Distributed, folder: Path) -> Any:
-    """Two steps in which only the last process uses a parameter, and adds a term to its loss."""
-    import transformer_mt.training.session as module
-
-    build, expert = module.build_model, torch.nn.Parameter(torch.tensor(3.0))
-
-    def built(*arguments: Any, **options: Any) -> Any:
-        model = build(*arguments, **options)
-        model.register_parameter("expert", expert)
-        if distributed.rank == 1:
-            next(model.children()).register_forward_pre_hook(lambda *_: add_loss(2 * expert))
-        return model
-
-    module.build_model = built  # type: ignore[assignment]
-    try:
-        trainer = trainer_of(distributed, folder, "optimizer.max_grad_norm=999")
-    finally:
-        module.build_model = build
-    gradients = []
-    step = trainer.optimizer.step
-
-    def observed() -> float:
-        gradients.append(float(expert.grad))  # type: ignore[arg-type]
-        return step()
-
-    trainer.optimizer.step = observed  # type: ignore[method-assign]
-    return [trainer.step().target_tokens for _ in range(2)], gradients
-
-
 SCENARIOS: tuple[Scenario, ...] = (
     sums, listening, exchanges, failures, interruptions, accumulated, r_drop, recurrent, all_variants, reductions,
-    validation, resumption, single_continued, refused, divergence, idle_expert,
+    validation, resumption, single_continued, refused, divergence,
 )  # fmt: skip
 
 

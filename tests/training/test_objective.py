@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 from support.small_training import TRAIN, small_config
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from transformer_mt.batching.batches import Batch
@@ -11,7 +11,6 @@ from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.config.sections import CHOSEN, TokenizerConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.build import build_model
-from transformer_mt.models.extra_losses import add_loss, collecting_losses
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -91,7 +90,7 @@ def test_every_name_has_its_section_and_its_objective() -> None:
 def test_without_dropout_every_objective_is_the_cross_entropy(name: str) -> None:
     model, batch = small_model(), small_batch()
     expected = cross_entropy(model(batch.source, batch.decoder_input), batch.labels, label_smoothing=0.3)
-    found = objective(name, "objective.label_smoothing=0.3")(model, batch)
+    found = objective(name, "objective.label_smoothing=0.3").loss(model, batch)
     torch.testing.assert_close(found, expected)
 
 
@@ -99,15 +98,8 @@ def test_without_dropout_every_objective_is_the_cross_entropy(name: str) -> None
 def test_padding_does_not_change_the_loss(name: str) -> None:
     model, batch = small_model(), small_batch()
     wider = {part: F.pad(getattr(batch, part), (0, 3), value=PAD) for part in ("source", "decoder_input", "labels")}
-    found = objective(name)(model, replace(batch, **wider))
-    torch.testing.assert_close(found, objective(name)(model, batch))
-
-
-def test_a_term_that_nobody_collects_goes_nowhere() -> None:
-    with collecting_losses() as terms:
-        add_loss(torch.tensor(3.0))
-    add_loss(torch.tensor(5.0))
-    assert [term.item() for term in terms] == [3.0]
+    found = objective(name).loss(model, replace(batch, **wider))
+    torch.testing.assert_close(found, objective(name).loss(model, batch))
 
 
 class TwoPasses(Seq2Seq):
@@ -141,28 +133,14 @@ def test_r_drop_is_half_of_the_formula_of_the_paper() -> None:
         log_p, log_q = p.double().log_softmax(-1), q.double().log_softmax(-1)
         divergences = (log_p.exp() * (log_p - log_q)).sum() + (log_q.exp() * (log_q - log_p)).sum()
         expected += float(-log_p[label] - log_q[label] + 3.0 * divergences / 2)
-    found = RDrop(label_smoothing=0.0, weight=3.0)(TwoPasses(one, other), batch)
+    found = RDrop(label_smoothing=0.0, weight=3.0).loss(TwoPasses(one, other), batch)
     assert float(found) == pytest.approx(expected / 2)
 
 
 def test_the_two_passes_of_r_drop_have_their_own_dropout() -> None:
     model, batch = build_model(small_config("model.dropout=0.3").model, vocabulary_size=300).train(), small_batch()
     torch.manual_seed(3)
-    drawn_together = float(RDrop(label_smoothing=0.0, weight=100.0)(model, batch).detach())
+    drawn_together = float(RDrop(label_smoothing=0.0, weight=100.0).loss(model, batch).detach())
     torch.manual_seed(3)
-    alone = float(RDrop(label_smoothing=0.0, weight=0.0)(model, batch).detach())
+    alone = float(RDrop(label_smoothing=0.0, weight=0.0).loss(model, batch).detach())
     assert drawn_together > alone + 1
-
-
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_a_term_of_a_module_counts_like_a_mean_loss_of_a_token(name: str) -> None:
-    loss_of, model, batch = objective(f"objective.name={name}"), small_model(), small_batch()
-    strength = nn.Parameter(torch.tensor(3.0))
-    without = loss_of(model, batch)
-    hook = next(model.children()).register_forward_pre_hook(lambda *_: add_loss(strength**2))
-    loss = loss_of(model, batch)
-    assert float((loss - without).detach()) == pytest.approx(9 * batch.target_tokens, rel=1e-4)
-    (gradient,) = torch.autograd.grad(loss, [strength])
-    assert float(gradient) == pytest.approx(6 * batch.target_tokens)
-    hook.remove()
-    torch.testing.assert_close(loss_of(model, batch), without)

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import Diverged, InputError, MachineError
-from transformer_mt.models.extra_losses import add_loss
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.data import TrainingCorpora, train_tokenizer
@@ -142,7 +141,7 @@ def test_the_gradient_of_an_accumulated_step_is_that_of_the_mean_over_all_its_to
     other = opened(tmp_path / "other", *WITHOUT_DROPOUT).trainer
     batches = [other.stream.take() for _ in range(3)]
     assert len({batch.target_tokens for batch in batches}) > 1
-    total = sum(other.objective(other.model, batch) for batch in batches)
+    total = sum(other.objective.loss(other.model, batch) for batch in batches)
     mean = total / sum(batch.target_tokens for batch in batches)
     expected = torch.autograd.grad(mean, list(other.model.parameters()))
     torch.testing.assert_close(gradients_of_a_step(trainer), list(expected), rtol=1e-4, atol=1e-6)
@@ -465,17 +464,9 @@ def test_where_memory_runs_out_the_batch_and_the_remedy_are_named(
 
 
 def test_a_parameter_without_a_gradient_stops_neither_a_step_nor_a_resumption(tmp_path: Path) -> None:
-    """Such as an expert to which no token was routed."""
     trainer = opened(tmp_path, "training.accumulation_steps=2").trainer
     idle = next(trainer.model.parameters())
     idle.requires_grad_(False)
     trainer.step()
     trainer.save()
     assert opened(tmp_path, "training.accumulation_steps=2").trainer.progress.step == 1
-
-
-def test_terms_of_modules_are_averaged_over_accumulated_batches(tmp_path: Path) -> None:
-    trainer = opened(tmp_path, *WITHOUT_DROPOUT, "training.accumulation_steps=3").trainer
-    without = opened(tmp_path / "other", *WITHOUT_DROPOUT, "training.accumulation_steps=3").trainer.step()
-    next(trainer.model.children()).register_forward_pre_hook(lambda *_: add_loss(torch.tensor(2.0)))
-    assert float(trainer.step().loss) == pytest.approx(float(without.loss) + 2.0)

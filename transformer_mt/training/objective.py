@@ -18,7 +18,6 @@ from typing_extensions import override
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import ObjectiveConfig
 from transformer_mt.device import computed_in
-from transformer_mt.models.extra_losses import collecting_losses
 from transformer_mt.models.seq2seq import States
 from transformer_mt.registry import lookup
 from transformer_mt.tokenizer.symbols import PAD
@@ -26,23 +25,11 @@ from transformer_mt.training.chunked_loss import chunked_linear_cross_entropy
 
 
 class Objective(ABC):
-    """A loss summed over the target tokens of a batch, with the terms that modules of the model add to it."""
-
-    passes = 1  # of the model
-
-    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
-        """The summed loss, to take the gradient of; the model is in training mode.
-
-        A term of a module (`models.extra_losses`) counts like a mean loss of a target token. Here it is multiplied by
-        the batch's tokens, so that over accumulated batches and several processes it is averaged like the rest.
-        """
-        with collecting_losses() as terms:
-            loss = self.loss(model, batch)
-        return loss + batch.target_tokens / self.passes * sum(terms)
+    """A loss summed over the target tokens of a batch."""
 
     @abstractmethod
     def loss(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
-        """The objective's own summed loss."""
+        """The summed loss, to take the gradient of; the model is in training mode."""
 
 
 class CrossEntropy(Objective):
@@ -69,14 +56,12 @@ class RDrop(Objective):
     Liang et al. 2021, eq. 4, halved, so that the loss stays comparable with that of one pass.
     """
 
-    passes = 2
-
     def __init__(self, *, label_smoothing: float, weight: float) -> None:
         self.label_smoothing, self.weight = label_smoothing, weight
 
     @override
     def loss(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
-        first, second = (model(batch.source, batch.decoder_input) for _ in range(self.passes))
+        first, second = (model(batch.source, batch.decoder_input) for _ in range(2))
         losses = [cross_entropy(z, batch.labels, label_smoothing=self.label_smoothing) for z in (first, second)]
         divergence = symmetric_divergence(first, second, batch.labels)
         return 0.5 * (losses[0] + losses[1]) + 0.25 * self.weight * divergence

@@ -165,10 +165,7 @@ class Trainer:
         batch = replace(batch, source=mask_tokens(batch.source, share=self.config.token_masking))
         with self._naming(batch):
             with compute_in(self.precision, self.device):
-                loss = self.objective(self.wrapped, batch) / tokens
-            if self.distributed.world_size > 1:
-                # DDP waits for the gradient of every parameter, even of an expert to which no token was routed.
-                loss = loss + 0.0 * torch.stack([parameter.sum() for parameter in self.model.parameters()]).sum()
+                loss = self.objective.loss(self.wrapped, batch) / tokens
             self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         return loss.detach()
 
