@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
 
 if TYPE_CHECKING:
+    from transformer_mt.attention.showing import patch as patch
+    from transformer_mt.attention.showing import record_values as record_values
     from transformer_mt.config.sections import Config as Config
     from transformer_mt.config.sections import SearchConfig as SearchConfig
     from transformer_mt.config.toml import load_config as load_config
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from transformer_mt.views.maps import record_attention as record_attention
 
 _NAMES = {
+    "attention.showing": ("patch", "record_values"),
     "config.sections": ("Config", "SearchConfig"),
     "config.toml": ("load_config",),
     "corpus.load": ("Corpus", "load_corpus"),

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from support.command_line import PAIRS, Tmt, settings
 
-PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
+PAGE = Path(__file__).parents[2].joinpath("CONTRIBUTING.md").read_text("utf-8")
+OF_PARTS, OF_PATCHING = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 OWN = " (or import the module that registers it first)"
 POSITION_AND_OBJECTIVE = '''
 from transformer_mt.attention.positions import POSITIONS, Alibi
@@ -62,9 +63,7 @@ def mine(*arguments: str) -> str:
 def test_the_program_of_the_page_has_its_own_parts_and_without_it_they_are_named(
     data: str, workplace: Path, tmt: Tmt
 ) -> None:
-    found = re.search(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    assert found
-    Path("mine.py").write_text(found[1], "utf-8")
+    Path("mine.py").write_text(OF_PARTS, "utf-8")
     own = ["schedule.fall=3", "schedule.warmup=1", "schedule.learning_rate=0.25", "model.attention.score=halved"]
     sets = [part for key in ("schedule.name=falling", *own) for part in ("--set", key)]
     mine("train", "--data", data, "--run-dir", "run", *settings(), *sets)
@@ -103,3 +102,14 @@ def test_a_position_and_an_objective_of_ones_own_train_and_without_them_are_name
     begun = tmt("train", "--data", data, "--run-dir", "new", *settings(), *sets[:2])
     assert begun.err.startswith("tmt: error: model.attention.position: there is no 'near'; ")
     assert begun.err.endswith(f"{OWN}\n")
+
+
+def test_the_program_of_the_page_brings_a_translation_back_by_patching(
+    own_run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    exec(compile(OF_PATCHING, "CONTRIBUTING.md", "exec"), {})
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    distances = {name: float(distance) for name, distance in lines}
+    assert distances["encoder.0.feed_forward_residual"] == distances["decoder.0.cross_residual"] == 0.0
+    assert distances["decoder.0.self_residual"] > 1e-4  # which has not seen the source yet

@@ -90,9 +90,9 @@ class LinearAttention(Attention):
         keys = show(self, "φ(k_j)", key_values.keys, "B H K d")
         similarities = queries @ keys.transpose(-1, -2)
         if self.causal:
-            show(self, "j ∈ N", torch.ones_like(similarities, dtype=torch.bool).tril(), "B H Q K")
-            similarities = similarities.tril()
-        show(self, "s_j", similarities, "B H Q K")
+            past = show(self, "j ∈ N", torch.ones_like(similarities, dtype=torch.bool).tril(), "B H Q K")
+            similarities = similarities.masked_fill(~past, 0.0)
+        similarities = show(self, "s_j", similarities, "B H Q K")
         weights = normalized(torch.cat((similarities, similarities.sum(dim=-1, keepdim=True)), dim=-1))
         heads = show(self, "α_j", weights, "B H Q K") @ show(self, "v_j", key_values.values, "B H K d")
         return show(self, "head", heads, "B H Q d")

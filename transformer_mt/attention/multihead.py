@@ -165,7 +165,7 @@ class MultiHeadAttention(Attention):
         scores = show(self.score, "e_j", self.score(queries, keys), "B H Q K")
         scores = self.position.add_to_scores(scores, queries)
         if mask is not None:
-            show(self, "j ∈ N", mask, "B H Q K")
+            mask = show(self, "j ∈ N", mask, "B H Q K")
         weights = show(self, "α_j", masked_softmax(scores, mask), "B H Q K")
         dropped = self.dropout(weights)
         heads = dropped @ show(self, "v_j", values, "B H K d")

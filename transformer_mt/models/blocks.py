@@ -117,7 +117,7 @@ class BatchNorm(Norm):
 
 
 class Residual(nn.Module, ABC):
-    """A layer with a path around it, in two halves: `y = layer(residual.before(x))`, then `x = residual.after(x, y)`.
+    """A layer with a path around it, in two halves: `x, h = residual.enter(x)`, then `x = residual.after(x, layer(h))`.
 
     `ends_in_norm` says whether the output has been normalised, so that a stack needs no norm at its end.
     """
@@ -129,6 +129,11 @@ class Residual(nn.Module, ABC):
         super().__init__()
         self.norm = norm
         self.dropout = Dropout(dropout)
+
+    def enter(self, x: States, mask: Mask) -> tuple[States, States]:
+        """The state, and the input of the layer."""
+        x = show(self, "x", x, "B Q D")
+        return x, self.before(x, mask)
 
     @abstractmethod
     def before(self, x: States, mask: Mask) -> States:
@@ -147,7 +152,7 @@ class PreNorm(Residual):
 
     @override
     def before(self, x: States, mask: Mask) -> States:
-        return self.norm(show(self, "x", x, "B Q D"), mask)
+        return self.norm(x, mask)
 
     @override
     def after(self, x: States, y: States, mask: Mask) -> States:
@@ -162,7 +167,7 @@ class PostNorm(Residual):
 
     @override
     def before(self, x: States, mask: Mask) -> States:
-        return show(self, "x", x, "B Q D")
+        return x
 
     @override
     def after(self, x: States, y: States, mask: Mask) -> States:

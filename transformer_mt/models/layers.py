@@ -34,9 +34,9 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: States, mask: Mask) -> States:
         """One layer over the source; mask is True at real tokens."""
-        h = self.self_residual.before(x, mask)
+        x, h = self.self_residual.enter(x, mask)
         x = self.self_residual.after(x, self.self_attention(h, self.self_attention.key_values(h, mask)), mask)
-        h = self.feed_forward_residual.before(x, mask)
+        x, h = self.feed_forward_residual.enter(x, mask)
         return self.feed_forward_residual.after(x, self.feed_forward(h, mask), mask)
 
 
@@ -70,12 +70,13 @@ class DecoderLayer(nn.Module):
 
     def forward(self, x: States, mask: Mask, state: LayerState, hypotheses: Hypotheses) -> tuple[States, LayerState]:
         """One layer over new target tokens, and the state that includes them; mask is True at real tokens."""
-        h = self.self_residual.before(x, mask)
+        x, h = self.self_residual.enter(x, mask)
         new = self.self_attention.key_values(h)
         target = new if state.target is None else state.target.append(new)
         x = self.self_residual.after(x, self.self_attention(h, target), mask)
-        h = hypotheses.by_sentence(self.cross_residual.before(x, mask))
-        x = self.cross_residual.after(x, hypotheses.by_hypothesis(self.cross_attention(h, state.memory)), mask)
-        h = self.feed_forward_residual.before(x, mask)
+        x, h = self.cross_residual.enter(x, mask)
+        y = self.cross_attention(hypotheses.by_sentence(h), state.memory)
+        x = self.cross_residual.after(x, hypotheses.by_hypothesis(y), mask)
+        x, h = self.feed_forward_residual.enter(x, mask)
         x = self.feed_forward_residual.after(x, self.feed_forward(h, mask), mask)
         return x, LayerState(target, state.memory)

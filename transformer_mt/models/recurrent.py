@@ -184,10 +184,13 @@ class Decoder(nn.Module):
         token_gates = first.input_gates(embedded)  # B T 3D, at once
         layers, states, contexts = state.layers, [], []
         for gates in token_gates.unbind(dim=1):
-            asking = state.hypotheses.by_sentence(show(self, "x", layers[-1][:, None], "B Q D"))
+            last = show(self, "x", layers[-1], "B D")
+            asking = state.hypotheses.by_sentence(last[:, None])
             context = state.hypotheses.by_hypothesis(self.reader(asking, state.source))[:, 0]
-            layers = self.step(layers, gates + show(self, "i_c", self.context_gates(context), "B D"))
-            states.append(show(self, "x′", layers[-1], "B D"))
+            gates = gates + show(self, "i_c", self.context_gates(context), "B D")
+            *lower, last = self.step((*layers[:-1], last), gates)
+            layers = (*lower, show(self, "x′", last, "B D"))
+            states.append(layers[-1])
             contexts.append(context)
         return torch.stack(states, dim=1), torch.stack(contexts, dim=1), replace(state, layers=layers)
 
