@@ -6,6 +6,7 @@ from functools import partial
 from transformer_mt.attention.graphs import Causal, Complete, build_graph
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
+from transformer_mt.attention.normalisers import NORMALISERS
 from transformer_mt.attention.positions import POSITIONS, AttentionPosition, Position
 from transformer_mt.attention.projections import QK_PROJECTIONS, Independent, Projections
 from transformer_mt.attention.scores import SCORES, Score
@@ -18,6 +19,7 @@ POSITION = "model.attention.position"
 # The only value of each key that linear attention admits, and why.
 LINEAR_ONLY = {
     "score": ("scaled_dot", "linear attention has a score of its own, φ(q)·φ(k)"),
+    "normaliser": ("softmax", "linear attention divides by the sum of its scores"),
     "qk_projection": ("independent", "linear attention sums up each head's own keys"),
     "graph": ("complete", "linear attention sums over all positions and has no edges to leave out"),
 }
@@ -26,11 +28,12 @@ LINEAR_ONLY = {
 def softmax_attention(config: AttentionConfig, width: int, stack: str) -> MultiHeadAttention:
     """Multi-head attention with the configured score; position and graph act where a stack attends to itself."""
     projections, score = build_score(config, width=width)
+    normaliser = lookup(NORMALISERS, config.normaliser, key="model.attention.normaliser")()
     if stack == "cross":
-        return MultiHeadAttention(projections, score, Position(), Complete(), dropout=config.dropout)
+        return MultiHeadAttention(projections, score, normaliser, Position(), Complete(), dropout=config.dropout)
     position, graph = build_position(config.position, score), build_graph(config.graph)
     graph = graph & Causal() if stack == "decoder" else graph
-    return MultiHeadAttention(projections, score, position, graph, dropout=config.dropout)
+    return MultiHeadAttention(projections, score, normaliser, position, graph, dropout=config.dropout)
 
 
 def linear_attention(config: AttentionConfig, width: int, stack: str) -> LinearAttention:

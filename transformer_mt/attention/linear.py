@@ -1,7 +1,8 @@
 """Linear attention: without a matrix of scores, at a cost linear in the length."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import torch
 from jaxtyping import Bool, Float
@@ -52,7 +53,8 @@ class LinearAttention(Attention):
     There is nothing that dropout on weights could act on.
     """
 
-    formulas: ClassVar = Attention.formulas | {
+    formulas: Mapping[str, str] = {
+        **Attention.formulas,
         "φ(q)": "elu(q) + 1",
         "φ(k_j)": "elu(h_j W_k) + 1",
         "s_j": "φ(q)·φ(k_j)",

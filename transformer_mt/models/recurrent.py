@@ -1,6 +1,7 @@
 """The recurrent encoder–decoder, with attention (Bahdanau et al. 2014; Luong et al. 2015) or without."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -10,7 +11,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from typing_extensions import override
 
-from transformer_mt.attention.multihead import KeyValues, MaskedHeads, masked_softmax
+from transformer_mt.attention.multihead import KeyValues, MaskedHeads
+from transformer_mt.attention.normalisers import Softmax
 from transformer_mt.attention.projections import Projections
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.showing import show
@@ -42,7 +44,7 @@ class SourceAttention(SourceReader, MaskedHeads):
     The values are the encoder's states themselves. A source without any token gives zeros.
     """
 
-    formulas: ClassVar[dict[str, str]] = {
+    formulas: Mapping[str, str] = {
         "h": "s_{t−1}",
         "α_j": "exp(e_j) / Σ_j exp(e_j)",
         "v_j": "h_j",
@@ -55,7 +57,7 @@ class SourceAttention(SourceReader, MaskedHeads):
 
     def __init__(self, projections: Projections, score: Score) -> None:
         super().__init__(heads=1)
-        self.score, self.projections = score, projections
+        self.score, self.projections, self.normaliser = score, projections, Softmax()
 
     @override
     def key_values(self, memory: Memory) -> KeyValues:
@@ -68,7 +70,7 @@ class SourceAttention(SourceReader, MaskedHeads):
         queries = show(self.projections, "q", queries, "B H Q d")
         keys = show(self.projections, "k_j", source.keys, "B H K d")
         scores = show(self.score, "e_j", self.score(queries, keys), "B H Q K")
-        weights = show(self, "α_j", masked_softmax(scores, source.mask[:, None, None]), "B H Q K")
+        weights = show(self, "α_j", self.normaliser(scores, source.mask[:, None, None]), "B H Q K")
         heads = show(self, "head", weights @ show(self, "v_j", source.values, "B H K d"), "B H Q d")
         return show(self, "y", self.masked(heads)[:, 0], "B Q D")
 
