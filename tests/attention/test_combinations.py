@@ -38,7 +38,9 @@ def refusal(kind: str, score: str, normaliser: str, sharing: str, position: str,
         return "model.attention.qk_projection: … set model.attention.score to scaled_dot, dot or cosine"
     if position == "relative" and score in {"additive", "cosine", "euclidean"}:
         return "model.attention.position: … choose another score, or rotary"
-    if position == "rotary" and score == "additive":
+    if position == "xpos" and score in {"cosine", "euclidean"}:
+        return "model.attention.position: … choose another, or rotary"
+    if position in {"rotary", "xpos"} and score == "additive":
         return "model.attention.position: … choose another score, or sinusoidal"
     return None
 

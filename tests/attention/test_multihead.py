@@ -49,7 +49,8 @@ def build(
 Variant = tuple[str, str, str, str]
 
 GRAPH = "band(2)"
-REFUSED = {("relative", "additive"), ("relative", "cosine"), ("relative", "euclidean"), ("rotary", "additive")}
+OTHER_SCORES = ("additive", "cosine", "euclidean")
+REFUSED = {("rotary", "additive")} | {(name, score) for name in ("relative", "xpos") for score in OTHER_SCORES}
 VARIANTS: list[Variant] = [
     *((score, graph, "none", "independent") for score in SCORES for graph in GRAPH_EXAMPLES.values()),
     *(

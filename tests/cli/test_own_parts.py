@@ -23,8 +23,8 @@ class Near(Alibi):
 
     formulas = Alibi.formulas | {"m": "n/7"}
 
-    def __init__(self, score, sevenths: int):
-        super().__init__(score)
+    def __init__(self, place, sevenths: int):
+        super().__init__(place)
         self.slopes.fill_(sevenths / 7)
 
 

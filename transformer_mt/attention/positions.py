@@ -4,7 +4,9 @@ To add a position, subclass `Position` for one that acts on the embeddings, or `
 inside every self-attention, and enter it in `POSITIONS`.
 """
 
+import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
@@ -66,14 +68,26 @@ class Sinusoidal(Position):
         return embeddings + show(self, "pe", encoding, "Q D")
 
 
-class AttentionPosition(Position, ABC):
-    """A position inside self-attention: one for each layer, made for its score and the numbers of its spelling.
+@dataclass(frozen=True)
+class Place:
+    """Where a position acts: the score that it meets, the stack, `encoder` or `decoder`, and whether that is causal."""
 
-    Raises `ValueError` with the reason where score and position do not go together.
+    score: Score
+    stack: str
+    causal: bool
+
+
+class AttentionPosition(Position, ABC):
+    """A position inside self-attention, made for its place and the numbers of its spelling.
+
+    Each layer has its own; if a class is `shared`, all layers of a stack have the first layer's. Raises `ValueError`
+    with the reason where place and position do not go together.
     """
 
+    shared: ClassVar[bool] = False
+
     @abstractmethod
-    def __init__(self, score: Score, *numbers: int) -> None:
+    def __init__(self, place: Place, *numbers: int) -> None:
         super().__init__()
 
 
@@ -93,14 +107,15 @@ class Relative(AttentionPosition):
     }
     adds_terms = True
 
-    def __init__(self, score: Score, max_distance: int) -> None:
-        super().__init__(score)
+    def __init__(self, place: Place, max_distance: int) -> None:
+        super().__init__(place)
+        score, self.max_distance = place.score, max_distance
         if score.scale is None:
             reason = "it adds to the keys of a dot product, which this score is not"
             raise ValueError(f"{reason}; choose another score, or rotary")
         if max_distance < 1:
             raise ValueError("the largest distance must be at least 1")
-        self.scale, self.max_distance = score.scale, max_distance
+        self.scale = score.scale
         self.to_keys = embedding_table(2 * max_distance + 1, score.sizes.key_width)
         self.to_values = embedding_table(2 * max_distance + 1, score.sizes.value_width)
 
@@ -129,12 +144,12 @@ class Rotary(AttentionPosition):
 
     formulas: ClassVar = {"q′": "R_i q, θ_t = 10000^{−2t/d}", "k′_j": "R_j k_j"}
 
-    def __init__(self, score: Score) -> None:
-        super().__init__(score)
-        if not score.multiplies:
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        if not place.score.multiplies:
             reason = "it turns queries against keys, which this score does not multiply"
             raise ValueError(f"{reason}; choose another score, or sinusoidal")
-        if (width := score.sizes.key_width) % 2:
+        if (width := place.score.sizes.key_width) % 2:
             raise ValueError(f"it turns pairs of features, and a head has {width}; make their number even")
 
     @override
@@ -142,6 +157,32 @@ class Rotary(AttentionPosition):
         start = keys.shape[2] - queries.shape[2]
         rotated_queries = show(self, "q′", rotated(queries, start=start), "B H Q d")
         return rotated_queries, show(self, "k′_j", rotated(keys, start=0), "B H K d")
+
+
+class XPos(Rotary):
+    """As rotary positions, with the pair t of q_i times ζ_t^{i/512} and that of k_j times ζ_t^{−j/512}.
+
+    Sun et al. 2022, §3.2, ζ_t = (2t/d + γ) / (1 + γ), γ = 0.4: q_i·k_j decays as i − j grows. To the right it would
+    grow, so in an encoder, which is not causal, these are rotary positions.
+    """
+
+    formulas: ClassVar = {"q′": "R_i q ∘ ζ^{i/512}, θ_t = 10000^{−2t/d}", "k′_j": "R_j k_j ∘ ζ^{−j/512}"}
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        if place.score.scale is None:
+            raise ValueError("it scales keys of a dot product, which this score is not; choose another, or rotary")
+        self.causal = place.causal
+
+    @override
+    def rotate(self, queries: Queries, keys: Keys) -> tuple[Queries, Keys]:
+        if self.causal:
+            dtype, (length, width) = torch.promote_types(keys.dtype, torch.float32), keys.shape[2:]
+            pairs = torch.arange(width, dtype=dtype, device=keys.device) // 2 * 2 / width
+            places = torch.arange(length, dtype=dtype, device=keys.device)[:, None]
+            decay = ((pairs + 0.4) / 1.4).pow(places / 512).to(keys.dtype)  # K d
+            queries, keys = queries * decay[length - queries.shape[2] :], keys / decay
+        return super().rotate(queries, keys)
 
 
 class Alibi(AttentionPosition):
@@ -154,16 +195,49 @@ class Alibi(AttentionPosition):
     adds_terms = True
     slopes: Tensor
 
-    def __init__(self, score: Score) -> None:
-        super().__init__(score)
-        heads = torch.arange(1, score.sizes.heads + 1, device="cpu")
-        self.register_buffer("slopes", 2.0 ** (-8.0 * heads / score.sizes.heads), persistent=False)
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        heads = torch.arange(1, place.score.sizes.heads + 1, device="cpu")
+        self.register_buffer("slopes", 2.0 ** (-8.0 * heads / len(heads)), persistent=False)
 
     @override
     def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
         apart = distances(*scores.shape[-2:], device=scores.device).abs()  # Q K
         term = show(self, "b_j", -show(self, "m", self.slopes, "H")[None, :, None, None] * apart, "B H Q K")
         return show(self, "e′_j", scores + term.to(scores.dtype), "B H Q K")
+
+
+class T5(AttentionPosition):
+    """e + b_{c,r}, c the bucket of j − i: a learned number for each bucket and head r, common to all layers of a stack.
+
+    Raffel et al. 2020, §2.1. In a decoder, a half of the buckets has one distance each, the other half ranges whose
+    ends grow exponentially up to the largest distance; all beyond is in the last. An encoder has half as many for
+    either direction.
+    """
+
+    formulas: ClassVar = {"bucket_j": "bucket of j − i", "b_j": "b_bucket", "e′_j": "e_j + b_j"}
+    adds_terms, shared = True, True
+    ranges: Tensor
+
+    def __init__(self, place: Place, buckets: int, max_distance: int) -> None:
+        super().__init__(place)
+        self.causal, self.each = place.causal, buckets if place.causal else buckets // 2
+        exact = self.each // 2
+        if buckets < 4 or buckets % 2 or max_distance <= buckets // 2:
+            raise ValueError("the buckets must be an even number, at least 4, the largest distance above half of it")
+        self.terms = embedding_table(buckets, place.score.sizes.heads)
+        apart = torch.arange(max_distance + 1, dtype=torch.float64, device="cpu")
+        grown = (apart / exact).clamp(min=1.0).log() / math.log(max_distance / exact) * (self.each - exact)
+        ranges = torch.where(apart < exact, apart, exact + grown + 1e-9).long()  # against rounding at their beginnings
+        self.register_buffer("ranges", ranges.clamp(max=self.each - 1), persistent=False)
+
+    @override
+    def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
+        apart = distances(*scores.shape[-2:], device=scores.device)
+        apart = apart.clamp(max=0) if self.causal else apart
+        buckets = self.ranges[apart.abs().clamp(max=len(self.ranges) - 1)] + self.each * (apart > 0)
+        term = self.terms(show(self, "bucket_j", buckets, "Q K")).permute(2, 0, 1)[None].to(scores.dtype)  # 1 H Q K
+        return show(self, "e′_j", scores + show(self, "b_j", term, "B H Q K"), "B H Q K")
 
 
 @lru_cache(maxsize=8)
@@ -201,4 +275,6 @@ POSITIONS: dict[str, type[Position]] = {
     "alibi": Alibi,
     "relative": Relative,
     "rotary": Rotary,
+    "xpos": XPos,
+    "t5": T5,
 }

@@ -54,6 +54,7 @@ _NAMES = {
     "e_j": ("scores", "the score of every key"),
     "s_j": ("scores", "the similarity of the query with every key, never negative"),
     "c_j": ("distances", "how far right of the row every column stands, clipped"),
+    "bucket_j": ("buckets", "the bucket of every column's distance"),
     "a_j": ("position_keys", "the learned vector of every distance"),
     "m": ("slope", "the slope of the head"),
     "b_j": ("position_term", "the term of the position"),
