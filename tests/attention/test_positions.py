@@ -344,7 +344,7 @@ WRONG = {
         (
             text,
             "dot",
-        ): f"{text!r}: the buckets must be an even number of at least 4, the largest distance above half of it"
+        ): f"{text!r}: the buckets must be an even number, at least 4, the largest distance above half of it"
         for text in ("t5(2, 9)", "t5(5, 9)", "t5(8, 4)")
     },
     ("rotary", "additive"): "'rotary': it turns queries against keys, which this score does not multiply; choose "

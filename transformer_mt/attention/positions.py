@@ -228,7 +228,7 @@ class T5(AttentionPosition):
         self.terms = embedding_table(buckets, place.score.sizes.heads)
         apart = torch.arange(max_distance + 1, dtype=torch.float64, device="cpu")
         grown = (apart / exact).clamp(min=1.0).log() / math.log(max_distance / exact) * (self.each - exact)
-        ranges = torch.where(apart < exact, apart, exact + grown + 1e-9).long()  # against rounding at their beginnings
+        ranges = torch.where(apart < exact, apart, exact + grown).long()
         self.register_buffer("ranges", ranges.clamp(max=self.each - 1), persistent=False)
 
     @override
