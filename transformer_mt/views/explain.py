@@ -26,7 +26,7 @@ from transformer_mt.registry import STACKS, HeadName, lookup, suggest
 from transformer_mt.text.normalize import normalize
 from transformer_mt.views.data import to_json
 from transformer_mt.views.head_importance import log_probabilities_without_each
-from transformer_mt.views.maps import PairTokens, Tokens
+from transformer_mt.views.maps import PairTokens, Tokens, record_attention
 from transformer_mt.views.text import inline, label, rendered, table
 
 # A word of this many letters is content, not an article or a pronoun.
@@ -183,8 +183,9 @@ def explain(
     module = attention_layers(model)[name._replace(head=0)]
     shown: list[Shown] = []
     with evaluating(model):
-        with watching(shown.append):
+        with watching(shown.append), record_attention(model) as recording:
             require_finite(model(*tokens.inputs(next(model.parameters()).device)))
+        recording.of_tokens(name.stack, source=len(tokens.source.ids), target=len(tokens.read.ids))
         stages = tuple(_stages(shown, module, row, name))
     return Explanation(
         source=tokens.source.text,

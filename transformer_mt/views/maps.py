@@ -21,6 +21,7 @@ from transformer_mt.attention.showing import Shown, watching
 from transformer_mt.errors import InputError, checked
 from transformer_mt.models.head_mask import active_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.registry import STACKS
 from transformer_mt.tokenizer.prepared import Owners, PreparedSentence, Preparer
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -140,6 +141,18 @@ class Recording(Mapping[str, list[Tensor]]):
         if not all(map(self._is_one_pass, self._stacks)):
             raise ValueError("the recording holds more than one pass, or a search; open one for each forward pass")
         return [_joined(steps) for steps in self._steps(stack, "α_j")]
+
+    def of_tokens(self, stack: str, *, source: int, target: int) -> list[Tensor]:
+        """The layers of a stack over that many tokens of the source and of the target.
+
+        Raises `InputError` for a model that attends to others there, as one stack for both sides does, or shows none.
+        """
+        sizes = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}[stack]
+        layers = self[stack]
+        if [layer.shape[2:] for layer in layers] != [sizes] * len(self._stacks[stack]):
+            problem = f"the {STACKS[stack]} of this model is not between the tokens that the view shows"
+            raise InputError(f"model.kind: {problem}; look at it through the lens, or by erasure")
+        return layers
 
     def values_of(self, stack: str) -> list[Float[Tensor, "B H K d"]]:
         """The values that the weights of each layer weigh, from the last step, which has seen the most."""
@@ -272,17 +285,17 @@ def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
     """The attention weights of every stack."""
     with evaluating(model), record_attention(model) as recording:
         require_finite(model(*tokens.inputs(next(model.parameters()).device)))
-    stacks = {}
+    stacks, sizes = {}, {"source": len(tokens.source.ids), "target": len(tokens.read.ids)}
     for name, modules in model.attention_stacks().items():
-        if recording[name]:
-            rows, columns = (side.pieces for side in tokens.sides(name))
-            every = torch.ones(len(rows), len(columns), dtype=torch.bool)
-            graphs = [getattr(module, "graph", None) for module in modules]  # a single sentence has no padding
-            mask = torch.stack([graph.mask(*every.shape, device=every.device) if graph else every for graph in graphs])
-            present = torch.tensor([[j + 1 in active_heads(module) for j in range(module.heads)] for module in modules])
-            weights = torch.cat(recording[name]).float().cpu()  # one sentence: L 1 H Q K -> L H Q K
-            if present.all() or not present.any():  # a stack that is switched off as a whole still shows its weights
-                stacks[name] = StackMaps(weights, mask, rows, columns)
-            else:
-                stacks[name] = StackMaps(weights * present[:, :, None, None], mask, rows, columns, present)
+        layers = recording.of_tokens(name, **sizes)
+        rows, columns = (side.pieces for side in tokens.sides(name))
+        every = torch.ones(len(rows), len(columns), dtype=torch.bool)
+        graphs = [getattr(module, "graph", None) for module in modules]  # a single sentence has no padding
+        mask = torch.stack([graph.mask(*every.shape, device=every.device) if graph else every for graph in graphs])
+        present = torch.tensor([[j + 1 in active_heads(module) for j in range(module.heads)] for module in modules])
+        weights = torch.cat(layers).float().cpu()  # one sentence: L 1 H Q K -> L H Q K
+        if present.all() or not present.any():  # a stack that is switched off as a whole still shows its weights
+            stacks[name] = StackMaps(weights, mask, rows, columns)
+        else:
+            stacks[name] = StackMaps(weights * present[:, :, None, None], mask, rows, columns, present)
     return stacks
