@@ -239,9 +239,7 @@ def test_relative_positions_follow_the_formula(score: str, clip: int, queries: i
 def test_relative_positions_are_alike_beyond_the_clip_and_learned_within() -> None:
     attention = attention_with("relative(2)")
     states = torch.randn(1, 1, WIDTH).expand(1, 9, WIDTH)  # one word, nine times
-    key_values = attention.key_values(states)
     added = attention.position.add_to_scores(torch.zeros(1, HEADS, 9, 9), attention.projections.queries(states))
-    assert key_values.length == 9
     for i in range(9):
         terms = [added[0, 0, i, j].item() for j in range(9)]
         distinct = {round(terms[j], 12) for j in range(9)}
@@ -263,7 +261,7 @@ def test_a_distance_costs_each_head_its_own_share(queries: int) -> None:
 @pytest.mark.parametrize("queries", [7, 3])
 def test_xpos_products_are_those_of_rotary_positions_times_a_decay_to_the_left(causal: bool, queries: int) -> None:
     q, k = torch.randn(2, HEADS, queries, 4), torch.randn(2, HEADS, 7, 4)
-    place = Place(Dot(HeadSizes(12, HEADS, key_width=4, value_width=4)), "decoder", causal)
+    place = Place(Dot(HeadSizes(12, HEADS, 4)), "decoder", causal)
     found_q, found_k = POSITIONS["xpos"](place).rotate(q, k)
     for i, j in product(range(7 - queries, 7), range(7)):
         expected = torch.zeros(2, HEADS)

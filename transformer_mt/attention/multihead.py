@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
@@ -16,7 +16,7 @@ from transformer_mt.attention.normalisers import Normaliser
 from transformer_mt.attention.positions import Position
 from transformer_mt.attention.projections import Projections, merge_heads, split_heads
 from transformer_mt.attention.scores import Score
-from transformer_mt.attention.shapes import Heads, Keys, Mask, Queries, Values
+from transformer_mt.attention.shapes import Heads, KeyMask, Keys, KeyStates, Mask, Queries, QueryStates, Rows, Values
 from transformer_mt.attention.showing import is_watched, show
 
 
@@ -29,12 +29,7 @@ class KeyValues:
 
     keys: Float[Tensor, "B Hk K dk"]
     values: Values
-    mask: Bool[Tensor, "B K"] | None = None
-
-    @property
-    def length(self) -> int:
-        """The number of positions, padding included."""
-        return self.keys.shape[2]
+    mask: KeyMask | None = None
 
     def append(self, other: "KeyValues") -> "KeyValues":
         """These positions, then those of `other`. Neither has a mask: a decoder has read only real tokens."""
@@ -42,7 +37,7 @@ class KeyValues:
         assert other.mask is None
         return KeyValues(torch.cat((self.keys, other.keys), dim=2), torch.cat((self.values, other.values), dim=2))
 
-    def select(self, rows: Int[Tensor, " N"]) -> Self:
+    def select(self, rows: Rows) -> Self:
         """The keys and values of these rows of the batch."""
         tensors = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: x[rows] for name, x in tensors.items() if isinstance(x, Tensor)})
@@ -96,21 +91,21 @@ class Attention(MaskedHeads, ABC):
         self.output_projection = nn.Linear(width, width)
 
     @abstractmethod
-    def key_values(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> KeyValues:
+    def key_values(self, states: KeyStates, mask: KeyMask | None = None) -> KeyValues:
         """Project states to the keys and values that queries will attend to; mask is True at real tokens."""
 
     @abstractmethod
-    def forward(self, states: Float[Tensor, "B Q D"], key_values: KeyValues) -> Float[Tensor, "B Q D"]:
+    def forward(self, states: QueryStates, key_values: KeyValues) -> QueryStates:
         """Attend from every state to its neighbours among the keys.
 
         In self-attention the states are the last Q positions of the keys.
         """
 
-    def values(self, states: Float[Tensor, "B K D"]) -> Values:
+    def values(self, states: KeyStates) -> Values:
         """V = X W_v, split into heads."""
         return split_heads(self.value_projection(states), self.heads)
 
-    def output(self, heads: Heads) -> Float[Tensor, "B Q D"]:
+    def output(self, heads: Heads) -> QueryStates:
         """[head_1 ‖ … ‖ head_H] W_o + b, of the heads as the mask leaves them."""
         return show(self, "y", self.output_projection(merge_heads(self.masked(heads))), "B Q D")
 
@@ -144,12 +139,12 @@ class MultiHeadAttention(Attention):
         self.dropout = nn.Dropout(dropout)
 
     @override
-    def key_values(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> KeyValues:
+    def key_values(self, states: KeyStates, mask: KeyMask | None = None) -> KeyValues:
         # The keys are not yet rotated: when they are, their positions among all keys are known.
         return KeyValues(self.projections.keys(states), self.values(states), mask)
 
     @override
-    def forward(self, states: Float[Tensor, "B Q D"], key_values: KeyValues) -> Float[Tensor, "B Q D"]:
+    def forward(self, states: QueryStates, key_values: KeyValues) -> QueryStates:
         queries = show(self.projections, "q", self.projections.queries(show(self, "h", states, "B Q D")), "B H Q d")
         keys = show(self.projections, "k_j", key_values.keys, "B H K d")
         queries, keys = self.position.rotate(queries, keys)
@@ -166,7 +161,7 @@ class MultiHeadAttention(Attention):
         real = None if key_values.mask is None else key_values.mask[:, None, None, :]
         if self.graph.is_complete(queries):
             return real
-        mask = self.graph.mask(queries, key_values.length, device=key_values.keys.device)[None, None]
+        mask = self.graph.mask(queries, key_values.keys.shape[2], device=key_values.keys.device)[None, None]
         return mask if real is None else mask & real
 
     def attend(self, queries: Queries, keys: Keys, values: Values, mask: Mask | None) -> Heads:

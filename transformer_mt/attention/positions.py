@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from transformer_mt.attention.initial import embedding_table
 from transformer_mt.attention.scores import Score
-from transformer_mt.attention.shapes import Heads, Keys, Queries, Scores
+from transformer_mt.attention.shapes import Heads, Keys, Queries, Scores, States
 from transformer_mt.attention.showing import show
 
 
@@ -29,13 +29,12 @@ class Position(nn.Module):
     configured position does not act on.
     """
 
-    formulas: ClassVar[dict[str, str]] = {}
     adds_terms: ClassVar[bool] = False
 
     def __init__(self) -> None:  # no numbers: `sinusoidal(5)` is refused by the signature
         super().__init__()
 
-    def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
+    def embed(self, embeddings: States, *, start: int) -> States:
         """Scaled token embeddings at the positions start, start + 1, … with the encoding added."""
         return embeddings
 
@@ -61,7 +60,7 @@ class Sinusoidal(Position):
     formulas: ClassVar = {"pe": "sin and cos of i / 10000^{2t/D}"}
 
     @override
-    def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
+    def embed(self, embeddings: States, *, start: int) -> States:
         _, length, width = embeddings.shape
         size = 2 ** (start + length - 1).bit_length()
         encoding = sinusoids(size, width, embeddings.device, embeddings.dtype)[start : start + length]

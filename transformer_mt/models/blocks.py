@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
+from transformer_mt.attention.shapes import States
 from transformer_mt.attention.showing import show
 from transformer_mt.models.dropout import Dropout
-from transformer_mt.models.seq2seq import Mask, States
+from transformer_mt.models.seq2seq import Mask
 
 Layer = TypeVar("Layer", bound=nn.Module)
 
@@ -30,8 +31,6 @@ class Layers(nn.ModuleList, Generic[Layer]):
 
 class Norm(nn.Module, ABC):
     """Brings the features of every token to one scale."""
-
-    formulas: ClassVar[dict[str, str]] = {}
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -122,7 +121,6 @@ class Residual(nn.Module, ABC):
     `ends_in_norm` says whether the output has been normalised, so that a stack needs no norm at its end.
     """
 
-    formulas: ClassVar[dict[str, str]] = {}
     ends_in_norm: bool
 
     def __init__(self, norm: Norm, *, dropout: float) -> None:

@@ -7,10 +7,11 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import Attention, KeyValues
+from transformer_mt.attention.shapes import Rows, States
 from transformer_mt.models.blocks import Norm, Residual
 from transformer_mt.models.cache import Hypotheses
 from transformer_mt.models.positionwise import FeedForward
-from transformer_mt.models.seq2seq import Mask, Memory, States
+from transformer_mt.models.seq2seq import Mask, Memory
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class LayerState:
     target: KeyValues | None
     memory: KeyValues
 
-    def select(self, rows: Int[Tensor, " N"], left: Int[Tensor, " B2"] | None) -> "LayerState":
+    def select(self, rows: Rows, left: Int[Tensor, " B2"] | None) -> "LayerState":
         """The target of the hypotheses `rows`, the memory of the sentences `left` (None: all)."""
         memory = self.memory if left is None else self.memory.select(left)
         return LayerState(self.target and self.target.select(rows), memory)

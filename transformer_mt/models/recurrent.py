@@ -15,12 +15,13 @@ from transformer_mt.attention.multihead import KeyValues, MaskedHeads
 from transformer_mt.attention.normalisers import Softmax
 from transformer_mt.attention.projections import Projections
 from transformer_mt.attention.scores import Score
+from transformer_mt.attention.shapes import QueryStates, Rows, Source, States, Target
 from transformer_mt.attention.showing import show
 from transformer_mt.models.blocks import Layers
 from transformer_mt.models.cache import Hypotheses
 from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.positionwise import Embeddings
-from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States
+from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
 from transformer_mt.tokenizer.symbols import PAD
 
 LayerStates = tuple[Float[Tensor, "B D"], ...]
@@ -34,7 +35,7 @@ class SourceReader(nn.Module, ABC):
         """The keys and values of the source, made once a sentence."""
 
     @abstractmethod
-    def forward(self, states: Float[Tensor, "B W D"], source: KeyValues) -> Float[Tensor, "B W D"]:
+    def forward(self, states: QueryStates, source: KeyValues) -> QueryStates:
         """c_t; the states are s_{t−1} of the decoder's last layer, one for each hypothesis of a sentence."""
 
 
@@ -64,7 +65,7 @@ class SourceAttention(SourceReader, MaskedHeads):
         return KeyValues(self.projections.keys(memory.states), memory.states[:, None], memory.mask)
 
     @override
-    def forward(self, states: Float[Tensor, "B W D"], source: KeyValues) -> Float[Tensor, "B W D"]:
+    def forward(self, states: QueryStates, source: KeyValues) -> QueryStates:
         assert source.mask is not None
         queries = self.projections.queries(show(self, "h", states, "B Q D"))  # B W D -> B 1 W dk
         queries = show(self.projections, "q", queries, "B H Q d")
@@ -90,7 +91,7 @@ class FinalStates(SourceReader):
         return KeyValues(ends[:, None, None], ends[:, None, None])
 
     @override
-    def forward(self, states: Float[Tensor, "B W D"], source: KeyValues) -> Float[Tensor, "B W D"]:
+    def forward(self, states: QueryStates, source: KeyValues) -> QueryStates:
         return source.values[:, 0].expand_as(states)
 
 
@@ -148,7 +149,7 @@ class RecurrentState:
     source: KeyValues
     hypotheses: Hypotheses
 
-    def select(self, rows: Int[Tensor, " N"]) -> Self:
+    def select(self, rows: Rows) -> Self:
         """The state of the hypotheses `rows`."""
         hypotheses, left = self.hypotheses.select(rows)
         source = self.source if left is None else self.source.select(left)
@@ -245,18 +246,18 @@ class RecurrentSeq2Seq(Seq2Seq):
         reader = self.decoder.reader
         return {"cross": [reader]} if isinstance(reader, SourceAttention) else {}
 
-    def encode(self, source: Int[Tensor, "B S"]) -> Memory:
+    def encode(self, source: Source) -> Memory:
         """The states of the source tokens, zero at padding."""
         mask = source != PAD
         states = self.encoder(self.source_embedding(source), mask.sum(dim=1))
         return Memory(states.masked_fill(~mask[:, :, None], 0.0), mask)
 
     @override
-    def start(self, source: Int[Tensor, "B S"]) -> RecurrentState:
+    def start(self, source: Source) -> RecurrentState:
         return self.decoder.start(self.encode(source))
 
     @override
-    def read(self, target: Int[Tensor, "B T"], state: State) -> tuple[States, RecurrentState]:
+    def read(self, target: Target, state: State) -> tuple[States, RecurrentState]:
         assert isinstance(state, RecurrentState)
         embedded = self.target_embedding(target)
         states, contexts, following = self.decoder(embedded, state)
