@@ -89,6 +89,10 @@ class AttentionPosition(Position, ABC):
     def __init__(self, place: Place, *numbers: int) -> None:
         super().__init__()
 
+    def added(self, scores: Scores, term: Tensor) -> Scores:
+        """The scores and a term, which are shown."""
+        return show(self, "e′_j", scores + show(self, "b_j", term, "B H Q K").to(scores.dtype), "B H Q K")
+
 
 class Relative(AttentionPosition):
     """e = q_i·(k_j + a^K_c) · scale and values v_j + a^V_c, with c = clip(j − i, −k, k), k the largest distance.
@@ -123,7 +127,7 @@ class Relative(AttentionPosition):
         clipped = show(self, "c_j", self._clipped(scores), "Q K")
         encodings = show(self, "a_j", self.to_keys(clipped + self.max_distance), "Q K d").to(queries.dtype)
         term = torch.einsum("bhqd,qkd->bhqk", queries * self.scale, encodings)
-        return show(self, "e′_j", scores + show(self, "b_j", term, "B H Q K"), "B H Q K")
+        return self.added(scores, term)
 
     @override
     def add_to_heads(self, heads: Heads, weights: Scores) -> Heads:
@@ -202,8 +206,7 @@ class Alibi(AttentionPosition):
     @override
     def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
         apart = distances(*scores.shape[-2:], device=scores.device).abs()  # Q K
-        term = show(self, "b_j", -show(self, "m", self.slopes, "H")[None, :, None, None] * apart, "B H Q K")
-        return show(self, "e′_j", scores + term.to(scores.dtype), "B H Q K")
+        return self.added(scores, -show(self, "m", self.slopes, "H")[None, :, None, None] * apart)
 
 
 class T5(AttentionPosition):
@@ -216,27 +219,25 @@ class T5(AttentionPosition):
 
     formulas: ClassVar = {"bucket_j": "bucket of j − i", "b_j": "b_bucket", "e′_j": "e_j + b_j"}
     adds_terms, shared = True, True
-    ranges: Tensor
+    buckets: Tensor
 
     def __init__(self, place: Place, buckets: int, max_distance: int) -> None:
         super().__init__(place)
-        self.causal, self.each = place.causal, buckets if place.causal else buckets // 2
-        exact = self.each // 2
         if buckets < 4 or buckets % 2 or max_distance <= buckets // 2:
             raise ValueError("the buckets must be an even number, at least 4, the largest distance above half of it")
-        self.terms = embedding_table(buckets, place.score.sizes.heads)
-        apart = torch.arange(max_distance + 1, dtype=torch.float64, device="cpu")
-        grown = (apart / exact).clamp(min=1.0).log() / math.log(max_distance / exact) * (self.each - exact)
-        ranges = torch.where(apart < exact, apart, exact + grown).long()
-        self.register_buffer("ranges", ranges.clamp(max=self.each - 1), persistent=False)
+        self.max_distance, each = max_distance, buckets if place.causal else buckets // 2
+        self.terms, exact = embedding_table(buckets, place.score.sizes.heads), each // 2
+        right = torch.arange(-max_distance, max_distance + 1, dtype=torch.float64, device="cpu")
+        apart = (-right).clamp(min=0.0) if place.causal else right.abs()
+        grown = (apart / exact).clamp(min=1.0).log() / math.log(max_distance / exact) * (each - exact) + exact
+        bucket = torch.where(apart < exact, apart, grown).long().clamp(max=each - 1)
+        self.register_buffer("buckets", bucket + each * ((right > 0) & (apart > 0)), persistent=False)
 
     @override
     def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
-        apart = distances(*scores.shape[-2:], device=scores.device)
-        apart = apart.clamp(max=0) if self.causal else apart
-        buckets = self.ranges[apart.abs().clamp(max=len(self.ranges) - 1)] + self.each * (apart > 0)
-        term = self.terms(show(self, "bucket_j", buckets, "Q K")).permute(2, 0, 1)[None].to(scores.dtype)  # 1 H Q K
-        return show(self, "e′_j", scores + show(self, "b_j", term, "B H Q K"), "B H Q K")
+        right = distances(*scores.shape[-2:], device=scores.device).clamp(-self.max_distance, self.max_distance)
+        terms = self.terms(show(self, "bucket_j", self.buckets[right + self.max_distance], "Q K"))  # Q K H
+        return self.added(scores, terms.permute(2, 0, 1)[None])
 
 
 @lru_cache(maxsize=8)
