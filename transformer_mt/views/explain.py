@@ -185,7 +185,7 @@ def explain(
     with evaluating(model):
         with watching(shown.append), record_attention(model) as recording:
             require_finite(model(*tokens.inputs(next(model.parameters()).device)))
-        recording.of_tokens(name.stack, source=len(tokens.source.ids), target=len(tokens.read.ids))
+        recording.of_tokens(name.stack, len(tokens.source.ids), len(tokens.read.ids))
         stages = tuple(_stages(shown, module, row, name))
     return Explanation(
         source=tokens.source.text,

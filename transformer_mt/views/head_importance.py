@@ -113,8 +113,8 @@ def word_weights(
             require_finite(model(batch.source, batch.decoder_input))
         weights = {}
         for stack, modules in model.attention_stacks().items():
-            sizes = {"source": batch.source.shape[1], "target": batch.decoder_input.shape[1]}
-            of_layers = zip(modules, recording.of_tokens(stack, **sizes), strict=True)
+            layers = recording.of_tokens(stack, batch.source.shape[1], batch.decoder_input.shape[1])
+            of_layers = zip(modules, layers, strict=True)
             active = [layer[:, [head - 1 for head in active_heads(module)]] for module, layer in of_layers]
             weights[stack] = torch.cat(active, dim=1).float().numpy(force=True)
         for place, row in enumerate(rows.tolist()):

@@ -142,7 +142,7 @@ class Recording(Mapping[str, list[Tensor]]):
             raise ValueError("the recording holds more than one pass, or a search; open one for each forward pass")
         return [_joined(steps) for steps in self._steps(stack, "α_j")]
 
-    def of_tokens(self, stack: str, *, source: int, target: int) -> list[Tensor]:
+    def of_tokens(self, stack: str, source: int, target: int) -> list[Tensor]:
         """The layers of a stack over that many tokens of the source and of the target.
 
         Raises `InputError` for a model that attends to others there, as one stack for both sides does, or shows none.
@@ -285,9 +285,9 @@ def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
     """The attention weights of every stack."""
     with evaluating(model), record_attention(model) as recording:
         require_finite(model(*tokens.inputs(next(model.parameters()).device)))
-    stacks, sizes = {}, {"source": len(tokens.source.ids), "target": len(tokens.read.ids)}
+    stacks = {}
     for name, modules in model.attention_stacks().items():
-        layers = recording.of_tokens(name, **sizes)
+        layers = recording.of_tokens(name, len(tokens.source.ids), len(tokens.read.ids))
         rows, columns = (side.pieces for side in tokens.sides(name))
         every = torch.ones(len(rows), len(columns), dtype=torch.bool)
         graphs = [getattr(module, "graph", None) for module in modules]  # a single sentence has no padding
