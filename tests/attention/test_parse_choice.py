@@ -10,6 +10,7 @@ from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, QK_PROJECTION_EX
 from transformer_mt.attention.build_attention import build_position, build_score
 from transformer_mt.attention.graphs import build_graph
 from transformer_mt.attention.parse_choice import spelled, usage
+from transformer_mt.attention.positions import Place
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
 
@@ -41,7 +42,7 @@ def build_sharing(text: str) -> object:
 
 def build_positions(text: str) -> object:
     _, score = build_score(AttentionConfig(), width=8)
-    return build_position(text, None), build_position(text, score)
+    return build_position(text, None), build_position(text, Place(score, "encoder", causal=False))
 
 
 BUILDERS: dict[str, Callable[[str], object]] = {

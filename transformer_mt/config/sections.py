@@ -156,13 +156,15 @@ class AttentionConfig(Section):
     """
 
     kind: str = "softmax"
-    """Kind of attention: a `softmax` over scores, or `linear`, running sums without a matrix of scores."""
+    """Kind of attention: `softmax`, weights made of scores, or `linear`, running sums without a matrix of scores."""
     heads: Width = 4
     """Heads of every attention; they divide `model.width`."""
     qk_projection: str = "independent"
     """Projection of the heads' queries and keys: by matrices of their own, or shared ones."""
     score: str = "scaled_dot"
     """Score of a query and a key."""
+    normaliser: str = "softmax"
+    """Normaliser that makes weights of scores; the weights of `sparsemax` and `entmax15` can be exactly zero."""
     position: str = "sinusoidal"
     """Encoding of token positions."""
     graph: str = "complete"

@@ -39,15 +39,16 @@ def word_weights(
     The last column is that of the symbol, `</s>` or in the decoder `<s>`, which has no row. Batches change the order of
     the pairs. Raises `InputError` for a pair that is too long.
     """
-    encoded, stacks = encode_pairs(pairs, tokenizer, max_length=model.max_length), model.attention_stacks()
+    encoded = encode_pairs(pairs, tokenizer, max_length=model.max_length)
     if encoded.too_long:
         raise InputError(f"{encoded.too_long} of the pairs", f"more than {model.max_length} tokens", "shorten them")
     for rows, batch in batches(encoded, model):
         with evaluating(model), record_attention(model) as recording:
             require_finite(model(batch.source, batch.decoder_input))
         weights = {}
-        for stack, layers in recording.items():
-            of_layers = zip(stacks[stack], layers, strict=True)
+        for stack, modules in model.attention_stacks().items():
+            layers = recording.of_tokens(stack, batch.source.shape[1], batch.decoder_input.shape[1])
+            of_layers = zip(modules, layers, strict=True)
             active = [layer[:, [head - 1 for head in active_heads(module)]] for module, layer in of_layers]
             weights[stack] = torch.cat(active, dim=1).float().numpy(force=True)
         for place, row in enumerate(rows.tolist()):

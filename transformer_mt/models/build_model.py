@@ -31,21 +31,22 @@ def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
 
     Raises `InputError` for a name that is in no table and for sizes and choices that do not fit together.
     """
-    return MODELS[config.kind](config, vocabulary_size)
+    model = lookup(MODELS, config.kind, key="model.kind")(config, vocabulary_size)
+    if isinstance(config, TransformerConfig):
+        key = "model.attention.head_mask"
+        mask_heads(model, [HeadName.parse(text, key=key) for text in config.attention.head_mask], key=key)
+    return model
 
 
 def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transformer:
-    """A Transformer with its head mask; `tied` says which of the three matrices of the vocabulary are one."""
-    model = Transformer(
+    """A Transformer; `tied` says which of the three matrices of the vocabulary are one."""
+    return Transformer(
         build_layer_factory(config),
         build_embeddings(config, build_position(config.attention.position, None), vocabulary_size),
         encoder_layers=config.encoder_layers,
         decoder_layers=config.decoder_layers,
         max_length=config.max_length,
     )
-    key = "model.attention.head_mask"
-    mask_heads(model, [HeadName.parse(text, key=key) for text in config.attention.head_mask], key=key)
-    return model
 
 
 def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentSeq2Seq:

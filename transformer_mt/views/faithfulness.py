@@ -69,7 +69,10 @@ def faithfulness(
     The methods are all that apply to the model, unless some are named. Raises `InputError` for a text that is too long.
     """
     names = dict.fromkeys((REFERENCE, *methods))
-    applied = {name: method for name in names if (method := METHODS[name]()).applies_to(model)}
+    has_cross = "cross" in model.attention_stacks()
+    applied = {
+        name: method for name in names if (method := METHODS[name]()).applies_to(model) and (method.whole or has_cross)
+    }
     random = np.random.default_rng(_SEED)
     rows = []
     for pair in pairs:

@@ -111,15 +111,15 @@ def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
         require_finite(model(*tokens.inputs(next(model.parameters()).device)))
     stacks = {}
     for name, modules in model.attention_stacks().items():
-        if recording[name]:
-            rows, columns = (side.pieces for side in tokens.sides(name))
-            every = torch.ones(len(rows), len(columns), dtype=torch.bool)
-            graphs = [getattr(module, "graph", None) for module in modules]  # a single sentence has no padding
-            mask = torch.stack([graph.mask(*every.shape, device=every.device) if graph else every for graph in graphs])
-            present = torch.tensor([[j + 1 in active_heads(module) for j in range(module.heads)] for module in modules])
-            weights = torch.cat(recording[name]).float().cpu()  # one sentence: L 1 H Q K -> L H Q K
-            if present.all() or not present.any():  # a stack that is switched off as a whole still shows its weights
-                stacks[name] = StackMaps(weights, mask, rows, columns)
-            else:
-                stacks[name] = StackMaps(weights * present[:, :, None, None], mask, rows, columns, present)
+        layers = recording.of_tokens(name, len(tokens.source.ids), len(tokens.read.ids))
+        rows, columns = (side.pieces for side in tokens.sides(name))
+        every = torch.ones(len(rows), len(columns), dtype=torch.bool)
+        graphs = [getattr(module, "graph", None) for module in modules]  # a single sentence has no padding
+        mask = torch.stack([graph.mask(*every.shape, device=every.device) if graph else every for graph in graphs])
+        present = torch.tensor([[j + 1 in active_heads(module) for j in range(module.heads)] for module in modules])
+        weights = torch.cat(layers).float().cpu()  # one sentence: L 1 H Q K -> L H Q K
+        if present.all() or not present.any():  # a stack that is switched off as a whole still shows its weights
+            stacks[name] = StackMaps(weights, mask, rows, columns)
+        else:
+            stacks[name] = StackMaps(weights * present[:, :, None, None], mask, rows, columns, present)
     return stacks
