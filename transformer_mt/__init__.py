@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from transformer_mt.views.maps import attend_pair as attend_pair
 
 _NAMES = {
-    "attention.showing": ("patch", "record_values"),
+    "attention.hooks": ("patch", "record_values"),
     "config.sections": ("Config", "SearchConfig"),
     "config.toml": ("load_config",),
     "corpus.load_corpus": ("Corpus", "load_corpus"),

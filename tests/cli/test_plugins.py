@@ -34,7 +34,7 @@ def test_the_plugin_of_the_page_trains_and_translates_and_a_run_names_it(data: s
     assert process("--plugin", "mine.py", "translate", "--model", "run", SENTENCE).count("\n") == 1
     assert "tenth of it in the end" in process("--plugin", "mine.py", "config", "schedule.name")
     hint = (
-        " (or load its plugin: tmt --plugin FILE); the run was made with mine.py: give --plugin FILE, or pip install it"
+        " (or load its plugin: tmt --plugin FILE); the run was made with mine.py: load it with --plugin, or install it"
     )
     for command in (["translate", "--model", "run", SENTENCE], ["train", "--resume", "run"]):
         without = tmt(*command)
@@ -114,3 +114,15 @@ def test_an_installed_plugin_is_loaded_by_commands_that_build_a_model_only(
         assert outcome.err == f"tmt: error: {reason}; correct the plugin, or do without it\n"
     else:
         assert (outcome.code, plugins.names()) == (0, ("my-layer",))
+
+
+def test_the_program_of_the_page_brings_a_translation_back_by_patching(
+    own_run: Path, workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = write_example("patch(", workplace / "patching.py")
+    capsys.readouterr()
+    exec(compile(program.read_text("utf-8"), "CONTRIBUTING.md", "exec"), {})
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    distances = {name: float(distance) for name, distance in lines}
+    assert distances["encoder.0.feed_forward_residual"] == distances["decoder.0.cross_residual"] == 0.0
+    assert distances["decoder.0.self_residual"] > 1e-4  # which has not seen the source yet

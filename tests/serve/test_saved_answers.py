@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.sentences import small_tokenizer
 from support.serving import write_run
 from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
