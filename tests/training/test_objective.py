@@ -90,7 +90,7 @@ def test_every_name_has_its_section_and_its_objective() -> None:
 def test_without_dropout_every_objective_is_the_cross_entropy(name: str) -> None:
     model, batch = small_model(), small_batch()
     expected = cross_entropy(model(batch.source, batch.decoder_input), batch.labels, label_smoothing=0.3)
-    found = objective(name, "objective.label_smoothing=0.3").loss(model, batch)
+    found = objective(name, "objective.label_smoothing=0.3")(model, batch)
     torch.testing.assert_close(found, expected)
 
 
@@ -98,8 +98,8 @@ def test_without_dropout_every_objective_is_the_cross_entropy(name: str) -> None
 def test_padding_does_not_change_the_loss(name: str) -> None:
     model, batch = small_model(), small_batch()
     wider = {part: F.pad(getattr(batch, part), (0, 3), value=PAD) for part in ("source", "decoder_input", "labels")}
-    found = objective(name).loss(model, replace(batch, **wider))
-    torch.testing.assert_close(found, objective(name).loss(model, batch))
+    found = objective(name)(model, replace(batch, **wider))
+    torch.testing.assert_close(found, objective(name)(model, batch))
 
 
 class TwoPasses(Seq2Seq):
@@ -133,14 +133,14 @@ def test_r_drop_is_half_of_the_formula_of_the_paper() -> None:
         log_p, log_q = p.double().log_softmax(-1), q.double().log_softmax(-1)
         divergences = (log_p.exp() * (log_p - log_q)).sum() + (log_q.exp() * (log_q - log_p)).sum()
         expected += float(-log_p[label] - log_q[label] + 3.0 * divergences / 2)
-    found = RDrop(label_smoothing=0.0, weight=3.0).loss(TwoPasses(one, other), batch)
+    found = RDrop(label_smoothing=0.0, weight=3.0)(TwoPasses(one, other), batch)
     assert float(found) == pytest.approx(expected / 2)
 
 
 def test_the_two_passes_of_r_drop_have_their_own_dropout() -> None:
     model, batch = build_model(small_config("model.dropout=0.3").model, vocabulary_size=300).train(), small_batch()
     torch.manual_seed(3)
-    drawn_together = float(RDrop(label_smoothing=0.0, weight=100.0).loss(model, batch).detach())
+    drawn_together = float(RDrop(label_smoothing=0.0, weight=100.0)(model, batch).detach())
     torch.manual_seed(3)
-    alone = float(RDrop(label_smoothing=0.0, weight=0.0).loss(model, batch).detach())
+    alone = float(RDrop(label_smoothing=0.0, weight=0.0)(model, batch).detach())
     assert drawn_together > alone + 1

@@ -79,7 +79,7 @@ def heads(
     translator = open_translator(model, SearchOptions(), device=device, quiet=quiet)
     opened = translator.model
     if not opened.network.attention_stacks():
-        raise InputError(opened.path, "this model has no attention to show", "give one that has with --model")
+        raise InputError(opened.path, "this model has no attention to show", "choose a model that has")
     pairs = _pairs(opened, data=data, split=split, most=sentences, quiet=quiet)
     width = literal_console().width
     view: Any
