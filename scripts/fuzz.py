@@ -21,7 +21,7 @@ import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from support.fuzzing import Fuzzer
+from robustness.fuzzing import Fuzzer
 
 PROGRESS = 1_000
 

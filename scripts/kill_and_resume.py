@@ -1,21 +1,26 @@
 """Kill training at random moments with SIGKILL, resume it each time, and compare the weights with an uninterrupted run.
 
     python scripts/kill_and_resume.py --kills 5
+    python scripts/kill_and_resume.py --plugin optimizers.py --set optimizer.name=muon
 
-Prints the SHA-256 of both `model.safetensors` and of the last checkpoint's state; exits with 1 when they differ.
+Prints the SHA-256 of the tensors of both `model.safetensors` and of the last checkpoint's state; exits with 1 when they
+differ.
 """
 
-import hashlib
 import json
 import random
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from transformer_mt.runs.checksums import saved_sums
 
 # Small enough for minutes, large enough to be killed in the middle: dropout, shuffling and subword sampling are on.
 SETTINGS = (
@@ -35,32 +40,37 @@ COMPARED = ("model.safetensors", f"checkpoints/step-{STEPS}/state.safetensors")
 def main(
     kills: Annotated[int, typer.Option(help="How many times to kill.")] = 5,
     seed: Annotated[int, typer.Option(help="For the moments.")] = 1,
+    plugin: Annotated[list[str] | None, typer.Option(help="As for tmt.")] = None,
+    set: Annotated[list[str] | None, typer.Option(help="As for tmt train.")] = None,
 ) -> None:
     """Train once without and once with interruptions; compare."""
     with tempfile.TemporaryDirectory() as folder:
         whole, killed = Path(folder, "whole"), Path(folder, "killed")
         start = time.monotonic()
-        start_training(whole).wait()
+        before = [part for path in plugin or [] for part in ("--plugin", path)]
+        settings = [part for setting in (*SETTINGS, *(set or [])) for part in ("--set", setting)]
+        train = partial(start_training, before=before, settings=settings)
+        train(whole).wait()
         seconds = time.monotonic() - start
         print(f"uninterrupted: {seconds:.0f} s")
         moments = random.Random(seed)
         for step in sorted(moments.sample(range(1, STEPS), kills)):
-            kill_once(killed, step, delay=moments.uniform(0.0, 0.3))
-        start_training(killed).wait()
+            kill_once(train, killed, step, delay=moments.uniform(0.0, 0.3))
+        train(killed).wait()
         same = [compare(name, whole, killed) for name in COMPARED]
     raise typer.Exit(0 if all(same) else 1)
 
 
-def start_training(run: Path) -> "subprocess.Popen[bytes]":
+def start_training(run: Path, *, before: list[str], settings: list[str]) -> "subprocess.Popen[bytes]":
     """`tmt train` in a process of its own."""
-    settings = [part for setting in (*SETTINGS, f"training.steps={STEPS}") for part in ("--set", setting)]
-    command = [sys.executable, "-m", "transformer_mt", "train", "--run-dir", str(run), *settings]
+    options = ["--run-dir", str(run), "--steps", str(STEPS), *settings]
+    command = [sys.executable, "-m", "transformer_mt", *before, "train", *options]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def kill_once(run: Path, step: int, *, delay: float) -> None:
+def kill_once(train: Callable[[Path], "subprocess.Popen[bytes]"], run: Path, step: int, *, delay: float) -> None:
     """Start or continue training, and kill it `delay` seconds after it has written the metrics of a step."""
-    process = start_training(run)
+    process = train(run)
     while newest_step(run) < step:
         assert process.poll() is None, "training ended by itself"
         time.sleep(0.01)
@@ -81,7 +91,7 @@ def newest_step(run: Path) -> int:
 
 def compare(name: str, whole: Path, killed: Path) -> bool:
     """Print the sums of a file in both runs; whether they agree."""
-    sums = [hashlib.sha256((run / name).read_bytes()).hexdigest() for run in (whole, killed)]
+    sums = [saved_sums((run / name).read_bytes())["tensors"] for run in (whole, killed)]
     verdict = "equal" if sums[0] == sums[1] else "DIFFERENT"
     print(f"{name}: {sums[0][:16]}… uninterrupted, {sums[1][:16]}… killed: {verdict}")
     return sums[0] == sums[1]

@@ -8,7 +8,7 @@ from fine_tuning import RECIPE
 from typer.main import get_command
 
 from transformer_mt.cli.app import app
-from transformer_mt.config.sections import Config, TrainingConfig
+from transformer_mt.config.sections import Config, TeacherConfig, TrainingConfig
 from transformer_mt.config.toml import load_config, named_configs
 
 ROOT = Path(__file__).parents[1]
@@ -94,6 +94,7 @@ def test_every_name_is_in_the_file_that_is_said_to_have_it(page: Path) -> None:
 def test_every_configuration_key_exists(page: Path) -> None:
     changes = ("model.kind=transformer", "model.kind=recurrent", "data.mixture.old.corpus=builtin")
     known = [load_config(None, [change]).model_dump() for change in changes]
+    known.append({"objective": TeacherConfig().model_dump()})
     assert keys_in(text_of(page)) <= set().union(*map(keys_of, known))
 
 

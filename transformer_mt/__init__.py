@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
 
 if TYPE_CHECKING:
+    from transformer_mt.attention.hooks import patch as patch
+    from transformer_mt.attention.hooks import record_values as record_values
     from transformer_mt.config.sections import Config as Config
     from transformer_mt.config.sections import SearchConfig as SearchConfig
     from transformer_mt.config.toml import load_config as load_config
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from transformer_mt.views.maps import attend_pair as attend_pair
 
 _NAMES = {
+    "attention.hooks": ("patch", "record_values"),
     "config.sections": ("Config", "SearchConfig"),
     "config.toml": ("load_config",),
     "corpus.load_corpus": ("Corpus", "load_corpus"),

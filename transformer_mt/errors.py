@@ -36,14 +36,11 @@ class TmtError(Exception):
         super().__init__(key, problem, remedy)
         self.key, self.problem, self.remedy = key, problem, remedy
 
-    def line(self, key: Any = None) -> str:
-        """`key: problem; remedy`, by default under the key's full name."""
-        text = f"{self.key if key is None else key}: {self.problem}" if self.problem else str(self.key)
-        return f"{text}; {self.remedy}" if self.remedy else text
-
     @override
     def __str__(self) -> str:
-        return self.line(str(self.key).removeprefix("search."))
+        """`key: problem; remedy`."""
+        text = f"{self.key}: {self.problem}" if self.problem else str(self.key)
+        return f"{text}; {self.remedy}" if self.remedy else text
 
 
 class InputError(TmtError):

@@ -18,8 +18,8 @@ def lookup(table: Mapping[str, Variant], name: str, *, key: str) -> Variant:
 
 
 def unknown(table: Iterable[str], name: str, *, key: str) -> tuple[str, str]:
-    """Problem and remedy for a name that is not in the table, which other modules may extend."""
-    own = " (or import the module that registers it first)" if re.match(r"\w+\.", key) else ""
+    """Problem and remedy for a name that is not in the table. A plugin may add to the tables of the configuration."""
+    own = " (or load its plugin: tmt --plugin FILE)" if re.match(r"\w+\.", key) else ""
     return f"there is no {name!r}", f"{suggest(name, table)}{own}"
 
 

@@ -19,6 +19,7 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import SPECIAL
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 from transformer_mt.training.batch_stream import BatchStream, TrainingCorpora
+from transformer_mt.training.build import build_parts
 from transformer_mt.training.session import build_session
 from transformer_mt.training.trainer import Trainer
 
@@ -123,7 +124,8 @@ def generated_corpora(sizes: Sizes) -> TrainingCorpora:
 def reference_trainer(sizes: Sizes, folder: Path, *, precision: str = "auto") -> Trainer:
     """A trainer as `tmt train` makes it, at its first step."""
     corpora, tokenizer = generated_corpora(sizes), Numbers(sizes.vocabulary)
-    return build_session(sizes.config(precision), Run(folder), corpora, tokenizer=tokenizer).trainer
+    parts = build_parts(sizes.config(precision), Distributed())
+    return build_session(parts, Run(folder), corpora, tokenizer=tokenizer).trainer
 
 
 def reference_batches(sizes: Sizes) -> Iterator[Batch]:

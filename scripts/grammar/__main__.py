@@ -1,12 +1,23 @@
-"""Write the built-in corpus into the package: `python -m grammar` in `scripts/`, with the package installed."""
+"""The built-in corpus and the tests of its grammar; run in `scripts/`, with the package installed.
 
+python -m grammar            write the corpus into the package
+python -m grammar --test     run the grammar's tests, and note the digest of what has passed
+python -m grammar --check    exit with 1 if the grammar, its tests or the corpus differ from what has passed
+"""
+
+import hashlib
 import lzma
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from grammar.splits import generate_corpus
 from transformer_mt.corpus.builtin import FOLDER
 from transformer_mt.corpus.pairs import SentencePair, Tree, format_links
 
+HERE = Path(__file__).parent
+PASSED = HERE / "passed.txt"
 SIZES = {"train": 80_000, "validation": 500, "test": 1_000, "seed": 1}
 
 
@@ -30,6 +41,30 @@ def _tree(tree: Tree) -> str:
     return " ".join(nodes)
 
 
-if __name__ == "__main__":
+def digest() -> str:
+    """The SHA-256 of the grammar, its tests, and the corpus."""
+    sources = [path for suffix in ("py", "toml") for path in HERE.rglob(f"*.{suffix}")]
+    content = hashlib.sha256()
+    for path in sorted([*sources, *FOLDER.glob("*.xz")], key=lambda path: path.name):
+        content.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return content.hexdigest()
+
+
+def main(arguments: list[str]) -> int:
+    """Do what the arguments say; the exit code."""
+    if arguments == ["--check"]:
+        return int(not PASSED.exists() or PASSED.read_text().strip() != digest())
+    if arguments == ["--test"]:
+        code = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-n", "2", "-m", "slow", HERE / "tests"]
+        ).returncode
+        if code == 0:
+            PASSED.write_text(f"{digest()}\n")
+        return code
     for name, content in written(generate_corpus(**SIZES)):
         (FOLDER / name).write_bytes(lzma.compress(content.encode(), preset=9 | lzma.PRESET_EXTREME))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from transformer_mt.attention.build_attention import ATTENTION, build_attention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
+from transformer_mt.attention.normalisers import NORMALISERS
 from transformer_mt.attention.positions import POSITIONS, AttentionPosition
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.config.sections import AttentionConfig
@@ -18,11 +19,12 @@ from transformer_mt.errors import InputError
 WIDTH, HEADS = 6, 3
 
 
-def refusal(kind: str, score: str, sharing: str, position: str, graph: str) -> str | None:
+def refusal(kind: str, score: str, normaliser: str, sharing: str, position: str, graph: str) -> str | None:
     """The key and the remedy that a refusal names, None where the choices go together."""
     if kind == "linear":
         fixed = {
             "score": (score, "scaled_dot"),
+            "normaliser": (normaliser, "softmax"),
             "qk_projection": (sharing, "independent"),
             "graph": (graph, "complete"),
         }
@@ -36,7 +38,9 @@ def refusal(kind: str, score: str, sharing: str, position: str, graph: str) -> s
         return "model.attention.qk_projection: … set model.attention.score to scaled_dot, dot or cosine"
     if position == "relative" and score in {"additive", "cosine", "euclidean"}:
         return "model.attention.position: … choose another score, or rotary"
-    if position == "rotary" and score == "additive":
+    if position == "xpos" and score in {"cosine", "euclidean"}:
+        return "model.attention.position: … choose another, or rotary"
+    if position in {"rotary", "xpos"} and score == "additive":
         return "model.attention.position: … choose another score, or sinusoidal"
     return None
 
@@ -54,16 +58,17 @@ def run(config: AttentionConfig) -> list[Tensor]:
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("sharing", QK_PROJECTION_EXAMPLES)
 def test_every_combination_runs_or_is_refused_with_a_remedy(kind: str, score: str, sharing: str) -> None:
-    for position, graph in product(POSITION_EXAMPLES, GRAPH_EXAMPLES):
+    for normaliser, position, graph in product(NORMALISERS, POSITION_EXAMPLES, GRAPH_EXAMPLES):
         config = AttentionConfig(
             kind=kind,
             heads=HEADS,
             score=score,
+            normaliser=normaliser,
             qk_projection=QK_PROJECTION_EXAMPLES[sharing],
             position=POSITION_EXAMPLES[position],
             graph=GRAPH_EXAMPLES[graph],
         )
-        expected = refusal(kind, score, sharing, position, graph)
+        expected = refusal(kind, score, normaliser, sharing, position, graph)
         if expected is None:
             for output in run(config):
                 assert output.shape == (2, 5, WIDTH)

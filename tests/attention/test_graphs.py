@@ -155,8 +155,8 @@ def test_and_keeps_the_edges_of_both_and_or_those_of_either() -> None:
 # Messages
 
 WRONG = {
-    "casual": "there is no 'casual'; did you mean causal? (or import the module that registers it first)",
-    "band(2) & casual": "there is no 'casual'; did you mean causal? (or import the module that registers it first)",
+    "casual": "there is no 'casual'; did you mean causal? (or load its plugin: tmt --plugin FILE)",
+    "band(2) & casual": "there is no 'casual'; did you mean causal? (or load its plugin: tmt --plugin FILE)",
     "band": "'band': band is written band(reach); correct it",
     "band(1, 2)": "'band(1, 2)': band is written band(reach); correct it",
     "causal(3)": "'causal(3)': causal is written causal; correct it",

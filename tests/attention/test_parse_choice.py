@@ -10,6 +10,7 @@ from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, QK_PROJECTION_EX
 from transformer_mt.attention.build_attention import build_position, build_score
 from transformer_mt.attention.graphs import build_graph
 from transformer_mt.attention.parse_choice import spelled, usage
+from transformer_mt.attention.positions import Place
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
 
@@ -41,7 +42,7 @@ def build_sharing(text: str) -> object:
 
 def build_positions(text: str) -> object:
     _, score = build_score(AttentionConfig(), width=8)
-    return build_position(text, None), build_position(text, score)
+    return build_position(text, None), build_position(text, Place(score, "encoder", causal=False))
 
 
 BUILDERS: dict[str, Callable[[str], object]] = {
@@ -84,7 +85,7 @@ WRONG = {
     "a.pair(1, 2)": f"'a.pair(1, 2)' {FORM}",
     "pair(1, second=2)": f"'pair(1, second=2)' {FORM}",
     "plain; many": f"'plain; many' {FORM}",
-    "pear(1, 2)": "there is no 'pear'; did you mean pair? (or import the module that registers it first)",
+    "pear(1, 2)": "there is no 'pear'; did you mean pair? (or load its plugin: tmt --plugin FILE)",
     "pair": "'pair': pair is written pair(first, second); correct it",
     "plain(1)": "'plain(1)': plain is written plain; correct it",
     "pair(1, 2, 3)": "'pair(1, 2, 3)': pair is written pair(first, second); correct it",

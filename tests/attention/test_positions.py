@@ -7,14 +7,27 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.tiny import tiny_model
 from support.variants import POSITION_EXAMPLES
 from torch import Tensor
 
 from transformer_mt.attention.build_attention import build_attention, build_position, build_score
 from transformer_mt.attention.multihead import MultiHeadAttention
-from transformer_mt.attention.positions import POSITIONS, AttentionPosition, Position, Relative, rotated, sinusoids
+from transformer_mt.attention.positions import (
+    POSITIONS,
+    T5,
+    AttentionPosition,
+    Place,
+    Position,
+    Relative,
+    rotated,
+    sinusoids,
+)
+from transformer_mt.attention.projections import HeadSizes
+from transformer_mt.attention.scores import Dot
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
+from transformer_mt.runs.weights import weights_of
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -40,6 +53,8 @@ ADDED: dict[str, Callable[[int, int, int], float]] = {
     "alibi": nothing,
     "relative": nothing,
     "rotary": nothing,
+    "xpos": nothing,
+    "t5": nothing,
 }
 
 every_position = pytest.mark.parametrize("name", POSITIONS)
@@ -52,9 +67,9 @@ def attention_with(position: str, *, score: str = "scaled_dot", graph: str = "co
     return attention
 
 
-def position_of(text: str, score: str = "scaled_dot", *, heads: int = HEADS) -> Position:
+def position_of(text: str, score: str = "scaled_dot", *, heads: int = HEADS, causal: bool = False) -> Position:
     _, built = build_score(AttentionConfig(heads=heads, score=score), width=WIDTH)
-    return build_position(text, built)
+    return build_position(text, Place(built, "decoder" if causal else "encoder", causal))
 
 
 def test_every_position_has_an_example_and_a_formula() -> None:
@@ -224,9 +239,7 @@ def test_relative_positions_follow_the_formula(score: str, clip: int, queries: i
 def test_relative_positions_are_alike_beyond_the_clip_and_learned_within() -> None:
     attention = attention_with("relative(2)")
     states = torch.randn(1, 1, WIDTH).expand(1, 9, WIDTH)  # one word, nine times
-    key_values = attention.key_values(states)
     added = attention.position.add_to_scores(torch.zeros(1, HEADS, 9, 9), attention.projections.queries(states))
-    assert key_values.length == 9
     for i in range(9):
         terms = [added[0, 0, i, j].item() for j in range(9)]
         distinct = {round(terms[j], 12) for j in range(9)}
@@ -242,6 +255,54 @@ def test_a_distance_costs_each_head_its_own_share(queries: int) -> None:
             for j in range(7):
                 cost = 2.0 ** (-8 * (head + 1) / HEADS) * abs(j - (7 - queries + i))
                 torch.testing.assert_close(biased[:, head, i, j], scores[:, head, i, j] - cost, **TOLERANCE)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("queries", [7, 3])
+def test_xpos_products_are_those_of_rotary_positions_times_a_decay_to_the_left(causal: bool, queries: int) -> None:
+    q, k = torch.randn(2, HEADS, queries, 4), torch.randn(2, HEADS, 7, 4)
+    place = Place(Dot(HeadSizes(12, HEADS, 4)), "decoder", causal)
+    found_q, found_k = POSITIONS["xpos"](place).rotate(q, k)
+    for i, j in product(range(7 - queries, 7), range(7)):
+        expected = torch.zeros(2, HEADS)
+        for t in range(2):
+            decay = ((2 * t / 4 + 0.4) / 1.4) ** ((i - j) / 512) if causal else 1.0
+            one, other = (torch.view_as_complex(x[..., 2 * t : 2 * t + 2].contiguous()) for x in (q, k))
+            turn = cmath.exp(1j * (i - j) * 10_000 ** (-2 * t / 4))
+            expected += decay * (one[:, :, i - 7 + queries] * other[:, :, j].conj() * turn).real
+        products = (found_q[:, :, i - 7 + queries] * found_k[:, :, j]).sum(dim=-1)
+        torch.testing.assert_close(products, expected, **TOLERANCE)
+
+
+def bucket(right: int, buckets: int, largest: int, *, causal: bool) -> int:
+    """The bucket of a key that many places to the right, in whole numbers: bucket e + k begins where (n/e)^m is at
+    least (largest/e)^k, of 2m buckets a direction with e = m exact ones (Raffel et al. 2020, §2.1)."""
+    each = buckets if causal else buckets // 2
+    offset = each if right > 0 and not causal else 0
+    n, exact = (max(0, -right) if causal else abs(right)), each // 2
+    ranges = each - exact
+    begun = [k for k in range(ranges) if n**ranges * exact**k >= largest**k * exact**ranges]
+    return offset + (n if n < exact else exact + begun[-1])
+
+
+@pytest.mark.parametrize(("buckets", "largest"), [(4, 3), (8, 5), (32, 128), (36, 32), (12, 101)])
+@pytest.mark.parametrize("causal", [True, False])
+def test_t5_adds_the_number_of_the_bucket_for_each_head(buckets: int, largest: int, causal: bool) -> None:
+    position = position_of(f"t5({buckets}, {largest})", "euclidean", causal=causal)
+    assert isinstance(position, T5)
+    n, k = 2 * largest, largest + 3  # as many keys, and of all positions the last k as queries
+    added = position.add_to_scores(torch.zeros(1, HEADS, k, n), torch.empty(1, HEADS, k, D))
+    for i, j in product((0, k - 1), range(n)):
+        numbers = position.terms.weight[bucket(j - (n - k + i), buckets, largest, causal=causal)]
+        torch.testing.assert_close(added[0, :, i, j], numbers, **TOLERANCE)
+
+
+def test_layers_of_a_stack_share_the_table_of_t5_and_others_have_their_own() -> None:
+    for text, tables in (("t5(4, 3)", 2), ("relative(2)", 8)):
+        model = tiny_model(f"model.attention.position={text}")
+        positions = [layer.self_attention.position for layer in (*model.encoder, *model.decoder)]
+        assert len({*map(id, positions)}) == (2 if tables == 2 else 4)
+        assert sum(".position." in name for name in weights_of(model)) == tables
 
 
 IN_ATTENTION = [POSITION_EXAMPLES[name] for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition)]
@@ -264,18 +325,26 @@ WRONG = {
     (
         "sinusoid",
         "dot",
-    ): "there is no 'sinusoid'; did you mean sinusoidal? (or import the module that registers it first)",
+    ): "there is no 'sinusoid'; did you mean sinusoidal? (or load its plugin: tmt --plugin FILE)",
     ("sinusoidal(5)", "dot"): "'sinusoidal(5)': sinusoidal is written sinusoidal; correct it",
     ("none(1)", "dot"): "'none(1)': none is written none; correct it",
     ("relative", "dot"): "'relative': relative is written relative(max_distance); correct it",
-    ("relative(", "dot"): "'relative(' is not a name or a call such as relative(max_distance) or rotary; correct it",
+    ("relative(", "dot"): "'relative(' is not a name or a call such as xpos or t5(buckets, max_distance); correct it",
     (
         "relative(2) & rotary",
         "dot",
-    ): "'relative(2) & rotary' is not a name or a call such as relative(max_distance) or rotary; correct it",
+    ): "'relative(2) & rotary' is not a name or a call such as xpos or t5(buckets, max_distance); correct it",
     ("relative(0)", "dot"): "'relative(0)': the largest distance must be at least 1",
     ("relative(2)", "cosine"): "'relative(2)': it adds to the keys of a dot product, which this score is not; choose "
     "another score, or rotary",
+    ("xpos", "cosine"): "'xpos': it scales keys of a dot product, which this score is not; choose another, or rotary",
+    **{
+        (
+            text,
+            "dot",
+        ): f"{text!r}: the buckets must be an even number, at least 4, the largest distance above half of it"
+        for text in ("t5(2, 9)", "t5(5, 9)", "t5(8, 4)")
+    },
     ("rotary", "additive"): "'rotary': it turns queries against keys, which this score does not multiply; choose "
     "another score, or sinusoidal",
 }

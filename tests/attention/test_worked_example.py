@@ -9,6 +9,7 @@ from torch import Tensor
 
 from transformer_mt.attention.graphs import Complete
 from transformer_mt.attention.multihead import MultiHeadAttention
+from transformer_mt.attention.normalisers import Softmax
 from transformer_mt.attention.positions import Position
 from transformer_mt.attention.projections import Independent, Unprojected
 from transformer_mt.attention.scores import Dot, ScaledDot
@@ -73,7 +74,7 @@ def test_every_word_is_a_mixture_of_all_words(words: Tensor) -> None:
 def test_the_lesson_computes_what_the_model_does(words: Tensor) -> None:
     for projections, formula in ((Unprojected(3), Dot), (Independent(3, 1), ScaledDot)):
         score = formula(projections.sizes)
-        model = MultiHeadAttention(projections, score, Position(), Complete(), dropout=0.0)
+        model = MultiHeadAttention(projections, score, Softmax(), Position(), Complete(), dropout=0.0)
         with torch.no_grad():
             model.output_projection.weight.copy_(torch.eye(3))
             model.output_projection.bias.zero_()

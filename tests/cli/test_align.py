@@ -125,5 +125,5 @@ def test_a_model_without_cross_attention_says_so(data: str, tmt: Tmt) -> None:
     outcome = tmt("align", "--model", "bare", *GIVEN)
     assert outcome.code == 2
     assert outcome.err.endswith(
-        "tmt: error: bare: this model has no cross-attention to link words by; give another with --model\n"
+        "tmt: error: bare: this model has no cross-attention to link words by; choose another model\n"
     )

@@ -85,7 +85,7 @@ def test_without_a_sentence_it_shows_one_of_the_corpus_and_the_models_own_transl
 
 def test_of_another_corpus_it_is_the_first_that_training_showed(tmp_path: Path) -> None:
     data, metrics = DataConfig(corpus="/nowhere"), tmp_path / "metrics.jsonl"
-    with pytest.raises(InputError, match=r"^SENTENCE: .* has shown none; give a sentence$"):
+    with pytest.raises(InputError, match=r"^source: .* has shown none; give a sentence$"):
         example(tmp_path, data)
     shown = [{"source": "Der alte Hund schläft."}, {"source": "Ja."}]
     strange: list[Any] = [{"samples": []}, {"samples": [{"source": 1}]}, {"samples": "Nein."}, {"samples": shown}]
@@ -120,7 +120,7 @@ def without_attention(home: Path) -> str:
 @pytest.mark.parametrize("options", [[], ["--json"], ["--stack", "encoder"], ["--method", "values"]])
 def test_a_model_without_attention_is_one_line(options: list[str], without_attention: str, tmt: Tmt) -> None:
     outcome = tmt("attend", "--model", without_attention, SOURCE, *options)
-    expected = f"tmt: error: {without_attention}: this model has no attention to show; give one that has with --model\n"
+    expected = f"tmt: error: {without_attention}: this model has no attention to show; choose a model that has\n"
     assert (outcome.code, outcome.out, outcome.err) == (2, "", expected)
     assert tmt("translate", "--model", without_attention, SOURCE).code == 0
 
@@ -420,8 +420,8 @@ def test_the_help_names_every_method(tmt: Tmt) -> None:
             "--layer, --head: signed has one matrix for the whole model; leave them out",
         ),
         (["--json", "--stack", "crass"], "--stack: there is no 'crass'; did you mean cross?"),
-        (["--figure", "a.txt"], "--figure a.txt: the name says no format; end it in .png, .pdf or .svg"),
-        (["--figure", "a.svg", "--npz", "./a.svg"], "--npz a.svg: --figure goes there too; give another name"),
+        (["--figure", "a.txt"], "--figure: a.txt says no format; end it in .png, .pdf or .svg"),
+        (["--figure", "a.svg", "--npz", "./a.svg"], "--npz: the picture goes to a.svg too; give another name"),
         (["--figure", "missing/a.svg"], "missing/a.svg: missing is not a directory; make it, or write elsewhere"),
         (["--layer", "2"], "--layer: there is no '2'; choose one of all, 1"),
         (["--html", "a.html", "--model", "another"], "--html: a page is of one run; give one --model"),
@@ -477,4 +477,4 @@ def test_without_attention_there_is_a_page_of_what_there_is(without_attention: s
     answers = saved(workplace / "a.html")
     errors = {one["route"]: one["answer"]["error"] for one in answers if "error" in one["answer"]}
     assert set(errors) == {"explain"}
-    assert errors["explain"].endswith("this model has no attention to show; give one that has with run")
+    assert errors["explain"].endswith("this model has no attention to show; choose a model that has")

@@ -96,7 +96,7 @@ WITH_TABLE = [key for key, value in leaves(Config()) if isinstance(value, str) a
 
 def test_every_text_without_values_of_its_own_is_a_choice_or_free() -> None:
     free = {"data.corpus", "data.source_language", "data.target_language", "training.device"}
-    free |= {"init_from.run", "init_from.weights", "format"}
+    free |= {"init_from.run", "init_from.weights", "tokenizer.from_run", "format"}
     free |= {f"data.{name}" for name in ("source_column", "target_column")}
     free |= {f"data.{split}_split" for split in ("train", "validation", "test")}
     literal = {"training.keep_checkpoints", "tokenizer.kind", "tokenizer.sampling", "model.tied"}
@@ -110,6 +110,6 @@ def test_the_choices_of_a_model_are_those_that_it_is_built_from(key: str) -> Non
         build_model(load_config(None, [f"{key}=nonsense"]).model, vocabulary_size=13)
     message = str(caught.value)
     assert message.startswith(f"{key}: there is no 'nonsense'; ")
-    offered = message.partition("choose one of ")[2].partition(" (or import")[0].split(", ")
+    offered = message.partition("choose one of ")[2].partition(" (or load")[0].split(", ")
     if offered != [""]:
         assert set(offered) <= {spelling.partition("(")[0] for spelling in choices(key)}

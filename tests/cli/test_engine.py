@@ -83,10 +83,10 @@ def test_word_links_are_left_out_and_that_is_said(trained: str, data: str, tmt: 
         ((*ENGINE, "--trace"), "--trace: ctranslate2 does not show its beam; leave it or --engine out"),
         (("--engine", "onnx"), "--engine: there is no 'onnx'; choose one of torch, ctranslate2"),
         ((*ENGINE, "--quantization", "float8"), "--quantization: there is no 'float8'; did you mean float16?"),
-        ((*ENGINE, "--device", "mps"), "--device mps: CTranslate2 has auto, cpu and cuda; choose one of these"),
+        ((*ENGINE, "--device", "mps"), "--device: CTranslate2 has auto, cpu and cuda, not mps; choose one of these"),
         (
             ("--quantization", "int8"),
-            "--quantization: our own search has none; give --engine ctranslate2, or leave it out",
+            "--quantization: our own search has none; choose the engine ctranslate2, or leave it out",
         ),
     ],
 )

@@ -111,7 +111,7 @@ def test_a_recurrent_model_is_explained_and_one_without_attention_is_one_line(
     text = tmt("explain", "--model", additive, *PAIR).out
     assert "part of the gates of the decoder's first layer" in " ".join(text.split())
     outcome = tmt("explain", "--model", none, *PAIR)
-    expected = f"tmt: error: {none}: this model has no attention to show; give one that has with --model\n"
+    expected = f"tmt: error: {none}: this model has no attention to show; choose a model that has\n"
     assert (outcome.code, outcome.out, outcome.err) == (2, "", expected)
 
 

@@ -50,7 +50,7 @@ def test_what_is_there_is_replaced_only_if_that_is_asked(trained: str, tmt: Tmt)
     Path("out").mkdir()
     refused = tmt("export", trained, "out", *TO)
     assert refused.code == 2
-    assert refused.err == "tmt: error: out: is there already; give another name, or --overwrite\n"
+    assert refused.err == "tmt: error: out: is there already; give another name, or overwrite it\n"
     assert tmt("export", trained, "out", *TO, "--overwrite").code == 0
     assert "model.bin" in os.listdir("out")
 

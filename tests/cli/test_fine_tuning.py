@@ -96,6 +96,8 @@ def test_old_pairs_are_mixed_in_by_weight(trained: str, own: str, data: str, tmt
         (("--from", "RUN"), "--from: takes the configuration of RUN and other data; "),
         (("mine.toml", "--from", "RUN", "--data", "own.de,own.en"), "--from: takes the configuration of RUN and "),
         (("--from", "none", "--data", "own.de,own.en"), "none: not a run directory"),
+        (("--vocabulary", "none", "--data", "own.de,own.en"), "none: not a run directory"),
+        (("--vocabulary", "RUN", "--from", "RUN", "--data", "own.de,own.en"), "--vocabulary: --from takes "),
         (("--from", "RUN", "--data", "own.de,own.en", "--set", "model.width=18"), "model: "),
         (("--from", "RUN", "--data", "own.de,own.en", "--set", "tokenizer.kind=bpe"), "tokenizer.kind: is unigram"),
     ],
@@ -115,6 +117,16 @@ def test_a_name_that_is_not_utf8_is_one_line(trained: str, own: str, tmt: Tmt) -
     assert outcome.code == 2
     assert outcome.err.startswith(f"tmt: error: {Path.cwd()}/run⟨U+DCFF⟩: not UTF-8, ")
     assert not Path("runs").exists()
+
+
+def test_a_vocabulary_is_taken_without_weights(trained: str, own: str, tmt: Tmt) -> None:
+    command = ("train", "--vocabulary", trained, "--data", own, *settings()[8:], "--run-dir", "new")
+    outcome = tmt(*command)
+    assert outcome.code == 0, outcome.err
+    assert "tmt: characters that are not in the vocabulary, and become bytes: " in outcome.err
+    assert Path("new/tokenizer.model").read_bytes() == Path(trained, "tokenizer.model").read_bytes()
+    assert load_config("new/config.toml").tokenizer.from_run == str(Path(trained).resolve())
+    assert tmt(*command, "--steps", "7").err.count("continuing new from step 6") == 1
 
 
 def test_check_shows_a_fine_tuning_too(trained: str, own: str, tmt: Tmt) -> None:

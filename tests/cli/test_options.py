@@ -31,19 +31,27 @@ def test_what_is_given_changes_the_run_and_nothing_else_does() -> None:
 def test_a_wrong_value_names_its_option() -> None:
     with pytest.raises(InputError) as caught:
         SearchOptions(length_penalty=-1.0).applied_to(SearchConfig())
-    expected = "--length-penalty: input should be greater than or equal to 0, not -1.0; correct it"
+    expected = "length_penalty: input should be greater than or equal to 0, not -1.0; correct it"
     assert str(caught.value) == expected
 
 
 @pytest.mark.parametrize(
     ("given", "configured", "message"),
     [
-        ({"temperature": 0.5}, {}, "--temperature: acts on random draws alone; give --sample too, or leave it out"),
-        ({"top_k": 5}, {}, "--top-k: acts on random draws alone; give --sample too, or leave it out"),
-        ({"top_p": 0.5}, {}, "--top-p: acts on random draws alone; give --sample too, or leave it out"),
-        ({"seed": 0}, {}, "--seed: acts on random draws alone; give --sample too, or leave it out"),
-        ({"beam": 5, "n_best": 3}, {}, "--beam: --n-best 3 takes 6 or more; raise it, or leave it out"),
-        ({"beam": 5}, {"n_best": 3}, "--beam: --n-best 3 takes 6 or more; raise it, or leave it out"),
+        ({"temperature": 0.5}, {}, "temperature: acts only on random draws; draw with sample, or leave it out"),
+        ({"top_k": 5}, {}, "top_k: acts only on random draws; draw with sample, or leave it out"),
+        ({"top_p": 0.5}, {}, "top_p: acts only on random draws; draw with sample, or leave it out"),
+        ({"seed": 0}, {}, "seed: acts only on random draws; draw with sample, or leave it out"),
+        (
+            {"beam": 5, "n_best": 3},
+            {},
+            "beam: must be at least 6 for the 3 best translations; raise it, or leave it out",
+        ),
+        (
+            {"beam": 5},
+            {"n_best": 3},
+            "beam: must be at least 6 for the 3 best translations; raise it, or leave it out",
+        ),
     ],
 )
 def test_an_option_without_effect_is_refused(

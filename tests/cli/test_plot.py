@@ -109,7 +109,7 @@ def test_what_cannot_be_plotted_is_one_line(options: tuple[str, ...], message: s
 def test_a_figure_and_numbers_need_two_files(tmt: Tmt, workplace: Path) -> None:
     Path("a.npz").symlink_to("a.svg")
     outcome = tmt("plot", "--positions", "--figure", "a.svg", "--npz", "a.npz")
-    assert (outcome.code, outcome.err) == (2, "tmt: error: --npz a.npz: --figure goes there too; give another name\n")
+    assert (outcome.code, outcome.err) == (2, "tmt: error: --npz: the picture goes to a.npz too; give another name\n")
     assert [path.name for path in workplace.iterdir()] == ["a.npz"]
 
 

@@ -4,17 +4,15 @@ import os
 import pty
 import re
 import signal
-import stat
 import subprocess
 import sys
 import termios
 import time
-from pathlib import Path
 from threading import Thread
 
 import pytest
 
-from transformer_mt.cli.line_io import history_path, prompted
+from transformer_mt.cli.line_io import prompted
 
 pytestmark = pytest.mark.slow
 
@@ -72,30 +70,16 @@ class Person:
         return code, self.screen.decode().replace("\r\n", "\n")
 
 
-@pytest.fixture
-def remembered(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where lines are remembered in this test."""
-    pytest.importorskip("readline")
-    monkeypatch.setenv("XDG_STATE_HOME", str(workplace / "state"))
-    return workplace / "state/tmt/history"
-
-
-def test_lines_are_edited_called_back_and_remembered(remembered: Path) -> None:
+def test_lines_are_edited_and_called_back() -> None:
     person = Person()
     person.types("abc\x02X\n", "\x1b[A\n", ":quit\n")
     code, screen = person.ends()
     assert (code, re.findall("got.*|end", screen)) == (0, ["got 'abXc'", "got 'abXc'", "end"])
     assert person.echoes
-    assert remembered.read_text().splitlines()[-1] == ":quit"
-    assert [stat.S_IMODE(path.stat().st_mode) for path in (remembered, remembered.parent)] == [0o600, 0o700]
-    again = Person()
-    again.types("\x1b[A\x1b[A\n", "\x04")
-    code, screen = again.ends()
-    assert (code, re.findall("got.*|end", screen)) == (0, ["got 'abXc'", "end"])
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_at_the_prompt_leaves_a_terminal_that_echoes(number: int, code: int, remembered: Path) -> None:
+def test_a_signal_at_the_prompt_leaves_a_terminal_that_echoes(number: int, code: int) -> None:
     person = Person()
     person.types("ja\n")
     person.sees("de> ", times=2)
@@ -106,32 +90,9 @@ def test_a_signal_at_the_prompt_leaves_a_terminal_that_echoes(number: int, code:
     assert returned == code
     assert person.echoes
     assert "Traceback" not in screen
-    assert remembered.read_text() == "ja\n"
 
 
-def test_off_a_terminal_nothing_is_remembered(
-    remembered: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_prompt_off_a_terminal_reads_lines_until_quit(monkeypatch: pytest.MonkeyPatch) -> None:
     typed = iter(["ja", " :quit "])
     monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
     assert [*prompted("\x1b> ")] == ["ja"]
-    assert not remembered.exists()
-
-
-def test_a_user_without_a_home_types_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    typed = iter(["ja", ":quit"])
-    monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
-    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
-    monkeypatch.setattr(Path, "home", lambda: Path("~nosuchperson").expanduser())
-    for stream in (sys.stdin, sys.stdout):
-        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
-    assert [*prompted("> ")] == ["ja"]
-
-
-def test_the_history_is_where_programs_keep_their_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
-    monkeypatch.setenv("XDG_STATE_HOME", "/elsewhere")
-    assert history_path() == Path("/elsewhere/tmt/history")
-    for other in ("", "relative"):
-        monkeypatch.setenv("XDG_STATE_HOME", other)
-        assert history_path() == Path("/home/me/.local/state/tmt/history")

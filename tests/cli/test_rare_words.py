@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.command_line import PAIRS, Tmt, settings
+from support.command_line import PAIRS, Tmt
 
 KNOWN = PAIRS[0][0]
 UNKNOWN = "Der Bahnhofsvorsteher schläft."
@@ -184,19 +184,3 @@ def test_a_fine_tuned_run_knows_the_words_of_its_parent_too(trained: str, tmt: T
     outcome = tmt("train", "--from", trained, "--data", "own.de,own.en", "--steps", "1", "--learning-rate", "1e-9")
     assert outcome.code == 0, outcome.err
     assert translate(tmt, "runs/own", "Der Hund wächst nicht.")[1].startswith(f"tmt: {never_seen('nicht')}")
-
-
-@pytest.mark.slow
-def test_of_a_stream_a_part_is_known_and_that_is_said(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.corpus.clean_corpus.BLOCK", 17)
-    Path("own").mkdir()
-    for split in ("train", "validation"):
-        Path(f"own/{split}.tsv").write_text("".join(f"{de}\t{en}\n" for de, en in PAIRS), "utf-8")
-    options = ("--set", "data.streaming=true", "--set", "data.source_language=de", "--set", "data.target_language=en")
-    outcome = tmt("train", "--data", "own", *options, *settings(training__steps="1"), "--run-dir", "streamed")
-    assert outcome.code == 0, outcome.err
-    said = "words.tsv covers only the sampled part of the stream"
-    assert f"tmt: {said}\n" in outcome.err
-    assert translate(tmt, "streamed", UNKNOWN)[1].startswith(
-        "tmt: rare or never seen in training: Bahnhofsvorsteher, schläft; the translation guesses"
-    )

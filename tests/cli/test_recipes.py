@@ -48,10 +48,6 @@ def test_a_recipe_names_a_data_set_of_the_hub(recipe: Path) -> None:
     assert [isinstance(source, Hub) and source.name.count("/") for source in sources] == [1]
 
 
-def test_one_recipe_streams() -> None:
-    assert [recipe.stem for recipe in RECIPES if load_config(recipe).data.streaming] == ["wmt14-base"]
-
-
 def test_everyday_trains_on_the_builtin_corpus_and_the_data_set(tmt: Tmt, tmp_path: Path) -> None:
     everyday = next(recipe for recipe in RECIPES if recipe.stem == "everyday")
     outcome = tmt("train", str(everyday), *settings())

@@ -29,7 +29,7 @@ from transformer_mt.config.toml import differences, dump_config, explanation, lo
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup, suggest
 
-OWN = " (or import the module that registers it first)"
+OWN = " (or load its plugin: tmt --plugin FILE)"
 
 FOLDER = Path(__file__).parents[2] / "configs"
 CONFIGS = sorted(FOLDER.rglob("*.toml"))
@@ -38,15 +38,15 @@ MODEL_KEYS = ", ".join(f"model.{name}" for name in TransformerConfig.model_field
 
 # What a person types after --set, and what is said about it.
 WRONG_OVERRIDES = {
-    "model.width": "not of the form key=value; write for example --set model.width=128",
-    "=128": "not of the form key=value; write for example --set model.width=128",
-    "model.widht=128": "unknown key model.widht; did you mean model.width?",
-    "width=128": "unknown key width; did you mean model.width?",
-    "modle.width=128": "unknown key modle; did you mean model?",
+    "model.width": "model.width: not of the form key=value; write for example model.width=128",
+    "=128": "=128: not of the form key=value; write for example model.width=128",
+    "model.widht=128": "model.widht: there is no such key; did you mean model.width?",
+    "width=128": "width: there is no such key; did you mean model.width?",
+    "modle.width=128": "modle: there is no such key; did you mean model?",
     "model.kind=recurent": f"model.kind: there is no 'recurent'; did you mean recurrent?{OWN}",
     "model.kind=3": f"model.kind: there is no '3'; choose one of transformer, recurrent{OWN}",
     'data.mixture.old={corpus="x", max_word=9}': (
-        "unknown key data.mixture.old.max_word; did you mean data.mixture.old.max_words?"
+        "data.mixture.old.max_word: there is no such key; did you mean data.mixture.old.max_words?"
     ),
     'data.mixture={"a b"={corpus="x"}}': (
         "data.mixture.a b.[key]: string should match pattern '^[A-Za-z0-9_-]+$', not 'a b'; correct the value"
@@ -56,11 +56,11 @@ WRONG_OVERRIDES = {
     'data.mixture.old={corpus="x", weight=0}': (
         "data.mixture.old.weight: input should be greater than 0, not 0; correct the value"
     ),
-    "model.attention.hads=2": "unknown key model.attention.hads; did you mean model.attention.heads?",
-    "model.zzz=1": f"unknown key model.zzz; choose one of {MODEL_KEYS}",
+    "model.attention.hads=2": "model.attention.hads: there is no such key; did you mean model.attention.heads?",
+    "model.zzz=1": f"model.zzz: there is no such key; choose one of {MODEL_KEYS}",
     "zzz=1": (
-        "unknown key zzz; choose one of data, data.builtin, init_from, model, model.attention, objective, optimizer, "
-        "schedule, search, tokenizer, training"
+        "zzz: there is no such key; choose one of data, data.builtin, init_from, model, model.attention, objective, "
+        "optimizer, schedule, search, tokenizer, training"
     ),
     "model=3": "model: input should be an object, not 3; correct the value",
     "data.corpus.name=x": "data.corpus: input should be a valid string, not {'name': 'x'}; correct the value",
@@ -81,7 +81,7 @@ WRONG_OVERRIDES = {
 
 # A file's content, and what is said about it.
 WRONG_FILES = {
-    b"[model]\nwidht = 128\n": "unknown key model.widht; did you mean model.width?",
+    b"[model]\nwidht = 128\n": "model.widht: there is no such key; did you mean model.width?",
     b"[model]\nwidth = 0\n": "model.width: input should be greater than 0, not 0; correct the value",
     b"[data.builtin]\ntrain = '9'\n": "data.builtin.train: input should be a valid integer, not '9'; correct the value",
     b"[model]\nwidth 128\n": (
@@ -149,11 +149,11 @@ def test_a_recurrent_model_has_keys_of_its_own() -> None:
     config = load_config(None, ["model.kind=recurrent", "model.score=dot"])
     assert isinstance(config.model, RecurrentConfig)
     assert load_config(None, ["model.kind=recurrent", "model.kind=transformer"]) == Config()
-    expected = "--set model.scor=dot: unknown key model.scor; did you mean model.score?"
+    expected = "model.scor: there is no such key; did you mean model.score?"
     assert message(None, "model.kind=recurrent", "model.scor=dot") == expected
-    expected = "--set model.heads=2: unknown key model.heads; choose one of model.kind, model.width,"
+    expected = "model.heads: there is no such key; choose one of model.kind, model.width,"
     assert message(None, "model.kind=recurrent", "model.heads=2").startswith(expected)
-    expected = "--set model.score=dot: unknown key model.score; did you mean model.attention.score?"
+    expected = "model.score: there is no such key; did you mean model.attention.score?"
     assert message(None, "model.score=dot") == expected
 
 
@@ -170,7 +170,7 @@ def test_a_date_in_a_file_is_read_as_the_string_it_looks_like(tmp_path: Path) ->
 
 @pytest.mark.parametrize("override", WRONG_OVERRIDES)
 def test_a_wrong_override_is_named_with_its_key_and_a_remedy(override: str) -> None:
-    assert message(None, override) == f"--set {override}: {WRONG_OVERRIDES[override]}"
+    assert message(None, override) == WRONG_OVERRIDES[override]
 
 
 @pytest.mark.parametrize("content", WRONG_FILES)
@@ -182,9 +182,9 @@ def test_a_wrong_file_is_named_with_its_key_and_a_remedy(tmp_path: Path, content
 def test_a_wrong_override_is_blamed_on_the_override_and_not_on_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, b"[data]\ncorpus = 'mine'\n[optimizer]\nbetas = [0.8, 0.9]\n")
     expected = "data.corpus: input should be a valid string, not {'name': 1}; correct the value"
-    assert message(path, "model.width=64", "data.corpus.name=1") == f"--set data.corpus.name=1: {expected}"
+    assert message(path, "model.width=64", "data.corpus.name=1") == expected
     expected = "optimizer.betas: input should be a valid array, not {'0': 0.5}; correct the value"
-    assert message(path, "optimizer.betas.0=0.5") == f"--set optimizer.betas.0=0.5: {expected}"
+    assert message(path, "optimizer.betas.0=0.5") == expected
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -353,11 +353,11 @@ def test_keys_that_are_set_with_another_choice_stay_in_any_order(tmp_path: Path)
     overrides = ("schedule.name=cosine", "schedule.learning_rate=0.01", "schedule.warmup=9")
     for order in permutations(overrides):
         assert load_config(path, order).schedule == CosineConfig(learning_rate=0.01, warmup=9)
-    expected = "--set schedule.name=cosine: unknown key schedule.factor; choose one of schedule.name, "
+    expected = "schedule.factor: there is no such key; choose one of schedule.name, "
     assert message(path, "schedule.factor=2", "schedule.name=cosine").startswith(expected)
-    expected = "--set model.kind=recurrent: unknown key model.attention; "
+    expected = "model.attention: there is no such key; "
     assert message(path, "model.attention.heads=2", "model.kind=recurrent").startswith(expected)
-    expected = "--set schedule.name=[1]: schedule.name: there is no '[1]'; "
+    expected = "schedule.name: there is no '[1]'; "
     assert message(path, "schedule.name=[1]").startswith(expected)
 
 
@@ -373,12 +373,12 @@ def test_a_range_is_said_as_the_type_has_it() -> None:
 
 def test_a_schedule_has_the_keys_it_uses_and_no_others() -> None:
     assert message(None, "schedule.name=cosine", "schedule.factor=2").endswith(
-        "unknown key schedule.factor; choose one of schedule.name, schedule.warmup, schedule.learning_rate"
+        "schedule.factor: there is no such key; choose one of schedule.name, schedule.warmup, schedule.learning_rate"
     )
     assert message(None, "schedule.peak=2").endswith(
         "choose one of schedule.name, schedule.warmup, schedule.factor, schedule.learning_rate"
     )
-    assert message(None, "optimizer.weight_decay=0").startswith("--set optimizer.weight_decay=0: unknown key")
+    assert message(None, "optimizer.weight_decay=0").startswith("optimizer.weight_decay: there is no such key")
 
 
 @pytest.mark.parametrize("field", CHOICES)
@@ -386,7 +386,7 @@ def test_an_unknown_name_of_a_section_is_answered_with_the_nearest(field: str) -
     choice, table = CHOSEN[field]
     name = next(iter(table))
     key = f"{field}.{choice.key}"
-    expected = f"--set {key}={name}x: {key}: there is no '{name}x'; did you mean {name}?{OWN}"
+    expected = f"{key}: there is no '{name}x'; did you mean {name}?{OWN}"
     assert message(None, f"{field}.{choice.key}={name}x") == expected
 
 
@@ -422,7 +422,7 @@ def test_a_section_of_ones_own_is_chosen_checked_written_and_read_as_any_other(t
 
 def test_a_section_that_only_its_module_registers_is_named_without_it() -> None:
     choices = "noam, constant, inverse_sqrt, linear, cosine"
-    expected = f"--set schedule.name=steps: schedule.name: there is no 'steps'; choose one of {choices}{OWN}"
+    expected = f"schedule.name: there is no 'steps'; choose one of {choices}{OWN}"
     assert message(None, "schedule.name=steps") == expected
 
 
@@ -456,7 +456,7 @@ def test_a_file_beyond_all_bounds_is_one_line(tmp_path: Path, content: bytes) ->
 
 @pytest.mark.parametrize("value", ["9" * 5_000, "[" * 100_000, "-inf", "nan", "1e999", "0x" + "f" * 5_000])
 def test_a_value_beyond_all_bounds_is_one_line(value: str) -> None:
-    said = message(None, f"model.width={value}").removeprefix(f"--set model.width={value}: ")
+    said = message(None, f"model.width={value}")
     assert said.startswith(("model.width: ", "a value is too long or too deep"))
 
 
@@ -495,7 +495,7 @@ def test_every_configuration_of_the_project_loads_and_builds_its_model(path: Pat
 
 
 def test_the_nearest_key_is_first_looked_for_in_the_section_that_was_named() -> None:
-    expected = "--set search.max_lenght=9: unknown key search.max_lenght; did you mean search.max_length?"
+    expected = "search.max_lenght: there is no such key; did you mean search.max_length?"
     assert message(None, "search.max_lenght=9") == expected
-    expected = "--set model.max_lenght=9: unknown key model.max_lenght; did you mean model.max_length?"
+    expected = "model.max_lenght: there is no such key; did you mean model.max_length?"
     assert message(None, "model.max_lenght=9") == expected

@@ -33,12 +33,6 @@ def test_what_moves_from_one_side_to_the_other_makes_another_fingerprint() -> No
     assert all(one != two for one, two in pairwise(made))
 
 
-def test_a_stream_has_the_fingerprint_of_its_source_and_no_rows() -> None:
-    one, two = Fingerprint.of_stream(["x", "c0ffee"]), Fingerprint.of_stream(["x", "c0ffef"])
-    assert one.digest != two.digest
-    assert (one.rows, one.first_difference(two)) == (0, None)
-
-
 def test_where_one_is_the_beginning_of_the_other_the_first_difference_is_its_end() -> None:
     pairs = [(str(number), "x") for number in range(5)]
     shorter, longer = fingerprint(pairs[:3]), fingerprint(pairs)

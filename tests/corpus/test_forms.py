@@ -102,7 +102,7 @@ def test_two_other_languages_of_a_folder_go_by_the_alphabet_and_can_be_turned(tm
         write(tmp_path / f"train.{language}", lines([text]))
     corpus = load(tmp_path)
     assert (texts(corpus, "train"), corpus.languages) == ([("yes", "oui")], ("en", "fr"))
-    assert corpus.notes[-1] == "translating en → fr; the other way: --set data.source_language=fr"
+    assert corpus.notes[-1] == "translating en → fr; the other way: data.source_language=fr"
     turned = load(tmp_path, source_language="fr")
     assert (texts(turned, "train"), turned.languages) == ([("oui", "yes")], ("fr", "en"))
     assert not [note for note in turned.notes if note.startswith("translating")]

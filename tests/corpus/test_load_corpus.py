@@ -277,7 +277,7 @@ def test_the_same_language_twice_is_one_line() -> None:
 def test_the_builtin_corpus_knows_no_other_language() -> None:
     assert problem("builtin", source_language="de", target_language="fr") == (
         "InputError data.source_language, data.target_language: de and fr are not in the built-in corpus; choose de "
-        "and en, or give --data DIRECTORY"
+        "and en, or other data"
     )
 
 
@@ -381,8 +381,8 @@ def test_a_hub_data_set_is_opened_with_the_configuration_of_its_languages(
 ) -> None:
     from datasets import Dataset, DatasetDict
 
-    def load_dataset(name: str, configuration: str | None, *, revision: str, streaming: bool) -> DatasetDict:
-        assert (name, configuration, revision, streaming) == ("owner/name", "de-en", "c0ffee", False)
+    def load_dataset(name: str, configuration: str | None, *, revision: str) -> DatasetDict:
+        assert (name, configuration, revision) == ("owner/name", "de-en", "c0ffee")
         return DatasetDict({split: Dataset.from_list([row]) for split in ("train", "validation")})
 
     row = {"translation": {"de": "ja", "en": "yes"}}
@@ -423,7 +423,7 @@ def test_a_damaged_copy_of_a_hub_data_set_is_one_line_and_no_signal() -> None:
 @pytest.mark.usefixtures("reachable")
 def test_a_hub_data_set_without_the_language_pair_names_those_it_has() -> None:
     assert problem("owner/name", target_language="fr") == (
-        "InputError owner/name: has cs-en, de-en, but not de-fr; name one as in --data owner/name:cs-en"
+        "InputError owner/name: has cs-en, de-en, but not de-fr; name one as in owner/name:cs-en"
     )
 
 
@@ -503,7 +503,7 @@ def test_what_is_no_corpus_is_refused_with_its_place(splits: Any, error: type[Ex
 
 @pytest.mark.parametrize("number", [0, 10**30])
 def test_a_limit_of_words_has_a_range(number: int) -> None:
-    with pytest.raises(InputError, match=r"^--set data.max_words=\d+: .*; correct the value$"):
+    with pytest.raises(InputError, match=r"^data.max_words: .*; correct the value$"):
         Corpus.from_pairs({"train": [("a", "b")]}, max_words=number)
 
 

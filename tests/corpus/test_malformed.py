@@ -215,8 +215,8 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "{x}/d",
         "{x}/d/a.tsv.7z: .7z is not read; unpack it",
     ),
-    "nothing": ({}, "", "--data: no such file or folder; give builtin, a hub data set"),
-    "blanks": ({}, " ", "--data: no such file or folder; give builtin, a hub data set"),
+    "nothing": ({}, "", "data.corpus: no such file or folder; give builtin, a hub data set"),
+    "blanks": ({}, " ", "data.corpus: no such file or folder; give builtin, a hub data set"),
     "three languages": (
         {"d/train.de": TEXT, "d/train.en": ENGLISH, "d/train.fr": ENGLISH},
         "{x}/d",

@@ -18,6 +18,8 @@ from transformer_mt.runs.directory import CONFIG, MODEL, TOKENIZER, Run, find_ru
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.translation.translator import Translator
 
+pytestmark = pytest.mark.slow
+
 SOURCES = [pair.source for pair in VALIDATION]
 GREEDY = SearchConfig(beam=1, max_length=9)
 # Translates in a new process, and says which modules that took.
@@ -218,7 +220,6 @@ def test_a_model_that_ctranslate2_cannot_compute(tmp_path: Path) -> None:
         texts(tmp_path / "linear")
 
 
-@pytest.mark.slow
 def test_two_processes_convert_at_once_and_torch_is_for_that_alone(run: Path, folder: Path) -> None:
     command = [sys.executable, "-c", PROCESS, str(run), *SOURCES]
     at_once = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]

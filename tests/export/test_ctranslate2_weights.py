@@ -119,7 +119,7 @@ def test_a_refusal_says_what_is_there_and_what_could_be() -> None:
 def test_a_number_format_that_there_is_not_is_refused() -> None:
     for name in (None, *QUANTIZATIONS):
         require_quantization(name)
-    with pytest.raises(InputError, match=r"^--quantization: there is no 'int4'; did you mean int1?6?8?\?$"):
+    with pytest.raises(InputError, match=r"^quantization: there is no 'int4'; did you mean int1?6?8?\?$"):
         require_quantization("int4")
 
 

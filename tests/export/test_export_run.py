@@ -30,6 +30,8 @@ from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translation, Translator
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
@@ -109,7 +111,6 @@ def test_the_script_beside_it_translates(exported: tuple[Path, Parity], run: Run
     assert process.stderr == ""
 
 
-@pytest.mark.slow
 def test_what_is_quantised_states_its_loss_and_never_fails(run: Run, tmp_path: Path) -> None:
     parity = export_run(run, tmp_path / "int8", VALIDATION, quantization="int8", overwrite=False)
     exact = export_run(run, tmp_path / "exact", VALIDATION, quantization=None, overwrite=False)
@@ -132,7 +133,6 @@ def test_ctranslate2_itself_says_nothing(
     assert "[ctranslate2]" not in capfd.readouterr().err
 
 
-@pytest.mark.slow
 def test_a_run_that_draws_is_compared_by_its_likeliest_translations(run: Run) -> None:
     own, other = _opened(run)
     searches = {"search": SearchConfig(sample=True, n_best=3, seed=5)}
@@ -212,7 +212,7 @@ def test_a_directory_that_is_there_is_replaced_only_if_it_is_an_export_and_that_
     (folder / SCRIPT).write_text("changed")
     with pytest.raises(InputError) as error:
         again(False)
-    assert str(error.value) == f"{folder}: is there already; give another name, or --overwrite"
+    assert str(error.value) == f"{folder}: is there already; give another name, or overwrite it"
     assert (folder / SCRIPT).read_text() == "changed"
     again(True)
     assert (folder / SCRIPT).read_text() != "changed"
@@ -313,7 +313,6 @@ def drawn_settings(draw: random.Random) -> list[str]:
     return [*chosen, *(f"model.{key}={value}" for key, value in sizes.items()), *masked]
 
 
-@pytest.mark.slow
 def test_thirty_models_at_random_export_with_parity_or_are_refused_by_key() -> None:
     tokenizer, draw, exported, refused = small_tokenizer(), random.Random(26), [], []
     while len(exported) + len(refused) < 30:

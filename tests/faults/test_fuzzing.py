@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.fuzzing import BLESSED, CHECKPOINT_FILES, RUN_FILES
+from robustness.fuzzing import BLESSED, CHECKPOINT_FILES, RUN_FILES
 
 pytestmark = pytest.mark.slow
 

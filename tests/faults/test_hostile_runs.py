@@ -46,6 +46,8 @@ TRANSLATE, TRAIN = "translate", "train"
 WEIGHTS, STATE = "model.safetensors", "state.safetensors"
 # A terminal command, and an override that makes text read backwards.
 COMMAND = "\\u001b]0;owned\\u0007\\u202e"
+MOMENTS = "optimizer.optimizers.0.state.0"
+FOREIGN_STATE = "optimizer.json: not the state of this optimizer"
 DO_NOT_FIT = "the weights do not fit config.toml"
 NOT_OURS = "tokenizer.model: not a vocabulary that tmt trained"
 
@@ -70,6 +72,17 @@ def progress(**change: Any) -> Damage:
 
 def state(name: str, value: torch.Tensor) -> Damage:
     return in_checkpoints(tensors(put(name, value), STATE))
+
+
+def optimizer(old: str, new: str) -> Damage:
+    """Another text in the optimizer's numbers, where it first stands."""
+
+    def change(text: bytes) -> bytes:
+        changed = re.sub(rb'"steps": \d', b'"steps": 6', text)
+        assert old.encode() in changed
+        return changed.replace(old.encode(), new.encode(), 1)
+
+    return in_checkpoints(rewritten("optimizer.json", change))
 
 
 def twice(whole: bytes) -> bytes:
@@ -99,7 +112,7 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
             in_checkpoints(instead(name, make), sealed=False),
             rf"step-6/{name}: ({says})",
         )
-        for name in ("manifest.json", "progress.json", STATE)
+        for name in ("progress.json", "optimizer.json", STATE)
         for kind, make, says in KINDS
     },
     **{f"metrics.jsonl is {kind}": (TRAIN, instead("metrics.jsonl", make), says) for kind, make, says in KINDS},
@@ -190,16 +203,6 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         )
     },
     # Checkpoints with right sums.
-    "a manifest that leads outside": (
-        TRAIN,
-        in_checkpoints(rewritten("manifest.json", lambda text: text[:-1] + b', "../../../x": "0"}'), sealed=False),
-        "manifest.json: damaged",
-    ),
-    "a manifest without texts": (
-        TRAIN,
-        in_checkpoints(rewritten("manifest.json", lambda text: re.sub(b'"[0-9a-f]{64}"', b"[7]", text)), sealed=False),
-        "damaged",
-    ),
     **{
         f"a progress with {change}": (TRAIN, in_checkpoints(progress(**change)), "progress.json: damaged")
         for change in (
@@ -230,11 +233,29 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         )
         for name, value in (
             ("averaging.n_averaged", torch.tensor(-10)),
-            ("optimizer.0.exp_avg", torch.ones(7)),
-            ("optimizer.0.exp_avg_sq", torch.ones(1, 1)),
-            ("optimizer.999.exp_avg", torch.ones(3)),
-            ("optimizer.steps", torch.tensor(-1)),
             ("random.cpu", RANDOM[:100].clone()),
+            ("elsewhere.x", torch.ones(3)),
+        )
+    },
+    **{
+        f"an optimizer with {name} {tuple(value.shape)} {value.dtype}": (TRAIN, state(name, value), FOREIGN_STATE)
+        for name, value in (
+            (f"{MOMENTS}.exp_avg", torch.ones(7)),
+            (f"{MOMENTS}.exp_avg_sq", torch.ones(1, 1)),
+            (f"{MOMENTS}.step", torch.ones((), dtype=torch.int64)),
+        )
+    },
+    **{
+        f"an optimizer whose {old[:20]} is {new[:20]}": (TRAIN, optimizer(old, new), says)
+        for old, new, says in (
+            ('"steps": 6', '"steps": -1', FOREIGN_STATE),
+            ('"steps": 6', '"steps": [[]]', FOREIGN_STATE),
+            ('"loss_scale": 0.0', '"loss_scale": -Infinity', FOREIGN_STATE),
+            ('"betas": [0.9, 0.98]', '"betas": "x"', FOREIGN_STATE),
+            ('"exp_avg": {', '"exp_avg_sq": 7, "other": {', FOREIGN_STATE),
+            ('"optimizers": [', '"optimizers": [7, ', FOREIGN_STATE),
+            ('{"tensor": ', '{"tensor": 1, "tensor": "x', "optimizer.json: damaged"),
+            ('"steps": 6', f'"steps": {"[" * 10**5}', "optimizer.json: damaged"),
         )
     },
     "a state that no generator has": (

@@ -11,7 +11,6 @@ from transformer_mt.attention.graphs import GRAPHS, Graph
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
 from transformer_mt.attention.positions import POSITIONS, AttentionPosition
-from transformer_mt.attention.projections import QK_PROJECTIONS, Projections
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.errors import InputError
 from transformer_mt.models.blocks import NORMS, RESIDUALS, Norm, Residual
@@ -103,7 +102,7 @@ def test_a_width_that_heads_cannot_share_is_answered_with_sizes_that_fit(width: 
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest_one(key: str, name: str, nearest: str) -> None:
-    own = "(or import the module that registers it first)"
+    own = "(or load its plugin: tmt --plugin FILE)"
     assert message(f"{key}={name}") == f"{key}: there is no {name!r}; did you mean {nearest}? {own}"
 
 
@@ -111,7 +110,6 @@ def test_an_unknown_name_is_answered_with_the_nearest_one(key: str, name: str, n
     ("interface", "variants"),
     [
         (Graph, GRAPHS.values()),
-        (Projections, QK_PROJECTIONS.values()),
         (Score, SCORES.values()),
         (AttentionPosition, [entry for entry in POSITIONS.values() if issubclass(entry, AttentionPosition)]),
         (Attention, [MultiHeadAttention, LinearAttention]),

@@ -12,7 +12,8 @@ from support.tiny import sentences, targets
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer_mt.attention import projections, scores
+from transformer_mt.attention import normalisers, projections, scores
+from transformer_mt.attention.normalisers import Softmax
 from transformer_mt.attention.projections import Independent
 from transformer_mt.attention.scores import Score
 from transformer_mt.config.toml import load_config
@@ -86,6 +87,13 @@ class Gauss(Score):
         return 3.0 * torch.cdist(queries, keys).square().neg().exp()
 
 
+class Tempered(Softmax):
+    """The softmax of halved scores."""
+
+    def normalise(self, scores: Tensor) -> Tensor:
+        return super().normalise(scores / 2)
+
+
 # Each is entered in its table while a test builds its model.
 UNPLANNED = {
     "model.attention.qk_projection=unplanned": (projections.QK_PROJECTIONS, QKNorm),
@@ -93,6 +101,7 @@ UNPLANNED = {
     "model.residual=unplanned": (blocks.RESIDUALS, LayerScale),
     "model.residual=unplanned ": (blocks.RESIDUALS, ReZero),
     "model.attention.score=unplanned": (scores.SCORES, Gauss),
+    "model.attention.normaliser=unplanned": (normalisers.NORMALISERS, Tempered),
 }
 
 

@@ -1,5 +1,6 @@
 """Training that was stopped goes on bit for bit, whatever stopped it and wherever."""
 
+import json
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,13 +10,14 @@ import pytest
 import safetensors.torch
 import torch
 from support.hostile import pieces_of
+from support.plugins import loaded, write_example
 from support.small_training import opened
 from support.variants import VARIANTS, Variant
 from torch import Tensor
 
 from transformer_mt.config.sections import CHOSEN, FORMAT, TrainingConfig
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.runs.checkpoints import STATE, Checkpoint
+from transformer_mt.runs.checkpoints import STATE, Checkpoint, take_tensors
 from transformer_mt.runs.directory import CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
 from transformer_mt.runs.lock import release
 from transformer_mt.runs.weights import digest
@@ -55,7 +57,9 @@ def state(training: TrainingSession) -> dict[str, Tensor]:
     trainer.save()
     saved: Checkpoint = trainer.checkpoints.load(trainer.progress.step)
     parts = {"weights": saved.weights, **saved.state}
-    return {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
+    tensors = {f"{part}.{name}": tensor for part, own in parts.items() for name, tensor in own.items()}
+    numbers = take_tensors(saved.optimizer, tensors, "optimizer")
+    return tensors | {"numbers": torch.frombuffer(bytearray(json.dumps(numbers).encode()), dtype=torch.uint8)}
 
 
 def outcome(training: TrainingSession) -> dict[str, Any]:
@@ -156,6 +160,19 @@ def test_killed_training_goes_on_from_its_last_checkpoint(tmp_path: Path, averag
     assert_same(whole, again)
 
 
+@pytest.mark.parametrize("name", ["sgd", pytest.param("lion", marks=pytest.mark.slow), "muon"])
+def test_optimizers_of_other_kinds_go_on_from_a_checkpoint_when_killed(tmp_path: Path, name: str) -> None:
+    overrides = (*HARDEST, f"optimizer.name={name}")
+    with loaded(write_example("class Lion", tmp_path / "optimizers.py")):
+        whole = opened(tmp_path / "whole", *overrides)
+        go_on(whole)
+        kill(opened(tmp_path / "killed", *overrides), at=5)
+        again = opened(tmp_path / "killed", *overrides)
+        assert again.trainer.progress.step == 4
+        go_on(again)
+        assert_same(whole, again)
+
+
 def test_finished_training_changes_nothing(tmp_path: Path) -> None:
     first = opened(tmp_path)
     go_on(first)
@@ -181,6 +198,26 @@ def test_damaged_newest_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -
     assert again.notes[-1] == f"continuing {damaged} from step 6"
     go_on(again)
     assert_same(whole, again)
+
+
+def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found(tmp_path: Path) -> None:
+    training = opened(tmp_path)
+    go_on(training, until=4)
+    for path in sorted((tmp_path / "checkpoints" / "step-4").iterdir()):
+        sound = path.read_bytes()
+        heads, others = range(min(len(sound), 99)), range(99, len(sound), max(1, len(sound) // 99))
+        for place in (*heads, *others, len(sound) - 1):
+            path.write_bytes(sound[:place] + bytes([sound[place] ^ 1 << place % 8]) + sound[place + 1 :])
+            with pytest.raises(MachineError, match=str(tmp_path)):
+                training.trainer.checkpoints.load(4)
+        path.write_bytes(sound)
+    assert training.trainer.checkpoints.load(4).progress.step == 4
+
+
+def test_weights_of_another_step_are_not_continued_from(tmp_path: Path) -> None:
+    go_on(opened(tmp_path))
+    shutil.copy(tmp_path / "checkpoints/step-6" / MODEL, tmp_path / "checkpoints/step-8" / MODEL)
+    assert opened(tmp_path).notes[-1].endswith("from step 6")
 
 
 @pytest.mark.slow
@@ -209,7 +246,7 @@ def test_no_sound_checkpoint_is_one_line(tmp_path: Path) -> None:
         opened(tmp_path)
     message = str(caught.value)
     assert message.startswith(f"{tmp_path}/checkpoints: no sound checkpoint ({tmp_path}/checkpoints/step-8/state")
-    assert message.endswith("; start anew with --overwrite")
+    assert message.endswith("; overwrite the run")
     assert "\n" not in message
     assert opened(tmp_path, overwrite=True).trainer.progress.step == 0
 
@@ -234,7 +271,7 @@ def test_another_configuration_is_refused_with_every_difference(tmp_path: Path) 
         opened(tmp_path, "model.width=32", "schedule.factor=0.5", "training.steps=99", "search.beam=7")
     assert str(caught.value) == (
         f"{tmp_path}: belongs to another configuration (model.width is 16 there, 32 now; schedule.factor is 1.0 "
-        "there, 0.5 now); choose another directory with --run-dir, or start anew with --overwrite"
+        "there, 0.5 now); choose another directory, or overwrite the run"
     )
 
 
@@ -395,5 +432,5 @@ def test_weights_alone_are_not_continued_from(tmp_path: Path) -> None:
     go_on(opened(tmp_path))
     for step in (6, 8):
         (tmp_path / "checkpoints" / f"step-{step}" / STATE).unlink()
-    with pytest.raises(MachineError, match=r"checkpoints: no complete checkpoint; start anew with --overwrite"):
+    with pytest.raises(MachineError, match=r"checkpoints: no complete checkpoint; overwrite the run"):
         opened(tmp_path)

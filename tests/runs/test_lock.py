@@ -42,7 +42,7 @@ def test_a_directory_in_training_is_refused_until_its_process_is_killed(tmp_path
         with pytest.raises(InputError) as caught:
             acquire(tmp_path)
         assert str(caught.value) == (
-            f"{tmp_path}: is being trained by another process; wait for it, stop it, or choose another --run-dir"
+            f"{tmp_path}: is being trained by another process; wait for it, stop it, or choose another directory"
         )
         other.send_signal(signal.SIGKILL)
         other.wait()

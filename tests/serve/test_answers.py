@@ -270,12 +270,12 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     (
         "translate",
         ONE | {"search": {"top_k": 2}},
-        "search.top_k: acts on random draws alone; give search.sample too, or leave it out",
+        "search.top_k: acts only on random draws; draw with sample, or leave it out",
     ),
     (
         "translate",
         ONE | {"search": {"sample": True}, "trace": True},
-        "trace: drawing at random keeps no beam; leave it or search.sample out",
+        "trace: drawing at random keeps no beam; leave it or sample out",
     ),
     (
         "translate",

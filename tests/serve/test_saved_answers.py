@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.sentences import small_tokenizer
 from support.serving import write_run
 from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
@@ -15,6 +16,8 @@ from transformer_mt.serve.saved_answers import saved_answers
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.subject import Subject
+
+pytestmark = pytest.mark.slow
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
 BAND = ("model.attention.graph=band(1)", "model.attention.head_mask=['decoder.1.2', 'cross.2.1']")

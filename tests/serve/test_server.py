@@ -61,7 +61,7 @@ def test_a_port_that_listens_is_taken(busy: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--port", "{busy}"], 3, f"--port {{busy}}: cannot be opened ({IN_USE}); give another, or 0 for any"),
+        (["--port", "{busy}"], 3, f"--port: {{busy}} cannot be opened ({IN_USE}); give another, or 0 for any"),
         (["--host", "192.0.2.1"], 2, "--host: '192.0.2.1' is no address of this machine; leave it out"),
         (["--host", "no host"], 2, "--host: 'no host' is no address of this machine; leave it out"),
         (["--host", "127..1"], 2, "--host: '127..1' is no address of this machine; leave it out"),

@@ -81,7 +81,7 @@ def stand_in(folder: Path, pairs: Texts, monkeypatch: pytest.MonkeyPatch) -> lis
         if "/" not in name:
             return opened(name, configuration, **options)
         asked.append((name, configuration))
-        return opened(str(folder), streaming=options["streaming"], cache_dir=str(folder.with_name("datasets")))
+        return opened(str(folder), cache_dir=str(folder.with_name("datasets")))
 
     folder.mkdir()
     content = [{"english": english, "non_english": german} for german, english in pairs]

@@ -1,7 +1,6 @@
 """A run directory as someone makes it who wants to do harm: with sums that are right, and contents that are not."""
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import safetensors.torch
 from torch import Tensor
 
-from transformer_mt.runs.checkpoints import MANIFEST, STATE
+from transformer_mt.runs.checkpoints import OPTIMIZER, PROGRESS, STATE
 from transformer_mt.runs.directory import CONFIG, MODEL, TOKENIZER
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.weights import digest, pack
@@ -25,13 +24,14 @@ def sums(folder: Path, *names: str) -> dict[str, str]:
 def bless(run: Path) -> None:
     """Give the weights the sums of what now lies beside them."""
     found = safetensors.torch.load((run / MODEL).read_bytes())
-    (run / MODEL).write_bytes(pack(found, sums(run, CONFIG, TOKENIZER) | {"tensors": digest(found)}))
+    (run / MODEL).write_bytes(pack(found, sums(run, CONFIG, TOKENIZER)))
 
 
 def seal(checkpoint: Path) -> None:
     """Give a checkpoint the sums of what now lies in it."""
-    names = sorted(path.name for path in checkpoint.iterdir() if path.name != MANIFEST)
-    (checkpoint / MANIFEST).write_text(json.dumps(sums(checkpoint, *names)))
+    found, model = (safetensors.torch.load((checkpoint / name).read_bytes()) for name in (STATE, MODEL))
+    own = sums(checkpoint, PROGRESS, OPTIMIZER) | {MODEL: digest(model)}
+    (checkpoint / STATE).write_bytes(pack(found, own))
 
 
 def rewritten(name: str, change: Callable[[bytes], bytes]) -> Damage:
@@ -61,7 +61,7 @@ def tensors(change: Callable[[Tensors], object], name: str = MODEL) -> Damage:
         found = safetensors.torch.load((folder / name).read_bytes())
         change(found)
         run = folder.parent.parent if folder.parent.name == "checkpoints" else folder
-        vouched = None if name == STATE else sums(run, CONFIG, TOKENIZER) | {"tensors": digest(found)}
+        vouched = None if name == STATE else sums(run, CONFIG, TOKENIZER)
         (folder / name).write_bytes(pack(found, vouched))
 
     return damage

@@ -17,16 +17,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from support.small_training import corpus_in_memory, small_config
+from support.small_training import corpus_in_memory, small_config, unwritten
 from support.variants import VARIANTS
 from transformer_mt.batching.batches import plan_batches
 from transformer_mt.distributed import Distributed, join_processes
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.models.extra_losses import add_loss
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora
-from transformer_mt.training.session import TrainingSession, build_session, open_training
+from transformer_mt.training.session import TrainingSession, open_training
 from transformer_mt.training.trainer import Trainer
 
 COUNT = 2
@@ -45,7 +44,7 @@ Scenario = Callable[[Distributed, Path], Any]
 def trainer_of(distributed: Distributed, folder: Path, *overrides: str) -> Trainer:
     """A trainer on the small corpus at its first step; one without another process does the work of two."""
     run = Run(folder / "none")
-    trainer = build_session(
+    trainer = unwritten(
         small_config(*overrides), run, TrainingCorpora(corpus_in_memory()), distributed=distributed
     ).trainer
     if distributed.world_size == 1:  # the batches that two take in turns
@@ -252,38 +251,9 @@ def divergence(distributed: Distributed, folder: Path) -> Any:
         return f"{type(error).__name__} {error}"
 
 
-def idle_expert(distributed: Distributed, folder: Path) -> Any:
-    """Two steps in which only the last process uses a parameter, and adds a term to its loss."""
-    import transformer_mt.training.session as module
-
-    build, expert = module.build_model, torch.nn.Parameter(torch.tensor(3.0))
-
-    def built(*arguments: Any, **options: Any) -> Any:
-        model = build(*arguments, **options)
-        model.register_parameter("expert", expert)
-        if distributed.rank == 1:
-            next(model.children()).register_forward_pre_hook(lambda *_: add_loss(2 * expert))
-        return model
-
-    module.build_model = built  # type: ignore[assignment]
-    try:
-        trainer = trainer_of(distributed, folder, "optimizer.max_grad_norm=999")
-    finally:
-        module.build_model = build
-    gradients = []
-    step = trainer.optimizer.step
-
-    def observed() -> float:
-        gradients.append(float(expert.grad))  # type: ignore[arg-type]
-        return step()
-
-    trainer.optimizer.step = observed  # type: ignore[method-assign]
-    return [trainer.step().target_tokens for _ in range(2)], gradients
-
-
 SCENARIOS: tuple[Scenario, ...] = (
     sums, listening, exchanges, failures, interruptions, accumulated, r_drop, recurrent, all_variants, reductions,
-    validation, resumption, single_continued, refused, divergence, idle_expert,
+    validation, resumption, single_continued, refused, divergence,
 )  # fmt: skip
 
 

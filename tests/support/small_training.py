@@ -4,14 +4,19 @@ import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from support.variants import with_sizes
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.distributed import Distributed
+from transformer_mt.runs.directory import Run
+from transformer_mt.training.batch_stream import TrainingCorpora
+from transformer_mt.training.build import build_parts
 from transformer_mt.training.reports import Report, StepReport, ValidationReport
-from transformer_mt.training.session import TrainingSession, open_training
+from transformer_mt.training.session import TrainingSession, build_session, open_training
 
 SUBJECTS = {
     "der Hund": "the dog",
@@ -71,6 +76,11 @@ def write_corpus(folder: Path) -> Path:
 def opened(path: Path, *overrides: str, overwrite: bool = False) -> TrainingSession:
     """Training on the small corpus in the run directory `path`, with everything made anew, as in a new process."""
     return open_training(small_config(*overrides), path, corpus_in_memory(), overwrite=overwrite)
+
+
+def unwritten(config: Config, run: Run, corpora: TrainingCorpora, **given: Any) -> TrainingSession:
+    """A session at its first step that writes nothing."""
+    return build_session(build_parts(config, given.get("distributed", Distributed())), run, corpora, **given)
 
 
 def steps_of(reports: Sequence[Report]) -> list[StepReport]:

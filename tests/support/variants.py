@@ -5,6 +5,7 @@ from collections.abc import Container, Iterable
 import pytest
 
 from transformer_mt.attention.build_attention import ATTENTION
+from transformer_mt.attention.normalisers import NORMALISERS
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.blocks import NORMS, RESIDUALS
@@ -27,6 +28,8 @@ POSITION_EXAMPLES = {
     "relative": "relative(2)",
     "rotary": "rotary",
     "alibi": "alibi",
+    "xpos": "xpos",
+    "t5": "t5(4, 3)",
 }
 
 QK_PROJECTION_EXAMPLES = {
@@ -41,6 +44,7 @@ RECURRENT = "model.kind=recurrent"
 TABLES: dict[str, Iterable[str]] = {
     "model.attention.kind": ATTENTION,
     "model.attention.score": SCORES,
+    "model.attention.normaliser": NORMALISERS,
     "model.attention.qk_projection": QK_PROJECTION_EXAMPLES.values(),
     "model.attention.position": POSITION_EXAMPLES.values(),
     "model.attention.graph": GRAPH_EXAMPLES.values(),
@@ -59,6 +63,7 @@ ENTRIES += [
         "model.attention.score=cosine",
     ),
     ("model.attention.score=bilinear", "model.attention.position=relative(2)", "model.attention.graph=band(3)"),
+    ("model.attention.normaliser=entmax15", "model.attention.position=rotary", "model.attention.graph=band(3)"),
     ("model.attention.kind=linear", "model.attention.position=none", "model.norm=rms"),
 ]
 # Entries that are defaults describe the same model; the first of them stands for all.

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cache import cache_in
-from support.data_files import load, parquet, write
 from support.small_training import PAIRS, TRAIN, small_config
 
 from transformer_mt.batching import encoded_pairs
@@ -185,17 +184,17 @@ def test_words_are_those_of_all_corpora_and_those_of_a_large_one_are_counted_onc
     cache_in(tmp_path, monkeypatch)
     monkeypatch.setattr(batch_stream, "IN_MEMORY", 30)
     shares = [WeightedCorpus(TRAIN, "digest"), WeightedCorpus(OLD, "old", weight=0.1)]
-    words = training_words(shares, VOCABULARY)
+    words = training_words(shares)
     assert words == words_of_pairs([*TRAIN, *OLD])
     assert len(list(tmp_path.glob("*.arrow"))) == 1
     counted = []
     monkeypatch.setattr(
         batch_stream, "words_of_pairs", lambda pairs: counted.append(len(pairs)) or words_of_pairs(pairs)
     )
-    assert training_words(shares, VOCABULARY) == words
+    assert training_words(shares) == words
     assert counted == [len(OLD)]
-    training_words([WeightedCorpus(TRAIN, "another")], VOCABULARY)
-    training_words([WeightedCorpus(TRAIN)], VOCABULARY)
+    training_words([WeightedCorpus(TRAIN, "another")])
+    training_words([WeightedCorpus(TRAIN)])
     assert counted == [len(OLD), len(TRAIN), len(TRAIN)]
 
 
@@ -204,19 +203,3 @@ def test_tokens_of_a_large_corpus_are_kept_under_its_digest(tmp_path: Path, monk
     monkeypatch.setattr(encoded_pairs, "IN_MEMORY", 30)
     stream(WeightedCorpus(TRAIN, "digest"), WeightedCorpus(OLD, "old"))
     assert len(list(tmp_path.glob("*.arrow"))) == 1
-
-
-def test_a_streamed_corpus_gives_a_block_an_epoch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.corpus.clean_corpus.BLOCK", 11)
-    write(tmp_path / "train.parquet", parquet([{"de": pair.source, "en": pair.target} for pair in TRAIN]))
-    write(tmp_path / "valid.parquet", parquet([{"de": "ja", "en": "yes"}]))
-    pairs = load(tmp_path, streaming=True).splits["train"]
-    streamed = stream(WeightedCorpus(pairs, "digest"), WeightedCorpus(OLD, weight=0.5))
-    endless = TRAIN * 3
-    for epoch in (0, 1, 3, 2):
-        encoded, rows = streamed.pairs_of(epoch)
-        assert rows is not None
-        assert rows[:11].tolist() == list(range(11))
-        assert len(rows) == 11 + round(0.5 * 11)
-        for row, pair in enumerate(endless[epoch * 11 : (epoch + 1) * 11]):
-            assert encoded.target[row].tolist() == TOKENIZER.encode(pair.target)

@@ -79,8 +79,8 @@ def test_of_very_many_pairs_the_first_that_differs_is_not_remembered(
 
 def refusal(run: Path, difference: str) -> str:
     return (
-        f"{run}: the data is not the same: {difference}; give the old data, choose another directory with --run-dir, "
-        "or start anew with --overwrite"
+        f"{run}: the data is not the same: {difference}; give the old data, choose another directory, "
+        "or overwrite the run"
     )
 
 
@@ -140,7 +140,7 @@ def test_another_revision_on_the_hub_is_refused_where_its_pairs_differ(
     commit = {"now": "one"}
     train = {"one": TEXTS, "two": TEXTS[1:], "three": TEXTS}
 
-    def load_dataset(name: str, configuration: str | None, *, revision: str, streaming: bool) -> DatasetDict:
+    def load_dataset(name: str, configuration: str | None, *, revision: str) -> DatasetDict:
         splits = {"train": train[revision], "validation": HELD_OUT}
         return DatasetDict(
             {split: Dataset.from_list([{"de": de, "en": en} for de, en in pairs]) for split, pairs in splits.items()}
@@ -212,7 +212,7 @@ def test_a_damaged_record_is_one_line(tmp_path: Path, name: str) -> None:
     open_training(small_config(), run, corpus_in_memory())
     file, damage = DAMAGE[name]
     (run / file).write_bytes(damage((run / file).read_bytes()))
-    with pytest.raises(MachineError, match=rf"{file}: damaged.*; restore it or "):
+    with pytest.raises(MachineError, match=rf"{file}: damaged.*; restore it"):
         open_training(small_config(), run, corpus_in_memory())
     open_training(small_config(), run, corpus_in_memory(), overwrite=True)
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 from support.small_training import TRAIN, small_config
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from transformer_mt.batching.batches import Batch
@@ -11,7 +11,6 @@ from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.config.sections import CHOSEN, TokenizerConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.build_model import build_model
-from transformer_mt.models.extra_losses import add_loss, collecting_losses
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -103,13 +102,6 @@ def test_padding_does_not_change_the_loss(name: str) -> None:
     torch.testing.assert_close(found, objective(name)(model, batch))
 
 
-def test_a_term_that_nobody_collects_goes_nowhere() -> None:
-    with collecting_losses() as terms:
-        add_loss(torch.tensor(3.0))
-    add_loss(torch.tensor(5.0))
-    assert [term.item() for term in terms] == [3.0]
-
-
 class TwoPasses(Seq2Seq):
     """Gives one prepared tensor of logits after another."""
 
@@ -152,17 +144,3 @@ def test_the_two_passes_of_r_drop_have_their_own_dropout() -> None:
     torch.manual_seed(3)
     alone = float(RDrop(label_smoothing=0.0, weight=0.0)(model, batch).detach())
     assert drawn_together > alone + 1
-
-
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_a_term_of_a_module_counts_like_a_mean_loss_of_a_token(name: str) -> None:
-    loss_of, model, batch = objective(f"objective.name={name}"), small_model(), small_batch()
-    strength = nn.Parameter(torch.tensor(3.0))
-    without = loss_of(model, batch)
-    hook = next(model.children()).register_forward_pre_hook(lambda *_: add_loss(strength**2))
-    loss = loss_of(model, batch)
-    assert float((loss - without).detach()) == pytest.approx(9 * batch.target_tokens, rel=1e-4)
-    (gradient,) = torch.autograd.grad(loss, [strength])
-    assert float(gradient) == pytest.approx(6 * batch.target_tokens)
-    hook.remove()
-    torch.testing.assert_close(loss_of(model, batch), without)

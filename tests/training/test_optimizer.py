@@ -1,12 +1,19 @@
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from support.plugins import loaded, write_example
+from support.small_training import opened
+from torch import nn
+from torch.optim import SGD, Adam, Optimizer
 
 from transformer_mt.config.sections import CHOSEN, OptimizerConfig
 from transformer_mt.config.toml import load_config
+from transformer_mt.errors import InputError
 from transformer_mt.models.build_model import build_model
+from transformer_mt.runs.checkpoints import put_tensors, take_tensors
 from transformer_mt.training.optimizer import OPTIMIZERS, ScheduledOptimizer, build_optimizer
 
 UNSCALED = torch.amp.GradScaler("cpu", enabled=False)
@@ -58,13 +65,15 @@ def test_every_name_has_its_section_and_its_optimizer() -> None:
 @every_optimizer
 def test_every_step_is_one_of_torch_at_the_rate_of_the_schedule(name: str) -> None:
     ours, plain = Small(), Small()
-    optimizer = build_optimizer(configured(name, betas="[0.7, 0.9]", epsilon=1e-3), ours, schedule, UNSCALED)
+    keys = {"momentum": 0.7} if name == "sgd" else {"betas": "[0.7, 0.9]", "epsilon": 1e-3}
+    optimizer = build_optimizer(configured(name, **keys), ours, schedule, UNSCALED)
     groups: list[dict[str, Any]] = [{"params": list(plain.parameters())}]
     if name == "adamw":
         matrix = [plain.inner.weight]
         others = [plain.table.weight, plain.inner.bias, plain.output.bias]
         groups = [{"params": matrix, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}]
-    torchs = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name](groups, betas=(0.7, 0.9), eps=1e-3)
+    numbers: dict[str, Any] = {"momentum": 0.7} if name == "sgd" else {"betas": (0.7, 0.9), "eps": 1e-3}
+    torchs = {"adam": Adam, "adamw": torch.optim.AdamW, "sgd": SGD}[name](groups, **numbers)
     for step in range(1, 6):
         for group in torchs.param_groups:
             group["lr"] = schedule(step)
@@ -90,22 +99,153 @@ def test_weight_decay_spares_norms_biases_and_embeddings() -> None:
 
 
 @every_optimizer
-def test_a_step_clears_the_gradients(name: str) -> None:
-    model = Small()
-    walk(build_optimizer(configured(name), model, schedule, UNSCALED), model, range(1, 2))
-    assert all(parameter.grad is None for parameter in model.parameters())
-
-
-@every_optimizer
 @pytest.mark.parametrize("stop", [0, 1, 4])
 def test_a_loaded_state_continues_bit_for_bit(name: str, stop: int) -> None:
     whole, first, second = Small(), Small(), Small()
     all_rates = walk(build_optimizer(configured(name), whole, schedule, UNSCALED), whole, range(1, 8))
     before = build_optimizer(configured(name), first, schedule, UNSCALED)
     rates = walk(before, first, range(1, stop + 1))
-    after = build_optimizer(configured(name), second, schedule, UNSCALED)
+    assert all(parameter.grad is None for parameter in first.parameters())
+    after, tensors = build_optimizer(configured(name), second, schedule, UNSCALED), dict[str, Any]()
+    values = take_tensors(before.state(), tensors, "optimizer")
+    after.load(put_tensors(values, {key: tensor.clone() for key, tensor in tensors.items()}))
     second.load_state_dict(first.state_dict())
-    state: dict[str, Tensor] = {key: tensor.clone() for key, tensor in before.state().items()}
-    after.load(state)
     assert rates + walk(after, second, range(stop + 1, 8)) == all_rates
     assert all(torch.equal(there, here) for there, here in zip(second.parameters(), whole.parameters(), strict=True))
+
+
+def test_groups_have_their_own_factor_of_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    def halves(model: Small, _: Any) -> list[Optimizer]:
+        matrices, vectors = ([each for each in model.parameters() if each.ndim == ndim] for ndim in (2, 1))
+        return [SGD(matrices, lr=3.0), SGD(vectors, lr=1.0)]
+
+    monkeypatch.setitem(OPTIMIZERS, "sgd", halves)
+    model = Small()
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    optimizer = build_optimizer(configured("sgd"), model, lambda _: 0.5, UNSCALED)
+    set_gradients(model, step=1)
+    gradients = [parameter.grad for parameter in model.parameters()]
+    assert optimizer.step() == 0.5
+    for old, gradient, new in zip(before, gradients, model.parameters(), strict=True):
+        assert gradient is not None
+        torch.testing.assert_close(new.detach(), old - (1.5 if old.ndim == 2 else 0.5) * gradient)
+
+
+class Odd(Optimizer):
+    """Gradient descent in `fall` with a state of the kind that a test is about."""
+
+    def __init__(self, parameters: Any, kind: str) -> None:
+        super().__init__(parameters, {"lr": 1.0})
+        self.kind, self.count = kind, 0
+
+    def step(self, closure: Any = None) -> None:
+        for group in self.param_groups:
+            group["count"] = group.get("count", 0) + 1
+            for parameter in group["params"]:
+                self.state[parameter].setdefault("of", self.first(parameter))
+                parameter.data -= group["lr"] * self.scale(group, parameter) * parameter.grad
+
+    def first(self, parameter: torch.Tensor) -> Any:
+        if self.kind == "nested":
+            return {"list": [torch.ones(2), None, 3, ["x"]], "text": "x", "number": 0.1, "is": True}
+        if self.kind == "halves":
+            return torch.tensor(0.1, dtype=torch.float64)
+        return {"set": {3}, "key": {(1, 2): 3}}.get(self.kind)
+
+    def scale(self, group: dict[str, Any], parameter: torch.Tensor) -> float:
+        if self.kind == "hidden":
+            self.count += 1
+            return 1.0 / self.count
+        if self.kind == "halves":
+            return float(self.state[parameter]["of"]) * 3
+        if self.kind == "random":
+            return float(torch.rand(()))
+        return 1.0 / group["count"]
+
+
+@pytest.mark.parametrize("kind", ["nested", "random", "plain"])
+def test_an_optimizer_with_any_plain_state_is_resumed_bit_for_bit(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(OPTIMIZERS, "sgd", lambda model, _: Odd(model.parameters(), kind))
+    whole = opened(tmp_path / "whole", "optimizer.name=sgd")
+    list(whole.train())
+    for report in opened(tmp_path / "stopped", "optimizer.name=sgd").train():
+        if report.step == 5:
+            break
+    again = opened(tmp_path / "stopped", "optimizer.name=sgd")
+    assert again.notes[-1].endswith("from step 5")
+    list(again.train())
+    for one, other in zip(whole.trainer.model.parameters(), again.trainer.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda model: Odd(model.parameters(), "hidden"), "the steps after it are others"),
+        (lambda model: Odd(model.parameters(), "halves"), "its state is not loaded as it was saved"),
+        (lambda model: Odd(model.parameters(), "set"), "is of type set"),
+        (lambda model: torch.optim.LBFGS(model.parameters(), lr=1.0), "TypeError: "),
+    ],
+)
+def test_an_optimizer_that_cannot_be_resumed_is_refused_before_the_first_step(
+    make: Any, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(OPTIMIZERS, "sgd", lambda model, _: make(model))
+    with pytest.raises(InputError) as caught:
+        opened(tmp_path / "run", "optimizer.name=sgd")
+    message = str(caught.value)
+    assert message.startswith("optimizer.name: sgd cannot be stopped and continued exactly (")
+    assert why in message
+    assert "\n" not in message
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_parameter_that_no_optimizer_takes_or_two_take_is_refused(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def some(model: Small, _: Any) -> list[Optimizer]:
+        return [SGD([model.table.weight, model.output.bias, model.inner.bias]), *[SGD([model.inner.weight])] * count]
+
+    monkeypatch.setitem(OPTIMIZERS, "sgd", some)
+    with pytest.raises(InputError, match=r"^optimizer\.name: sgd does not take each parameter once; "):
+        build_optimizer(configured("sgd"), Small(), schedule, UNSCALED)
+
+
+def test_an_overflow_in_one_optimizer_stops_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def two(model: Small, _: Any) -> list[Optimizer]:
+        first, *rest = model.parameters()
+        return [SGD([first], lr=1.0), Adam(rest, lr=1.0)]
+
+    monkeypatch.setitem(OPTIMIZERS, "sgd", two)
+    model, scaler = Small(), torch.amp.GradScaler("cpu")
+    optimizer = build_optimizer(configured("sgd"), model, schedule, scaler)
+    scaler.scale(torch.zeros(()))
+    for is_finite in (False, True):
+        before = [parameter.detach().clone() for parameter in model.parameters()]
+        set_gradients(model, step=1)
+        if not is_finite:
+            model.table.weight.grad.fill_(torch.inf)  # type: ignore[union-attr]
+        optimizer.unscale()
+        optimizer.step()
+        same = [torch.equal(old, new) for old, new in zip(before, model.parameters(), strict=True)]
+        assert any(same) != is_finite
+        assert all(same) != is_finite
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[None]:
+    with loaded(write_example("class Lion", tmp_path / "optimizers.py")):
+        yield
+
+
+@pytest.mark.parametrize("name", ["lion", "muon"])
+def test_the_optimizers_of_the_page_learn(name: str, page: None, tmp_path: Path) -> None:
+    reports = [
+        report
+        for report in opened(tmp_path / "run", f"optimizer.name={name}", "training.steps=30").train()
+        if hasattr(report, "loss") and hasattr(report, "gradient_norm")
+    ]
+    assert float(reports[-1].loss) < 0.9 * float(reports[0].loss)

@@ -141,10 +141,3 @@ def test_states_of_generators_are_named_by_process() -> None:
     assert set(named) == {"cpu", "cuda", "cpu.1", "cuda.1", "cpu.2", "cuda.2"}
     assert [states_of(named, rank) for rank in range(3)] == states
     assert states_of(named, 3) == {}
-
-
-def test_a_parameter_that_one_process_does_not_use_stops_none(found: list[dict[str, Any]]) -> None:
-    (tokens, gradients), (_, others) = both(found, "idle_expert")
-    assert gradients == others
-    assert all(0 < gradient < 2 for gradient in gradients)  # the share of the process that uses it
-    assert len(tokens) == len(gradients) == 2

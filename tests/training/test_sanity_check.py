@@ -2,17 +2,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.small_training import TRAIN, corpus_in_memory, small_config
+from support.small_training import TRAIN, corpus_in_memory, small_config, unwritten
 
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.batch_stream import TrainingCorpora
 from transformer_mt.training.sanity_check import overfit, seconds_per_step, shapes, try_largest
-from transformer_mt.training.session import TrainingSession, build_session
+from transformer_mt.training.session import TrainingSession
 
 
 def built(path: Path, *overrides: str) -> TrainingSession:
-    return build_session(small_config(*overrides), Run(path / "run"), TrainingCorpora(corpus_in_memory()))
+    return unwritten(small_config(*overrides), Run(path / "run"), TrainingCorpora(corpus_in_memory()))
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_the_largest_batch_and_the_one_with_the_longest_sentences_are_tried(trai
 def test_a_long_sentence_with_a_short_translation_is_among_the_longest(tmp_path: Path) -> None:
     long = [SentencePair("der Hund sieht die Katze und sucht das Haus", f"no {number}") for number in range(2)]
     corpora = TrainingCorpora(corpus_in_memory([*TRAIN, *long]))
-    trainer = build_session(small_config(), Run(tmp_path / "run"), corpora).trainer
+    trainer = unwritten(small_config(), Run(tmp_path / "run"), corpora).trainer
     _, longest = try_largest(trainer)
     assert set(longest.pairs) == {31, 32}
 

@@ -16,6 +16,7 @@ from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.errors import InputError
 from transformer_mt.links.counts import link_counts
+from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
@@ -55,6 +56,23 @@ def test_the_end_of_training_chooses_the_heads_that_link_words(tmp_path: Path) -
     run = session.trainer.run
     counts = link_counts(run.network(), run.tokenizer(), linked, found)
     assert found.error_rate == pytest.approx(counts.error_rate, abs=1e-9)
+    trained = session.trainer.checkpoints.load(4).state["averaging"]  # behind the average that was looked at
+    assert all(torch.equal(tensor, trained[name]) for name, tensor in weights_of(session.trainer.model).items())
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_a_training_builds_its_model_once(steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[int] = []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        built.append(options["vocabulary_size"])
+        return build_model(*arguments, **options)
+
+    for module in ("models.build_model", "training.build"):
+        monkeypatch.setattr(f"transformer_mt.{module}.build_model", counted)
+    list(opened(tmp_path, f"training.steps={steps}").train())
+    assert (tmp_path / ALIGNMENT).exists()
+    assert built == [300]
 
 
 def left_at_step(path: Path, step: int) -> TrainingSession:
@@ -198,8 +216,8 @@ def test_a_continuation_on_another_machine_is_said_not_to_be_bit_for_bit(
     [
         "model.kind", "model.norm", "model.residual", "model.feed_forward", "model.attention.kind",
         "model.attention.score", "model.attention.position", "model.attention.graph", "model.attention.qk_projection",
-        "objective.name", "optimizer.name", "schedule.name", "training.averaging", "training.best_metric",
-        "training.precision",
+        "model.attention.normaliser", "objective.name", "optimizer.name", "schedule.name", "training.averaging",
+        "training.best_metric", "training.precision",
     ],
 )  # fmt: skip
 def test_a_name_that_no_table_knows_is_refused_before_the_corpus_is_read(

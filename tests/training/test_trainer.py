@@ -1,22 +1,22 @@
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from support.processes import OneOf
-from support.small_training import TRAIN, corpus_in_memory, opened, small_config, steps_of, validations_of
+from support.small_training import TRAIN, corpus_in_memory, opened, small_config, steps_of, unwritten, validations_of
 from torch import Tensor
 
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import Diverged, InputError, MachineError
-from transformer_mt.models.extra_losses import add_loss
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora, train_tokenizer
+from transformer_mt.training.build import build_parts
 from transformer_mt.training.reports import FinishReport, Validation
-from transformer_mt.training.session import build_session
 from transformer_mt.training.trainer import Trainer
 
 WITHOUT_DROPOUT = ("model.dropout=0", "model.attention.dropout=0")
@@ -88,7 +88,7 @@ def test_a_diverging_loss_is_one_line_and_leaves_the_last_checkpoint(tmp_path: P
         list(trainer.train())
     assert str(caught.value) == (
         "training: the loss diverged at step 6, at a learning rate of 1.0e-01; lower schedule.factor or "
-        "schedule.learning_rate, or raise schedule.warmup, and start anew; the checkpoint of step 4 is sound and stays"
+        "schedule.learning_rate, or raise schedule.warmup, and start again; the checkpoint of step 4 is sound and stays"
     )
     assert caught.value.exit_code == 4
     again = opened(tmp_path).trainer
@@ -238,7 +238,7 @@ def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
     for rank in (1, 0):
         run = Run.create(tmp_path / str(rank), config, tokenizer, corpora.record, None)
         before = {path.name for path in run.path.rglob("*")}
-        trainer = build_session(config, run, corpora, tokenizer=tokenizer, distributed=OneOf(2, rank)).trainer
+        trainer = unwritten(config, run, corpora, tokenizer=tokenizer, distributed=OneOf(2, rank)).trainer
         trainer.validate = lambda model: Validation(1.0, 2.0, 3.0, ())  # of which another would have to do its share
         list(trainer.train())
         written.append({path.name for path in run.path.rglob("*")} - before)
@@ -250,7 +250,7 @@ def test_the_loss_is_the_mean_over_the_tokens_of_all_processes(tmp_path: Path) -
     config, corpora = small_config(*WITHOUT_DROPOUT), TrainingCorpora(corpus_in_memory())
     tokenizer = train_tokenizer(corpora.weighted, config.tokenizer)
     alone, one_of_two = (
-        build_session(config, Run(tmp_path), corpora, tokenizer=tokenizer, distributed=distributed).trainer
+        unwritten(config, Run(tmp_path), corpora, tokenizer=tokenizer, distributed=distributed).trainer
         for distributed in (Distributed(), OneOf(2, 0))
     )
     batch = one_of_two.stream.encoded.batch(one_of_two.stream.plan[0])
@@ -383,16 +383,19 @@ def test_the_gradient_in_float16_is_near_that_in_float32(tmp_path: Path) -> None
         torch.testing.assert_close(half, single, rtol=0.1, atol=2e-3)
 
 
-def test_the_numbers_of_a_processor_are_looked_at_every_step_and_those_of_a_gpu_now_and_then(tmp_path: Path) -> None:
+def test_the_numbers_of_a_processor_are_looked_at_every_step_and_those_of_a_gpu_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trainer = opened(tmp_path, "training.log_every=700").trainer
+    monkeypatch.setattr("transformer_mt.training.trainer.build_optimizer", lambda *_: trainer.optimizer)
+    config = small_config("training.log_every=700")
     on_gpu = Trainer(
-        small_config("training.log_every=700"),
+        config,
         trainer.run,
-        model=trainer.model,
+        parts=replace(build_parts(config, Distributed()), device=torch.device("meta")),
         stream=trainer.stream,
         schedule=trainer.optimizer.schedule,
         validate=trainer.validate,
-        device=torch.device("meta"),
         distributed=Distributed(),
     )
     assert (trainer.check_every, on_gpu.check_every) == (1, trainer.stream.steps_of(1))
@@ -465,17 +468,9 @@ def test_where_memory_runs_out_the_batch_and_the_remedy_are_named(
 
 
 def test_a_parameter_without_a_gradient_stops_neither_a_step_nor_a_resumption(tmp_path: Path) -> None:
-    """Such as an expert to which no token was routed."""
     trainer = opened(tmp_path, "training.accumulation_steps=2").trainer
     idle = next(trainer.model.parameters())
     idle.requires_grad_(False)
     trainer.step()
     trainer.save()
     assert opened(tmp_path, "training.accumulation_steps=2").trainer.progress.step == 1
-
-
-def test_terms_of_modules_are_averaged_over_accumulated_batches(tmp_path: Path) -> None:
-    trainer = opened(tmp_path, *WITHOUT_DROPOUT, "training.accumulation_steps=3").trainer
-    without = opened(tmp_path / "other", *WITHOUT_DROPOUT, "training.accumulation_steps=3").trainer.step()
-    next(trainer.model.children()).register_forward_pre_hook(lambda *_: add_loss(torch.tensor(2.0)))
-    assert float(trainer.step().loss) == pytest.approx(float(without.loss) + 2.0)

@@ -239,7 +239,7 @@ def test_what_is_no_piece_of_a_translation_is_no_prefix(translator: Translator, 
     wrong = next(piece for piece in pieces if piece != "▁")
     with pytest.raises(InputError) as caught:
         translator.translate(["help"], GREEDY, prefix=pieces)
-    assert str(caught.value) == f"--prefix: {wrong!r} is no piece that goes on; give those of a translation"
+    assert str(caught.value) == f"prefix: {wrong!r} is no piece that goes on; give those of a translation"
 
 
 def test_prefix_that_leaves_no_room_is_an_input_error(translator: Translator, tokenizer: Tokenizer) -> None:
@@ -247,7 +247,7 @@ def test_prefix_that_leaves_no_room_is_an_input_error(translator: Translator, to
     for limit in (tokens, tokens - 1):
         with pytest.raises(InputError) as caught:
             translator.translate(["help"], SearchConfig(max_length=limit), prefix="The old")
-        assert str(caught.value) == f"--prefix: {tokens} tokens, but a translation has at most {limit - 1}; shorten it"
+        assert str(caught.value) == f"prefix: {tokens} tokens, but a translation has at most {limit - 1}; shorten it"
     ((found,),) = translator.translate(["help"], SearchConfig(max_length=tokens + 1), prefix="The old")
     assert found.text == "The old"
 

@@ -139,10 +139,10 @@ def test_layer_and_head_choose(options: dict[str, str], keys: list[str], maps: A
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"layer": "6"}, "--layer: there is no '6'; choose one of all, 1, 2, 3, 4, 5"),
-        ({"layer": "mean"}, "--layer: there is no 'mean'; choose one of all, 1, 2, 3, 4, 5"),
-        ({"head": "0"}, "--head: there is no '0'; choose one of mean, all, 1, 2, 3, 4, 5, 6, 7"),
-        ({"head": "means"}, "--head: there is no 'means'; did you mean mean?"),
+        ({"layer": "6"}, "layer: there is no '6'; choose one of all, 1, 2, 3, 4, 5"),
+        ({"layer": "mean"}, "layer: there is no 'mean'; choose one of all, 1, 2, 3, 4, 5"),
+        ({"head": "0"}, "head: there is no '0'; choose one of mean, all, 1, 2, 3, 4, 5, 6, 7"),
+        ({"head": "means"}, "head: there is no 'means'; did you mean mean?"),
         ({"stack": "crass"}, "stack: there is no 'crass'; did you mean cross?"),
     ],
 )
@@ -161,7 +161,7 @@ def test_heads_that_were_left_out_are_not_shown() -> None:
     assert [matrix.name for matrix in layer_matrices(maps)] == ["mean of 2 heads", "mean of 3 heads"]
     close(layer_matrices(maps, layer="1")[0], stack.weights[0, [0, 2]].mean(dim=0))
     assert explaining_matrix(maps).name == "mean of all 5 heads"
-    with pytest.raises(InputError, match=r"^--layer: there is no '2'; choose one of all, 1, 3$"):
+    with pytest.raises(InputError, match=r"^layer: there is no '2'; choose one of all, 1, 3$"):
         layer_matrices(maps, layer="2")
     weights = to_json(stack)["weights"]
     assert [[head is None for head in layer] for layer in weights] == (~present).tolist()

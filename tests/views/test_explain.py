@@ -268,7 +268,7 @@ def test_of_several_pieces_it_is_the_first_or_the_one_that_is_named(
         ({"word": "</s>", "piece": 2}, "piece: '</s>' has no piece 2; give a number from 1 to 1"),
         ({"word": "</s>", "piece": 0}, "piece: '</s>' has no piece 0; give a number from 1 to 1"),
         ({"stack": "crss"}, "stack: there is no 'crss'; did you mean cross?"),
-        ({"layer": 9}, "--layer: there is no 9; choose one of 1, 2, 3"),
+        ({"layer": 9}, "layer: there is no 9; choose one of 1, 2, 3"),
     ],
 )
 def test_what_there_is_not_is_an_input_error(options: dict[str, Any], message: str, places: Any) -> None:

@@ -6,8 +6,9 @@ from functools import partial
 from transformer_mt.attention.graphs import Causal, Complete, build_graph
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
+from transformer_mt.attention.normalisers import NORMALISERS
 from transformer_mt.attention.parse_choice import spelled
-from transformer_mt.attention.positions import POSITIONS, AttentionPosition, Position
+from transformer_mt.attention.positions import POSITIONS, AttentionPosition, Place, Position
 from transformer_mt.attention.projections import QK_PROJECTIONS, Independent, Projections
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.config.sections import AttentionConfig
@@ -18,45 +19,59 @@ POSITION = "model.attention.position"
 # The only value of each key that linear attention admits, and why.
 LINEAR_ONLY = {
     "score": ("scaled_dot", "linear attention has a score of its own, φ(q)·φ(k)"),
+    "normaliser": ("softmax", "linear attention divides by the sum of its scores"),
     "qk_projection": ("independent", "linear attention sums up each head's own keys"),
     "graph": ("complete", "linear attention sums over all positions and has no edges to leave out"),
 }
 
 
-def softmax_attention(config: AttentionConfig, width: int, stack: str) -> MultiHeadAttention:
+Layers = Callable[[str], Attention]
+
+
+def softmax_attention(config: AttentionConfig, width: int) -> Layers:
     """Multi-head attention with the configured score; position and graph act where a stack attends to itself."""
-    projections, score = build_score(config, width=width)
-    if stack == "cross":
-        return MultiHeadAttention(projections, score, Position(), Complete(), dropout=config.dropout)
-    position, graph = build_position(config.position, score), build_graph(config.graph)
-    graph = graph & Causal() if stack == "decoder" else graph
-    return MultiHeadAttention(projections, score, position, graph, dropout=config.dropout)
+    shared: dict[str, Position] = {}
+
+    def layer(stack: str) -> MultiHeadAttention:
+        projections, score = build_score(config, width=width)
+        normaliser = lookup(NORMALISERS, config.normaliser, key="model.attention.normaliser")()
+        make = partial(MultiHeadAttention, projections, score, normaliser, dropout=config.dropout)
+        if stack == "cross":
+            return make(Position(), Complete())
+        causal = stack == "decoder"
+        position = shared.get(stack) or build_position(config.position, Place(score, stack, causal))
+        if isinstance(position, AttentionPosition) and position.shared:
+            shared[stack] = position
+        graph = build_graph(config.graph)
+        return make(position, graph & Causal() if causal else graph)
+
+    return layer
 
 
-def linear_attention(config: AttentionConfig, width: int, stack: str) -> LinearAttention:
+def linear_attention(config: AttentionConfig, width: int) -> Layers:
     """Linear attention, which has no scores for a position or a graph to act on."""
     refused = [(name, *only) for name, only in LINEAR_ONLY.items() if getattr(config, name) != only[0]]
     if issubclass(_position_class(config.position), AttentionPosition):
         refused.append(("position", "sinusoidal or none", "linear attention has no scores for it to act on"))
     for name, value, reason in refused:
-        raise InputError(f"model.attention.{name}: {reason}; set it to {value}, or model.attention.kind to softmax")
-    return LinearAttention(width=width, heads=config.heads, causal=stack == "decoder")
+        raise InputError(f"model.attention.{name}", reason, f"set it to {value}, or model.attention.kind to softmax")
+    return lambda stack: LinearAttention(width=width, heads=config.heads, causal=stack == "decoder")
 
 
-ATTENTION: dict[str, Callable[[AttentionConfig, int, str], Attention]] = {
+ATTENTION: dict[str, Callable[[AttentionConfig, int], Layers]] = {
     "softmax": softmax_attention,
     "linear": linear_attention,
 }
 
 
-def build_attention(config: AttentionConfig, *, width: int) -> Callable[[str], Attention]:
+def build_attention(config: AttentionConfig, *, width: int) -> Layers:
     """Makes a layer for one of the `STACKS`, each time with weights of its own, for a model of that width.
 
     In `encoder` and `decoder` the queries are among the keys, and a decoder's see nothing of the future; `cross` leads
-    from the decoder to the memory: a bipartite graph, without positions. Choices that do not go together raise
-    `InputError` with the reason, at the latest with the first layer.
+    from the decoder to the memory: a bipartite graph, without positions. A position may be one for all layers of a
+    stack. Choices that do not go together raise `InputError` with the reason, at the latest with the first layer.
     """
-    return partial(lookup(ATTENTION, config.kind, key="model.attention.kind"), config, width)
+    return lookup(ATTENTION, config.kind, key="model.attention.kind")(config, width)
 
 
 def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Score]:
@@ -69,7 +84,7 @@ def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Sc
     chosen = spelled(config.qk_projection, table, key=key)
     if score.prescribed is not None and not isinstance(chosen, Independent):
         remedy = "set model.attention.score to scaled_dot, dot or cosine"
-        raise InputError(f"{key}: {config.qk_projection} needs products q·k, which {config.score} has not; {remedy}")
+        raise InputError(key, f"{config.qk_projection} needs products q·k, which {config.score} has not", remedy)
     return with_projections(score, chosen)
 
 
@@ -80,18 +95,18 @@ def with_projections(score: type[Score], chosen: Projections) -> tuple[Projectio
     return chosen, score(chosen.sizes)
 
 
-def build_position(text: str, score: Score | None) -> Position:
-    """The configured position's part in a self-attention with this score or, without a score, on the embeddings.
+def build_position(text: str, place: Place | None) -> Position:
+    """The configured position's part in the self-attention at this place or, without a place, on the embeddings.
 
-    Raises `InputError` where score and position do not go together.
+    Raises `InputError` where place and position do not go together.
     """
     inside = issubclass(_position_class(text), AttentionPosition)
-    if inside != (score is not None):
+    if inside != (place is not None):
         return Position()
     entries: dict[str, Callable[..., Position]] = {
         name: entry for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition) == inside
     }
-    table = {name: partial(entry, score) for name, entry in entries.items()} if inside else entries
+    table = {name: partial(entry, place) for name, entry in entries.items()} if inside else entries
     return spelled(text, table, key=POSITION)
 
 

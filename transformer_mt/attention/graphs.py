@@ -18,6 +18,9 @@ from typing_extensions import override
 
 from transformer_mt.attention.parse_choice import spelled
 
+Places = Int[Tensor, "..."]
+Related = Bool[Tensor, "..."]
+
 
 class Graph(ABC):
     """A neighbourhood relation, as one function of index tensors that broadcast against each other.
@@ -26,7 +29,7 @@ class Graph(ABC):
     """
 
     @abstractmethod
-    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+    def neighbours(self, query: Places, key: Places) -> Related:
         """True where the query position may attend to the key position."""
 
     def is_complete(self, queries: int) -> bool:
@@ -54,7 +57,7 @@ class Combined(Graph):
     combine: Callable[[Any, Any], Any]
 
     @override
-    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+    def neighbours(self, query: Places, key: Places) -> Related:
         return self.combine(self.left.neighbours(query, key), self.right.neighbours(query, key))
 
     @override
@@ -66,7 +69,7 @@ class Complete(Graph):
     """N_i = all positions: self-attention (Vaswani et al. 2017), and the bipartite graph of cross-attention."""
 
     @override
-    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+    def neighbours(self, query: Places, key: Places) -> Related:
         return (query == query) & (key == key)
 
     @override
@@ -78,7 +81,7 @@ class Causal(Graph):
     """N_i = {j : j ≤ i}: a decoder sees nothing of the future (Vaswani et al. 2017, §3.2.3)."""
 
     @override
-    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+    def neighbours(self, query: Places, key: Places) -> Related:
         return key <= query
 
     @override
@@ -93,7 +96,7 @@ class Band(Graph):
     reach: int
 
     @override
-    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+    def neighbours(self, query: Places, key: Places) -> Related:
         return (query - key).abs() <= self.reach
 
 
@@ -109,7 +112,7 @@ class Strided(Graph):
         self.stride = stride
 
     @override
-    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+    def neighbours(self, query: Places, key: Places) -> Related:
         return ((query - key).abs() < self.stride) | ((query - key) % self.stride == 0)
 
 
@@ -125,7 +128,7 @@ class Fixed(Graph):
         self.block, self.last = block, last
 
     @override
-    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+    def neighbours(self, query: Places, key: Places) -> Related:
         same = query.div(self.block, rounding_mode="floor") == key.div(self.block, rounding_mode="floor")
         return same | (key % self.block >= self.block - self.last)
 
@@ -143,7 +146,7 @@ class Grid(Graph):
         self.columns = columns
 
     @override
-    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+    def neighbours(self, query: Places, key: Places) -> Related:
         rows = query.div(self.columns, rounding_mode="floor") - key.div(self.columns, rounding_mode="floor")
         columns = query % self.columns - key % self.columns
         return (rows.abs() <= 1) & (columns.abs() <= 1)
@@ -161,7 +164,7 @@ class Edges(Graph):
         self.edges = frozenset(zip(positions[::2], positions[1::2], strict=True))
 
     @override
-    def neighbours(self, query: Int[Tensor, "..."], key: Int[Tensor, "..."]) -> Bool[Tensor, "..."]:
+    def neighbours(self, query: Places, key: Places) -> Related:
         related = (query != query) & (key != key)  # False everywhere, in the shape of both
         for i, j in self.edges:
             related = related | ((query == i) & (key == j))

@@ -1,10 +1,11 @@
 """Linear attention: without a matrix of scores, at a cost linear in the length."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 from typing_extensions import override
@@ -13,6 +14,7 @@ from transformer_mt.attention.graphs import Causal, Complete
 from transformer_mt.attention.hooks import is_watched, show
 from transformer_mt.attention.multihead import Attention, KeyValues
 from transformer_mt.attention.projections import Independent
+from transformer_mt.attention.shapes import Heads, KeyMask, KeyStates, QueryStates, Values
 
 # Within this many positions the causal form multiplies φ(Q) φ(K)ᵀ out; between them it keeps running sums.
 _CHUNK = 64
@@ -26,17 +28,11 @@ class SummedKeyValues(KeyValues):
     """
 
     sums: Float[Tensor, "B H d d1"] | None = None
-    before: int = 0
-
-    @property
-    @override
-    def length(self) -> int:
-        return self.before + self.keys.shape[2]
 
     @override
     def append(self, other: KeyValues) -> Self:
         """The new positions summed up, and those of `other` as the new ones."""
-        return type(self)(other.keys, other.values, other.mask, sums=self.total(), before=self.length)
+        return type(self)(other.keys, other.values, other.mask, sums=self.total())
 
     def total(self) -> Float[Tensor, "B H d d1"]:
         """Σ φ(k_j)ᵀ [v_j, 1] over all positions."""
@@ -52,7 +48,8 @@ class LinearAttention(Attention):
     There is nothing that dropout on weights could act on.
     """
 
-    formulas: ClassVar = Attention.formulas | {
+    formulas: Mapping[str, str] = {
+        **Attention.formulas,
         "φ(q)": "elu(q) + 1",
         "φ(k_j)": "elu(h_j W_k) + 1",
         "s_j": "φ(q)·φ(k_j)",
@@ -66,7 +63,7 @@ class LinearAttention(Attention):
         self.projections = Independent(width, heads)
 
     @override
-    def key_values(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> SummedKeyValues:
+    def key_values(self, states: KeyStates, mask: KeyMask | None = None) -> SummedKeyValues:
         """φ(K), zero at padding, and the values."""
         keys = feature_map(self.projections.keys(states))
         if mask is not None:
@@ -74,7 +71,7 @@ class LinearAttention(Attention):
         return SummedKeyValues(keys, self.values(states), mask)
 
     @override
-    def forward(self, states: Float[Tensor, "B Q D"], key_values: KeyValues) -> Float[Tensor, "B Q D"]:
+    def forward(self, states: QueryStates, key_values: KeyValues) -> QueryStates:
         """Attend to the sums of all positions or, in the causal form, of those up to each state."""
         assert isinstance(key_values, SummedKeyValues)
         queries = show(self.projections, "q", self.projections.queries(show(self, "h", states, "B Q D")), "B H Q d")
@@ -84,20 +81,20 @@ class LinearAttention(Attention):
         products = self.running(queries, key_values) if self.causal else queries @ key_values.total()
         return self.output(normalized(products))
 
-    def attend(self, queries: Float[Tensor, "B H Q d"], key_values: SummedKeyValues) -> Float[Tensor, "B H Q d"]:
+    def attend(self, queries: Heads, key_values: SummedKeyValues) -> Heads:
         """The heads with their similarities φ(q_i)·φ(k_j) and weights written out, zero where i does not see j."""
         assert key_values.sums is None, "the past has been summed up; watch a pass that reads all tokens at once"
         keys = show(self, "φ(k_j)", key_values.keys, "B H K d")
         similarities = queries @ keys.transpose(-1, -2)
         if self.causal:
-            show(self, "j ∈ N", torch.ones_like(similarities, dtype=torch.bool).tril(), "B H Q K")
-            similarities = similarities.tril()
-        show(self, "s_j", similarities, "B H Q K")
+            past = show(self, "j ∈ N", torch.ones_like(similarities, dtype=torch.bool).tril(), "B H Q K")
+            similarities = similarities.masked_fill(~past, 0.0)
+        similarities = show(self, "s_j", similarities, "B H Q K")
         weights = normalized(torch.cat((similarities, similarities.sum(dim=-1, keepdim=True)), dim=-1))
         heads = show(self, "α_j", weights, "B H Q K") @ show(self, "v_j", key_values.values, "B H K d")
         return show(self, "head", heads, "B H Q d")
 
-    def running(self, queries: Float[Tensor, "B H Q d"], key_values: SummedKeyValues) -> Float[Tensor, "B H Q d1"]:
+    def running(self, queries: Heads, key_values: SummedKeyValues) -> Float[Tensor, "B H Q d1"]:
         """φ(q_i) Σ_{j≤i} φ(k_j)ᵀ [v_j, 1], chunk by chunk; the queries are the new positions."""
         sums, products = key_values.sums, []
         for start in range(0, queries.shape[2], _CHUNK):
@@ -113,12 +110,12 @@ def feature_map(x: Float[Tensor, "*N d"]) -> Float[Tensor, "*N d"]:
     return F.elu(x) + 1.0
 
 
-def summed(keys: Float[Tensor, "B H K d"], values: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H d d1"]:
+def summed(keys: Values, values: Values) -> Float[Tensor, "B H d d1"]:
     """Σ_j φ(k_j)ᵀ [v_j, 1]: numerators, and in the last column the denominators."""
     return keys.transpose(-1, -2) @ F.pad(values, (0, 1), value=1.0)
 
 
-def normalized(products: Float[Tensor, "B H Q d1"]) -> Float[Tensor, "B H Q d"]:
+def normalized(products: Float[Tensor, "B H Q d1"]) -> Heads:
     """Numerators divided by the denominators in the last column; zero where there was nothing to attend to."""
     numerators, denominators = products[..., :-1], products[..., -1:]
     return numerators / denominators.masked_fill(denominators == 0.0, 1.0)

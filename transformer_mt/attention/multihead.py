@@ -1,21 +1,23 @@
 """Multi-head attention over keys and values that are projected once and kept."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Self
+from typing import Self
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
 from transformer_mt.attention.graphs import Graph
 from transformer_mt.attention.hooks import is_watched, show
+from transformer_mt.attention.normalisers import Normaliser
 from transformer_mt.attention.positions import Position
 from transformer_mt.attention.projections import Projections, merge_heads, split_heads
 from transformer_mt.attention.scores import Score
-from transformer_mt.attention.shapes import Heads, Keys, Mask, Queries, Scores, Values
+from transformer_mt.attention.shapes import Heads, KeyMask, Keys, KeyStates, Mask, Queries, QueryStates, Rows, Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,7 @@ class KeyValues:
 
     keys: Float[Tensor, "B Hk K dk"]
     values: Values
-    mask: Bool[Tensor, "B K"] | None = None
-
-    @property
-    def length(self) -> int:
-        """The number of positions, padding included."""
-        return self.keys.shape[2]
+    mask: KeyMask | None = None
 
     def append(self, other: "KeyValues") -> "KeyValues":
         """These positions, then those of `other`. Neither has a mask: a decoder has read only real tokens."""
@@ -40,7 +37,7 @@ class KeyValues:
         assert other.mask is None
         return KeyValues(torch.cat((self.keys, other.keys), dim=2), torch.cat((self.values, other.values), dim=2))
 
-    def select(self, rows: Int[Tensor, " N"]) -> Self:
+    def select(self, rows: Rows) -> Self:
         """The keys and values of these rows of the batch."""
         tensors = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: x[rows] for name, x in tensors.items() if isinstance(x, Tensor)})
@@ -52,7 +49,7 @@ class InspectableAttention(nn.Module):
     Michel et al. 2019, §2.1. The mask has a row for all sentences or one for each, and gradients flow through it.
     """
 
-    formulas: ClassVar[dict[str, str]] = {}
+    formulas: Mapping[str, str] = {}
     head_mask: Float[Tensor, "#B H"] | None
 
     def __init__(self, heads: int) -> None:
@@ -76,10 +73,9 @@ class Attention(InspectableAttention, ABC):
     than zero.
     """
 
-    formulas: ClassVar[dict[str, str]] = {
+    formulas: Mapping[str, str] = {
         "h": "",
         "j ∈ N": "",
-        "α_j": "exp(e_j) / Σ_j exp(e_j), over j ∈ N",
         "v_j": "h_j W_v",
         "head": "Σ_j α_j v_j",
         "o": "head W_o,r",
@@ -95,21 +91,21 @@ class Attention(InspectableAttention, ABC):
         self.output_projection = nn.Linear(width, width)
 
     @abstractmethod
-    def key_values(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> KeyValues:
+    def key_values(self, states: KeyStates, mask: KeyMask | None = None) -> KeyValues:
         """Project states to the keys and values that queries will attend to; mask is True at real tokens."""
 
     @abstractmethod
-    def forward(self, states: Float[Tensor, "B Q D"], key_values: KeyValues) -> Float[Tensor, "B Q D"]:
+    def forward(self, states: QueryStates, key_values: KeyValues) -> QueryStates:
         """Attend from every state to its neighbours among the keys.
 
         In self-attention the states are the last Q positions of the keys.
         """
 
-    def values(self, states: Float[Tensor, "B K D"]) -> Values:
+    def values(self, states: KeyStates) -> Values:
         """V = X W_v, split into heads."""
         return split_heads(self.value_projection(states), self.heads)
 
-    def output(self, heads: Heads) -> Float[Tensor, "B Q D"]:
+    def output(self, heads: Heads) -> QueryStates:
         """[head_1 ‖ … ‖ head_H] W_o + b, of the heads as the mask leaves them."""
         return show(self, "y", self.output_projection(merge_heads(self.masked(heads))), "B Q D")
 
@@ -120,27 +116,35 @@ class Attention(InspectableAttention, ABC):
 
 
 class MultiHeadAttention(Attention):
-    """MultiHead(X, M) = [head_1 ‖ … ‖ head_H] W_o + b, head_r = softmax(e_r(X, M)) M W_v,r over a query's neighbours.
+    """MultiHead(X, M) = [head_1 ‖ … ‖ head_H] W_o + b, head_r = α(e_r(X, M)) M W_v,r over a query's neighbours.
 
-    Vaswani et al. 2017, §3.2.2, with the score e, the positions and the graph of neighbours as choices. A query without
-    any neighbour gets zeros instead of its share of the values. Dropout acts on the weights.
+    Vaswani et al. 2017, §3.2.2, with the score e, the normaliser α, the positions and the graph of neighbours as
+    choices. A query without any neighbour gets zeros instead of its share of the values. Dropout acts on the weights.
     """
 
     def __init__(
-        self, projections: Projections, score: Score, position: Position, graph: Graph, *, dropout: float
+        self,
+        projections: Projections,
+        score: Score,
+        normaliser: Normaliser,
+        position: Position,
+        graph: Graph,
+        *,
+        dropout: float,
     ) -> None:
         super().__init__(width=projections.sizes.width, heads=projections.sizes.heads)
         self.score, self.projections = score, projections
-        self.position, self.graph = position, graph
+        self.normaliser, self.position, self.graph = normaliser, position, graph
+        self.formulas = {**self.formulas, **normaliser.formulas}
         self.dropout = nn.Dropout(dropout)
 
     @override
-    def key_values(self, states: Float[Tensor, "B K D"], mask: Bool[Tensor, "B K"] | None = None) -> KeyValues:
+    def key_values(self, states: KeyStates, mask: KeyMask | None = None) -> KeyValues:
         # The keys are not yet rotated: when they are, their positions among all keys are known.
         return KeyValues(self.projections.keys(states), self.values(states), mask)
 
     @override
-    def forward(self, states: Float[Tensor, "B Q D"], key_values: KeyValues) -> Float[Tensor, "B Q D"]:
+    def forward(self, states: QueryStates, key_values: KeyValues) -> QueryStates:
         queries = show(self.projections, "q", self.projections.queries(show(self, "h", states, "B Q D")), "B H Q d")
         keys = show(self.projections, "k_j", key_values.keys, "B H K d")
         queries, keys = self.position.rotate(queries, keys)
@@ -148,7 +152,7 @@ class MultiHeadAttention(Attention):
         # One kernel for all steps, where the score has one and nobody wants to see the steps. With its gradient
         # in bfloat16 on a CPU it takes 3 to 12 times as long as they do over sentences of up to 100 tokens.
         slow = torch.is_grad_enabled() and queries.dtype == torch.bfloat16 and queries.device.type == "cpu"
-        possible = self.score.scale is not None and not self.position.adds_terms
+        possible = self.normaliser.fused and self.score.scale is not None and not self.position.adds_terms
         attend = self.attend_fused if possible and not slow and not is_watched() else self.attend
         return self.output(attend(queries, keys, key_values.values, mask))
 
@@ -157,33 +161,22 @@ class MultiHeadAttention(Attention):
         real = None if key_values.mask is None else key_values.mask[:, None, None, :]
         if self.graph.is_complete(queries):
             return real
-        mask = self.graph.mask(queries, key_values.length, device=key_values.keys.device)[None, None]
+        mask = self.graph.mask(queries, key_values.keys.shape[2], device=key_values.keys.device)[None, None]
         return mask if real is None else mask & real
 
     def attend(self, queries: Queries, keys: Keys, values: Values, mask: Mask | None) -> Heads:
-        """softmax(e(Q, K)) V, step by step, with what positions add to the scores and to the values."""
+        """α(e(Q, K)) V, step by step, with what positions add to the scores and to the values."""
         scores = show(self.score, "e_j", self.score(queries, keys), "B H Q K")
         scores = self.position.add_to_scores(scores, queries)
         if mask is not None:
-            show(self, "j ∈ N", mask, "B H Q K")
-        weights = show(self, "α_j", masked_softmax(scores, mask), "B H Q K")
+            mask = show(self, "j ∈ N", mask, "B H Q K")
+        weights = show(self, "α_j", self.normaliser(scores, mask), "B H Q K")
         dropped = self.dropout(weights)
         heads = dropped @ show(self, "v_j", values, "B H K d")
         return show(self, "head", self.position.add_to_heads(heads, dropped), "B H Q d")
 
     def attend_fused(self, queries: Queries, keys: Keys, values: Values, mask: Mask | None) -> Heads:
-        """`attend` in one kernel, for scores that are scaled dot products and positions that add no terms."""
+        """`attend` in one kernel, for the softmax of scaled dot products and positions that add no terms."""
         keys = keys.expand(*queries.shape[:2], *keys.shape[2:])
         dropout = self.dropout.p if self.training else 0.0
         return F.scaled_dot_product_attention(queries, keys, values, mask, dropout_p=dropout, scale=self.score.scale)
-
-
-def masked_softmax(scores: Scores, mask: Mask | None) -> Scores:
-    """Softmax over the keys where `mask` is True; a row without any is zero, forward and backward.
-
-    The masked scores are set to the lowest finite number, not −∞: an empty row then has a softmax, which the last
-    step clears, and no NaN arises in either direction.
-    """
-    if mask is None:
-        return scores.softmax(dim=-1)
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1).masked_fill(~mask, 0.0)

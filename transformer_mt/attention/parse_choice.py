@@ -30,7 +30,7 @@ def spelled(
     name and arguments that the entry refuses with `ValueError`.
     """
     example = " or ".join(usage(name, entry) for name, entry in list(table.items())[-2:])
-    malformed = InputError(f"{key}: {text[:80]!r} is not a name or a call such as {example}; correct it")
+    malformed = InputError(key, f"{text[:80]!r} is not a name or a call such as {example}", "correct it")
 
     def read(tree: ast.expr) -> Choice:
         match tree:
@@ -49,15 +49,15 @@ def spelled(
             inspect.signature(entry).bind(*numbers)
             return entry(*numbers)
         except TypeError:
-            raise InputError(f"{key}: {text!r}: {name} is written {usage(name, entry)}; correct it") from None
+            raise InputError(key, f"{text!r}: {name} is written {usage(name, entry)}", "correct it") from None
         except ValueError as error:
-            raise InputError(f"{key}: {text!r}: {error}") from None
+            raise InputError(key, f"{text!r}: {error}") from None
 
     def number(argument: ast.expr) -> int:
         match argument:
             case ast.Constant(int(value)) if not isinstance(value, bool) and value < _LIMIT:
                 return value
-        raise InputError(f"{key}: {text!r}: the arguments must be whole numbers from 0 to {_LIMIT - 1}; correct it")
+        raise InputError(key, f"{text!r}: the arguments must be whole numbers from 0 to {_LIMIT - 1}", "correct it")
 
     if len(text) > _LONGEST:
         raise malformed

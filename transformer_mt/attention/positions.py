@@ -4,7 +4,9 @@ To add a position, subclass `Position` for one that acts on the embeddings, or `
 inside every self-attention, and enter it in `POSITIONS`.
 """
 
+import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
@@ -16,7 +18,7 @@ from typing_extensions import override
 from transformer_mt.attention.hooks import show
 from transformer_mt.attention.initialisation import embedding_table
 from transformer_mt.attention.scores import Score
-from transformer_mt.attention.shapes import Heads, Keys, Queries, Scores
+from transformer_mt.attention.shapes import Heads, Keys, Queries, Scores, States
 
 
 class Position(nn.Module):
@@ -27,13 +29,12 @@ class Position(nn.Module):
     configured position does not act on.
     """
 
-    formulas: ClassVar[dict[str, str]] = {}
     adds_terms: ClassVar[bool] = False
 
     def __init__(self) -> None:  # no numbers: `sinusoidal(5)` is refused by the signature
         super().__init__()
 
-    def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
+    def embed(self, embeddings: States, *, start: int) -> States:
         """Scaled token embeddings at the positions start, start + 1, … with the encoding added."""
         return embeddings
 
@@ -59,22 +60,38 @@ class Sinusoidal(Position):
     formulas: ClassVar = {"pe": "sin and cos of i / 10000^{2t/D}"}
 
     @override
-    def embed(self, embeddings: Float[Tensor, "B N D"], *, start: int) -> Float[Tensor, "B N D"]:
+    def embed(self, embeddings: States, *, start: int) -> States:
         _, length, width = embeddings.shape
         size = 2 ** (start + length - 1).bit_length()
         encoding = sinusoids(size, width, embeddings.device, embeddings.dtype)[start : start + length]
         return embeddings + show(self, "pe", encoding, "Q D")
 
 
-class AttentionPosition(Position, ABC):
-    """A position inside self-attention: one for each layer, made for its score and the numbers of its spelling.
+@dataclass(frozen=True)
+class Place:
+    """Where a position acts: the score that it meets, the stack, `encoder` or `decoder`, and whether that is causal."""
 
-    Raises `ValueError` with the reason where score and position do not go together.
+    score: Score
+    stack: str
+    causal: bool
+
+
+class AttentionPosition(Position, ABC):
+    """A position inside self-attention, made for its place and the numbers of its spelling.
+
+    Each layer has its own; if a class is `shared`, all layers of a stack have the first layer's. Raises `ValueError`
+    with the reason where place and position do not go together.
     """
 
+    shared: ClassVar[bool] = False
+
     @abstractmethod
-    def __init__(self, score: Score, *numbers: int) -> None:
+    def __init__(self, place: Place, *numbers: int) -> None:
         super().__init__()
+
+    def added(self, scores: Scores, term: Tensor) -> Scores:
+        """The scores and a term, which are shown."""
+        return show(self, "e′_j", scores + show(self, "b_j", term, "B H Q K").to(scores.dtype), "B H Q K")
 
 
 class Relative(AttentionPosition):
@@ -93,14 +110,15 @@ class Relative(AttentionPosition):
     }
     adds_terms = True
 
-    def __init__(self, score: Score, max_distance: int) -> None:
-        super().__init__(score)
+    def __init__(self, place: Place, max_distance: int) -> None:
+        super().__init__(place)
+        score, self.max_distance = place.score, max_distance
         if score.scale is None:
             reason = "it adds to the keys of a dot product, which this score is not"
             raise ValueError(f"{reason}; choose another score, or rotary")
         if max_distance < 1:
             raise ValueError("the largest distance must be at least 1")
-        self.scale, self.max_distance = score.scale, max_distance
+        self.scale = score.scale
         self.to_keys = embedding_table(2 * max_distance + 1, score.sizes.key_width)
         self.to_values = embedding_table(2 * max_distance + 1, score.sizes.value_width)
 
@@ -109,7 +127,7 @@ class Relative(AttentionPosition):
         clipped = show(self, "c_j", self._clipped(scores), "Q K")
         encodings = show(self, "a_j", self.to_keys(clipped + self.max_distance), "Q K d").to(queries.dtype)
         term = torch.einsum("bhqd,qkd->bhqk", queries * self.scale, encodings)
-        return show(self, "e′_j", scores + show(self, "b_j", term, "B H Q K"), "B H Q K")
+        return self.added(scores, term)
 
     @override
     def add_to_heads(self, heads: Heads, weights: Scores) -> Heads:
@@ -129,12 +147,12 @@ class Rotary(AttentionPosition):
 
     formulas: ClassVar = {"q′": "R_i q, θ_t = 10000^{−2t/d}", "k′_j": "R_j k_j"}
 
-    def __init__(self, score: Score) -> None:
-        super().__init__(score)
-        if not score.multiplies:
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        if not place.score.multiplies:
             reason = "it turns queries against keys, which this score does not multiply"
             raise ValueError(f"{reason}; choose another score, or sinusoidal")
-        if (width := score.sizes.key_width) % 2:
+        if (width := place.score.sizes.key_width) % 2:
             raise ValueError(f"it turns pairs of features, and a head has {width}; make their number even")
 
     @override
@@ -142,6 +160,32 @@ class Rotary(AttentionPosition):
         start = keys.shape[2] - queries.shape[2]
         rotated_queries = show(self, "q′", rotated(queries, start=start), "B H Q d")
         return rotated_queries, show(self, "k′_j", rotated(keys, start=0), "B H K d")
+
+
+class XPos(Rotary):
+    """As rotary positions, with the pair t of q_i times ζ_t^{i/512} and that of k_j times ζ_t^{−j/512}.
+
+    Sun et al. 2022, §3.2, ζ_t = (2t/d + γ) / (1 + γ), γ = 0.4: q_i·k_j decays as i − j grows. To the right it would
+    grow, so in an encoder, which is not causal, these are rotary positions.
+    """
+
+    formulas: ClassVar = {"q′": "R_i q ∘ ζ^{i/512}, θ_t = 10000^{−2t/d}", "k′_j": "R_j k_j ∘ ζ^{−j/512}"}
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        if place.score.scale is None:
+            raise ValueError("it scales keys of a dot product, which this score is not; choose another, or rotary")
+        self.causal = place.causal
+
+    @override
+    def rotate(self, queries: Queries, keys: Keys) -> tuple[Queries, Keys]:
+        if self.causal:
+            dtype, (length, width) = torch.promote_types(keys.dtype, torch.float32), keys.shape[2:]
+            pairs = torch.arange(width, dtype=dtype, device=keys.device) // 2 * 2 / width
+            places = torch.arange(length, dtype=dtype, device=keys.device)[:, None]
+            decay = ((pairs + 0.4) / 1.4).pow(places / 512).to(keys.dtype)  # K d
+            queries, keys = queries * decay[length - queries.shape[2] :], keys / decay
+        return super().rotate(queries, keys)
 
 
 class Alibi(AttentionPosition):
@@ -154,16 +198,46 @@ class Alibi(AttentionPosition):
     adds_terms = True
     slopes: Tensor
 
-    def __init__(self, score: Score) -> None:
-        super().__init__(score)
-        heads = torch.arange(1, score.sizes.heads + 1, device="cpu")
-        self.register_buffer("slopes", 2.0 ** (-8.0 * heads / score.sizes.heads), persistent=False)
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        heads = torch.arange(1, place.score.sizes.heads + 1, device="cpu")
+        self.register_buffer("slopes", 2.0 ** (-8.0 * heads / len(heads)), persistent=False)
 
     @override
     def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
         apart = distances(*scores.shape[-2:], device=scores.device).abs()  # Q K
-        term = show(self, "b_j", -show(self, "m", self.slopes, "H")[None, :, None, None] * apart, "B H Q K")
-        return show(self, "e′_j", scores + term.to(scores.dtype), "B H Q K")
+        return self.added(scores, -show(self, "m", self.slopes, "H")[None, :, None, None] * apart)
+
+
+class T5(AttentionPosition):
+    """e + b_{c,r}, c the bucket of j − i: a learned number for each bucket and head r, common to all layers of a stack.
+
+    Raffel et al. 2020, §2.1. In a decoder, a half of the buckets has one distance each, the other half ranges whose
+    ends grow exponentially up to the largest distance; all beyond is in the last. An encoder has half as many for
+    either direction.
+    """
+
+    formulas: ClassVar = {"bucket_j": "bucket of j − i", "b_j": "b_bucket", "e′_j": "e_j + b_j"}
+    adds_terms, shared = True, True
+    buckets: Tensor
+
+    def __init__(self, place: Place, buckets: int, max_distance: int) -> None:
+        super().__init__(place)
+        if buckets < 4 or buckets % 2 or max_distance <= buckets // 2:
+            raise ValueError("the buckets must be an even number, at least 4, the largest distance above half of it")
+        self.max_distance, each = max_distance, buckets if place.causal else buckets // 2
+        self.terms, exact = embedding_table(buckets, place.score.sizes.heads), each // 2
+        right = torch.arange(-max_distance, max_distance + 1, dtype=torch.float64, device="cpu")
+        apart = (-right).clamp(min=0.0) if place.causal else right.abs()
+        grown = (apart / exact).clamp(min=1.0).log() / math.log(max_distance / exact) * (each - exact) + exact
+        bucket = torch.where(apart < exact, apart, grown).long().clamp(max=each - 1)
+        self.register_buffer("buckets", bucket + each * ((right > 0) & (apart > 0)), persistent=False)
+
+    @override
+    def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
+        right = distances(*scores.shape[-2:], device=scores.device).clamp(-self.max_distance, self.max_distance)
+        terms = self.terms(show(self, "bucket_j", self.buckets[right + self.max_distance], "Q K"))  # Q K H
+        return self.added(scores, terms.permute(2, 0, 1)[None])
 
 
 @lru_cache(maxsize=8)
@@ -201,4 +275,6 @@ POSITIONS: dict[str, type[Position]] = {
     "alibi": Alibi,
     "relative": Relative,
     "rotary": Rotary,
+    "xpos": XPos,
+    "t5": T5,
 }

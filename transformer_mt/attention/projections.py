@@ -4,7 +4,6 @@ To add a way, subclass `Projections` and enter it in `QK_PROJECTIONS`.
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,51 +14,52 @@ from typing_extensions import override
 
 from transformer_mt.attention.hooks import show
 from transformer_mt.attention.initialisation import drawn
-from transformer_mt.attention.shapes import Keys, Queries
+from transformer_mt.attention.shapes import Keys, KeyStates, Queries, QueryStates
 
 
 @dataclass(frozen=True, slots=True)
 class HeadSizes:
-    """D, H, the width d_k of one head's queries and keys, and that of its values, d = D/H."""
+    """D, H, and the width d_k of one head's queries and keys."""
 
     width: int
     heads: int
     key_width: int
-    value_width: int
+
+    @property
+    def value_width(self) -> int:
+        """The width of one head's values, d = D/H."""
+        return self.width // self.heads
 
 
-class Projections(nn.Module, ABC):
-    """The queries and keys of H heads, made from states of width D: h is the query's state, h_j that of key j."""
+class Projections(nn.Module):
+    """Q = X W_q, cut into H heads, and K = X, which all heads share: h is the query's state, h_j that of key j."""
 
     formulas: ClassVar[dict[str, str]] = {"q": "h W_q", "k_j": "h_j W_k"}
+    query_projection: nn.Linear
 
     def __init__(self, sizes: HeadSizes) -> None:
         super().__init__()
         self.sizes = sizes
 
-    @abstractmethod
-    def queries(self, states: Float[Tensor, "B Q D"]) -> Queries:
+    def queries(self, states: QueryStates) -> Queries:
         """Every head's queries."""
+        return split_heads(self.query_projection(states), self.sizes.heads)
 
-    @abstractmethod
-    def keys(self, states: Float[Tensor, "B K D"]) -> Keys:
+    def keys(self, states: KeyStates) -> Keys:
         """Every head's keys, or the ones that all share."""
+        return states[:, None]
 
 
 class Independent(Projections):
     """Q = X W_q and K = X W_k, cut into H heads of width D/H (Vaswani et al. 2017, §3.2.2)."""
 
     def __init__(self, width: int, heads: int) -> None:
-        super().__init__(HeadSizes(width, heads, key_width=width // heads, value_width=width // heads))
+        super().__init__(HeadSizes(width, heads, width // heads))
         self.query_projection = nn.Linear(width, width, bias=False)
         self.key_projection = nn.Linear(width, width, bias=False)
 
     @override
-    def queries(self, states: Float[Tensor, "B Q D"]) -> Queries:
-        return split_heads(self.query_projection(states), self.sizes.heads)
-
-    @override
-    def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B H K dk"]:
+    def keys(self, states: KeyStates) -> Keys:
         return split_heads(self.key_projection(states), self.sizes.heads)
 
 
@@ -75,18 +75,18 @@ class Collaborative(Projections):
     def __init__(self, width: int, heads: int, shared: int) -> None:
         if shared < heads:
             raise ValueError(f"the shared width must be at least the number of heads, {heads}")
-        super().__init__(HeadSizes(width, heads, key_width=shared, value_width=width // heads))
+        super().__init__(HeadSizes(width, heads, shared))
         self.query_projection = nn.Linear(width, shared, bias=False)
         self.key_projection = nn.Linear(width, shared, bias=False)
         self.mixing = nn.Parameter(drawn(heads, shared, std=math.sqrt(width / (heads * shared))))
 
     @override
-    def queries(self, states: Float[Tensor, "B Q D"]) -> Queries:
+    def queries(self, states: QueryStates) -> Queries:
         shared = show(self, "q₀", self.query_projection(states), "B Q d")
         return shared[:, None] * show(self, "μ_r", self.mixing, "H d")[:, None]  # B Q m -> B H Q m
 
     @override
-    def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B 1 K dk"]:
+    def keys(self, states: KeyStates) -> Keys:
         return self.key_projection(states)[:, None]
 
 
@@ -96,16 +96,8 @@ class QueriesOnly(Projections):
     formulas: ClassVar = {"q": "h W", "k_j": "h_j"}
 
     def __init__(self, width: int, heads: int) -> None:
-        super().__init__(HeadSizes(width, heads, key_width=width, value_width=width // heads))
+        super().__init__(HeadSizes(width, heads, width))
         self.query_projection = nn.Linear(width, heads * width, bias=False)
-
-    @override
-    def queries(self, states: Float[Tensor, "B Q D"]) -> Queries:
-        return split_heads(self.query_projection(states), self.sizes.heads)
-
-    @override
-    def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B 1 K dk"]:
-        return states[:, None]
 
 
 class Unprojected(Projections):
@@ -114,14 +106,10 @@ class Unprojected(Projections):
     formulas: ClassVar = {"q": "h", "k_j": "h_j"}
 
     def __init__(self, width: int) -> None:
-        super().__init__(HeadSizes(width, 1, key_width=width, value_width=width))
+        super().__init__(HeadSizes(width, 1, width))
 
     @override
-    def queries(self, states: Float[Tensor, "B Q D"]) -> Float[Tensor, "B 1 Q dk"]:
-        return states[:, None]
-
-    @override
-    def keys(self, states: Float[Tensor, "B K D"]) -> Float[Tensor, "B 1 K dk"]:
+    def queries(self, states: QueryStates) -> Queries:
         return states[:, None]
 
 

@@ -26,7 +26,6 @@ class Score(nn.Module, ABC):
     the projections that the formula itself prescribes; None where the model chooses them.
     """
 
-    formulas: ClassVar[dict[str, str]] = {}
     scale: float | None = None
     multiplies: ClassVar[bool] = True
     prescribed: ClassVar[type[Independent] | type[QueriesOnly] | None] = None

@@ -1,6 +1,9 @@
-"""The shapes of attention: batch B, queries Q, keys K, heads H; d is the width of a head, dk that of its queries."""
+"""The shapes of attention and models: batch B, queries Q, keys K, heads H; d is the width of a head, dk of its queries.
 
-from jaxtyping import Bool, Float
+S tokens of the source, T of the target, N of either, V of the vocabulary; D is the width of the model.
+"""
+
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 Queries = Float[Tensor, "B H Q dk"]
@@ -9,3 +12,12 @@ Values = Float[Tensor, "B H K d"]
 Scores = Float[Tensor, "B H Q K"]
 Heads = Float[Tensor, "B H Q d"]
 Mask = Bool[Tensor, "#B 1 #Q K"]
+
+States = Float[Tensor, "B N D"]
+QueryStates = Float[Tensor, "B Q D"]
+KeyStates = Float[Tensor, "B K D"]
+KeyMask = Bool[Tensor, "B K"]
+Source = Int[Tensor, "B S"]
+Target = Int[Tensor, "B T"]
+Logits = Float[Tensor, "B T V"]
+Rows = Int[Tensor, " N"]

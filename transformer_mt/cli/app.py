@@ -2,32 +2,21 @@
 
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer import Option
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 from typing_extensions import override
 
-from transformer_mt.cli.align import align
-from transformer_mt.cli.attend import attend
-from transformer_mt.cli.config import config
-from transformer_mt.cli.data import data
-from transformer_mt.cli.evaluate import evaluate
-from transformer_mt.cli.explain import explain
-from transformer_mt.cli.export import export
-from transformer_mt.cli.heads import heads
-from transformer_mt.cli.lens import lens
-from transformer_mt.cli.plot import plot
-from transformer_mt.cli.runs import runs
-from transformer_mt.cli.score import score
-from transformer_mt.cli.serve import serve
 from transformer_mt.cli.terminal import show_work
-from transformer_mt.cli.train import train
-from transformer_mt.cli.translate import translate
 from transformer_mt.errors import InputError, TmtError
+from transformer_mt.plugins import load_file, load_installed
 from transformer_mt.progress import shown_by
 
 EXIT_CODES = (
@@ -35,15 +24,24 @@ EXIT_CODES = (
     "tmt; 129 the terminal was closed; 130 Ctrl-C; 141 nobody reads the output; 143 terminated."
 )
 
-app = typer.Typer(
-    name="tmt",
-    help="Train a translation Transformer, translate with it, and look inside its attention.",
-    epilog=EXIT_CODES,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-
+# The commands in the order of the help, each with a summary that fits into a line.
+SUMMARIES = {
+    "train": "Train a model",
+    "translate": "Translate sentences",
+    "attend": "Show where the model looked",
+    "align": "Link the words of a sentence and its translation",
+    "explain": "Explain one row of an attention head",
+    "lens": "Show what each decoder layer would write",
+    "heads": "Show what each attention head does",
+    "plot": "Plot training curves, schedules, positions",
+    "evaluate": "Translate test sets and score them",
+    "score": "Score given translations",
+    "data": "Show what a corpus holds",
+    "config": "Print the configuration, or explain a key",
+    "runs": "List the runs in a folder",
+    "export": "Write a model for another program",
+    "serve": "Open your models in the browser",
+}
 
 # The parameters of commands whose names are not those that the packages below use.
 PARAMETERS = {"source": "sentence", "sentence": "sentence_number", "data.corpus": "data"}
@@ -66,6 +64,8 @@ class Command(TyperCommand):
 
     @override
     def invoke(self, ctx: Any) -> Any:
+        if self.name not in WITHOUT_MODEL:
+            load_installed()
         try:
             with nullcontext() if ctx.params.get("quiet") else shown_by(show_work):
                 return super().invoke(ctx)
@@ -74,18 +74,16 @@ class Command(TyperCommand):
             raise
 
     def option(self, key: Any) -> Any:
-        """The option for the name of an argument, such as `--beam` for `search.beam`; any other key stays as it is."""
+        """The option for the name of an argument, such as `--n-best` for `n_best`; any other key stays as it is."""
         if not isinstance(key, str):
             return key
         names = {one.name: option_name(one) for one in self.params}
-        return ", ".join(
-            names.get(PARAMETERS.get(part, part.removeprefix("search.")), part) for part in key.split(", ")
-        )
+        return ", ".join(names.get(PARAMETERS.get(part, part), part) for part in key.split(", "))
 
 
 def option_name(parameter: Any) -> str:
     """An option as it is typed; an argument as the help calls it."""
-    return str(parameter.opts[0] if parameter.param_type_name == "option" else parameter.human_readable_name)
+    return str(parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar)
 
 
 def is_repeatable(parameter: Any) -> bool:
@@ -93,10 +91,49 @@ def is_repeatable(parameter: Any) -> bool:
     return bool(getattr(parameter, "multiple", False)) or parameter.param_type_name == "argument"
 
 
-_LOOKING = attend, align, explain, lens, heads, plot
-for command in (train, translate, *_LOOKING, evaluate, score, data, config, runs, export, serve):
-    app.command(cls=Command)(command)
+class LazyCommands(Mapping[str, Any]):
+    """The commands, each made from the function of its name in `cli/NAME.py` when it is asked for."""
 
+    def __getitem__(self, name: str) -> Any:
+        if name not in SUMMARIES:
+            raise KeyError(name)
+        function = getattr(import_module(f"transformer_mt.cli.{name}"), name)
+        only = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+        only.command(name, cls=Command)(function)
+        return get_command(only)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SUMMARIES)
+
+    def __len__(self) -> int:
+        return len(SUMMARIES)
+
+
+class Commands(TyperGroup):
+    """All commands; their help imports none of them."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = LazyCommands()  # type: ignore[assignment]
+
+    @override
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
+
+
+app = typer.Typer(
+    name="tmt",
+    cls=Commands,
+    help="Train a translation Transformer, translate with it, and look inside its attention.",
+    epilog=EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+# Commands that build no model, and need no plugin of an installed package.
+WITHOUT_MODEL = {"data", "config", "plot", "runs"}
 # Set by shells for completion.
 COMPLETION = "_TMT_COMPLETE"
 
@@ -116,8 +153,13 @@ def main(
     version: Annotated[
         bool, Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
+    plugin: Annotated[
+        list[Path] | None, Option(metavar="FILE", help="Run this Python file first, with parts of your own.")
+    ] = None,
 ) -> None:
     """Options before a command."""
+    for path in plugin or []:
+        load_file(path)
 
 
 # What typer raises for a wrong command line. By its version it brings its own click or uses the one that is installed.

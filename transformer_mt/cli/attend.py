@@ -1,6 +1,6 @@
 """`tmt attend`: the attention matrices of a sentence, as text, as graphs and as a picture."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -88,48 +88,27 @@ def attend(
     from transformer_mt.views.attend import agreement_lines, attention_lines, rows_of_matrices
     from transformer_mt.views.matrix import Scale, shading_for
     from transformer_mt.views.methods import METHODS
-    from transformer_mt.views.plot import check_figure, matrix_figure
     from transformer_mt.views.subject import DEFAULT_METHOD, REFERENCE
 
     method = lookup(METHODS, shown.method, key="--method")
-    if shown.figure is not None:
-        check_figure(shown.figure, npz=options.npz)
-    if shown.html is not None:
-        _check_html(shown.html, others=(shown.figure, options.npz), runs=len(model or (None,)), history=history)
+    _check_files(shown, npz=options.npz, runs=len(model or (None,)), history=history)
     loaded: list[Subject] = []
     for path in model or (None,):
         text = loaded[0].line.given if loaded else sentence  # the first run's sentence is that of all
         loaded.append(load_sentence(text, target, model=path, without=without or (), options=options))
         loaded[-1].require_attention(shown.method)
-    intro = [loaded[0].source]
-    views: list[Any] = []
+    intro, views = [loaded[0].source], list[Any]()
     matrices: list[list[Matrix]] = []
     for one in loaded:
         name = f"{one.name}: " if len(loaded) > 1 else ""
-        intro.append(f"{name}{one.target}")
-        if history:
-            steps = _history(one, shown, options)
-            intro += [f"{name}step {step.step}: {step.translation}" for step, _ in steps]
-            columns = [(f"{name}step {step.step}: ", maps) for step, maps in steps]
-            pair = {"source": one.source, "target": one.target, "method": shown.method}
-            views.append(pair | {"steps": [step for step, _ in steps]})
-        else:
-            columns = [(name, one.attention(method=shown.method, words=shown.words))]
-            views += [maps for _, maps in columns]
+        view, columns, said = _look(one, shown, options, name=name, history=history)
+        views.append(view)
+        intro += said
         for title, maps in columns:
             matrices.append([replace(matrix, name=f"{title}{matrix.name}") for matrix in _matrices(one, maps, shown)])
     rows = rows_of_matrices(matrices)
-    if shown.figure is not None:
-        content = matrix_figure(rows, meaning=f"A number is {method.meaning}.", path=shown.figure)
-        write_output(shown.figure, content)
-    if shown.html is not None:
-        from transformer_mt.page.saved_page import saved_page
-        from transformer_mt.serve.saved_answers import saved_answers
-
-        is_given = target is not None
-        search = options.applied_to(loaded[0].model.config.search)
-        answers = saved_answers(loaded[0], search, is_given=is_given, method=shown.method, words=shown.words)
-        write_output(shown.html, saved_page(answers))
+    _write_files(loaded[0], rows, shown, options, is_given=target is not None)
+    agrees = len(views) == 1 and not history and shown.method not in (DEFAULT_METHOD, REFERENCE)
 
     def lines(width: int) -> "Iterator[str | Text]":
         yield from intro
@@ -141,7 +120,7 @@ def attend(
             compact=shown.compact,
             threshold=shown.threshold if shown.graph else None,
         )
-        if len(views) == 1 and not history and shown.method not in (DEFAULT_METHOD, REFERENCE):
+        if agrees:
             yield from agreement_lines(matrices[0], loaded[0].attention(method=REFERENCE, words=shown.words))
 
     remarks: list[dict[str, Any]] = []
@@ -155,14 +134,57 @@ def attend(
         note(f"one matrix of many; others: {', '.join(others)}; {elsewhere}")
 
 
-def _check_html(path: Path, *, others: Iterable[Path | None], runs: int, history: bool) -> None:
-    """Raise `InputError` for a page of more than one run or step, and for a file that another option writes, too."""
+def _check_files(shown: MatrixOptions, *, npz: Path | None, runs: int, history: bool) -> None:
+    """Raise `InputError` for a page of more than one run or step, and for a file that two options write."""
+    from transformer_mt.views.plot import check_figure
+
+    if shown.figure is not None:
+        check_figure(shown.figure, npz=npz)
+    if shown.html is None:
+        return
     if runs > 1:
         raise InputError("--html", "a page is of one run", "give one --model")
     if history:
         raise InputError("--html", "a page is of one step", "leave --history out")
-    if any(other is not None and other.resolve() == path.resolve() for other in others):
-        raise InputError(f"--html {path}", "another option writes there too", "give another name")
+    for other in (shown.figure, npz):
+        if other is not None and other.resolve() == shown.html.resolve():
+            raise InputError(f"--html {shown.html}", "another option writes there too", "give another name")
+
+
+def _look(
+    one: "Subject", shown: MatrixOptions, options: SentenceOptions, *, name: str, history: bool
+) -> "tuple[Any, list[tuple[str, AttentionMaps]], list[str]]":
+    """The view of one run, its maps with their titles, and lines that introduce them."""
+    intro = [f"{name}{one.target}"]
+    if not history:
+        maps = one.attention(method=shown.method, words=shown.words)
+        return maps, [(name, maps)], intro
+    steps, columns = [], []
+    for step, maps in _history(one, shown, options):
+        steps.append(step)
+        intro.append(f"{name}step {step.step}: {step.translation}")
+        columns.append((f"{name}step {step.step}: ", maps))
+    pair = {"source": one.source, "target": one.target, "method": shown.method}
+    return pair | {"steps": steps}, columns, intro
+
+
+def _write_files(
+    one: "Subject", rows: "list[list[Matrix]]", shown: MatrixOptions, options: SentenceOptions, *, is_given: bool
+) -> None:
+    """The picture and the page."""
+    if shown.figure is not None:
+        from transformer_mt.views.methods import METHODS
+        from transformer_mt.views.plot import matrix_figure
+
+        meaning = f"A number is {METHODS[shown.method].meaning}."
+        write_output(shown.figure, matrix_figure(rows, meaning=meaning, path=shown.figure))
+    if shown.html is not None:
+        from transformer_mt.page.saved_page import saved_page
+        from transformer_mt.serve.saved_answers import saved_answers
+
+        search = options.applied_to(one.model.config.search)
+        answers = saved_answers(one, search, is_given=is_given, method=shown.method, words=shown.words)
+        write_output(shown.html, saved_page(answers))
 
 
 def _matrices(sentence: "Subject", maps: "AttentionMaps", shown: MatrixOptions) -> "list[Matrix]":

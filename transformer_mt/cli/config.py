@@ -61,6 +61,7 @@ def choices(key: str) -> Mapping[str, Any]:
     """The variants that a key chooses from, by how they are written; none where it is no choice from a table."""
     from transformer_mt.attention.build_attention import ATTENTION
     from transformer_mt.attention.graphs import GRAPHS
+    from transformer_mt.attention.normalisers import NORMALISERS
     from transformer_mt.attention.parse_choice import usage
     from transformer_mt.attention.positions import POSITIONS, AttentionPosition
     from transformer_mt.attention.projections import QK_PROJECTIONS
@@ -75,6 +76,7 @@ def choices(key: str) -> Mapping[str, Any]:
     tables: dict[str, Mapping[str, Any]] = {
         "model.attention.kind": ATTENTION,
         "model.attention.score": SCORES,
+        "model.attention.normaliser": NORMALISERS,
         "model.attention.qk_projection": {usage(name, entry, given=2): entry for name, entry in QK_PROJECTIONS.items()},
         "model.attention.position": {
             usage(name, entry, given=issubclass(entry, AttentionPosition)): entry for name, entry in POSITIONS.items()

@@ -79,7 +79,7 @@ def heads(
     translator = open_translator(model, SearchOptions(), device=device, quiet=quiet)
     opened = translator.model
     if not opened.network.attention_stacks():
-        raise InputError(opened.path, "this model has no attention to show", "give one that has with --model")
+        raise InputError(opened.path, "this model has no attention to show", "choose a model that has")
     pairs = _pairs(opened, data=data, split=split, most=sentences, quiet=quiet)
     width = literal_console().width
     view: Any
@@ -111,7 +111,7 @@ def _pruned(
     from transformer_mt.export.pruning import prune_run
     from transformer_mt.models.head_mask import head_names
     from transformer_mt.runs.directory import Run
-    from transformer_mt.training.session import init_from_run
+    from transformer_mt.training.fine_tuning import init_from_run
 
     opened = translator.model
     config = opened.config.model_copy(update={"init_from": init_from_run(opened.path)})

@@ -30,8 +30,7 @@ from transformer_mt.views.translate import alternatives_lines, trace_lines, trac
 STDIN = Path("-")
 LONGEST_SENTENCE = 100_000  # bytes; a model takes some hundred subwords, and a thousand lines are read ahead
 _READ_AHEAD = 1_000  # lines, of a pipe
-# Ends the prompt; lines of it that are remembered from one session to the next.
-QUIT, REMEMBERED = ":quit", 1_000
+QUIT = ":quit"  # ends the prompt
 ALTERNATIVES = 4  # other subwords that are shown at each position
 
 # The place of a line in messages, and its text without the line's end, or its error.
@@ -255,58 +254,33 @@ def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
 
 def prompted(prompt: str) -> Iterator[str]:
     """The lines that a person types, until `:quit` or the end of input."""
-    with _line_editing() as remember:
+    with _line_editing():
         while True:
             try:
                 line = input(escape_controls(prompt))
             except EOFError:
                 print()
                 return
-            remember()
             if line.strip() == QUIT:
                 return
             yield line
 
 
-def history_path() -> Path:
-    """The file of remembered lines, in the user's state folder (XDG Base Directory Specification)."""
-    state = Path(os.environ.get("XDG_STATE_HOME") or "")
-    return (state if state.is_absolute() else Path.home() / ".local" / "state") / "tmt" / "history"
-
-
 @contextmanager
-def _line_editing() -> Iterator[Callable[[], None]]:
-    """While this is open, `input` edits lines and calls old ones back, where it can; yields what remembers the last.
+def _line_editing() -> Iterator[None]:
+    """While this is open, `input` edits lines and calls old ones back, where it can."""
+    restore = []
+    if sys.platform != "win32" and sys.stdin.isatty() and sys.stdout.isatty():
+        with suppress(ImportError):  # Pythons built without it
+            import readline
+            import termios
 
-    The history is written after every line, since a signal ends the process at once. Errors are ignored.
-    """
-    if sys.platform == "win32" or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        yield lambda: None
-        return
+            readline.parse_and_bind("set enable-bracketed-paste off")
+            # While a line is edited, the terminal does not echo.
+            restore.append(partial(termios.tcsetattr, sys.stdin, termios.TCSANOW, termios.tcgetattr(sys.stdin)))
+    cleanups.extend(restore)
     try:
-        import readline
-        import termios
-
-        path = history_path()
-    except (ImportError, RuntimeError):  # Pythons built without it; a user without a home
-        yield lambda: None
-        return
-
-    def remember() -> None:
-        with suppress(OSError):
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            readline.write_history_file(path)
-            path.chmod(0o600)
-
-    readline.clear_history()
-    with suppress(OSError):
-        readline.read_history_file(path)
-    readline.set_history_length(REMEMBERED)
-    readline.parse_and_bind("set enable-bracketed-paste off")
-    # While a line is edited, the terminal does not echo.
-    restore = partial(termios.tcsetattr, sys.stdin, termios.TCSANOW, termios.tcgetattr(sys.stdin))
-    cleanups.append(restore)
-    try:
-        yield remember
+        yield
     finally:
-        cleanups.remove(restore)
+        for own in restore:
+            cleanups.remove(own)

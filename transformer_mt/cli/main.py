@@ -47,7 +47,7 @@ def run(arguments: list[str]) -> int:
     """Run one command; the exit code is 0, that of a `TmtError`, 3, 70 for a fault of ours, or 128 + a signal."""
     from transformer_mt.errors import TmtError
 
-    if arguments[:1] != ["train"] or os.environ.get("WORLD_SIZE", "1") in ("", "1"):  # no rank of this process
+    if "train" not in arguments or os.environ.get("WORLD_SIZE", "1") in ("", "1"):  # no rank of this process
         os.environ.pop("RANK", None)
         os.environ.pop("LOCAL_RANK", None)
     try:
@@ -71,11 +71,14 @@ def run(arguments: list[str]) -> int:
 def _unexpected(error: BaseException) -> int:
     """Report a problem of the machine if the error is one, else a fault of ours."""
     from transformer_mt.errors import is_out_of_memory, write_report
+    from transformer_mt.plugins import fault_of
 
     if is_out_of_memory(error):
         return _fail("memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width")
     if isinstance(error, OSError) and error.errno is not None:
         return _fail(f"{error.filename or 'standard output'}: {error.strerror}; check disk and permissions")
+    if fault := fault_of(error):
+        return _fail(f"{': '.join(fault)}; correct the plugin ({write_report(error)})", 2)
     reason = (str(error).strip().splitlines() or ["no reason given"])[0][:200]
     is_ours = isinstance(error, ImportError) and (error.name or "").startswith("transformer_mt")
     if isinstance(error, ImportError | OSError) and not is_ours:

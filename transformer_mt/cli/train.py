@@ -31,6 +31,9 @@ def train(
     init_from: Annotated[
         Path | None, Option("--from", metavar="RUN", help="Begin with this run's weights and vocabulary.")
     ] = None,
+    vocabulary: Annotated[
+        Path | None, Option("--vocabulary", metavar="RUN", help="Take this run's vocabulary, not its weights.")
+    ] = None,
     resume: Annotated[
         Path | None, Option(metavar="RUN", help="Continue a run as it was started; --steps or --epochs: for longer.")
     ] = None,
@@ -73,18 +76,21 @@ def train(
     keys = {"training.steps": steps, "training.epochs": epochs, "schedule.learning_rate": learning_rate}
     overrides = [*(set or []), *(f"{key}={value}" for key, value in keys.items() if value is not None)]
     if resume is not None:
-        if any((config, data, run, init_from, overwrite, check)):
+        if any((config, data, run, init_from, vocabulary, overwrite, check)):
             raise InputError(
                 "--resume", f"continues {resume} as it was started", "give --steps, --epochs and --set alone"
             )
         resolved = _resumed(resume, overrides)
     elif init_from is not None:
+        if vocabulary is not None:
+            raise InputError("--vocabulary", "--from takes the vocabulary too", "give one of them")
         if config is not None or data is None:
             raise InputError(
                 "--from", f"takes the configuration of {init_from} and other data", "give --data and --set"
             )
         resolved = _initialised(init_from, run or RUNS / short_name(data), data=data, overrides=overrides)
     else:
+        overrides = [*_vocabulary(vocabulary), *overrides]
         resolved = resolve_config(config, data=data, overrides=overrides)
     if check:
         from transformer_mt.training.sanity_check import check_training
@@ -106,6 +112,17 @@ def _resumed(path: Path, overrides: list[str]) -> "Config":
     return changed_config(path / CONFIG, [*ends, *overrides])
 
 
+def _vocabulary(path: Path | None) -> list[str]:
+    """The keys of the tokenizer for the vocabulary of a run; none without one."""
+    from transformer_mt.runs.directory import Run
+    from transformer_mt.training.fine_tuning import place_of
+
+    if path is None:
+        return []
+    theirs = Run.open(path).config().tokenizer.model_dump() | {"from_run": place_of(path)}
+    return [f"tokenizer.{key}={json.dumps(value, ensure_ascii=False)}" for key, value in theirs.items()]
+
+
 def _initialised(parent: Path, path: Path, *, data: str, overrides: list[str]) -> "Config":
     """The configuration of a run whose weights are taken, changed as the options say.
 
@@ -114,7 +131,7 @@ def _initialised(parent: Path, path: Path, *, data: str, overrides: list[str]) -
     from transformer_mt.config.sections import NoamConfig
     from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS
     from transformer_mt.runs.directory import CONFIG, Run
-    from transformer_mt.training.session import init_from_run
+    from transformer_mt.training.fine_tuning import init_from_run
 
     begun = Run(path).config().init_from if Run(path).exists() and not Run(parent).exists() else None
     if begun is not None and begun.run == str(parent.resolve()):

@@ -81,33 +81,19 @@ def translate(
     form; longer than any source in training. A line that cannot be translated is named there too, comes out empty, and
     the exit code is 2.
     """
-    from transformer_mt.cli.line_io import STDIN, Output, arriving_lines, open_output, prompted, read_records
+    from transformer_mt.cli.line_io import STDIN, Output, open_output, read_records
     from transformer_mt.cli.open_model import LineRemarks, open_translator
-    from transformer_mt.translation.translator import numbered
     from transformer_mt.views.translate import require_beam
 
-    if sentences and input is not None:
-        raise InputError("--input", "there are sentences on the command line too", "give one or the other")
-    if sentences and len(sentences) == 1 and os.path.isfile(sentences[0]):
-        raise InputError("SENTENCE", f"{sentences[0]} is a file", "to translate its lines, give it with --input")
-    if trace and engine != DEFAULT_ENGINE:
-        raise InputError("--trace", f"{engine} does not show its beam", "leave it or --engine out")
+    _check(sentences, input, trace=trace, engine=engine)
     translator = open_translator(model, search, device=device, engine=engine, quantization=quantization, quiet=quiet)
-    language = translator.model.config.data.source_language
     if trace:
         require_beam(translator.search)
     is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()
-    sources: Iterable[Iterable[Line]]
-    is_waiting: Callable[[], bool] | None = None
-    if is_prompt:
-        if sys.stderr.isatty() and not quiet:
-            note("one sentence a line; :quit or Ctrl-D ends")
-        sources = ([("the line", line)] for line in prompted(f"{language}> "))
-    elif sentences:
-        sources = [[(numbered(number), sentence) for number, sentence in enumerate(sentences)]]
-    else:
-        lines, is_waiting = arriving_lines(input)
-        sources = [lines]
+    if is_prompt and sys.stderr.isatty() and not quiet:
+        note("one sentence a line; :quit or Ctrl-D ends")
+    language = translator.model.config.data.source_language
+    sources, is_waiting = _sources(sentences, input, prompt=f"{language}> " if is_prompt else None)
     n_best = translator.search.n_best
     split = not (no_split or n_best > 1 or alternatives or trace or prefix)
     form = Output(as_json, scores, alternatives, trace, n_best, split)
@@ -122,16 +108,40 @@ def translate(
             records = read_records(source, translator, split=split, as_json=as_json)
             for number, one in enumerate(form.translate(translator, records, prefix=prefix, is_waiting=is_waiting), 1):
                 total += 1
-                best = one.ranked[0]
-                is_doubtful = shows_doubt and best.is_doubtful
-                remarks.look_at(one.record.line, best.text, place=one.record.place, doubtful=is_doubtful)
+                bad += one.record.problem is not None
+                doubtful = shows_doubt and one.ranked[0].is_doubtful
+                remarks.look_at(one.record.line, one.ranked[0].text, place=one.record.place, doubtful=doubtful)
                 for line in form.lines(one, number=number):
                     write(line)
                 if one.record.problem:
-                    bad += 1
                     note(str(one.record.problem))
             if not quiet:
                 remarks.report()
     if bad and not is_prompt:
         place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
         raise InputError(place, f"{bad} of {total} lines are not translated", "correct those named above")
+
+
+def _check(sentences: list[str] | None, input: Path | None, *, trace: bool, engine: str) -> None:
+    """Raise `InputError` for options that do not go together."""
+    if sentences and input is not None:
+        raise InputError("--input", "there are sentences on the command line too", "give one or the other")
+    if sentences and len(sentences) == 1 and os.path.isfile(sentences[0]):
+        raise InputError("SENTENCE", f"{sentences[0]} is a file", "to translate its lines, give it with --input")
+    if trace and engine != DEFAULT_ENGINE:
+        raise InputError("--trace", f"{engine} does not show its beam", "leave it or --engine out")
+
+
+def _sources(
+    sentences: list[str] | None, input: Path | None, *, prompt: str | None
+) -> "tuple[Iterable[Iterable[Line]], Callable[[], bool] | None]":
+    """Lines in groups that have their remarks together, and whether the next line is there, where that is not sure."""
+    from transformer_mt.cli.line_io import arriving_lines, prompted
+    from transformer_mt.translation.translator import numbered
+
+    if prompt is not None:
+        return ([("the line", line)] for line in prompted(prompt)), None
+    if sentences:
+        return [[(numbered(number), sentence) for number, sentence in enumerate(sentences)]], None
+    lines, is_waiting = arriving_lines(input)
+    return [lines], is_waiting

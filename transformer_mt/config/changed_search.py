@@ -21,7 +21,7 @@ def changed_search(configured: SearchConfig, given: Mapping[str, Any]) -> Search
     except ValidationError as error:
         first = error.errors()[0]
         problem = f"{first['msg'][0].lower()}{first['msg'][1:]}, not {first['input']}"
-        raise InputError(f"search.{first['loc'][0]}", problem, "correct it") from None
+        raise InputError(str(first["loc"][0]), problem, "correct it") from None
     if not chosen.sample:
         idle = [key for key in given if key in OF_DRAWS]
         refuse(idle, "acts only on random draws", "draw with sample, or leave it out")
@@ -35,4 +35,4 @@ def changed_search(configured: SearchConfig, given: Mapping[str, Any]) -> Search
 def refuse(keys: Iterable[str], problem: str, remedy: str) -> None:
     """Raise `InputError` for the first of these keys of the search, if there is any."""
     for key in keys:
-        raise InputError(f"search.{key}", problem, remedy)
+        raise InputError(key, problem, remedy)

@@ -16,7 +16,7 @@ from transformer_mt.head_names import HEAD_PATTERN
 from transformer_mt.text.normalize import VERSION
 
 # The version of a run directory, and of the form of its text; the present program reads no other.
-FORMAT = f"3.{VERSION}"
+FORMAT = f"4.{VERSION}"
 
 # Every number has a range, so that typing errors and foreign files get one line. The bounds lie far beyond what anyone
 # trains; whether the machine has the memory is checked where it is needed.
@@ -29,6 +29,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 LearningRate = Annotated[float, Field(gt=0.0, le=10.0)]  # a step of Adam moves every weight by about as much
 Head = Annotated[str, Field(pattern=f"^(?:{HEAD_PATTERN})$")]  # cross.2.1
+Plugin = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=100)]
 Name = Annotated[str, Field(pattern="^[A-Za-z0-9_-]+$")]  # a part of a key, as TOML has it without quotes
 
 
@@ -36,7 +37,12 @@ class Section(BaseModel):
     """A frozen part of the configuration in which unknown keys and wrong types are errors."""
 
     model_config = ConfigDict(
-        frozen=True, strict=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+        frozen=True,
+        strict=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        defer_build=True,  # validators are made when they are first needed: `tmt --help` needs none
     )
 
 
@@ -117,8 +123,6 @@ class DataConfig(CorpusConfig):
     mixture: dict[Name, MixedConfig] = {}
     """Further corpora to train on, each under a name of your choice: `data.mixture.NAME.corpus`, and if wanted its own
     `weight`, `source_column`, `target_column`, `train_split`, `remove`, `max_words` and `max_ratio`."""
-    streaming: bool = False
-    """Read the training data from a table or the hub while training, instead of storing it first."""
     source_language: str = "auto"
     """The language to translate from, as the corpus names it; `auto` takes it from file names or columns."""
     target_language: str = "auto"
@@ -133,6 +137,8 @@ class DataConfig(CorpusConfig):
 class TokenizerConfig(Section):
     """The joint sentencepiece vocabulary of both languages."""
 
+    from_run: str = ""
+    """The run whose vocabulary is taken, without its weights, as `tmt train --vocabulary` gives it; empty: learned."""
     kind: Literal["unigram", "bpe"] = "unigram"
     """Kind of vocabulary: a unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
     vocabulary_size: Count = 8_000
@@ -155,13 +161,15 @@ class AttentionConfig(Section):
     """
 
     kind: str = "softmax"
-    """Kind of attention: a `softmax` over scores, or `linear`, running sums without a matrix of scores."""
+    """Kind of attention: `softmax`, weights made of scores, or `linear`, running sums without a matrix of scores."""
     heads: Width = 4
     """Heads of every attention; they divide `model.width`."""
     qk_projection: str = "independent"
     """Projection of the heads' queries and keys: by matrices of their own, or shared ones."""
     score: str = "scaled_dot"
     """Score of a query and a key."""
+    normaliser: str = "softmax"
+    """Normaliser that makes weights of scores; the weights of `sparsemax` and `entmax15` can be exactly zero."""
     position: str = "sinusoidal"
     """Encoding of token positions."""
     graph: str = "complete"
@@ -237,17 +245,30 @@ class RDropConfig(CrossEntropyConfig):
 ObjectiveConfig = Annotated[CrossEntropyConfig | RDropConfig, ChosenBy("name")]
 
 
-class AdamConfig(Section):
+class TeacherConfig(CrossEntropyConfig):
+    """An objective that learns from a trained run; one's own derives its section from this."""
+
+    teacher: str = ""
+    """The run whose model is the teacher. It has the same vocabulary: `tmt train --vocabulary`."""
+    teacher_weights: str = ""
+    """The SHA-256 sum of its weights, to recognise them. Written by tmt."""
+
+
+class _Optimizer(Section):
+    name: str
+    """Optimizer."""
+    max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 1.0
+    """The gradient is scaled down to this norm where it is larger."""
+
+
+class AdamConfig(_Optimizer):
     """Adam (Kingma and Ba 2015)."""
 
     name: str = "adam"
-    """Optimizer."""
     betas: tuple[Probability, Probability] = (0.9, 0.98)
     """Decay of the running means of the gradient and of its square per step; each at least 0 and below 1."""
     epsilon: Annotated[float, Field(gt=0.0, le=1.0)] = 1e-9
     """Added to the root of the mean square, against division by zero."""
-    max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 1.0
-    """The gradient is scaled down to this norm where it is larger."""
 
 
 class AdamWConfig(AdamConfig):
@@ -258,7 +279,15 @@ class AdamWConfig(AdamConfig):
     """Decay of the weight matrices per step, times the learning rate; norms, biases and embeddings do not decay."""
 
 
-OptimizerConfig = Annotated[AdamConfig | AdamWConfig, ChosenBy("name")]
+class SGDConfig(_Optimizer):
+    """Stochastic gradient descent with momentum (Sutskever et al. 2013)."""
+
+    name: str = "sgd"
+    momentum: Probability = 0.9
+    """The share of the last step that the next one repeats."""
+
+
+OptimizerConfig = Annotated[AdamConfig | AdamWConfig | SGDConfig, ChosenBy("name")]
 
 
 class _Schedule(Section):
@@ -392,6 +421,8 @@ class Config(Section):
 
     format: str = FORMAT
     """The version of this file and of the run directory. Written by tmt; do not edit."""
+    plugins: tuple[Plugin, ...] = ()
+    """The plugins that were loaded when the run began. Written by tmt; nothing is loaded because of it."""
     data: DataConfig = DataConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: ModelConfig = TransformerConfig()

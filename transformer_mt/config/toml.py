@@ -13,6 +13,7 @@ import tomli_w
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from transformer_mt import plugins
 from transformer_mt.config.sections import CHOSEN, FORMAT, Config, MixedConfig, Section
 from transformer_mt.errors import InputError, checked
 from transformer_mt.files import read_input
@@ -38,7 +39,7 @@ def load_config(path: str | Path | None, overrides: Iterable[str] = ()) -> Confi
         key, value = _parse_override(override)
         _leave_out(tree, key, value, given)
         _insert(tree, key.split("."), value)
-        config = _check(tree)
+        config = _check(tree, place=key, names_file=False)
         given |= {key, ".".join(key.split(".")[:2])}
     return config
 
@@ -187,7 +188,7 @@ def _leave_out(tree: dict[str, Any], key: str, value: Any, given: set[str]) -> N
         tree[field] = {one: value for one, value in keys.items() if one in stay or f"{field}.{one}" in given}
 
 
-def _check(tree: dict[str, Any], *, place: str = "configuration") -> Config:
+def _check(tree: dict[str, Any], *, place: str, names_file: bool = True) -> Config:
     try:
         if (written := tree.get("format", FORMAT)) != FORMAT:
             raise InputError(place, f"of format {written!r}, not {FORMAT}", "use the version of tmt that wrote it")
@@ -195,10 +196,13 @@ def _check(tree: dict[str, Any], *, place: str = "configuration") -> Config:
     except (ValueError, RecursionError) as error:
         if not isinstance(error, ValidationError):  # what TOML and JSON do not bound alike
             raise InputError(place, f"a value is too long or too deep ({error})", "correct it") from None
-        key, problem, remedy = _problem(error.errors()[0], tree)
-        if place == "configuration":
-            raise InputError(key, problem, remedy) from None
-        raise InputError(place, f"{key}: {problem}", remedy) from None
+        first = error.errors()[0]
+        key, problem, remedy = _problem(first, tree)
+        if first["type"] == "union_tag_invalid":
+            remedy += plugins.needed(tree.get("plugins"))
+        if names_file:
+            key, problem = place, f"{key}: {problem}"
+        raise InputError(key, problem, remedy) from None
 
 
 def _problem(error: ErrorDetails, tree: dict[str, Any]) -> tuple[str, str, str]:

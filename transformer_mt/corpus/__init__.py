@@ -6,6 +6,6 @@ load_corpus  from that name to a `Corpus` of cleaned splits; the files or parts 
 builtin/    the built-in corpus, as data
 data_file    what the name of a file says; its content, decompressed
 text_files, json_file, tmx, tables    plain text, TSV, CSV; JSON; translation memories; Parquet, the hub by `datasets`
-cleaning, clean_corpus     counting and leaving out pairs; splits in memory, in the cache, or as a stream
+cleaning, clean_corpus     counting and leaving out pairs; splits in memory or in the cache
 word_counts    known words
 """

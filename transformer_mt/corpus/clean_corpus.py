@@ -1,12 +1,9 @@
 """From pairs to cleaned splits: in memory, or in an Arrow table in the cache, where a second start finds them."""
 
 import json
-import random
-import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
-from itertools import compress, count, islice
+from itertools import compress, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +12,8 @@ from typing_extensions import override
 
 from transformer_mt.cache import cached, temporary_table
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.cleaning import OF_THE_WHOLE, PROBLEMS, Cleaner, Mask, SplitReport, describe_all, usable
+from transformer_mt.corpus.cleaning import PROBLEMS, Cleaner, Mask, SplitReport, describe_all
 from transformer_mt.corpus.pairs import Fingerprint, Hashes, Pairs, SentencePair
-from transformer_mt.corpus.source import ColumnChoice, SplitSource
 from transformer_mt.errors import InputError
 from transformer_mt.text import normalize
 
@@ -26,9 +22,6 @@ if TYPE_CHECKING:
 
 # A validation split that is cut from training: one pair in twenty, but no more than suffices for a stable score.
 CUT_SHARE, CUT_AT_MOST = 20, 1_000
-
-BLOCK = 100_000  # enough of every length, and few batches are left over where processes take turns
-SAMPLED_BLOCKS = 10  # of a stream; to read more would take longer than some seconds
 
 _VERSION = 7  # of the cached tables and of how pairs are cleaned
 _ROWS = 10_000  # of a batch
@@ -39,11 +32,11 @@ Hold = Callable[[Iterable[SentencePair]], Pairs]
 
 @dataclass(frozen=True)
 class CleanSplit:
-    """A cleaned split; a streamed one has no report."""
+    """A cleaned split."""
 
     pairs: Pairs
     fingerprint: Fingerprint
-    report: SplitReport | None
+    report: SplitReport
 
 
 class MappedPairs(Sequence[SentencePair]):
@@ -153,8 +146,7 @@ def cached_splits(
         """One split after the other with the digests of the pairs; all else is metadata."""
         clean = clean_splits(splits, config, name=name, cut=cut, held_out=held_out, hold=mapped)
         content = {
-            split: (len(part.pairs), part.fingerprint.digest, part.report and asdict(part.report))
-            for split, part in clean.items()
+            split: (len(part.pairs), part.fingerprint.digest, asdict(part.report)) for split, part in clean.items()
         }
         for part in clean.values():
             assert isinstance(part.pairs, MappedPairs)
@@ -177,78 +169,3 @@ def _splits_of(table: "Table") -> dict[str, CleanSplit]:
     if first != len(table):
         raise ValueError("other splits than pairs")
     return clean
-
-
-class StreamedPairs(Sequence[SentencePair]):
-    """The endless repetition of the usable pairs of a split, in blocks; with `cut`, without those for validation.
-
-    Blocks asked for in order are read on; for any other, the pairs before it are read and passed over. As a sequence it
-    is as many pairs as a block has at most, drawn from ten times as many at its beginning, to look at some of it.
-    """
-
-    def __init__(self, source: SplitSource, columns: ColumnChoice, config: DataConfig, *, cut: bool = False) -> None:
-        if unknowable := ", ".join(sorted(OF_THE_WHOLE & {*config.remove})):
-            raise InputError("data.remove", f"{unknowable} can only be told of a whole corpus", "leave it out")
-        self._split = (source, columns, config, cut)
-        identity = [*columns.languages, *columns.columns, *sorted({*config.remove}), *source.identity]
-        self.fingerprint = Fingerprint.of_stream(identity)
-        self._seek(0)
-
-    def _seek(self, block: int) -> None:
-        self._next, self._pairs = block, _repeated(*self._split, start=block * BLOCK)
-        # Readers of tables have threads, which must end before the interpreter does.
-        self._close = weakref.finalize(self, self._pairs.close)
-
-    def block(self, number: int) -> list[SentencePair]:
-        """Pairs `number * BLOCK` to `(number + 1) * BLOCK` of the endless repetition."""
-        if number != self._next:
-            self._close()
-            self._seek(number)
-        self._next += 1
-        return list(islice(self._pairs, BLOCK))
-
-    @override
-    def __len__(self) -> int:
-        return len(self._sample)
-
-    @override
-    def __getitem__(self, index: Any) -> Any:
-        return self._sample[index]
-
-    @cached_property
-    def _sample(self) -> list[SentencePair]:
-        """Every pair is as likely to be drawn as any other (Vitter 1985, algorithm R), by a seed of its own."""
-        source, columns, config, cut = self._split
-        drawn, draw = list[SentencePair](), random.Random("stream")
-        for number, pair in enumerate(islice(_to_train_on(source, columns, cut=cut), SAMPLED_BLOCKS * BLOCK)):
-            if number < BLOCK:
-                drawn.append(pair)
-            elif (place := draw.randrange(number + 1)) < BLOCK:
-                drawn[place] = pair
-        return list(usable(drawn, config)) or self.block(0)
-
-
-def validation_of_stream(pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
-    """The pairs of a stream that become validation: a thousand, evenly from its first block."""
-    return islice(pairs, 0, BLOCK, BLOCK // CUT_AT_MOST)
-
-
-def _to_train_on(source: SplitSource, columns: ColumnChoice, *, cut: bool) -> Iterator[SentencePair]:
-    """All pairs as they are read, with `cut` without those of `validation_of_stream`."""
-    kept = (not cut or number >= BLOCK or number % (BLOCK // CUT_AT_MOST) for number in count())
-    return compress(source.pairs(columns), kept)
-
-
-def _repeated(
-    source: SplitSource, columns: ColumnChoice, config: DataConfig, cut: bool, *, start: int
-) -> Generator[SentencePair, None, None]:
-    """The pairs from `start` on; where a repetition is shorter, whole ones are passed over without reading them."""
-    while True:
-        read = 0
-        for read, pair in enumerate(usable(_to_train_on(source, columns, cut=cut), config), start=1):
-            if read > start:
-                yield pair
-        if not read:
-            beside = " beside those for validation; set data.streaming=false," if cut else ";"
-            raise InputError(source.name, f"no pairs to train on{beside} correct the data or raise data.max_words")
-        start = max(start - read, 0) % read

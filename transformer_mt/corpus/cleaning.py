@@ -180,14 +180,6 @@ class Cleaner:
             examples.append(Example(number, pair.source[:_LONGEST_EXAMPLE], pair.target[:_LONGEST_EXAMPLE]))
 
 
-def usable(pairs: Iterable[SentencePair], config: DataConfig) -> Iterator[SentencePair]:
-    """The pairs that no problem of their own leaves out, normalised."""
-    for pair in pairs:
-        clean = normalized(pair)
-        if {*config.remove}.isdisjoint(_problems(pair, clean, config)):
-            yield clean
-
-
 def normalized(pair: SentencePair) -> SentencePair:
     """The pair with all its texts normalised, which moves no word."""
     targets, sources = (tuple(map(normalize, texts)) for texts in (pair.references, pair.source_references))

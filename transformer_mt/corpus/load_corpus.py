@@ -10,12 +10,9 @@ from transformer_mt.config.sections import DataConfig, Problem
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus import builtin
 from transformer_mt.corpus.clean_corpus import (
-    BLOCK,
     CleanSplit,
-    StreamedPairs,
     cached_splits,
     clean_splits,
-    validation_of_stream,
 )
 from transformer_mt.corpus.cleaning import SplitReport, describe_all
 from transformer_mt.corpus.data_file import TABLES, DataFile, refuse_unread
@@ -56,7 +53,7 @@ USUAL = {"train": "train", **dict.fromkeys(("validation", "valid", "val", "dev")
 
 # The defaults of the keys that say how one corpus is read, and do not go with another.
 OF_ONE_CORPUS = DataConfig().model_dump(
-    include={"mixture", "streaming", "source_column", "target_column", "train_split", "validation_split", "test_split"}
+    include={"mixture", "source_column", "target_column", "train_split", "validation_split", "test_split"}
 )
 
 
@@ -65,7 +62,7 @@ class Corpus:
     """Cleaned sentence pairs by split: always `train`, mostly `validation` and `test`, and whatever else there is.
 
     `languages` are source and target. `has_links` says that every pair knows which of its words correspond. `notes`
-    say what was taken for what. A streamed `train` is a `StreamedPairs`.
+    say what was taken for what.
     """
 
     name: str
@@ -121,8 +118,8 @@ class Corpus:
 
     @property
     def reports(self) -> dict[str, SplitReport]:
-        """The report of cleaning of every split but a streamed one."""
-        return {split: part.report for split, part in self.clean.items() if part.report}
+        """The report of cleaning of every split."""
+        return {split: part.report for split, part in self.clean.items()}
 
     @property
     def left_out(self) -> Counter[Problem]:
@@ -132,10 +129,7 @@ class Corpus:
     @property
     def sizes(self) -> str:
         """The number of pairs of each split, in words."""
-        return ", ".join(
-            f"{split} {'streamed' if isinstance(pairs, StreamedPairs) else len(pairs)}"
-            for split, pairs in self.splits.items()
-        )
+        return ", ".join(f"{split} {len(pairs)}" for split, pairs in self.splits.items())
 
 
 @checked
@@ -172,23 +166,14 @@ def _load(
     notes += direction_notes
     cut = not mixed and need == "train" and "validation" not in sources
     pairs = {split: source.pairs(columns) for split, source in sources.items()}
-    streamed = {}
-    if config.streaming and "train" in sources:
-        stream = StreamedPairs(sources["train"], columns, config, cut=cut)
-        streamed = {"train": CleanSplit(stream, stream.fingerprint, None)}
-        read = pairs.pop("train")
-        pairs |= {"validation": validation_of_stream(read)} if cut else {}
-    key = [columns.languages, columns.columns, [source.identity for source in sources.values()], cut and bool(streamed)]
-    clean = streamed | cached_splits(
-        key, pairs, config, name=config.corpus, cut=cut and not streamed, held_out=held_out
-    )
+    key = [columns.languages, columns.columns, [source.identity for source in sources.values()]]
+    clean = cached_splits(key, pairs, config, name=config.corpus, cut=cut, held_out=held_out)
     if columns.languages == GERMAN_ENGLISH:
         known = builtin.builtin_corpus(train=LOOKED_AT, validation=1, test=1, structure=False)["train"]
         notes += filter(None, [_exchanged(clean[need].pairs, words_of_pairs(known))])
     if cut and "validation" in clean:
         count = len(clean["validation"].pairs)
         which = f"{count} of the {count + len(clean['train'].pairs)} training pairs, those with the smallest hashes"
-        which = f"{count} training pairs, evenly from the first {BLOCK:,}" if streamed else which
         notes.append(f"validation: {which}; there is no validation split")
     if need == "train" and "validation" in clean and (few := len(clean["validation"].pairs)) < FEW:
         notes.append(f"validation: too few pairs ({few}) to tell models apart; give {FEW} or more")
@@ -203,8 +188,7 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]
     """
     held_out = [pair for split, pairs in main.splits.items() if split != "train" for pair in pairs]
     texts = frozenset(text for pair in held_out for text in (pair.source, pair.target))
-    stored = [pairs for pairs in main.splits.values() if not isinstance(pairs, StreamedPairs)]
-    mixture, known = [], words_of_pairs(pair for pairs in stored for pair in _some(pairs))
+    mixture, known = [], words_of_pairs(pair for pairs in main.splits.values() for pair in _some(pairs))
     for name, mixed in config.mixture.items():
         changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight"})
         try:

@@ -1,7 +1,7 @@
 """Sentence pairs, the links between their words, and the fingerprint of a split."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -74,10 +74,7 @@ def format_links(links: Sequence[Link]) -> str:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """The number of cleaned pairs of a split, a digest of them all, and four bytes of each pair's own digest.
-
-    The number of a stream is unknown; its `digest` is that of its files.
-    """
+    """The number of cleaned pairs of a split, a digest of them all, and four bytes of each pair's own digest."""
 
     rows: int
     digest: str
@@ -89,11 +86,6 @@ class Fingerprint:
         content = hashes.astype("<u8")
         digest = hashlib.blake2b(content.tobytes(), digest_size=16).hexdigest()
         return cls(len(hashes), digest, content.astype("<u4").tobytes())
-
-    @classmethod
-    def of_stream(cls, identity: Iterable[str]) -> "Fingerprint":
-        """The fingerprint of a stream, from texts that change whenever it does."""
-        return cls(0, hashlib.blake2b("\n".join(identity).encode(), digest_size=16).hexdigest(), b"")
 
     def first_difference(self, other: "Fingerprint") -> int | None:
         """The first pair, from 0, in which two splits differ, or the end of the shorter; None where none is known."""

@@ -86,14 +86,14 @@ def open_hub(source: Hub, config: DataConfig) -> tuple[dict[str, SplitSource], l
             try:
                 for configuration in [source.configuration] if source.configuration else [*names, None]:
                     with suppress(TmtError):
-                        splits = _splits(replace(source, configuration=configuration), streaming=False)
+                        splits = _splits(replace(source, configuration=configuration))
                         return splits, [f"{source.name}: the copy in the cache, without the hub"]
             finally:
                 datasets.config.HF_HUB_OFFLINE = before
             raise
         source = Hub(source.name, _configuration(source, commit, names), commit)
         note = f"{source.name}: {source.configuration or 'the only configuration'}, revision {commit}"
-        return _splits(source, streaming=config.streaming, commit=commit), [note]
+        return _splits(source, commit=commit), [note]
 
 
 def _configuration(source: Hub, commit: str, candidates: list[str]) -> str | None:
@@ -111,12 +111,12 @@ def _configuration(source: Hub, commit: str, candidates: list[str]) -> str | Non
     raise InputError(source.name, has, f"name one as in {source.name}:{names[0]}")
 
 
-def _splits(source: Hub, *, streaming: bool, commit: str = "") -> dict[str, SplitSource]:
+def _splits(source: Hub, *, commit: str = "") -> dict[str, SplitSource]:
     from datasets import load_dataset
 
     name, configuration = source.name, source.configuration or ""
     with _hub_problems(name):
-        tables = load_dataset(name, source.configuration, revision=source.revision, streaming=streaming)
+        tables = load_dataset(name, source.configuration, revision=source.revision)
     parts = tuple(configuration.split("-"))
     languages = parts if len(parts) == 2 and all(map(is_language, parts)) else ()
 

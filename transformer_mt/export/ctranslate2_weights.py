@@ -38,6 +38,7 @@ POSSIBLE = {
     "attention.kind": ("softmax",),
     "attention.qk_projection": ("independent",),
     "attention.score": ("scaled_dot", "dot"),
+    "attention.normaliser": ("softmax",),
     "attention.position": ("sinusoidal", "rotary", "relative", "none"),
     "attention.graph": ("complete",),
 }

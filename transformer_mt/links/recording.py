@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer_mt.attention.hooks import Shown, watching
-from transformer_mt.errors import checked
+from transformer_mt.errors import InputError, checked
+from transformer_mt.head_names import STACKS
 from transformer_mt.models.seq2seq import Seq2Seq
 
 
@@ -36,6 +37,18 @@ class Recording(Mapping[str, list[Tensor]]):
         if not all(map(self._is_one_pass, self._stacks)):
             raise ValueError("the recording holds more than one pass, or a search; open one for each forward pass")
         return [_joined(steps) for steps in self._steps(stack, "α_j")]
+
+    def of_tokens(self, stack: str, source: int, target: int) -> list[Tensor]:
+        """The layers of a stack over that many tokens of the source and of the target.
+
+        Raises `InputError` for a model that attends to others there, as one stack for both sides does, or shows none.
+        """
+        sizes = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}[stack]
+        layers = self[stack]
+        if [layer.shape[2:] for layer in layers] != [sizes] * len(self._stacks[stack]):
+            problem = f"the {STACKS[stack]} of this model is not between the tokens that the view shows"
+            raise InputError("model.kind", problem, "look at it through the lens, or by erasure")
+        return layers
 
     def values_of(self, stack: str) -> list[Float[Tensor, "B H K d"]]:
         """The values that the weights of each layer weigh, from the last step, which has seen the most."""

@@ -25,15 +25,16 @@ def word_weights(
     The last column is that of the symbol, `</s>` or in the decoder `<s>`, which has no row. Batches change the order of
     the pairs. Raises `InputError` for a pair that is too long.
     """
-    encoded, stacks = encode_pairs(pairs, tokenizer, max_length=model.max_length), model.attention_stacks()
+    encoded = encode_pairs(pairs, tokenizer, max_length=model.max_length)
     if encoded.too_long:
         raise InputError(f"{encoded.too_long} of the pairs", f"more than {model.max_length} tokens", "shorten them")
     for rows, batch in batches(model, encoded):
         with evaluating(model), record_attention(model) as recording:
             require_finite(model(batch.source, batch.decoder_input))
         weights = {}
-        for stack, layers in recording.items():
-            heads = [[head - 1 for head in active_heads(module)] for module in stacks[stack]]
+        for stack, modules in model.attention_stacks().items():
+            layers = recording.of_tokens(stack, batch.source.shape[1], batch.decoder_input.shape[1])
+            heads = [[head - 1 for head in active_heads(module)] for module in modules]
             active = [layer[:, of_layer] for layer, of_layer in zip(layers, heads, strict=True)]
             weights[stack] = torch.cat(active, dim=1).float().numpy(force=True)
         for place, row in enumerate(rows.tolist()):

@@ -7,6 +7,5 @@ blocks        norms and residuals; positionwise: embeddings and feed-forward net
 hypotheses    which sentence each hypothesis of a search translates
 recurrent     the other model: GRUs, with attention or without
 head_mask     heads switched off, in the configuration or for a while
-extra_losses  a term that a module adds to the loss
-build_model   from the configuration to the model
+build         from the configuration to the model
 """

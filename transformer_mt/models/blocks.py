@@ -11,8 +11,9 @@ from torch.nn import functional as F
 from typing_extensions import override
 
 from transformer_mt.attention.hooks import show
+from transformer_mt.attention.shapes import States
 from transformer_mt.models.dropout import Dropout
-from transformer_mt.models.seq2seq import Mask, States
+from transformer_mt.models.seq2seq import Mask
 
 Layer = TypeVar("Layer", bound=nn.Module)
 
@@ -30,8 +31,6 @@ class Layers(nn.ModuleList, Generic[Layer]):
 
 class Norm(nn.Module, ABC):
     """Brings the features of every token to one scale."""
-
-    formulas: ClassVar[dict[str, str]] = {}
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -117,18 +116,22 @@ class BatchNorm(Norm):
 
 
 class Residual(nn.Module, ABC):
-    """A layer with a path around it, in two halves: `y = layer(residual.before(x))`, then `x = residual.after(x, y)`.
+    """A layer with a path around it, in two halves: `x, h = residual.enter(x)`, then `x = residual.after(x, layer(h))`.
 
     `ends_in_norm` says whether the output has been normalised, so that a stack needs no norm at its end.
     """
 
-    formulas: ClassVar[dict[str, str]] = {}
     ends_in_norm: bool
 
     def __init__(self, norm: Norm, *, dropout: float) -> None:
         super().__init__()
         self.norm = norm
         self.dropout = Dropout(dropout)
+
+    def enter(self, x: States, mask: Mask) -> tuple[States, States]:
+        """The state, and the input of the layer."""
+        x = show(self, "x", x, "B Q D")
+        return x, self.before(x, mask)
 
     @abstractmethod
     def before(self, x: States, mask: Mask) -> States:
@@ -147,7 +150,7 @@ class PreNorm(Residual):
 
     @override
     def before(self, x: States, mask: Mask) -> States:
-        return self.norm(show(self, "x", x, "B Q D"), mask)
+        return self.norm(x, mask)
 
     @override
     def after(self, x: States, y: States, mask: Mask) -> States:
@@ -162,7 +165,7 @@ class PostNorm(Residual):
 
     @override
     def before(self, x: States, mask: Mask) -> States:
-        return show(self, "x", x, "B Q D")
+        return x
 
     @override
     def after(self, x: States, y: States, mask: Mask) -> States:

@@ -31,21 +31,22 @@ def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
 
     Raises `InputError` for a name that is in no table and for sizes and choices that do not fit together.
     """
-    return MODELS[config.kind](config, vocabulary_size)
+    model = lookup(MODELS, config.kind, key="model.kind")(config, vocabulary_size)
+    if isinstance(config, TransformerConfig):
+        key = "model.attention.head_mask"
+        mask_heads(model, [HeadName.parse(text, key=key) for text in config.attention.head_mask], key=key)
+    return model
 
 
 def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transformer:
-    """A Transformer with its head mask; `tied` says which of the three matrices of the vocabulary are one."""
-    model = Transformer(
+    """A Transformer; `tied` says which of the three matrices of the vocabulary are one."""
+    return Transformer(
         build_layer_factory(config),
         build_embeddings(config, build_position(config.attention.position, None), vocabulary_size),
         encoder_layers=config.encoder_layers,
         decoder_layers=config.decoder_layers,
         max_length=config.max_length,
     )
-    key = "model.attention.head_mask"
-    mask_heads(model, [HeadName.parse(text, key=key) for text in config.attention.head_mask], key=key)
-    return model
 
 
 def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentSeq2Seq:
@@ -54,7 +55,9 @@ def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentS
     Queries and keys are the states themselves (Luong et al. 2015, §3.1) where the formula does not project them.
     """
     if config.width % 2:
-        raise InputError(f"model.width: {config.width} is odd, and the encoder halves it; set it to {config.width + 1}")
+        raise InputError(
+            "model.width", f"{config.width} is odd, and the encoder halves it", f"set it to {config.width + 1}"
+        )
     width, dropout = config.width, config.dropout
     embeddings = build_embeddings(config, Position(), vocabulary_size)
     score = lookup(RECURRENT_SCORES, config.score, key="model.score")
@@ -70,7 +73,7 @@ def build_layer_factory(config: TransformerConfig) -> LayerFactory:
     if width % heads:
         near, wider = max(h for h in range(1, heads + 1) if width % h == 0), width // heads * heads + heads
         remedy = f"set model.width to {wider} or model.attention.heads to {near}"
-        raise InputError(f"model.width: {width} is not divisible by {heads} heads; {remedy}")
+        raise InputError("model.width", f"{width} is not divisible by {heads} heads", remedy)
     norm = lookup(NORMS, config.norm, key="model.norm")
     residual = lookup(RESIDUALS, config.residual, key="model.residual")
     networks = {name: partial(network, width, config.feed_forward_width) for name, network in FEED_FORWARDS.items()}

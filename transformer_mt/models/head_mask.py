@@ -61,7 +61,7 @@ def heads_at(
             numbers = map(str, sorted({getattr(name, field) for name in names}))
             names = [name for name in names if str(getattr(name, field)) == str(wanted)]
             if not names:
-                raise InputError(f"--{field}: there is no {wanted!r}; {suggest(str(wanted), [*words, *numbers])}")
+                raise InputError(field, f"there is no {wanted!r}", suggest(str(wanted), [*words, *numbers]))
     return names
 
 
@@ -72,7 +72,7 @@ def mask_heads(model: Seq2Seq, names: Iterable[HeadName], *, key: str) -> None:
 
 def without_heads(model: Seq2Seq, names: Iterable[HeadName]) -> AbstractContextManager[None]:
     """While this is open, these heads are off. Raises `InputError` for a head that is not there."""
-    return gated(_zeros_at(model, names, key="--without"))
+    return gated(_zeros_at(model, names, key="without"))
 
 
 @contextmanager
@@ -103,6 +103,6 @@ def _zeros_at(model: Seq2Seq, off: Iterable[HeadName], *, key: str) -> dict[Insp
         if module is None or name.head not in active_heads(module):
             stacks = [list(names) for _, names in groupby(head_names(model), key=lambda name: name.stack)]
             extent = ", ".join(f"{names[0]} to {names[-1]}" for names in stacks) or "none"
-            raise InputError(f"{key}: the model has no head {name}; it has {extent}")
+            raise InputError(key, f"the model has no head {name}", f"it has {extent}")
         gates.setdefault(module, torch.ones(1, module.heads, device=device))[0, name.head - 1] = 0.0
     return gates

@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transformer_mt.attention.shapes import Rows
+
 
 @dataclass(frozen=True, slots=True)
 class Hypotheses:
@@ -18,9 +20,9 @@ class Hypotheses:
 
     sentences: int
     width: int = 1
-    seat: Int[Tensor, " N"] | None = None
+    seat: Rows | None = None
 
-    def select(self, rows: Int[Tensor, " N"]) -> "tuple[Hypotheses, Int[Tensor, ' B2'] | None]":
+    def select(self, rows: Rows) -> "tuple[Hypotheses, Int[Tensor, ' B2'] | None]":
         """The hypotheses `rows`, and the sentences that are left with any; None where that is all of them."""
         sentence = rows if self.seat is None else (self.seat // self.width)[rows]
         left, sentence, counts = torch.unique(sentence, return_inverse=True, return_counts=True)

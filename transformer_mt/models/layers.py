@@ -7,10 +7,11 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import Attention, KeyValues
+from transformer_mt.attention.shapes import Rows, States
 from transformer_mt.models.blocks import Norm, Residual
 from transformer_mt.models.hypotheses import Hypotheses
 from transformer_mt.models.positionwise import FeedForward
-from transformer_mt.models.seq2seq import Mask, Memory, States
+from transformer_mt.models.seq2seq import Mask, Memory
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: States, mask: Mask) -> States:
         """One layer over the source; mask is True at real tokens."""
-        h = self.self_residual.before(x, mask)
+        x, h = self.self_residual.enter(x, mask)
         x = self.self_residual.after(x, self.self_attention(h, self.self_attention.key_values(h, mask)), mask)
-        h = self.feed_forward_residual.before(x, mask)
+        x, h = self.feed_forward_residual.enter(x, mask)
         return self.feed_forward_residual.after(x, self.feed_forward(h, mask), mask)
 
 
@@ -47,7 +48,7 @@ class LayerState:
     target: KeyValues | None
     memory: KeyValues
 
-    def select(self, rows: Int[Tensor, " N"], left: Int[Tensor, " B2"] | None) -> "LayerState":
+    def select(self, rows: Rows, left: Int[Tensor, " B2"] | None) -> "LayerState":
         """The target of the hypotheses `rows`, the memory of the sentences `left` (None: all)."""
         memory = self.memory if left is None else self.memory.select(left)
         return LayerState(self.target and self.target.select(rows), memory)
@@ -70,12 +71,13 @@ class DecoderLayer(nn.Module):
 
     def forward(self, x: States, mask: Mask, state: LayerState, hypotheses: Hypotheses) -> tuple[States, LayerState]:
         """One layer over new target tokens, and the state that includes them; mask is True at real tokens."""
-        h = self.self_residual.before(x, mask)
+        x, h = self.self_residual.enter(x, mask)
         new = self.self_attention.key_values(h)
         target = new if state.target is None else state.target.append(new)
         x = self.self_residual.after(x, self.self_attention(h, target), mask)
-        h = hypotheses.by_sentence(self.cross_residual.before(x, mask))
-        x = self.cross_residual.after(x, hypotheses.by_hypothesis(self.cross_attention(h, state.memory)), mask)
-        h = self.feed_forward_residual.before(x, mask)
+        x, h = self.cross_residual.enter(x, mask)
+        y = self.cross_attention(hypotheses.by_sentence(h), state.memory)
+        x = self.cross_residual.after(x, hypotheses.by_hypothesis(y), mask)
+        x, h = self.feed_forward_residual.enter(x, mask)
         x = self.feed_forward_residual.after(x, self.feed_forward(h, mask), mask)
         return x, LayerState(target, state.memory)

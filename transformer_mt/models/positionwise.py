@@ -17,8 +17,11 @@ from typing_extensions import override
 from transformer_mt.attention.hooks import show
 from transformer_mt.attention.initialisation import fill
 from transformer_mt.attention.positions import Position
+from transformer_mt.attention.shapes import States
 from transformer_mt.models.dropout import Dropout
-from transformer_mt.models.seq2seq import Mask, States
+from transformer_mt.models.seq2seq import Mask
+
+Hidden = Float[Tensor, "*B N hidden"]
 
 
 class Embedding(nn.Module):
@@ -78,7 +81,7 @@ class ReLU(FeedForward):
     def forward(self, x: States, mask: Mask) -> States:
         return self.output(self.activation(self.hidden(x)))
 
-    def activation(self, x: Float[Tensor, "*B N hidden"]) -> Float[Tensor, "*B N hidden"]:
+    def activation(self, x: Hidden) -> Hidden:
         """max(0, x)."""
         return x.relu()
 
@@ -87,7 +90,7 @@ class GELU(ReLU):
     """FFN(x) = GELU(x W_1 + b_1) W_2 + b_2, GELU(x) = x Φ(x) (Hendrycks and Gimpel 2016)."""
 
     @override
-    def activation(self, x: Float[Tensor, "*B N hidden"]) -> Float[Tensor, "*B N hidden"]:
+    def activation(self, x: Hidden) -> Hidden:
         return F.gelu(x)
 
 

@@ -1,6 +1,7 @@
 """The recurrent encoder–decoder, with attention (Bahdanau et al. 2014; Luong et al. 2015) or without."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
@@ -11,14 +12,16 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from typing_extensions import override
 
 from transformer_mt.attention.hooks import show
-from transformer_mt.attention.multihead import InspectableAttention, KeyValues, masked_softmax
+from transformer_mt.attention.multihead import InspectableAttention, KeyValues
+from transformer_mt.attention.normalisers import Softmax
 from transformer_mt.attention.projections import Projections
 from transformer_mt.attention.scores import Score
+from transformer_mt.attention.shapes import QueryStates, Rows, Source, States, Target
 from transformer_mt.models.blocks import Layers
 from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.hypotheses import Hypotheses
 from transformer_mt.models.positionwise import Embeddings
-from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States
+from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
 from transformer_mt.tokenizer.symbols import PAD
 
 LayerStates = tuple[Float[Tensor, "B D"], ...]
@@ -32,7 +35,7 @@ class SourceReader(nn.Module, ABC):
         """The keys and values of the source, made once a sentence."""
 
     @abstractmethod
-    def forward(self, states: Float[Tensor, "B W D"], source: KeyValues) -> Float[Tensor, "B W D"]:
+    def forward(self, states: QueryStates, source: KeyValues) -> QueryStates:
         """c_t; the states are s_{t−1} of the decoder's last layer, one for each hypothesis of a sentence."""
 
 
@@ -42,7 +45,7 @@ class SourceAttention(SourceReader, InspectableAttention):
     The values are the encoder's states themselves. A source without any token gives zeros.
     """
 
-    formulas: ClassVar[dict[str, str]] = {
+    formulas: Mapping[str, str] = {
         "h": "s_{t−1}",
         "α_j": "exp(e_j) / Σ_j exp(e_j)",
         "v_j": "h_j",
@@ -55,20 +58,20 @@ class SourceAttention(SourceReader, InspectableAttention):
 
     def __init__(self, projections: Projections, score: Score) -> None:
         super().__init__(heads=1)
-        self.score, self.projections = score, projections
+        self.score, self.projections, self.normaliser = score, projections, Softmax()
 
     @override
     def key_values(self, memory: Memory) -> KeyValues:
         return KeyValues(self.projections.keys(memory.states), memory.states[:, None], memory.mask)
 
     @override
-    def forward(self, states: Float[Tensor, "B W D"], source: KeyValues) -> Float[Tensor, "B W D"]:
+    def forward(self, states: QueryStates, source: KeyValues) -> QueryStates:
         assert source.mask is not None
         queries = self.projections.queries(show(self, "h", states, "B Q D"))  # B W D -> B 1 W dk
         queries = show(self.projections, "q", queries, "B H Q d")
         keys = show(self.projections, "k_j", source.keys, "B H K d")
         scores = show(self.score, "e_j", self.score(queries, keys), "B H Q K")
-        weights = show(self, "α_j", masked_softmax(scores, source.mask[:, None, None]), "B H Q K")
+        weights = show(self, "α_j", self.normaliser(scores, source.mask[:, None, None]), "B H Q K")
         heads = show(self, "head", weights @ show(self, "v_j", source.values, "B H K d"), "B H Q d")
         return show(self, "y", self.masked(heads)[:, 0], "B Q D")
 
@@ -88,7 +91,7 @@ class FinalStates(SourceReader):
         return KeyValues(ends[:, None, None], ends[:, None, None])
 
     @override
-    def forward(self, states: Float[Tensor, "B W D"], source: KeyValues) -> Float[Tensor, "B W D"]:
+    def forward(self, states: QueryStates, source: KeyValues) -> QueryStates:
         return source.values[:, 0].expand_as(states)
 
 
@@ -146,7 +149,7 @@ class RecurrentState:
     source: KeyValues
     hypotheses: Hypotheses
 
-    def select(self, rows: Int[Tensor, " N"]) -> Self:
+    def select(self, rows: Rows) -> Self:
         """The state of the hypotheses `rows`."""
         hypotheses, left = self.hypotheses.select(rows)
         source = self.source if left is None else self.source.select(left)
@@ -184,10 +187,13 @@ class Decoder(nn.Module):
         token_gates = first.input_gates(embedded)  # B T 3D, at once
         layers, states, contexts = state.layers, [], []
         for gates in token_gates.unbind(dim=1):
-            asking = state.hypotheses.by_sentence(show(self, "x", layers[-1][:, None], "B Q D"))
+            last = show(self, "x", layers[-1], "B D")
+            asking = state.hypotheses.by_sentence(last[:, None])
             context = state.hypotheses.by_hypothesis(self.reader(asking, state.source))[:, 0]
-            layers = self.step(layers, gates + show(self, "i_c", self.context_gates(context), "B D"))
-            states.append(show(self, "x′", layers[-1], "B D"))
+            gates = gates + show(self, "i_c", self.context_gates(context), "B D")
+            *lower, last = self.step((*layers[:-1], last), gates)
+            layers = (*lower, show(self, "x′", last, "B D"))
+            states.append(layers[-1])
             contexts.append(context)
         return torch.stack(states, dim=1), torch.stack(contexts, dim=1), replace(state, layers=layers)
 
@@ -240,18 +246,18 @@ class RecurrentSeq2Seq(Seq2Seq):
         reader = self.decoder.reader
         return {"cross": [reader]} if isinstance(reader, SourceAttention) else {}
 
-    def encode(self, source: Int[Tensor, "B S"]) -> Memory:
+    def encode(self, source: Source) -> Memory:
         """The states of the source tokens, zero at padding."""
         mask = source != PAD
         states = self.encoder(self.source_embedding(source), mask.sum(dim=1))
         return Memory(states.masked_fill(~mask[:, :, None], 0.0), mask)
 
     @override
-    def start(self, source: Int[Tensor, "B S"]) -> RecurrentState:
+    def start(self, source: Source) -> RecurrentState:
         return self.decoder.start(self.encode(source))
 
     @override
-    def read(self, target: Int[Tensor, "B T"], state: State) -> tuple[States, RecurrentState]:
+    def read(self, target: Target, state: State) -> tuple[States, RecurrentState]:
         assert isinstance(state, RecurrentState)
         embedded = self.target_embedding(target)
         states, contexts, following = self.decoder(embedded, state)

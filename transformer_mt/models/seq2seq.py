@@ -4,19 +4,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock
 from typing import Protocol, runtime_checkable
-from weakref import WeakKeyDictionary
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool
 from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import InspectableAttention
+from transformer_mt.attention.shapes import Logits, Rows, Source, States, Target
 from transformer_mt.errors import NOT_FINITE, MachineError
 
-# Batch B, N tokens of the source or of the target, of which the mask is True at the real ones, model width D.
-States = Float[Tensor, "B N D"]
+# Of N tokens of the source or of the target: True at the real ones.
 Mask = Bool[Tensor, "B N"]
 
 
@@ -32,7 +30,7 @@ class Memory:
 class State(Protocol):
     """A decoder's memory of the source and of the target tokens it has read, so that each is read once."""
 
-    def select(self, rows: Int[Tensor, " N"]) -> "State":
+    def select(self, rows: Rows) -> "State":
         """The state of the hypotheses `rows`; a row may come several times."""
 
 
@@ -53,23 +51,23 @@ class Seq2Seq(nn.Module, ABC):
         """
 
     @abstractmethod
-    def start(self, source: Int[Tensor, "B S"]) -> State:
+    def start(self, source: Source) -> State:
         """Read the source sentences; nothing of the target yet."""
 
     @abstractmethod
-    def read(self, target: Int[Tensor, "B T"], state: State) -> tuple[States, State]:
+    def read(self, target: Target, state: State) -> tuple[States, State]:
         """The states that the output matrix is applied to, one after each token of `target`, and the next state.
 
         `target` continues what the state has read; after `start` it begins with `BOS`. The given state stays as it is.
         A target row ends with padding only in training, where no state is carried on.
         """
 
-    def decode(self, target: Int[Tensor, "B T"], state: State) -> tuple[Float[Tensor, "B T V"], State]:
+    def decode(self, target: Target, state: State) -> tuple[Logits, State]:
         """Logits of the token after each token of `target`, and the state that has read them."""
         states, state = self.read(target, state)
         return self.output(states), state
 
-    def layer_logits(self, target: Int[Tensor, "B T"], state: State) -> list[Float[Tensor, "B T V"]]:
+    def layer_logits(self, target: Target, state: State) -> list[Logits]:
         """The logits if decoding ended after each layer, first layer first; the last are those of `decode`.
 
         Only where a residual path joins the layers does the output matrix fit the lower ones; other models have the
@@ -79,8 +77,8 @@ class Seq2Seq(nn.Module, ABC):
 
     def forward(
         self,
-        source: Int[Tensor, "B S"],
-        target: Int[Tensor, "B T"],
+        source: Source,
+        target: Target,
         head: Callable[[States, nn.Linear], Tensor] | None = None,
     ) -> Tensor:
         """Logits of the token after each token of `target`, for training: teacher forcing.
@@ -99,27 +97,15 @@ def require_finite(x: Tensor) -> Tensor:
     return x
 
 
-# How many are evaluating a model that was training, in several threads perhaps; the last of them has it train again.
-_evaluating: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
-_counting = Lock()
-
-
 @contextmanager
 def evaluating(model: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     """Without dropout and, unless they are asked for, gradients; afterwards the model trains again if it did."""
-    with _counting:
-        training = model.training or model in _evaluating
-        if training:
-            _evaluating[model] = _evaluating.get(model, 0) + 1
-        if model.training:  # telling every module anew would take a twentieth of the time of a short translation
-            model.eval()
+    training = model.training
+    if training:  # telling every module would take a twentieth of the time of a short translation
+        model.eval()
     try:
         with torch.enable_grad() if gradients else torch.inference_mode():
             yield
     finally:
         if training:
-            with _counting:
-                _evaluating[model] -= 1
-                if not _evaluating[model]:
-                    del _evaluating[model]
-                    model.train()
+            model.train()

@@ -3,16 +3,16 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
-from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import nn
 from typing_extensions import override
 
 from transformer_mt.attention.multihead import InspectableAttention
+from transformer_mt.attention.shapes import Logits, Rows, Source, States, Target
 from transformer_mt.models.blocks import Layers
 from transformer_mt.models.hypotheses import Hypotheses
 from transformer_mt.models.layers import DecoderLayer, EncoderLayer, LayerFactory, LayerState
 from transformer_mt.models.positionwise import Embeddings
-from transformer_mt.models.seq2seq import Memory, Seq2Seq, State, States
+from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
 from transformer_mt.tokenizer.symbols import PAD
 
 
@@ -24,7 +24,7 @@ class DecoderState:
     length: int
     hypotheses: Hypotheses
 
-    def select(self, rows: Int[Tensor, " N"]) -> Self:
+    def select(self, rows: Rows) -> Self:
         """The state of the hypotheses `rows`. Memory moves only when a sentence has no hypothesis left."""
         hypotheses, left = self.hypotheses.select(rows)
         return replace(self, layers=tuple(layer.select(rows, left) for layer in self.layers), hypotheses=hypotheses)
@@ -58,7 +58,7 @@ class Transformer(Seq2Seq):
             "cross": [layer.cross_attention for layer in self.decoder],
         }
 
-    def encode(self, source: Int[Tensor, "B S"]) -> Memory:
+    def encode(self, source: Source) -> Memory:
         """The states of the source tokens."""
         mask = source != PAD
         x = self.source_embedding(source)
@@ -67,17 +67,17 @@ class Transformer(Seq2Seq):
         return Memory(self.encoder_norm(x, mask), mask)
 
     @override
-    def start(self, source: Int[Tensor, "B S"]) -> DecoderState:
+    def start(self, source: Source) -> DecoderState:
         memory = self.encode(source)
         return DecoderState(tuple(layer.start(memory) for layer in self.decoder), 0, Hypotheses(len(source)))
 
     @override
-    def read(self, target: Int[Tensor, "B T"], state: State) -> tuple[States, DecoderState]:
+    def read(self, target: Target, state: State) -> tuple[States, DecoderState]:
         """Padding at the end of target rows needs no mask in attention: causality hides it from every real token."""
         states, state = self.read_by_layer(target, state)
         return self.decoder_norm(states[-1], target != PAD), state
 
-    def read_by_layer(self, target: Int[Tensor, "B T"], state: State) -> tuple[list[States], DecoderState]:
+    def read_by_layer(self, target: Target, state: State) -> tuple[list[States], DecoderState]:
         """The states after every decoder layer, first layer first, and the next state."""
         assert isinstance(state, DecoderState)
         mask = target != PAD
@@ -90,7 +90,7 @@ class Transformer(Seq2Seq):
         return states, replace(state, layers=tuple(layers), length=state.length + target.shape[1])
 
     @override
-    def layer_logits(self, target: Int[Tensor, "B T"], state: State) -> list[Float[Tensor, "B T V"]]:
+    def layer_logits(self, target: Target, state: State) -> list[Logits]:
         """The final norm and the output matrix applied after every layer (the logit lens, nostalgebraist 2020)."""
         states, _ = self.read_by_layer(target, state)
         return [self.output(self.decoder_norm(x, target != PAD)) for x in states]

@@ -2,8 +2,8 @@
 
     model.safetensors     the weights that are validated and used at that step, as in the run itself
     progress.json         where training stood
-    state.safetensors     all other tensors: optimizer, random states, and the trained weights behind an average
-    manifest.json         the SHA-256 sums of the three
+    optimizer.json        the optimizer's state; its tensors are named there
+    state.safetensors     these tensors, random states, the trained weights behind an average, and the sums of all four
 
 A checkpoint is complete, and training can continue from it, as long as it has its state.
 """
@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,7 +22,7 @@ from pydantic_core import from_json
 from torch import Tensor
 
 from transformer_mt.config.sections import TrainingConfig
-from transformer_mt.device import DEVICES
+from transformer_mt.device import DEVICES, require_memory
 from transformer_mt.errors import MachineError
 from transformer_mt.files import (
     make_directory,
@@ -32,14 +32,13 @@ from transformer_mt.files import (
     write_directory,
     write_errors,
 )
-from transformer_mt.runs.checksums import sha256
+from transformer_mt.runs.checksums import declared_size, saved_sums, sha256
 from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps
-from transformer_mt.runs.weights import pack, require_specs, size_limit, specs_of, unpack
+from transformer_mt.runs.weights import pack, require_specs, specs_of, unpack
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
-PROGRESS, STATE, MANIFEST = "progress.json", "state.safetensors", "manifest.json"
-_PROGRESS_LIMIT, _MANIFEST_LIMIT = 2**24, 2**16
-_RANDOM_LIMIT = 2**26  # enough for more than ten thousand processes
+PROGRESS, OPTIMIZER, STATE = "progress.json", "optimizer.json", "state.safetensors"
+_LIMITS = {PROGRESS: 2**24, OPTIMIZER: 2**30}
 
 
 class Progress(BaseModel):
@@ -96,20 +95,21 @@ class Progress(BaseModel):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One moment of training: the weights to validate and use, and the other tensors by part, as `optimizer`."""
+    """One moment of training: the weights to validate and use, further tensors by part, and the optimizer's state."""
 
     progress: Progress
     weights: dict[str, Tensor]
     state: dict[str, dict[str, Tensor]]
+    optimizer: Any
 
 
 class Checkpoints:
-    """The checkpoints of a run. A checkpoint that is read fits `weights` and `state`, or nothing of it is used."""
+    """The checkpoints of a run. A checkpoint that is read fits `weights` and `averaging`, or nothing of it is used."""
 
-    def __init__(self, run: Run, weights: Mapping[str, Tensor], state: Mapping[str, Mapping[str, Tensor]]) -> None:
-        """Tensors like those of the model, and of each part of the state but `random`."""
+    def __init__(self, run: Run, weights: Mapping[str, Tensor], averaging: Mapping[str, Tensor]) -> None:
+        """Tensors like those of the model, and of the state of its averaging."""
         self.run, self.directory, self.weights = run, run.path / CHECKPOINTS, specs_of(weights)
-        self.state = specs_of(_flat({**state, "random": {"cpu": torch.get_rng_state()}}))
+        self.state = specs_of(_flat({"averaging": averaging, "random": {"cpu": torch.get_rng_state()}}))
 
     def path(self, step: int) -> Path:
         return self.directory / f"step-{step}"
@@ -124,13 +124,15 @@ class Checkpoints:
         The newest `complete` stay as they are (all for None), other steps in `weights` without their state. Later steps
         go: a resumption that started before them has found them damaged.
         """
-        step = checkpoint.progress.step
-        content = {
+        step, tensors = checkpoint.progress.step, _flat(checkpoint.state)
+        values = take_tensors(checkpoint.optimizer, tensors, "optimizer")
+        files = {
             MODEL: self.run.pack_model(checkpoint.weights),
             PROGRESS: checkpoint.progress.model_dump_json(indent=1).encode(),
-            STATE: pack(_flat(checkpoint.state)),
+            OPTIMIZER: json.dumps(values).encode(),
         }
-        write_sealed(self.path(step), content)
+        sums = {MODEL: saved_sums(files[MODEL])["tensors"]} | {name: sha256(files[name]) for name in _LIMITS}
+        write_checkpoint(self.path(step), files | {STATE: pack(tensors, sums)})
         kept = [saved for saved in self.steps() if saved <= step][-(complete or 0) :]
         with write_errors(self.directory):
             for saved in saved_steps(self.directory):
@@ -143,21 +145,75 @@ class Checkpoints:
     def load(self, step: int) -> Checkpoint:
         """Read a complete checkpoint. Raises `MachineError` that names the damaged or foreign file."""
         path = self.path(step)
-        limits = {MODEL: size_limit(self.weights), STATE: size_limit(self.state) + _RANDOM_LIMIT}
-        files = read_sealed(path, limits | {PROGRESS: _PROGRESS_LIMIT})
-        tensors = unpack(files[STATE], path=path / STATE)
+        require_directory(path)
+        files = {name: read_regular(path / name, limit=limit) for name, limit in _LIMITS.items()}
+        content = _read_state(path / STATE)
+        tensors, sums = unpack(content, path=path / STATE), saved_sums(content)
+        weights, theirs = self.read_weights(step), Run(self.run.path, step).sums()
+        read = {MODEL: theirs["tensors"]} | {name: sha256(own) for name, own in files.items()}
+        if damaged := [name for name, own in read.items() if sums.get(name) != own]:
+            raise MachineError(path / damaged[0], f"damaged (its SHA-256 is not the one in {STATE})", "restore both")
+        # The names of further generators depend on the processes and devices.
+        free = {name for name in tensors if name.startswith(("optimizer.", "random."))} - self.state.keys()
+        require_specs({name: tensors[name] for name in tensors if name not in free}, self.state, path=path / STATE)
         state: dict[str, dict[str, Tensor]] = {}
         for name, tensor in tensors.items():
             part, _, own = name.partition(".")
             state.setdefault(part, {})[own] = tensor
-        # The names of further generators depend on the processes and devices.
-        ours = {name: tensors[name] for name in tensors if name in self.state or not name.startswith("random.")}
-        require_specs(ours, self.state, path=path / STATE)
         progress = _parse_progress(files[PROGRESS], step=step, path=path / PROGRESS)
-        return Checkpoint(progress, self.read_weights(step), state)
+        try:
+            optimizer = put_tensors(from_json(files[OPTIMIZER]), tensors)
+        except (KeyError, ValueError):  # a name without a tensor, or no JSON
+            raise MachineError(path / OPTIMIZER, "damaged", "restore it, or overwrite the run") from None
+        return Checkpoint(progress, weights, state, optimizer)
 
     def read_weights(self, step: int) -> dict[str, Tensor]:
         return Run(self.run.path, step).read_weights(self.weights)
+
+
+def write_checkpoint(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write a directory of these files; `Run.remove_leftovers` mends a crash at any time."""
+    with write_errors(path):
+        make_directory(path.parent)
+    require_directory(path.parent)
+    write_directory(path, files)
+
+
+def take_tensors(tree: Any, tensors: dict[str, Tensor], name: str) -> Any:
+    """Nested dicts and lists as JSON, whose tensors go into `tensors` under names that begin with `name`.
+
+    Raises `TypeError` for any other value than tensors, numbers, strings, truth values and None.
+    """
+    if isinstance(tree, Tensor):
+        tensors[name] = tree.detach()
+        return {"tensor": name}
+    if isinstance(tree, dict):
+        return {str(key): take_tensors(value, tensors, f"{name}.{key}") for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [take_tensors(value, tensors, f"{name}.{index}") for index, value in enumerate(tree)]
+    if tree is None or type(tree) in (bool, int, float, str):
+        return tree
+    raise TypeError(f"{name} is of type {type(tree).__name__}")
+
+
+def put_tensors(tree: Any, tensors: Mapping[str, Tensor]) -> Any:
+    """What `take_tensors` has taken apart; keys that are numbers become numbers again."""
+    if isinstance(tree, list):
+        return [put_tensors(value, tensors) for value in tree]
+    if isinstance(tree, dict):
+        if tree.keys() == {"tensor"}:
+            return tensors[str(tree["tensor"])]
+        return {int(key) if key.isdecimal() else key: put_tensors(value, tensors) for key, value in tree.items()}
+    return tree
+
+
+def _read_state(path: Path) -> bytes:
+    """The content of a file of tensors that is as long as its head says, and fits into memory."""
+    size = declared_size(read_regular(path, limit=2**27, head=True))
+    if size is None or size != path.lstat().st_size:
+        raise MachineError(path, f"{path.lstat().st_size} bytes, where its head tells {size}", "restore it")
+    require_memory(2 * size, torch.device("cpu"), what=str(path), remedy="use a machine with more")
+    return read_regular(path, limit=size)
 
 
 def _flat(state: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
@@ -181,7 +237,7 @@ def last_aims(run: Run) -> TrainingConfig:
 
 def _read_progress(run: Run, step: int) -> Progress:
     path = run.path / CHECKPOINTS / f"step-{step}" / PROGRESS
-    return _parse_progress(read_regular(path, limit=_PROGRESS_LIMIT), step=step, path=path)
+    return _parse_progress(read_regular(path, limit=_LIMITS[PROGRESS]), step=step, path=path)
 
 
 def states_by_name(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
@@ -200,28 +256,4 @@ def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:
         progress = Progress.model_validate_json(content)
         if progress.step == step and progress.model_fields_set >= set(Progress.model_fields) - {"steps", "epochs"}:
             return progress
-    raise MachineError(f"{path}: damaged, or not of this version of tmt; start anew: --overwrite")
-
-
-def write_sealed(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a directory and the sums of its files; `Run.remove_leftovers` mends a crash at any time."""
-    sums = {name: sha256(content) for name, content in files.items()}
-    with write_errors(path):
-        make_directory(path.parent)
-    require_directory(path.parent)
-    write_directory(path, {**files, MANIFEST: json.dumps(sums, indent=1).encode()})
-
-
-def read_sealed(path: Path, limits: Mapping[str, int]) -> dict[str, bytes]:
-    """The files of a directory, all named in `limits` with their most bytes. Raises `MachineError` that names one."""
-    require_directory(path)
-    try:
-        sums = from_json(read_regular(path / MANIFEST, limit=_MANIFEST_LIMIT), allow_inf_nan=False)
-    except ValueError:
-        sums = None
-    if not isinstance(sums, dict) or sums.keys() != limits.keys():
-        raise MachineError(f"{path / MANIFEST}: damaged; the checkpoint cannot be trusted")
-    files = {name: read_regular(path / name, limit=limit) for name, limit in limits.items()}
-    if damaged := [name for name, content in files.items() if sha256(content) != sums[name]]:
-        raise MachineError(f"{path / damaged[0]}: damaged (its SHA-256 is not the one in {MANIFEST})")
-    return files
+    raise MachineError(path, "damaged, or not of this version of tmt", "overwrite the run")

@@ -47,6 +47,7 @@ from transformer_mt.files import (
     write_atomically,
     write_errors,
 )
+from transformer_mt.plugins import naming_plugins
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.checksums import saved_sums, sha256
 from transformer_mt.runs.fingerprints import DATA, ROWS, DataRecord
@@ -159,7 +160,7 @@ class Run:
 
         config, tokenizer = self.config(), self.tokenizer()
         self._require_model()
-        with torch.device("meta"):  # without memory
+        with torch.device("meta"), naming_plugins(config.plugins):  # without memory
             specs = specs_of(weights_of(build_model(config.model, vocabulary_size=tokenizer.size)))
         with suppress(FileNotFoundError):  # another process may be replacing the run, which reading it tells
             needed = 2 * min(self.model_path.lstat().st_size, size_limit(specs))
@@ -180,8 +181,10 @@ class Run:
 
     def _own_sums(self, content: bytes) -> dict[str, str]:
         sums = saved_sums(content)
+        if not sums.keys() >= {CONFIG, TOKENIZER, "tensors"}:
+            raise MachineError(self.model_path, "damaged, it has not all its sums", "restore it or train anew")
         for name in (CONFIG, TOKENIZER):
-            if name in sums and sums[name] != sha256(self._own(name)):
+            if sums[name] != sha256(self._own(name)):
                 raise MachineError(self.path / name, f"not the one that {MODEL} was saved with", "restore both")
         return sums
 
@@ -191,15 +194,12 @@ class Run:
 
     def read_weights(self, specs: "TensorSpecs") -> "dict[str, Tensor]":
         """The weights. Raises `MachineError` unless they are undamaged, belong to the run, and fit the specs."""
-        from transformer_mt.runs.weights import digest, require_specs, size_limit, unpack
+        from transformer_mt.runs.weights import require_specs, size_limit, unpack
 
-        path = self.model_path
-        content = read_regular(path, limit=size_limit(specs))
-        sums = self._own_sums(content)
-        weights = unpack(content, path=path)
-        require_specs(weights, specs, path=path)
-        if sums.get("tensors") != digest(weights):
-            raise MachineError(path, "damaged (its SHA-256 is not the one in it)", "restore it or train anew")
+        content = read_regular(self.model_path, limit=size_limit(specs))
+        weights = unpack(content, path=self.model_path)
+        self._own_sums(content)
+        require_specs(weights, specs, path=self.model_path)
         return weights
 
     def save_model(self, weights: "Mapping[str, Tensor]") -> None:
@@ -207,10 +207,9 @@ class Run:
 
     def pack_model(self, weights: "Mapping[str, Tensor]") -> bytes:
         """Weights as a file, with the sums of the configuration and the vocabulary that they belong to."""
-        from transformer_mt.runs.weights import digest, pack
+        from transformer_mt.runs.weights import pack
 
-        sums = {name: sha256(self._own(name)) for name in (CONFIG, TOKENIZER)}
-        return pack(weights, {**sums, "tensors": digest(weights)})
+        return pack(weights, {name: sha256(self._own(name)) for name in (CONFIG, TOKENIZER)})
 
     def _own(self, name: str) -> bytes:
         """A file that weights belong to, as it was when first read: later damage is noticed."""

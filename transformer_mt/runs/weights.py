@@ -13,24 +13,29 @@ from torch import Tensor
 
 from transformer_mt.errors import MachineError
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.runs.checksums import saved_sums
 
 # The type and shape of every tensor by its name.
 TensorSpecs = dict[str, tuple[torch.dtype, tuple[int, ...]]]
 
 
-def pack(tensors: Mapping[str, Tensor], sums: dict[str, str] | None = None) -> bytes:
-    """Named tensors in the safetensors format, with the sums of the files that they belong to."""
+def pack(tensors: Mapping[str, Tensor], sums: Mapping[str, str] | None = None) -> bytes:
+    """Named tensors in the safetensors format, with their own sum and those of the files that they belong to."""
     contiguous = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
     # In one entry, since the library writes several in a random order.
-    return bytes(safetensors.torch.save(contiguous, sums and {"sums": json.dumps(sums)}))
+    head = json.dumps({**(sums or {}), "tensors": digest(contiguous)})
+    return bytes(safetensors.torch.save(contiguous, {"sums": head}))
 
 
 def unpack(content: bytes, *, path: Path) -> dict[str, Tensor]:
     """The tensors that `pack` packed; `path` names the file in errors. Nothing in the file can execute."""
     try:
-        return safetensors.torch.load(content)
+        tensors = safetensors.torch.load(content)
     except (safetensors.SafetensorError, KeyError, RuntimeError, ValueError):  # KeyError: a type unknown to torch
         raise MachineError(path, "damaged or not a safetensors file", "restore it or train anew") from None
+    if saved_sums(content).get("tensors") != digest(tensors):
+        raise MachineError(path, "damaged (its SHA-256 is not the one in it)", "restore it or train anew")
+    return tensors
 
 
 def digest(tensors: Mapping[str, Tensor]) -> str:

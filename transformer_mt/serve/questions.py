@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
+from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
 from transformer_mt.head_names import STACKS
 from transformer_mt.registry import suggest
@@ -102,3 +103,9 @@ def parse(kind: type[AnyQuestion], body: bytes) -> AnyQuestion:
         first = error.errors()[0]
         place, reason = ".".join(map(str, first["loc"])), first["msg"]
         raise InputError(place, f"{reason[:1].lower()}{reason[1:]}", "correct it") from None
+
+
+def in_request(error: InputError) -> InputError:
+    """The error with the key of the request in place of an argument's name: `search.beam` for `beam`."""
+    key = f"search.{error.key}" if error.key in SearchConfig.model_fields else error.key
+    return InputError(key, error.problem, error.remedy)

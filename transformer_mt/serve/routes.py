@@ -18,7 +18,7 @@ from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 from transformer_mt.serve.answers import ANSWERS, Answer, curves, tag_of_curves
 from transformer_mt.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours
-from transformer_mt.serve.questions import LARGEST, parse
+from transformer_mt.serve.questions import LARGEST, in_request, parse
 from transformer_mt.serve.served_runs import Runs
 from transformer_mt.serve.worker import Gone, Worker
 
@@ -130,7 +130,7 @@ def _problem(problem: Exception) -> Response:
     if isinstance(problem, Refusal):
         return error(problem.status, str(problem), problem.headers)
     if isinstance(problem, InputError):
-        return error(422, problem.line())
+        return error(422, str(in_request(problem)))
     if isinstance(problem, TmtError):
         return error(503, str(problem))
     if is_out_of_memory(problem):

@@ -8,7 +8,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
 from transformer_mt.runs.listing import describe_run
 from transformer_mt.serve.answers import VIEWS, Answer, translation_of
-from transformer_mt.serve.questions import first_question
+from transformer_mt.serve.questions import first_question, in_request
 from transformer_mt.serve.served_runs import describe_model, printable_name
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
@@ -43,7 +43,7 @@ def saved_answers(subject: Subject, search: SearchConfig, *, is_given: bool, met
         try:
             return compute(subject, kind(run=listed["run"], source=subject.source, target=subject.target, **asked))
         except InputError as error:
-            return {"error": error.line()}
+            return {"error": str(in_request(error))}
 
     for name in listed["methods"]:
         both = [answer("attend", subject, method=name, words=over_words, without=off) for over_words in (False, True)]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -15,7 +15,6 @@ from transformer_mt.batching.batches import Batch, Indices, plan_batches
 from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
 from transformer_mt.cache import cached
 from transformer_mt.config.sections import FORMAT, Config, TokenizerConfig
-from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.corpus.word_counts import TrainingWords, words_of_pairs
@@ -62,7 +61,7 @@ class BatchStream:
     """Epoch after epoch of batches, with a position that can be noted and returned to.
 
     An epoch is a function of (corpora, vocabulary, configuration, epoch): the main corpus, each pair once, mixed with
-    pairs of the others in proportion to their weights. Of a streamed corpus it is one block. Of several processes, each
+    pairs of the others in proportion to their weights. Of several processes, each
     takes the batch of its rank from every group of as many batches.
     """
 
@@ -114,15 +113,13 @@ class BatchStream:
         config, (main, *others) = self._config, self._corpora
         if config.tokenizer.sampling == "subword":
             sampling = Sampling(derive_seed(config.training.seed, epoch), config.tokenizer.alpha)
-            parts = [self._encoded(main, epoch, sampling)]
+            parts = [self._encoded(main, sampling)]
             for number, corpus in enumerate(others, start=1):
                 drawn = self._drawn(number, len(corpus.pairs), len(parts[0]), epoch).tolist()
-                parts.append(self._encoded(corpus, epoch, sampling, drawn))
+                parts.append(self._encoded(corpus, sampling, drawn))
             return (EncodedPairs.join(parts) if others else parts[0]), None
         if not self._parts:
-            self._parts = [self._encoded(corpus, epoch) for corpus in self._corpora]
-        elif isinstance(main.pairs, StreamedPairs):
-            self._parts[0] = self._encoded(main, epoch)
+            self._parts = [self._encoded(corpus) for corpus in self._corpora]
         if not others:
             return self._parts[0], None
         sizes = [len(part) for part in self._parts]
@@ -139,15 +136,13 @@ class BatchStream:
     def _encoded(
         self,
         corpus: WeightedCorpus,
-        epoch: int,
         sampling: Sampling | None = None,
         rows: Sequence[int] | None = None,
     ) -> EncodedPairs:
         longest = min(self._config.model.max_length, self._config.training.batch_tokens)
-        pairs, digest = corpus.pairs, corpus.digest
-        if isinstance(pairs, StreamedPairs):
-            pairs, digest = pairs.block(epoch), None
-        return encode_pairs(pairs, self._tokenizer, max_length=longest, sampling=sampling, digest=digest, rows=rows)
+        return encode_pairs(
+            corpus.pairs, self._tokenizer, max_length=longest, sampling=sampling, digest=corpus.digest, rows=rows
+        )
 
 
 def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
@@ -178,14 +173,12 @@ def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) 
     return Tokenizer(model, note=note.decode() or None)
 
 
-def training_words(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> TrainingWords:
-    """The words of all corpora, cached for large ones; of a stream, of the part that the vocabulary is learned from."""
-    return reduce(add, (_words_of(corpus, config) for corpus in corpora))
+def training_words(corpora: Sequence[WeightedCorpus]) -> TrainingWords:
+    """The words of all corpora, cached for large ones."""
+    return reduce(add, (_words_of(corpus) for corpus in corpora))
 
 
-def _words_of(corpus: WeightedCorpus, config: TokenizerConfig) -> TrainingWords:
-    if isinstance(corpus.pairs, StreamedPairs):
-        return replace(words_of_pairs(sample(corpus.pairs, config.sample)), complete=False)
+def _words_of(corpus: WeightedCorpus) -> TrainingWords:
     if len(corpus.pairs) <= IN_MEMORY or corpus.digest is None:
         return words_of_pairs(corpus.pairs)
     (content,) = _cached_parts(f"words-{FORMAT}-{corpus.digest}", lambda: [pack_words(words_of_pairs(corpus.pairs))])

@@ -12,8 +12,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
+from transformer_mt.attention.shapes import States
 from transformer_mt.device import as_computed
-from transformer_mt.models.seq2seq import States
 from transformer_mt.tokenizer.symbols import PAD
 
 # Rows for an efficient product; a GPU is busy only with more.

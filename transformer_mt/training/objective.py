@@ -7,7 +7,6 @@ To add an objective, subclass `Objective`, enter how it is made in `OBJECTIVES`,
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -15,34 +14,21 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
+from transformer_mt.attention.shapes import States
 from transformer_mt.batching.batches import Batch
-from transformer_mt.config.sections import ObjectiveConfig
+from transformer_mt.config.sections import ObjectiveConfig, TeacherConfig
 from transformer_mt.device import computed_in
-from transformer_mt.models.extra_losses import collecting_losses
-from transformer_mt.models.seq2seq import States
+from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.training.chunked_loss import chunked_linear_cross_entropy
 
 
 class Objective(ABC):
-    """A loss summed over the target tokens of a batch, with the terms that modules of the model add to it."""
-
-    passes = 1  # of the model
-
-    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
-        """The summed loss, to take the gradient of; the model is in training mode.
-
-        A term of a module (`models.extra_losses`) counts like a mean loss of a target token. Here it is multiplied by
-        the batch's tokens, so that over accumulated batches and several processes it is averaged like the rest.
-        """
-        with collecting_losses() as terms:
-            loss = self.loss(model, batch)
-        return loss + batch.target_tokens / self.passes * sum(terms)
+    """A loss summed over the target tokens of a batch, to take the gradient of; the model is in training mode."""
 
     @abstractmethod
-    def loss(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
-        """The objective's own summed loss."""
+    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]: ...
 
 
 class CrossEntropy(Objective):
@@ -52,7 +38,7 @@ class CrossEntropy(Objective):
         self.label_smoothing = label_smoothing
 
     @override
-    def loss(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
+    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
         loss: Tensor = model(batch.source, batch.decoder_input, partial(self._of_states, batch=batch))
         return loss
 
@@ -69,14 +55,12 @@ class RDrop(Objective):
     Liang et al. 2021, eq. 4, halved, so that the loss stays comparable with that of one pass.
     """
 
-    passes = 2
-
     def __init__(self, *, label_smoothing: float, weight: float) -> None:
         self.label_smoothing, self.weight = label_smoothing, weight
 
     @override
-    def loss(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
-        first, second = (model(batch.source, batch.decoder_input) for _ in range(self.passes))
+    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
+        first, second = (model(batch.source, batch.decoder_input) for _ in range(2))
         losses = [cross_entropy(z, batch.labels, label_smoothing=self.label_smoothing) for z in (first, second)]
         divergence = symmetric_divergence(first, second, batch.labels)
         return 0.5 * (losses[0] + losses[1]) + 0.25 * self.weight * divergence
@@ -106,12 +90,13 @@ def symmetric_divergence(
     return torch.where(labels != PAD, divergence, 0.0).sum()
 
 
-OBJECTIVES: dict[str, Callable[[Any], Objective]] = {
+OBJECTIVES: dict[str, Callable[..., Objective]] = {
     "cross_entropy": lambda config: CrossEntropy(label_smoothing=config.label_smoothing),
     "r_drop": lambda config: RDrop(label_smoothing=config.label_smoothing, weight=config.weight),
 }
 
 
-def build_objective(config: ObjectiveConfig) -> Objective:
-    """The objective that the configuration names."""
-    return lookup(OBJECTIVES, config.name, key="objective.name")(config)
+def build_objective(config: ObjectiveConfig, teacher: Seq2Seq | None = None) -> Objective:
+    """The objective that the configuration names. One whose section is a `TeacherConfig` gets the teacher too."""
+    make = lookup(OBJECTIVES, config.name, key="objective.name")
+    return make(config, teacher) if isinstance(config, TeacherConfig) else make(config)

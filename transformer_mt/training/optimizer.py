@@ -1,89 +1,246 @@
 """Optimizers by name, whose learning rate follows a schedule.
 
-To add one, write a function that makes it, enter it in `OPTIMIZERS`, and give it a section in `config/sections.py`.
+To add one, write a function that makes it, or several for different parameters, enter it in `OPTIMIZERS`, and give it a
+section in `config/sections.py`. The learning rate that it is made with is a factor of the schedule's.
 """
 
-from collections.abc import Callable, Mapping
+import copy
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic_core import from_json, to_json
 from torch import Tensor, nn
+from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from transformer_mt.config.sections import AdamConfig, AdamWConfig, OptimizerConfig
+from transformer_mt.config.sections import AdamConfig, AdamWConfig, OptimizerConfig, SGDConfig
+from transformer_mt.device import random_states, restore_random_states
+from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
+from transformer_mt.runs.checkpoints import STATE, put_tensors, take_tensors
+from transformer_mt.runs.weights import TensorSpecs, pack, specs_of, unpack
 from transformer_mt.training.schedules import Schedule
 
+# Steps of the trial before it is stopped, and after.
+TRIED = 8
 
-def adam(model: nn.Module, config: AdamConfig) -> torch.optim.Optimizer:
+
+def adam(model: nn.Module, config: AdamConfig) -> Optimizer:
     """Adam (Kingma and Ba 2015) over all parameters."""
-    return torch.optim.Adam(model.parameters(), lr=0.0, betas=config.betas, eps=config.epsilon, fused=True)
+    return Adam(model.parameters(), lr=1.0, betas=config.betas, eps=config.epsilon, fused=True)
 
 
-def adamw(model: nn.Module, config: AdamWConfig) -> torch.optim.Optimizer:
+def adamw(model: nn.Module, config: AdamWConfig) -> Optimizer:
     """w ← w − η λ w beside Adam's step (Loshchilov and Hutter 2019), for matrices that are no embeddings."""
     embeddings = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
     matrices = [each for each in model.parameters() if each.ndim > 1 and id(each) not in embeddings]
     others = [each for each in model.parameters() if each.ndim <= 1 or id(each) in embeddings]
     groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=0.0, betas=config.betas, eps=config.epsilon, fused=True)
+    return AdamW(groups, lr=1.0, betas=config.betas, eps=config.epsilon, fused=True)
 
 
-OPTIMIZERS: dict[str, Callable[[nn.Module, Any], torch.optim.Optimizer]] = {"adam": adam, "adamw": adamw}
+def sgd(model: nn.Module, config: SGDConfig) -> Optimizer:
+    """m ← μ m + g, w ← w − η m (Sutskever et al. 2013, §2, as torch writes it)."""
+    return SGD(model.parameters(), lr=1.0, momentum=config.momentum)
+
+
+OPTIMIZERS: dict[str, Callable[[nn.Module, Any], Optimizer | list[Optimizer]]] = {
+    "adam": adam,
+    "adamw": adamw,
+    "sgd": sgd,
+}
+
+
+class _Together:
+    """Several optimizers as the one that a `GradScaler` knows: a gradient that overflows stops all of them."""
+
+    def __init__(self, optimizers: Sequence[Optimizer]) -> None:
+        self.optimizers = optimizers
+
+    @property
+    def param_groups(self) -> list[dict[str, Any]]:
+        return [group for optimizer in self.optimizers for group in optimizer.param_groups]
+
+    def step(self) -> None:
+        for optimizer in self.optimizers:
+            optimizer.step()
 
 
 class ScheduledOptimizer:
-    """An optimizer of Adam's kind, whose learning rate follows a schedule; its state is there from the start.
+    """Optimizers, each for its own parameters, whose learning rates follow a schedule.
 
     Where the loss is scaled and the gradient has overflowed, a step leaves the parameters as they are.
     """
 
-    def __init__(self, optimizer: torch.optim.Optimizer, schedule: Schedule, scaler: torch.amp.GradScaler) -> None:
-        self.optimizer, self.schedule, self.scaler, self.steps = optimizer, schedule, scaler, 0
-        for parameter in (parameter for group in optimizer.param_groups for parameter in group["params"]):
-            moments = {name: torch.zeros_like(parameter) for name in ("exp_avg", "exp_avg_sq")}
-            step = torch.zeros((), dtype=torch.float32, device=parameter.device)
-            optimizer.state[parameter] = {"step": step, **moments}
+    def __init__(self, optimizers: Sequence[Optimizer], schedule: Schedule, scaler: torch.amp.GradScaler) -> None:
+        self.together: Any = _Together(optimizers)
+        self.schedule, self.scaler, self.steps = schedule, scaler, 0
+        self.parameters: list[Tensor] = [each for group in self.together.param_groups for each in group["params"]]
+        self.factors = [group["lr"] for group in self.together.param_groups]
+        self._untouched = copy.deepcopy(self.state())
 
     def step(self) -> float:
-        """Change the parameters by their gradients, clear these, and return the learning rate."""
+        """Change the parameters by their gradients, clear these, and return the schedule's learning rate."""
         self.steps += 1
         learning_rate = self.schedule(self.steps)
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
-            for parameter in group["params"]:
-                if parameter.grad is None:  # as that of an expert without tokens
-                    parameter.grad = torch.zeros_like(parameter)
-        self.scaler.step(self.optimizer)
+        self._take(learning_rate, lambda: self.scaler.step(self.together))
         self.scaler.update()
-        self.optimizer.zero_grad(set_to_none=True)
         return learning_rate
 
-    def state(self) -> dict[str, Tensor]:
-        """All tensors that the next step depends on; the scale is 0 where the loss is not scaled."""
+    def _take(self, learning_rate: float, step: Callable[[], object]) -> None:
+        for group, factor in zip(self.together.param_groups, self.factors, strict=True):
+            group["lr"] = learning_rate * factor
+        for parameter in self.parameters:
+            if parameter.grad is None:  # as where a model does not use it
+                parameter.grad = torch.zeros_like(parameter)
+        step()
+        for parameter in self.parameters:
+            parameter.grad = None
+
+    def unscale(self) -> None:
+        """Divide the gradients by the scale of the loss."""
+        self.scaler.unscale_(self.together)
+
+    def state(self) -> dict[str, Any]:
+        """All that the next step depends on; the scale is 0 where the loss is not scaled."""
         scaler = self.scaler.state_dict()
         return {
-            "steps": torch.tensor(self.steps),
-            "loss_scale": torch.tensor(scaler.get("scale", 0.0)),
-            "steps_at_scale": torch.tensor(scaler.get("_growth_tracker", 0)),  # without overflow, after which it grows
-        } | self._moments()
+            "steps": self.steps,
+            "loss_scale": scaler.get("scale", 0.0),
+            "steps_at_scale": scaler.get("_growth_tracker", 0),  # without overflow, after which it grows
+            "optimizers": [optimizer.state_dict() for optimizer in self.together.optimizers],
+        }
 
-    def load(self, tensors: Mapping[str, Tensor]) -> None:
-        self.steps = int(tensors["steps"])
-        if self.scaler.is_enabled() and tensors["loss_scale"] > 0:
-            steps = min(int(tensors["steps_at_scale"]), 2**31 - 1)
-            scale = {"scale": float(tensors["loss_scale"]), "_growth_tracker": steps}
-            self.scaler.load_state_dict(self.scaler.state_dict() | scale)
-        for name, moment in self._moments().items():
-            moment.copy_(tensors[name])
+    def load(self, saved: Any) -> None:
+        """Continue from a state, which may be a stranger's; the parameters are changed, and to be loaded after it.
 
-    def _moments(self) -> dict[str, Tensor]:
-        states = self.optimizer.state_dict()["state"].items()
-        return {f"{index}.{name}": value for index, state in states for name, value in state.items()}
+        Raises `ValueError` with the reason where an optimizer cannot continue from it.
+        """
+        self._set(copy.deepcopy(self._untouched))  # another state may have been tried before
+        self._take(self.schedule(1), self.together.step)  # without gradients, after which all state is there
+        ours, theirs = _specs(self.state()), _specs(saved)
+        if other := [name for name in ours if theirs.get(name, ours[name]) != ours[name]]:
+            raise ValueError(f"{other[0]} is of another type or shape")
+        try:
+            self._set(copy.deepcopy(saved))
+            self._take(self.schedule(1), self.together.step)  # whatever numbers there are, a step can be taken
+            self._set(saved)
+        except Exception as error:  # optimizers raise many
+            raise ValueError(reason(error)) from None
+
+    def _set(self, saved: Any) -> None:
+        self.steps, scale, steps = int(saved["steps"]), float(saved["loss_scale"]), int(saved["steps_at_scale"])
+        if not (0 <= self.steps < 2**31 and 0 <= scale < 2.0**127 and 0 <= steps < 2**31):
+            raise ValueError("a number of steps, or the scale of the loss, is none")
+        if self.scaler.is_enabled() and scale:
+            self.scaler.load_state_dict(self.scaler.state_dict() | {"scale": scale, "_growth_tracker": steps})
+        for optimizer, state in zip(self.together.optimizers, saved["optimizers"], strict=True):
+            optimizer.load_state_dict(state)
+            parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+            for index, own in state.get("state", {}).items():
+                optimizer.state[parameters[index]] = _with_strings(optimizer.state[parameters[index]], own)
+
+
+def _with_strings(loaded: Any, saved: Any) -> Any:
+    """A loaded state with its strings as they were saved; torch makes others of them."""
+    if isinstance(saved, dict):
+        return {key: _with_strings(loaded[key], value) for key, value in saved.items()}
+    if isinstance(saved, list):
+        return [_with_strings(*pair) for pair in zip(loaded, saved, strict=True)]
+    return saved if isinstance(saved, str) else loaded
+
+
+def _specs(tree: Any) -> TensorSpecs:
+    """Type and shape of the tensors in nested dicts and lists, by their places."""
+    tensors: dict[str, Tensor] = {}
+    take_tensors(tree, tensors, "optimizer")
+    return specs_of(tensors)
+
+
+def reason(error: Exception) -> str:
+    """An error in a few words."""
+    return f"{type(error).__name__}: {error}".splitlines()[0][:200]
 
 
 def build_optimizer(
     config: OptimizerConfig, model: nn.Module, schedule: Schedule, scaler: torch.amp.GradScaler
 ) -> ScheduledOptimizer:
-    """The optimizer that the configuration names, for the parameters of the model."""
-    make = lookup(OPTIMIZERS, config.name, key="optimizer.name")
-    return ScheduledOptimizer(make(model, config), schedule, scaler)
+    """The optimizer that the configuration names, for the parameters of the model.
+
+    Raises `InputError` unless it takes every parameter once, and can be stopped and continued exactly.
+    """
+    made = lookup(OPTIMIZERS, config.name, key="optimizer.name")(model, config)
+    optimizers = made if isinstance(made, list) else [made]
+    optimizer, key = ScheduledOptimizer(optimizers, schedule, scaler), "optimizer.name"
+    if sorted(map(id, optimizer.parameters)) != sorted(id(each) for each in model.parameters() if each.requires_grad):
+        problem = f"{config.name} does not take each parameter once"
+        raise InputError(key, problem, "have it take all, or freeze the others")
+    try:
+        why = _try_to_resume(optimizers)
+    except Exception as error:  # optimizers raise many
+        why = reason(error)
+    if why:
+        problem = f"{config.name} cannot be stopped and continued exactly ({why})"
+        raise InputError(key, problem, "choose or write another")
+    return optimizer
+
+
+def _try_to_resume(optimizers: Sequence[Optimizer]) -> str | None:
+    """Why copies of the optimizers that are saved and loaded do not go on as before; None where they do.
+
+    Each has two small parameters of a group, and its state goes through the formats of a checkpoint.
+    """
+    unscaled = torch.amp.GradScaler(enabled=False)
+    whole, resumed = (ScheduledOptimizer(_small(optimizers), lambda step: 1e-3, unscaled) for _ in range(2))
+    device = whole.parameters[0].device
+    before = random_states(device)
+    try:
+        _walk(whole)
+        saved = values, tensors = _saved(whole)
+        tree = put_tensors(from_json(values), unpack(tensors, path=Path(STATE)))
+        resumed.load(tree["state"])
+        for there, here in zip(tree["parameters"], resumed.parameters, strict=True):
+            here.data.copy_(there)
+        if _saved(resumed) != saved:
+            return "its state is not loaded as it was saved"
+        middle = random_states(device)
+        for optimizer in (whole, resumed):
+            restore_random_states(middle, device)
+            _walk(optimizer)
+    finally:
+        restore_random_states(before, device)
+    return None if _saved(whole) == _saved(resumed) else "the steps after it are others"
+
+
+def _saved(optimizer: ScheduledOptimizer) -> tuple[bytes, bytes]:
+    """Parameters and state in the formats of a checkpoint."""
+    tensors: dict[str, Tensor] = {}
+    values = take_tensors({"parameters": optimizer.parameters, "state": optimizer.state()}, tensors, "optimizer")
+    return to_json(values), pack(tensors)
+
+
+def _small(optimizers: Sequence[Optimizer]) -> list[Optimizer]:
+    """Copies of optimizers that have taken no step, for the first two parameters of each group, made small."""
+    copied: dict[int, Any] = {}
+    for group in _Together(optimizers).param_groups:
+        for each in group["params"]:
+            shape = [min(size, 3 + axis) for axis, size in enumerate(each.shape)]
+            copied[id(each)] = nn.Parameter(each.new_ones(shape))
+    twins = []
+    for optimizer in optimizers:
+        twin = object.__new__(type(optimizer))
+        vars(twin).update(copy.deepcopy(vars(optimizer), copied))
+        for group in twin.param_groups:
+            group["params"] = group["params"][:2]
+        twins.append(twin)
+    return twins
+
+
+def _walk(optimizer: ScheduledOptimizer) -> None:
+    """A few steps, the same ones for all that have taken as many."""
+    for _ in range(TRIED):
+        for parameter in optimizer.parameters:
+            numbers = torch.arange(parameter.numel(), device=parameter.device, dtype=parameter.dtype)
+            parameter.grad = torch.sin(numbers + optimizer.steps).view_as(parameter)
+        optimizer.step()

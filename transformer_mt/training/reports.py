@@ -90,7 +90,7 @@ class MetricsLog:
     def __init__(self, run: Run, config: TrainingConfig, *, every: int, is_main: bool) -> None:
         if config.tensorboard and importlib.util.find_spec("tensorboard") is None:
             remedy = "pip install 'transformer_mt[tensorboard]'"
-            raise MachineError(f"training.tensorboard: the package is not installed; install it with: {remedy}")
+            raise MachineError("training.tensorboard", "the package is not installed", f"install it with: {remedy}")
         self.run, self.config, self.every, self.is_main = run, config, every, is_main
         self.steps: list[StepReport] = []
         self._tensorboard: SummaryWriter | None = None

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from transformer_mt.distributed import Distributed
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.training.session import build_session, open_corpora, require_names
+from transformer_mt.training.build import build_parts
+from transformer_mt.training.session import build_session, open_corpora
 from transformer_mt.training.trainer import Trainer
 
 LEARNING_RATE, MOST_STEPS, PAIRS_LEARNED = 1e-3, 400, 16
@@ -23,9 +25,9 @@ TIMED_STEPS, PAIRS_SHOWN = 5, 3
 
 def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]:
     """Lines about the training to come; remarks go to `note`. Raises `MachineError` if one batch cannot be learned."""
-    require_names(config, Distributed())  # mistakes come before the corpus is read
-    corpora, config = open_corpora(config)
-    session = build_session(config, Run(Path("unwritten")), corpora)
+    parts = build_parts(config, Distributed())  # mistakes come before the corpus is read
+    corpora, config = open_corpora(parts.config)
+    session = build_session(replace(parts, config=config), Run(Path("unwritten")), corpora)
     trainer, corpus, tokenizer = session.trainer, session.corpus, session.tokenizer
     note(*session.notes)
     plan, encoded = trainer.stream.plan, trainer.stream.encoded
@@ -33,8 +35,8 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
     yield f"corpus      {corpus.name}: {corpus.sizes} pairs, {sum(corpus.left_out.values())} left out"
     yield f"vocabulary  {tokenizer.size} subwords"
     yield f"batches     {len(plan)} an epoch of at most {config.training.batch_tokens} tokens a side"
-    parts = {"parameters": trainer.model} | {f"  {name}": part for name, part in trainer.model.named_children()}
-    yield from (f"{name:11} {sum(map(Tensor.numel, part.parameters())):,}" for name, part in parts.items())
+    sizes = {"parameters": trainer.model} | {f"  {name}": part for name, part in trainer.model.named_children()}
+    yield from (f"{name:11} {sum(map(Tensor.numel, part.parameters())):,}" for name, part in sizes.items())
     batch = encoded.batch(plan[0]).to(trainer.device)
     yield from ("", f"a batch of {_size(batch)}")
     for source, target in zip(batch.source[:PAIRS_SHOWN].tolist(), batch.labels.tolist(), strict=False):
@@ -57,7 +59,7 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
         note(f"overfitting {len(batch.pairs)} pairs: step {step}, {100 * accuracy:.1f} % right")
     if accuracy < 1.0:
         right = f"only {100 * accuracy:.1f} % of one batch are right"
-        raise MachineError(f"--check: after {step} steps {right}; try a larger model.width")
+        raise MachineError("check", f"after {step} steps {right}", "try a larger model.width")
     yield f"learning    one batch of {len(batch.pairs)} pairs overfitted in {step} steps"
 
 

@@ -61,15 +61,20 @@ SCHEDULES: dict[str, Callable[..., float]] = {
 }
 
 
+def schedule_function(config: ScheduleConfig) -> Callable[..., float]:
+    """The function that the configuration names. Raises `InputError` for two peaks."""
+    if isinstance(config, NoamConfig) and config.learning_rate and config.factor != NoamConfig().factor:
+        raise InputError("schedule.learning_rate", "schedule.factor sets another peak", "leave one of them out")
+    return lookup(SCHEDULES, config.name, key="schedule.name")
+
+
 def build_schedule(config: Config, steps: int | None = None) -> Schedule:
     """The schedule that the configuration names, for a training of `steps` steps, or as many as it says.
 
-    A warm-up that does not fit them is made shorter; its peak stays. Raises `InputError` for two peaks.
+    A warm-up that does not fit them is made shorter; its peak stays.
     """
     chosen, steps = config.schedule, config.training.steps if steps is None else steps
-    function = lookup(SCHEDULES, chosen.name, key="schedule.name")
-    if isinstance(chosen, NoamConfig) and chosen.learning_rate and chosen.factor != NoamConfig().factor:
-        raise InputError("schedule.learning_rate: schedule.factor sets another peak; leave one of them out")
+    function = schedule_function(chosen)
     known = chosen.model_dump() | {"width": config.model.width, "steps": steps}
     wanted = inspect.signature(function).parameters
     configured = partial(function, **{name: number for name, number in known.items() if name in wanted})

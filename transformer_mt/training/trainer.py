@@ -12,22 +12,19 @@ from torch import Tensor, nn
 
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import Config
-from transformer_mt.device import choose_precision, compute_in, describe_machine, random_states, restore_random_states
+from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import Diverged, MachineError, is_out_of_memory
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import lookup
-from transformer_mt.runs.checkpoints import Checkpoint, Checkpoints, Progress, states_by_name, states_of
+from transformer_mt.runs.checkpoints import OPTIMIZER, Checkpoint, Checkpoints, Progress, states_by_name, states_of
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.seeds import derive_seed
 from transformer_mt.tokenizer.symbols import EOS, PAD, UNK
-from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.training.batch_stream import BatchStream
-from transformer_mt.training.objective import build_objective
+from transformer_mt.training.build import Parts
 from transformer_mt.training.optimizer import build_optimizer
 from transformer_mt.training.reports import (
-    VALIDATION_METRICS,
     FinishReport,
     MetricsLog,
     Report,
@@ -53,32 +50,30 @@ class Trainer:
         config: Config,
         run: Run,
         *,
-        model: Seq2Seq,
+        parts: Parts,
         stream: BatchStream,
         schedule: Schedule,
         validate: Callable[[Seq2Seq], Validation],
-        device: torch.device,
         distributed: Distributed,
     ) -> None:
         self.config = config.training
         self.run, self.stream, self.validate = run, stream, validate
-        self.model = model.to(device)
+        self.device, self.precision, self.objective = parts.device, parts.precision, parts.objective
+        self.model = parts.model.to(self.device)
         self.wrapped = distributed.wrap(self.model)
-        self.device, self.distributed = device, distributed
-        self.precision = choose_precision(config.training.precision, device)
-        self.machine = describe_machine(device, processes=distributed.world_size)
-        self.objective = build_objective(config.objective)
-        self.score_of = lookup(VALIDATION_METRICS, config.training.best_metric, key="training.best_metric")
+        self.distributed = distributed
+        self.machine = describe_machine(self.device, processes=distributed.world_size)
+        self.score_of = parts.score_of
         self.max_grad_norm = config.optimizer.max_grad_norm
         # Numbers of float16 under 6e-8 are zero; the gradients of the scaled loss are not (Micikevicius et al. 2018).
-        self.scaler = torch.amp.GradScaler(device.type, enabled=self.precision == torch.float16)
-        self.optimizer = build_optimizer(config.optimizer, model, schedule, self.scaler)
-        self.averaging = lookup(AVERAGING, config.training.averaging, key="training.averaging")(model, config.training)
-        self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()), self._state())
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == torch.float16)
+        self.optimizer = build_optimizer(config.optimizer, self.model, schedule, self.scaler)
+        self.averaging = parts.averaging(self.model, config.training)
+        self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()), self.averaging.state())
         log_every = max(1, min(config.training.log_every, stream.steps_of(1)))  # at least once an epoch
         self.log = MetricsLog(run, config.training, every=log_every, is_main=distributed.is_main)
         # Reading a number forces a GPU to finish all its work first, so it is done only every `log_every` steps there.
-        self.check_every = 1 if device.type == "cpu" else log_every
+        self.check_every = 1 if self.device.type == "cpu" else log_every
         self.progress, self.saved_step = Progress(), 0
         self._can_interrupt = False
 
@@ -130,7 +125,7 @@ class Trainer:
         loss = self._accumulate(batches, tokens)
         is_looked_at = (self.progress.step + 1) % self.check_every == 0
         with self._naming(max(batches, key=lambda batch: batch.labels.numel())):
-            self.scaler.unscale_(self.optimizer.optimizer)
+            self.optimizer.unscale()
             norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
             if is_looked_at:
                 loss, norm = float(loss), float(norm)
@@ -166,9 +161,6 @@ class Trainer:
         with self._naming(batch):
             with compute_in(self.precision, self.device):
                 loss = self.objective(self.wrapped, batch) / tokens
-            if self.distributed.world_size > 1:
-                # DDP waits for the gradient of every parameter, even of an expert to which no token was routed.
-                loss = loss + 0.0 * torch.stack([parameter.sum() for parameter in self.model.parameters()]).sum()
             self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         return loss.detach()
 
@@ -200,20 +192,19 @@ class Trainer:
         states = self.distributed.all_gather(lambda: random_states(self.device))
         self.progress.machine = self.machine
         self.progress.steps, self.progress.epochs = self.config.steps, self.config.epochs
-        state = {**self._state(), "random": states_by_name(states)}
-        checkpoint = Checkpoint(self.progress, weights_of(self.averaging.candidate()), state)
-        weights = {self.progress.best_step} | self.averaging.steps_to_keep(self.progress.history)
+        state = {"averaging": self.averaging.state(), "random": states_by_name(states)}
+        weights, optimizer = weights_of(self.averaging.candidate()), self.optimizer.state()
+        checkpoint = Checkpoint(self.progress, weights, state, optimizer)
+        steps = {self.progress.best_step} | self.averaging.steps_to_keep(self.progress.history)
         if self.config.keep_checkpoints == "weights":
-            weights |= dict(self.progress.history).keys()
+            steps |= dict(self.progress.history).keys()
         complete = None if self.config.keep_checkpoints == "all" else 2
-        self.distributed.broadcast_from_main(lambda: self.checkpoints.save(checkpoint, complete, weights=weights))
+        self.distributed.broadcast_from_main(lambda: self.checkpoints.save(checkpoint, complete, weights=steps))
         self.saved_step = self.progress.step
-
-    def _state(self) -> dict[str, dict[str, Tensor]]:
-        return {"averaging": self.averaging.state(), "optimizer": self.optimizer.state()}
 
     def resume(self, step: int) -> None:
         """Continue from the checkpoint of a step. Raises `MachineError` where it is damaged or another run's."""
+        path = self.checkpoints.path(step)
         checkpoint = self.distributed.broadcast_from_main(lambda: self.checkpoints.load(step))
         random = states_of(checkpoint.state["random"], self.distributed.rank)
 
@@ -224,12 +215,14 @@ class Trainer:
             try:
                 restore_random_states(random, self.device)
             except (RuntimeError, TypeError):
-                path = self.checkpoints.path(step)
-                raise MachineError(f"{path}: a random state is not one of {self.device.type}; restore it") from None
+                raise MachineError(path, f"a random state is not one of {self.device.type}", "restore it") from None
 
+        try:
+            self.optimizer.load(checkpoint.optimizer)
+        except ValueError as error:
+            raise MachineError(path / OPTIMIZER, f"not the state of this optimizer ({error})", "restore it") from None
         with torch.no_grad():
             self.averaging.load(checkpoint.weights, checkpoint.state.get("averaging", {}))
-        self.optimizer.load(checkpoint.state["optimizer"])
         self.progress, self.saved_step = checkpoint.progress, step
         self.stream.seek(self.progress.epoch, self.progress.batch)
         self.distributed.all_gather(restore)
@@ -256,7 +249,7 @@ class Trainer:
             source, target = ("×".join(map(str, each.shape)) for each in (batch.source, batch.decoder_input))
             where = f"step {self.progress.step + 1}, in a batch of {source} source and {target} target tokens"
             remedy = "lower training.batch_tokens and raise training.accumulation_steps, or lower model.width"
-            raise MachineError(f"training: out of memory at {where}; {remedy}") from None
+            raise MachineError("training", f"out of memory at {where}", remedy) from None
 
     def _require_finite_weights(self) -> None:
         ends = [end for parameter in self.model.parameters() for end in torch.aminmax(parameter.detach())]
@@ -267,10 +260,9 @@ class Trainer:
         step = self.optimizer.steps + (what == "loss")  # which the optimizer has not taken
         when, rate = "at" if self.check_every == 1 else "by", self.optimizer.schedule(step)
         saved = [f"; the checkpoint of step {earlier} is sound and stays" for earlier in self.checkpoints.steps()]
-        return Diverged(
-            f"training: the {what} diverged {when} step {step}, at a learning rate of {rate:.1e}; lower "
-            f"schedule.factor or schedule.learning_rate, or raise schedule.warmup, and start anew{''.join(saved[-1:])}"
-        )
+        problem = f"the {what} diverged {when} step {step}, at a learning rate of {rate:.1e}"
+        remedy = "lower schedule.factor or schedule.learning_rate, or raise schedule.warmup, and start again"
+        return Diverged("training", problem, f"{remedy}{''.join(saved[-1:])}")
 
 
 def mask_tokens(source: Int[Tensor, "B S"], *, share: float) -> Int[Tensor, "B S"]:

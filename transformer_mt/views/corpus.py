@@ -6,7 +6,6 @@ from dataclasses import asdict
 from statistics import fmean, median
 from typing import Any
 
-from transformer_mt.corpus.clean_corpus import StreamedPairs
 from transformer_mt.corpus.cleaning import PROBLEMS, describe
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
@@ -20,7 +19,7 @@ _COUNTED = 100_000  # pairs; of a larger split, the words of a random part of th
 def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, Any]:
     """Counts, lengths in words and punctuation marks, results of cleaning, and `sample` random pairs of each split.
 
-    The keys are those of `tmt data --json`. A streamed split has no number of `pairs` and no `cleaning`. The words of
+    The keys are those of `tmt data --json`. The words of
     many pairs are counted in a part of them that is drawn at random, `counted`. The `structure` of a sample has for
     `source` and `target` a node for each word; heads are counted from 0, and that of the root is -1.
     """
@@ -31,8 +30,8 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
         if len(pairs) > _COUNTED:
             counted = [pairs[index] for index in sorted(random.Random(seed).sample(range(len(pairs)), _COUNTED))]
         splits[name] = {
-            "pairs": None if isinstance(pairs, StreamedPairs) else len(pairs),
-            "cleaning": asdict(corpus.reports[name]) if name in corpus.reports else None,
+            "pairs": len(pairs),
+            "cleaning": asdict(corpus.reports[name]),
             "counted": len(counted),
             **{side: _lengths([words(getattr(pair, side)) for pair in counted]) for side in SIDES},
             "samples": [_sample(pairs[index]) for index in chosen],
@@ -69,7 +68,7 @@ def statistics_lines(corpus: Corpus, statistics: dict[str, Any], *, structure: b
     yield f"corpus {corpus.name}, {' → '.join(corpus.languages)}, {links}"
     for name, split in statistics["splits"].items():
         yield ""
-        yield f"{name}: {'a stream' if split['pairs'] is None else str(split['pairs']) + ' pairs'}"
+        yield f"{name}: {split['pairs']} pairs"
         if report := corpus.reports.get(name):
             for problem in filter(report.found.get, PROBLEMS):
                 done = "left out" if problem in report.removed else "kept"

@@ -21,6 +21,7 @@ from transformer_mt.attention.hooks import Shown, watching
 from transformer_mt.attention.multihead import InspectableAttention
 from transformer_mt.errors import InputError
 from transformer_mt.head_names import STACKS, HeadName
+from transformer_mt.links.recording import record_attention
 from transformer_mt.links.tokens import PairTokens, Tokens
 from transformer_mt.models.head_mask import attention_layers, head_names, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
@@ -55,6 +56,7 @@ _NAMES = {
     "e_j": ("scores", "the score of every key"),
     "s_j": ("scores", "the similarity of the query with every key, never negative"),
     "c_j": ("distances", "how far right of the row every column stands, clipped"),
+    "bucket_j": ("buckets", "the bucket of every column's distance"),
     "a_j": ("position_keys", "the learned vector of every distance"),
     "m": ("slope", "the slope of the head"),
     "b_j": ("position_term", "the term of the position"),
@@ -184,8 +186,9 @@ def explain_row(
     module = attention_layers(model)[name.of_layer]
     shown: list[Shown] = []
     with evaluating(model):
-        with watching(shown.append):
+        with watching(shown.append), record_attention(model) as recording:
             require_finite(model(*tokens.inputs(model)))
+        recording.of_tokens(name.stack, len(tokens.source.ids), len(tokens.read.ids))
         stages = tuple(_stages(shown, module, row, name))
     return Explanation(
         source=tokens.source.text,

@@ -64,6 +64,8 @@ def faithfulness(
     """
     names = dict.fromkeys((REFERENCE, *methods))
     applied = [name for name in names if METHODS[name]().applies_to(model)]
+    if "cross" not in model.attention_stacks():
+        applied = [name for name in applied if METHODS[name].whole]
     random, rows = np.random.default_rng(_SEED), []
     for pair in pairs:
         tokens = prepare_pair(model, tokenizer, pair.source, pair.target)

@@ -106,8 +106,7 @@ def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
         require_finite(model(*tokens.inputs(model)))
     stacks = {}
     for name, modules in model.attention_stacks().items():
-        if not recording[name]:
-            continue
+        layers = recording.of_tokens(name, len(tokens.source.ids), len(tokens.read.ids))
         rows, columns = (side.pieces for side in tokens.sides(name))
         mask = torch.ones(len(modules), len(rows), len(columns), dtype=torch.bool)  # a single sentence has no padding
         present = torch.zeros(len(modules), modules[0].heads, dtype=torch.bool)
@@ -115,7 +114,7 @@ def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
             present[layer, [head - 1 for head in active_heads(module)]] = True
             if graph := getattr(module, "graph", None):
                 mask[layer] = graph.mask(len(rows), len(columns), device=mask.device)
-        maps = StackMaps(torch.cat(recording[name]).float().cpu(), mask, rows, columns)  # layers of 1 H Q K
+        maps = StackMaps(torch.cat(layers).float().cpu(), mask, rows, columns)  # layers of 1 H Q K
         if present.any() and not present.all():  # a stack that is switched off as a whole still shows its weights
             maps = replace(maps, weights=maps.weights * present[:, :, None, None], present=present)
         stacks[name] = maps

@@ -22,6 +22,7 @@ from typing import Any
 
 from support.command_line import settings
 from support.forked import start, tmt
+
 from transformer_mt.cli.options import resolve_config
 from transformer_mt.config.toml import dump_config
 from transformer_mt.errors import MachineError, TmtError

@@ -27,16 +27,17 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-from torch import Tensor
-
 from support.command_line import PAIRS, settings
 from support.forked import start, tmt
 from support.hostile import bless, tensors
 from support.public_api import FUNCTIONS
+from torch import Tensor
+
 from transformer_mt import Corpus, SentencePair, TmtError, Translator, load_config
 from transformer_mt.batching import encoded_pairs
 from transformer_mt.cli.main import run
 from transformer_mt.text.terminal import escape_controls
+from transformer_mt.training import batch_stream
 
 SECONDS = 30
 MORE_MEMORY = 2**30
@@ -101,7 +102,7 @@ def flip(content: bytes, chance: random.Random) -> bytes:
 @contextlib.contextmanager
 def everything_cached() -> Iterator[None]:
     """The least corpus has its tokens, vocabulary and words in the cache."""
-    with patch.object(encoded_pairs, "IN_MEMORY", 0), patch.object(data, "IN_MEMORY", 0):
+    with patch.object(encoded_pairs, "IN_MEMORY", 0), patch.object(batch_stream, "IN_MEMORY", 0):
         yield
 
 

@@ -1,0 +1,128 @@
+"""Plugins: a file given with --plugin, as CONTRIBUTING.md shows it, and installed packages."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.command_line import PAIRS, PROGRAM, Tmt, settings
+from support.plugins import write_example
+
+from transformer_mt import plugins
+
+SENTENCE = PAIRS[0][0]
+
+
+def process(*arguments: str) -> str:
+    """The output of tmt in a process of its own, whose plugins meet no other test."""
+    return subprocess.run([*PROGRAM, *arguments], check=True, capture_output=True, encoding="utf-8").stdout
+
+
+def sets(*keys: str) -> list[str]:
+    return [part for key in keys for part in ("--set", key)]
+
+
+@pytest.mark.slow
+def test_the_plugin_of_the_page_trains_and_translates_and_a_run_names_it(data: str, workplace: Path, tmt: Tmt) -> None:
+    write_example("Halved", Path("mine.py"))
+    own = ["schedule.fall=3", "schedule.warmup=1", "schedule.learning_rate=0.25", "model.attention.score=halved"]
+    train = ("--data", data, *settings(), *sets("schedule.name=falling", *own))
+    process("--plugin", "mine.py", "train", "--run-dir", "run", *train)
+    log = Path("run/train.log").read_text("utf-8")
+    assert re.findall(r"step (\d)/6 .* rate (\S+)", log) == [("2", "2.50e-01"), ("4", "2.50e-02"), ("6", "2.50e-02")]
+    assert process("--plugin", "mine.py", "translate", "--model", "run", SENTENCE).count("\n") == 1
+    assert "tenth of it in the end" in process("--plugin", "mine.py", "config", "schedule.name")
+    hint = (
+        " (or load its plugin: tmt --plugin FILE); the run was made with mine.py: load it with --plugin, or install it"
+    )
+    for command in (["translate", "--model", "run", SENTENCE], ["train", "--resume", "run"]):
+        without = tmt(*command)
+        assert (without.code, without.out) == (2, "")
+        assert without.err.startswith("tmt: error: run/config.toml: schedule.name: there is no 'falling'; ")
+        assert without.err.endswith(f"{hint}\n")
+    text = Path("run/config.toml").read_text("utf-8").replace('"falling"', '"constant"').replace("fall = 3", "")
+    Path("own.toml").write_text(text, "utf-8")
+    begun = tmt("train", "own.toml", "--run-dir", "new")
+    assert begun.err.startswith("tmt: error: model.attention.score: there is no 'halved'; did you mean scaled_dot?")
+    assert begun.err.endswith(f"{hint}\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (None, "bad.py: no such file; give a Python file"),
+        ("x = 1\nx = = 2\n", "bad.py:2: SyntaxError: invalid syntax (bad.py, line 2); "),
+        ("\n\n1 / 0\n", "bad.py:3: ZeroDivisionError: division by zero; "),
+        ("import sys\nsys.exit(7)\n", "bad.py:2: SystemExit: 7; "),
+        ("raise ValueError\n", "bad.py:1: ValueError: no reason given; "),
+    ],
+)
+def test_an_error_in_a_plugin_is_one_line_with_its_place(
+    content: str | None, error: str, workplace: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_loaded", {})
+    if content is not None:
+        Path("bad.py").write_text(content, "utf-8")
+    outcome = tmt("--plugin", "bad.py", "config")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"tmt: error: {error}")
+    assert outcome.err.count("\n") == 1
+
+
+def test_an_error_in_a_plugin_while_it_works_is_one_line_with_its_place(
+    workplace: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_loaded", {})
+    import transformer_mt.cli.config as module
+
+    monkeypatch.setattr(module, "dump_config", module.dump_config)
+    code = "import transformer_mt.cli.config as module\n\ndef broken(_):\n    return {}['x']\n"
+    code += "\nmodule.dump_config = broken\n"
+    Path("late.py").write_text(code, "utf-8")
+    outcome = tmt("--plugin", "late.py", "config")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert re.fullmatch(
+        r"tmt: error: late.py:4: KeyError: 'x'; correct the plugin \(a report .* is in .*\)\n", outcome.err
+    )
+
+
+def install(folder: Path, code: str) -> None:
+    """A package with an entry point."""
+    (folder / "my_layer.py").write_text(code, "utf-8")
+    (folder / "my_layer-1.0.dist-info").mkdir()
+    (folder / "my_layer-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: my-layer\nVersion: 1.0\n")
+    points = "[transformer_mt.plugins]\nmine = my_layer\n"
+    (folder / "my_layer-1.0.dist-info/entry_points.txt").write_text(points)
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_an_installed_plugin_is_loaded_by_commands_that_build_a_model_only(
+    is_broken: bool, trained: str, workplace: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_loaded", {})
+    install(workplace, "import no_such_module\n" if is_broken else "")
+    monkeypatch.syspath_prepend(workplace)
+    for command in (["--help"], ["config"], ["runs"]):
+        tmt(*command)
+        assert not plugins.names()
+    outcome = tmt("translate", "--model", trained, SENTENCE)
+    sys.modules.pop("my_layer", None)
+    if is_broken:
+        assert outcome.code == 2
+        reason = "plugin my-layer: ModuleNotFoundError: No module named 'no_such_module'"
+        assert outcome.err == f"tmt: error: {reason}; correct the plugin, or do without it\n"
+    else:
+        assert (outcome.code, plugins.names()) == (0, ("my-layer",))
+
+
+def test_the_program_of_the_page_brings_a_translation_back_by_patching(
+    own_run: Path, workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = write_example("patch(", workplace / "patching.py")
+    capsys.readouterr()
+    exec(compile(program.read_text("utf-8"), "CONTRIBUTING.md", "exec"), {})
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    distances = {name: float(distance) for name, distance in lines}
+    assert distances["encoder.0.feed_forward_residual"] == distances["decoder.0.cross_residual"] == 0.0
+    assert distances["decoder.0.self_residual"] > 1e-4  # which has not seen the source yet

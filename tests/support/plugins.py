@@ -1,0 +1,38 @@
+"""The plugins that CONTRIBUTING.md shows, and a plugin for the time of a test."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from transformer_mt import plugins
+from transformer_mt.config.sections import CHOSEN, Config
+from transformer_mt.training.objective import OBJECTIVES
+from transformer_mt.training.optimizer import OPTIMIZERS
+
+PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
+
+
+def write_example(part: str, path: Path) -> Path:
+    """The example of the page that has this text, as a file."""
+    (found,) = (code for code in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL) if part in code)
+    path.write_text(found, "utf-8")
+    return path
+
+
+@contextmanager
+def loaded(path: Path) -> Iterator[None]:
+    """A plugin with objectives or optimizers, which are forgotten afterwards."""
+    tables, before = (OBJECTIVES, OPTIMIZERS), (set(OBJECTIVES), set(OPTIMIZERS))
+    plugins.load_file(path)
+    try:
+        yield
+    finally:
+        plugins._loaded.clear()
+        for table, old in zip(tables, before, strict=True):
+            for name in table.keys() - old:
+                del table[name]  # type: ignore[attr-defined]
+        for choice, sections in CHOSEN.values():
+            for name in [*choice.own]:
+                del sections[name], choice.own[name]
+        Config.model_rebuild(force=True)

@@ -1,0 +1,93 @@
+"""What a training is made of before its data is known, so that mistakes come before the corpus is read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_parameter_registration_hook
+
+from transformer_mt.config.sections import Config, TrainingConfig
+from transformer_mt.device import choose_device, choose_precision, free_memory_of
+from transformer_mt.distributed import Distributed
+from transformer_mt.memory import require
+from transformer_mt.models.build_model import build_model
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.plugins import naming_plugins
+from transformer_mt.registry import lookup
+from transformer_mt.training.averaging import AVERAGING, Averaging
+from transformer_mt.training.fine_tuning import open_teacher
+from transformer_mt.training.objective import Objective, build_objective
+from transformer_mt.training.optimizer import OPTIMIZERS
+from transformer_mt.training.reports import VALIDATION_METRICS, Validation
+from transformer_mt.training.schedules import schedule_function
+from transformer_mt.translation.model import Model
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a training, the model with its initial weights among them, not yet on the device."""
+
+    config: Config
+    device: torch.device
+    precision: torch.dtype
+    objective: Objective
+    teacher: Model | None
+    averaging: Callable[[Seq2Seq, TrainingConfig], Averaging]
+    score_of: Callable[[Validation], float]
+    model: Seq2Seq
+    vocabulary_size: int
+    random_state: Tensor  # after the weights were drawn
+
+    def with_vocabulary(self, size: int) -> "Parts":
+        """The parts with a model for a vocabulary that has come out smaller than configured."""
+        if size == self.vocabulary_size:
+            return self
+        model = initial_model(self.config, self.device, vocabulary_size=size)
+        return replace(self, model=model, vocabulary_size=size, random_state=torch.get_rng_state())
+
+
+def build_parts(config: Config, distributed: Distributed) -> Parts:
+    """The parts that the configuration names, each made once; in `Parts.config` it names the teacher's weights too.
+
+    Raises `InputError` for a name that no table knows, for values that do not go together, and for a model too large.
+    """
+    training, size = config.training, config.tokenizer.vocabulary_size
+    schedule_function(config.schedule)
+    local_rank = None if distributed.world_size == 1 else distributed.local_rank
+    device = choose_device(training.device, local_rank=local_rank)
+    config, teacher = open_teacher(config, device)
+    objective = build_objective(config.objective, None if teacher is None else teacher.network)
+    precision = choose_precision(training.precision, device)
+    lookup(OPTIMIZERS, config.optimizer.name, key="optimizer.name")
+    averaging = lookup(AVERAGING, training.averaging, key="training.averaging")
+    score_of = lookup(VALIDATION_METRICS, training.best_metric, key="training.best_metric")
+    model = initial_model(config, device, vocabulary_size=size)
+    state = torch.get_rng_state()
+    return Parts(config, device, precision, objective, teacher, averaging, score_of, model, size, state)
+
+
+def initial_model(config: Config, device: torch.device, *, vocabulary_size: int) -> Seq2Seq:
+    """The model with weights drawn from the configuration's seed, not yet on the device.
+
+    Raises `InputError` as soon as it, its gradient and Adam's two means cannot fit there, nor the logits of one batch.
+    """
+    free, logits = free_memory_of(device), config.training.batch_tokens * vocabulary_size
+    what, remedy = "model, training.batch_tokens", "lower model.width, its layers, or the batch"
+    seen, needed = set[Tensor](), 4 * logits
+
+    def count(module: nn.Module, name: str, parameter: Any) -> None:
+        nonlocal needed
+        if parameter is not None and parameter not in seen:  # a shared one counts once
+            seen.add(parameter)
+            needed += 4 * 4 * parameter.numel()
+        require(needed, lambda: free, what=what, remedy=remedy)
+
+    hook = register_module_parameter_registration_hook(count)  # before a parameter is filled
+    torch.manual_seed(config.training.seed)
+    try:
+        with naming_plugins(config.plugins):
+            return build_model(config.model, vocabulary_size=vocabulary_size)
+    finally:
+        hook.remove()

@@ -1,0 +1,88 @@
+"""What a training takes from other runs: weights and vocabulary, a vocabulary without weights, or a teacher."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from transformer_mt.config.sections import Config, InitFromConfig, TeacherConfig
+from transformer_mt.errors import InputError
+from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.weights import digest, load_weights, specs_of, weights_of
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.training.batch_stream import WeightedCorpus, sample
+from transformer_mt.translation.model import Model
+
+
+def init_from_run(path: Path) -> InitFromConfig:
+    """The configuration section of a run that begins with the run at `path`."""
+    return InitFromConfig(run=place_of(path), weights=digest(weights_of(Run.open(path).network())))
+
+
+def place_of(path: Path) -> str:
+    """The place of a run as a configuration has it. Raises `InputError` where it cannot."""
+    place = str(path.resolve())
+    if place != place.encode(errors="replace").decode():
+        raise InputError(place, "not UTF-8, as a configuration is", "rename it")
+    return place
+
+
+def open_teacher(config: Config, device: torch.device) -> tuple[Config, Model | None]:
+    """The configuration with the sum of the teacher's weights, and the teacher, where the objective has one.
+
+    Raises `InputError` where its weights have changed since.
+    """
+    section = config.objective
+    if not isinstance(section, TeacherConfig):
+        return config, None
+    if not section.teacher:
+        raise InputError("objective.teacher", "missing", "give the run of the teacher")
+    place = place_of(Path(section.teacher))
+    teacher = Model.open(Run.open(Path(place)), device=str(device))
+    found = digest(weights_of(teacher.network.requires_grad_(False)))
+    if section.teacher_weights not in ("", found):
+        remedy = "restore them, or overwrite the run"
+        raise InputError(place, "its weights are no longer those of objective.teacher_weights", remedy)
+    named = section.model_copy(update={"teacher": place, "teacher_weights": found})
+    return config.model_copy(update={"objective": named}), teacher
+
+
+def taken_vocabulary(config: Config, run: Run) -> Tokenizer:
+    """The vocabulary of another run. Raises `InputError` where the configuration asks for another kind."""
+    theirs = run.config().tokenizer
+    for key in ("kind", "vocabulary_size", "whole_words"):
+        old, new = getattr(theirs, key), getattr(config.tokenizer, key)
+        if old != new:
+            raise InputError(
+                f"tokenizer.{key}", f"is {old} in {run.path}, whose vocabulary stays, and {new} now", "leave it"
+            )
+    return run.tokenizer()
+
+
+def load_parent(config: Config) -> tuple[Tokenizer, Seq2Seq]:
+    """The vocabulary and the network of the run that `init_from` names. Raises `InputError` if it has changed."""
+    parent = Run.open(Path(config.init_from.run))
+    network = parent.network()
+    if digest(weights_of(network)) != config.init_from.weights:
+        remedy = "overwrite the run"
+        raise InputError(parent.path, "its weights are no longer those of init_from.weights", remedy)
+    return taken_vocabulary(config, parent), network
+
+
+def take_weights(model: Seq2Seq, pretrained: Seq2Seq, *, place: str) -> None:
+    """Give a model the weights of the run at `place`. Raises `InputError` where they do not fit."""
+    theirs = weights_of(pretrained)
+    if other := dict(specs_of(weights_of(model)).items() ^ specs_of(theirs).items()):
+        raise InputError("model", f"{min(other)} is another one in {place}, whose weights are used", "leave its sizes")
+    with torch.no_grad():
+        load_weights(model, theirs)
+
+
+def vocabulary_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:
+    """A remark on the characters of the data that a vocabulary from elsewhere lacks, if there are any."""
+    pairs = (pair for corpus in corpora for pair in sample(corpus.pairs, config.tokenizer.sample))
+    if not (unknown := tokenizer.unknown_characters(text for pair in pairs for text in (pair.source, pair.target))):
+        return []
+    commonest = ", ".join(f"{character} {count}" for character, count in unknown.most_common(9))
+    return [f"characters that are not in the vocabulary, and become bytes: {unknown.total()} ({commonest})"]

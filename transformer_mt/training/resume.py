@@ -1,0 +1,66 @@
+"""Continuing a run: by the same configuration, with the same data, from its newest sound checkpoint."""
+
+from transformer_mt.config.sections import Config
+from transformer_mt.config.toml import differences
+from transformer_mt.errors import InputError, MachineError
+from transformer_mt.runs.directory import Run, saved_steps
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.training.batch_stream import TrainingCorpora
+from transformer_mt.training.schedules import depends_on_steps
+from transformer_mt.training.trainer import Trainer
+
+# What may change between a stopped run and its continuation, because no step before depends on it.
+MAY_CHANGE = (
+    "training.steps", "training.epochs", "training.patience", "training.device", "training.tensorboard",
+    "training.keep_checkpoints", "search.", "plugins",
+)  # fmt: skip
+
+
+def as_begun(config: Config, there: Config) -> Config:
+    """The configuration for a run to continue, with the place and the weights of a parent that moved or trained on."""
+    parent, begun = config.init_from, there.init_from
+    same = parent.run == begun.run or parent.weights == begun.weights
+    return config.model_copy(update={"init_from": begun}) if same else config
+
+
+def require_same(run: Run, config: Config, corpora: TrainingCorpora) -> Tokenizer:
+    """The tokenizer of a run to continue. Raises `InputError` for another configuration or other data."""
+    remedy = "choose another directory, or overwrite the run"
+    # The last step sets the learning rate of every step of such a schedule.
+    fixed = ("training.steps", "training.epochs") if depends_on_steps(config.schedule) else ()
+    changed = [
+        f"{key} is {old!r} there, {new!r} now"
+        for key, old, new in differences(run.config(), config)
+        if key in fixed or not key.startswith(MAY_CHANGE)
+    ]
+    if changed:
+        raise InputError(run.path, f"belongs to another configuration ({'; '.join(changed)})", remedy)
+    if difference := run.data().difference(corpora.record):
+        raise InputError(run.path, f"the data is not the same: {difference}", f"give the old data, {remedy}")
+    return run.tokenizer()
+
+
+def resume_newest(trainer: Trainer) -> list[str]:
+    """Continue from the newest sound checkpoint, if there is one; returns remarks.
+
+    Raises `MachineError` where there are checkpoints and none is sound.
+    """
+    on_main, checkpoints = trainer.distributed.broadcast_from_main, trainer.checkpoints
+    damaged: list[MachineError] = []
+    for step in reversed(on_main(checkpoints.steps)):
+        try:
+            trainer.resume(step)
+        except MachineError as damage:
+            damaged.append(damage)
+            continue
+        notes = [f"{damage}; trying the one before" for damage in damaged]
+        there, here = trainer.progress.machine, trainer.machine
+        if there != here:
+            notes.append(f"not bit for bit as without the stop: {there} before, {here} now")
+        return [*notes, f"continuing {trainer.run.path} from step {step}"]
+    if on_main(lambda: saved_steps(checkpoints.directory)):
+        reason = f"no sound checkpoint ({damaged[0]})" if damaged else "no complete checkpoint"
+        raise MachineError(checkpoints.directory, reason, "overwrite the run")
+    if trainer.distributed.is_main:
+        trainer.run.forget_metrics_after(0)
+    return []
