@@ -9,7 +9,7 @@ from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, QK_PROJECTION_EX
 
 from transformer_mt.attention.build_attention import build_position, build_score
 from transformer_mt.attention.graphs import build_graph
-from transformer_mt.attention.parse_choice import spelled, usage
+from transformer_mt.attention.parse_choice import parse_choice, usage
 from transformer_mt.attention.positions import Place
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
@@ -33,7 +33,7 @@ TABLE: dict[str, Callable[..., tuple[int, ...]]] = {"plain": plain, "pair": pair
 
 
 def read(text: str) -> tuple[int, ...]:
-    return spelled(text, TABLE, key="some.key")
+    return parse_choice(text, TABLE, key="some.key")
 
 
 def build_sharing(text: str) -> object:

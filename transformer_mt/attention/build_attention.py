@@ -7,7 +7,7 @@ from transformer_mt.attention.graphs import Causal, Complete, build_graph
 from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.attention.multihead import Attention, MultiHeadAttention
 from transformer_mt.attention.normalisers import NORMALISERS
-from transformer_mt.attention.parse_choice import spelled
+from transformer_mt.attention.parse_choice import parse_choice
 from transformer_mt.attention.positions import POSITIONS, AttentionPosition, Place, Position
 from transformer_mt.attention.projections import QK_PROJECTIONS, Independent, Projections
 from transformer_mt.attention.scores import SCORES, Score
@@ -81,7 +81,7 @@ def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Sc
     """
     score, key = lookup(SCORES, config.score, key="model.attention.score"), "model.attention.qk_projection"
     table = {name: partial(entry, width, config.heads) for name, entry in QK_PROJECTIONS.items()}
-    chosen = spelled(config.qk_projection, table, key=key)
+    chosen = parse_choice(config.qk_projection, table, key=key)
     if score.prescribed is not None and not isinstance(chosen, Independent):
         remedy = "set model.attention.score to scaled_dot, dot or cosine"
         raise InputError(key, f"{config.qk_projection} needs products q·k, which {config.score} has not", remedy)
@@ -107,7 +107,7 @@ def build_position(text: str, place: Place | None) -> Position:
         name: entry for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition) == inside
     }
     table = {name: partial(entry, place) for name, entry in entries.items()} if inside else entries
-    return spelled(text, table, key=POSITION)
+    return parse_choice(text, table, key=POSITION)
 
 
 def _position_class(text: str) -> type[Position]:

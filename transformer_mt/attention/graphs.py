@@ -16,7 +16,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from typing_extensions import override
 
-from transformer_mt.attention.parse_choice import spelled
+from transformer_mt.attention.parse_choice import parse_choice
 
 Places = Int[Tensor, "..."]
 Related = Bool[Tensor, "..."]
@@ -178,4 +178,4 @@ GRAPHS |= {"fixed": Fixed, "grid": Grid, "edges": Edges}
 def build_graph(text: str) -> Graph:
     """The graph that the configuration describes, as in `band(3) | fixed(8, 1)`."""
     operators = {ast.BitAnd: operator.and_, ast.BitOr: operator.or_}
-    return spelled(text, GRAPHS, key="model.attention.graph", operators=operators)
+    return parse_choice(text, GRAPHS, key="model.attention.graph", operators=operators)

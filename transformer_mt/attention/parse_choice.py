@@ -7,7 +7,8 @@ import ast
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
@@ -21,7 +22,7 @@ _LIMIT = 10_000
 _LONGEST = 1_000
 
 
-def spelled(
+def parse_choice(
     text: str, table: Mapping[str, Callable[..., Choice]], *, key: str, operators: Operators | None = None
 ) -> Choice:
     """The choice that the text describes, made from the entries of `table`; `key` is the configuration's, for messages.
@@ -29,44 +30,56 @@ def spelled(
     Every argument of an entry is a natural number. Raises `InputError` for a text that is not so formed, an unknown
     name and arguments that the entry refuses with `ValueError`.
     """
-    example = " or ".join(usage(name, entry) for name, entry in list(table.items())[-2:])
-    malformed = InputError(key, f"{text[:80]!r} is not a name or a call such as {example}", "correct it")
-
-    def read(tree: ast.expr) -> Choice:
-        match tree:
-            case ast.Name(name):
-                return make(name, [])
-            case ast.Call(ast.Name(name), arguments, []):
-                return make(name, [number(argument) for argument in arguments])
-            case ast.BinOp(left, operator, right) if operators and (combine := operators.get(type(operator))):
-                combined: Choice = combine(read(left), read(right))
-                return combined
-        raise malformed
-
-    def make(name: str, numbers: list[int]) -> Choice:
-        entry = lookup(table, name, key=key)
-        try:
-            inspect.signature(entry).bind(*numbers)
-            return entry(*numbers)
-        except TypeError:
-            raise InputError(key, f"{text!r}: {name} is written {usage(name, entry)}", "correct it") from None
-        except ValueError as error:
-            raise InputError(key, f"{text!r}: {error}") from None
-
-    def number(argument: ast.expr) -> int:
-        match argument:
-            case ast.Constant(int(value)) if not isinstance(value, bool) and value < _LIMIT:
-                return value
-        raise InputError(key, f"{text!r}: the arguments must be whole numbers from 0 to {_LIMIT - 1}", "correct it")
-
+    reader = _Reader(text, table, key, operators or {})
     if len(text) > _LONGEST:
-        raise malformed
+        raise reader.malformed()
     try:
         with warnings.catch_warnings(action="ignore"):  # Python's own remarks on a text that is refused below
             tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise malformed from None
-    return read(tree)
+        raise reader.malformed() from None
+    return reader.read(tree)
+
+
+@dataclass(frozen=True)
+class _Reader(Generic[Choice]):
+    text: str
+    table: Mapping[str, Callable[..., Choice]]
+    key: str
+    operators: Operators
+
+    def read(self, tree: ast.expr) -> Choice:
+        match tree:
+            case ast.Name(name):
+                return self.make(name, [])
+            case ast.Call(ast.Name(name), arguments, []):
+                return self.make(name, [self.number(argument) for argument in arguments])
+            case ast.BinOp(left, operator, right) if combine := self.operators.get(type(operator)):
+                combined: Choice = combine(self.read(left), self.read(right))
+                return combined
+        raise self.malformed()
+
+    def make(self, name: str, numbers: list[int]) -> Choice:
+        entry = lookup(self.table, name, key=self.key)
+        try:
+            inspect.signature(entry).bind(*numbers)
+            return entry(*numbers)
+        except TypeError:
+            problem = f"{self.text!r}: {name} is written {usage(name, entry)}"
+            raise InputError(self.key, problem, "correct it") from None
+        except ValueError as error:
+            raise InputError(self.key, f"{self.text!r}: {error}") from None
+
+    def number(self, argument: ast.expr) -> int:
+        match argument:
+            case ast.Constant(int(value)) if not isinstance(value, bool) and value < _LIMIT:
+                return value
+        problem = f"{self.text!r}: the arguments must be whole numbers from 0 to {_LIMIT - 1}"
+        raise InputError(self.key, problem, "correct it")
+
+    def malformed(self) -> InputError:
+        example = " or ".join(usage(name, entry) for name, entry in list(self.table.items())[-2:])
+        return InputError(self.key, f"{self.text[:80]!r} is not a name or a call such as {example}", "correct it")
 
 
 def usage(name: str, entry: Callable[..., object], *, given: int = 0) -> str:

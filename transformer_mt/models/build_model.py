@@ -6,7 +6,7 @@ from typing import Any
 
 from transformer_mt.attention.build_attention import build_attention, build_position, with_projections
 from transformer_mt.attention.initialisation import embedding_table
-from transformer_mt.attention.parse_choice import spelled
+from transformer_mt.attention.parse_choice import parse_choice
 from transformer_mt.attention.positions import Position
 from transformer_mt.attention.projections import Unprojected
 from transformer_mt.attention.scores import SCORES, Score
@@ -77,7 +77,9 @@ def build_layer_factory(config: TransformerConfig) -> LayerFactory:
     norm = lookup(NORMS, config.norm, key="model.norm")
     residual = lookup(RESIDUALS, config.residual, key="model.residual")
     networks = {name: partial(network, width, config.feed_forward_width) for name, network in FEED_FORWARDS.items()}
-    feed_forward: Callable[[], FeedForward] = partial(spelled, config.feed_forward, networks, key="model.feed_forward")
+    feed_forward: Callable[[], FeedForward] = partial(
+        parse_choice, config.feed_forward, networks, key="model.feed_forward"
+    )
     return LayerFactory(
         attention=build_attention(config.attention, width=width),
         feed_forward=feed_forward,
