@@ -47,7 +47,7 @@ def tokenizer(request: pytest.FixtureRequest, tokenizers: dict[str, Tokenizer]) 
 
 def trained(pairs: list[SentencePair], **settings: object) -> Tokenizer:
     config = TokenizerConfig.model_validate({"vocabulary_size": SIZE, "whole_words": 150, **settings})
-    return train_tokenizer([WeightedCorpus(pairs)], config)
+    return train_tokenizer([WeightedCorpus(pairs, "pairs")], config)
 
 
 def plain(pairs: list[SentencePair], kind: str, size: int = SIZE) -> Tokenizer:

@@ -17,7 +17,7 @@ SAMPLED = "tokenizer.sampling=subword"
 def stream(
     *overrides: str,
     distributed: Distributed | None = None,
-    corpora: Sequence[WeightedCorpus] = (WeightedCorpus(TRAIN),),
+    corpora: Sequence[WeightedCorpus] = (WeightedCorpus(TRAIN, "new"),),
 ) -> BatchStream:
     texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
     tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=300))

@@ -101,10 +101,10 @@ def test_gradients_are_clipped_to_the_norm(tmp_path: Path) -> None:
     seen: list[float] = []
     step = trainer.optimizer.step
 
-    def observed() -> float:
+    def observed(number: int) -> float:
         gradients = [parameter.grad.flatten() for parameter in trainer.model.parameters() if parameter.grad is not None]
         seen.append(float(torch.cat(gradients).norm()))
-        return step()
+        return step(number)
 
     trainer.optimizer.step = observed  # type: ignore[method-assign]
     report = trainer.step()
@@ -128,9 +128,9 @@ def gradients_of_a_step(trainer: Trainer) -> list[Tensor]:
     seen: list[Tensor] = []
     step = trainer.optimizer.step
 
-    def observed() -> float:
+    def observed(number: int) -> float:
         seen.extend(parameter.grad.clone() for parameter in trainer.model.parameters() if parameter.grad is not None)
-        return step()
+        return step(number)
 
     trainer.optimizer.step = observed  # type: ignore[method-assign]
     trainer.step()
@@ -142,7 +142,7 @@ def test_the_gradient_of_an_accumulated_step_is_that_of_the_mean_over_all_its_to
     other = opened(tmp_path / "other", *WITHOUT_DROPOUT).trainer
     batches = [other.stream.take() for _ in range(3)]
     assert len({batch.target_tokens for batch in batches}) > 1
-    total = sum(other.objective.loss(other.model, batch) for batch in batches)
+    total = sum(other.objective(other.model, batch) for batch in batches)
     mean = total / sum(batch.target_tokens for batch in batches)
     expected = torch.autograd.grad(mean, list(other.model.parameters()))
     torch.testing.assert_close(gradients_of_a_step(trainer), list(expected), rtol=1e-4, atol=1e-6)
@@ -348,8 +348,8 @@ def test_a_step_and_what_follows_a_validation_may_not_be_interrupted(
 
 def loss_scale(trainer: Trainer) -> tuple[float, int]:
     """The scale of the loss, and the number of steps since the last overflow."""
-    state = trainer.optimizer.state()
-    return float(state["loss_scale"]), int(state["steps_at_scale"])
+    state = trainer.scaler.state_dict()
+    return state["scale"], state["_growth_tracker"]
 
 
 def test_in_float16_the_loss_is_scaled_and_an_overflow_skips_the_step(tmp_path: Path) -> None:
@@ -390,13 +390,11 @@ def test_the_numbers_of_a_processor_are_looked_at_every_step_and_those_of_a_gpu_
     monkeypatch.setattr("transformer_mt.training.trainer.build_optimizer", lambda *_: trainer.optimizer)
     config = small_config("training.log_every=700")
     on_gpu = Trainer(
-        config,
         trainer.run,
-        parts=replace(build_parts(config, Distributed()), device=torch.device("meta")),
+        replace(build_parts(config), device=torch.device("meta")),
         stream=trainer.stream,
         schedule=trainer.optimizer.schedule,
         validate=trainer.validate,
-        distributed=Distributed(),
     )
     assert (trainer.check_every, on_gpu.check_every) == (1, trainer.stream.steps_of(1))
     assert trainer.log.every == on_gpu.log.every == on_gpu.check_every
