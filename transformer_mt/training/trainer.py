@@ -118,7 +118,7 @@ class Trainer:
 
         with self._interruptible():  # a new epoch may encode the whole corpus anew
             tokens = sum(self.distributed.all_gather(take))
-        loss = self._accumulate(batches, tokens)
+        loss: float | Tensor = self._accumulate(batches, tokens)
         is_looked_at = step % self.check_every == 0
         with self._naming(max(batches, key=lambda batch: batch.labels.numel())):
             self.optimizer.unscale()
@@ -140,15 +140,13 @@ class Trainer:
         self.progress.seconds += seconds
         return StepReport(step, self.progress.last_epoch, loss, learning_rate, norm, tokens, seconds)
 
-    def _accumulate(self, batches: list[Batch], tokens: int) -> float | Tensor:
+    def _accumulate(self, batches: list[Batch], tokens: int) -> Tensor:
         """The mean loss over the tokens of all batches and processes, and its gradient; a GPU still computes it."""
         self.model.train()
         losses = []
         for batch in batches:
             with nullcontext() if batch is batches[-1] else getattr(self.wrapped, "no_sync", nullcontext)():
                 losses.append(self.backward(batch.to(self.device), tokens))
-        if self.device.type == "cpu":
-            return self.distributed.all_reduce(math.fsum(map(float, losses)))
         return self.distributed.all_reduce(torch.stack(losses).sum())
 
     def backward(self, batch: Batch, tokens: int) -> Tensor:
