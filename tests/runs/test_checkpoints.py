@@ -142,11 +142,6 @@ def test_the_scale_of_the_loss_goes_on_bit_for_bit(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_bpe_dropout_goes_on_bit_for_bit(tmp_path: Path) -> None:
-    assert_resumable(tmp_path, (6,), *HARDEST, "tokenizer.kind=bpe")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("averaging", "killed"), [("none", 2), ("ema", 5), ("best", 5), ("last", 7)])
 def test_killed_training_goes_on_from_its_last_checkpoint(tmp_path: Path, averaging: str, killed: int) -> None:
     overrides = (*HARDEST, f"training.averaging={averaging}")
@@ -337,18 +332,6 @@ def test_metrics_of_lost_steps_are_forgotten(tmp_path: Path) -> None:
         (4, "validation"),
         (5, "training"),
     ]
-
-
-@pytest.mark.slow
-def test_same_seed_same_weights_other_seed_other_weights(tmp_path: Path) -> None:
-    ends = []
-    for number, seed in enumerate((1, 1, 2)):
-        torch.manual_seed(number)  # what was drawn before does not matter
-        training = opened(tmp_path / str(number), f"training.seed={seed}", "training.steps=3")
-        go_on(training)
-        ends.append(state(training))
-    assert all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
-    assert any(not torch.equal(ends[0][name], ends[2][name]) for name in ends[0] if name.startswith("weights."))
 
 
 CHANGED = {

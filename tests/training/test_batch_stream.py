@@ -1,4 +1,3 @@
-from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -47,20 +46,6 @@ def taken(mixture: BatchStream, epoch: int) -> list[int]:
     return pairs.pair_index[slice(None) if rows is None else rows].tolist()
 
 
-def test_a_mixture_holds_the_main_corpus_whole_and_the_other_by_its_weight() -> None:
-    mixture = mixed(0.25)
-    seen = []
-    for epoch in range(7):
-        positions = taken(mixture, epoch)
-        assert positions[:31] == list(range(31))
-        others = positions[31:]
-        assert len(others) == 8
-        assert all(31 <= position < 31 + 23 for position in others)
-        seen += others
-    assert min(Counter(seen[: 2 * 23]).values()) == max(Counter(seen[: 2 * 23]).values()) == 2
-    assert seen[:8] != seen[23:31]
-
-
 def test_each_of_several_other_corpora_gives_its_own_share() -> None:
     others = [WeightedCorpus(OLD, "old", weight=0.25), WeightedCorpus(OLD[:7], "short", weight=0.1)]
     positions = taken(stream(WeightedCorpus(TRAIN, "new"), *others), 0)[31:]
@@ -73,13 +58,6 @@ def test_an_epoch_of_a_mixture_is_a_function_of_its_number() -> None:
     walked = [taken(walking, epoch) for epoch in range(4)]
     assert taken(mixed(0.5), 3) == walked[3] != walked[2]
     assert taken(mixed(0.5, "training.seed=2"), 3) != walked[3]
-
-
-def test_a_heavy_corpus_comes_several_times_an_epoch() -> None:
-    counts = Counter(taken(mixed(3.0), 0)[31:])
-    assert sum(counts.values()) == 93
-    assert set(counts.values()) == {4, 5}
-    assert len(counts) == 23
 
 
 @pytest.mark.parametrize("weight", [0.25, 3.0])

@@ -1,10 +1,8 @@
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from support.plugins import loaded, write_example
 from support.small_training import opened
 from torch import nn
 from torch.optim import SGD, Adam, Optimizer
@@ -233,19 +231,3 @@ def test_an_overflow_in_one_optimizer_stops_all(monkeypatch: pytest.MonkeyPatch)
         same = [torch.equal(old, new) for old, new in zip(before, model.parameters(), strict=True)]
         assert any(same) != is_finite
         assert all(same) != is_finite
-
-
-@pytest.fixture
-def page(tmp_path: Path) -> Iterator[None]:
-    with loaded(write_example("class Lion", tmp_path / "optimizers.py")):
-        yield
-
-
-@pytest.mark.parametrize("name", ["lion", "muon"])
-def test_the_optimizers_of_the_page_learn(name: str, page: None, tmp_path: Path) -> None:
-    reports = [
-        report
-        for report in opened(tmp_path / "run", f"optimizer.name={name}", "training.steps=30").train()
-        if hasattr(report, "loss") and hasattr(report, "gradient_norm")
-    ]
-    assert float(reports[-1].loss) < 0.9 * float(reports[0].loss)

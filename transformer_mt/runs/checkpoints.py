@@ -32,7 +32,7 @@ from transformer_mt.files import (
     write_errors,
 )
 from transformer_mt.memory import free_memory, require
-from transformer_mt.runs.checksums import declared_size, saved_sums, sha256
+from transformer_mt.runs.checksums import saved_sums, sha256
 from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps
 from transformer_mt.runs.weights import pack, specs_of, unpack
 
@@ -129,7 +129,10 @@ class Checkpoints:
             VALUES: json.dumps(values).encode(),
         }
         sums = {MODEL: saved_sums(files[MODEL])["tensors"]} | {name: sha256(files[name]) for name in _LIMITS}
-        write_checkpoint(self.path(step), files | {STATE: pack(tensors, sums)})
+        with write_errors(self.directory):
+            make_directory(self.directory)
+        require_directory(self.directory)
+        write_directory(self.path(step), files | {STATE: pack(tensors, sums)})
         kept = [saved for saved in self.steps() if saved <= step][-(complete or 0) :]
         with write_errors(self.directory):
             for saved in saved_steps(self.directory):
@@ -144,7 +147,9 @@ class Checkpoints:
         path = self.path(step)
         require_directory(path)
         files = {name: read_regular(path / name, limit=limit) for name, limit in _LIMITS.items()}
-        content = _read_state(path / STATE)
+        size = size_of(path / STATE)
+        require(2 * size, free_memory, what=str(path / STATE), remedy="use a machine with more")
+        content = read_regular(path / STATE, limit=size)
         tensors, sums = unpack(content, path=path / STATE), saved_sums(content)
         weights, theirs = self.read_weights(step), Run(self.run.path, step).sums()
         read = {MODEL: theirs["tensors"]} | {name: sha256(own) for name, own in files.items()}
@@ -159,14 +164,6 @@ class Checkpoints:
 
     def read_weights(self, step: int) -> dict[str, Tensor]:
         return Run(self.run.path, step).read_weights(self.weights)
-
-
-def write_checkpoint(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a directory of these files; `Run.remove_leftovers` mends a crash at any time."""
-    with write_errors(path):
-        make_directory(path.parent)
-    require_directory(path.parent)
-    write_directory(path, files)
 
 
 def take_tensors(tree: Any, tensors: dict[str, Tensor], name: str) -> Any:
@@ -195,15 +192,6 @@ def put_tensors(tree: Any, tensors: Mapping[str, Tensor]) -> Any:
             return tensors[str(tree["tensor"])]
         return {int(key) if key.isdecimal() else key: put_tensors(value, tensors) for key, value in tree.items()}
     return tree
-
-
-def _read_state(path: Path) -> bytes:
-    """The content of a file of tensors that is as long as its head says, and fits into memory."""
-    size, there = declared_size(read_regular(path, limit=2**27, head=True)), size_of(path)
-    if size is None or size != there:
-        raise MachineError(path, f"{there} bytes, where its head tells {size}", "restore it")
-    require(2 * size, free_memory, what=str(path), remedy="use a machine with more")
-    return read_regular(path, limit=size)
 
 
 def newest_progress(run: Run) -> Progress:
