@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer_mt.device import choose_device, choose_precision, compute_in, require_memory
+from transformer_mt.device import choose_device, choose_precision, compute_in
 from transformer_mt.errors import InputError, MachineError
+from transformer_mt.memory import free_memory, require
 
 CPU = torch.device("cpu")
 
@@ -97,31 +98,31 @@ def test_auto_precision_on_cuda_is_what_there_are_matrix_units_for(
 
 
 def test_what_fits_is_let_pass_and_what_never_would_is_one_line() -> None:
-    require_memory(1_000, CPU, what="model", remedy="lower it")
+    require(1_000, free_memory, what="model", remedy="lower it")
     with pytest.raises(InputError) as caught:
-        require_memory(10**15, CPU, what="model", remedy="lower it")
+        require(10**15, free_memory, what="model", remedy="lower it")
     expected = r"model: needs 1000000\.0 GB of memory, \d+\.\d GB are free; lower it"
     assert re.fullmatch(expected, str(caught.value))
 
 
 def test_memory_is_compared_with_what_the_system_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "read_text", lambda self: "MemTotal: 3000 kB\nMemAvailable:       2000 kB\n")
-    require_memory(2_048_000, CPU, what="model", remedy="lower it")
+    require(2_048_000, free_memory, what="model", remedy="lower it")
     with pytest.raises(InputError):
-        require_memory(2_048_001, CPU, what="model", remedy="lower it")
+        require(2_048_001, free_memory, what="model", remedy="lower it")
 
 
 def test_the_system_is_not_asked_about_a_megabyte(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "read_text", lambda self: pytest.fail("asks"))
-    require_memory(2**20, CPU, what="model", remedy="lower it")
+    require(2**20, free_memory, what="model", remedy="lower it")
 
 
 def test_a_system_that_does_not_say_refuses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "read_text", lambda self: "MemTotal: 3 kB\n")
-    require_memory(10**15, CPU, what="model", remedy="lower it")
+    require(10**15, free_memory, what="model", remedy="lower it")
 
     def missing(self: Path) -> str:
         raise FileNotFoundError(self)
 
     monkeypatch.setattr(Path, "read_text", missing)
-    require_memory(10**15, CPU, what="model", remedy="lower it")
+    require(10**15, free_memory, what="model", remedy="lower it")

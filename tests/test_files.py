@@ -20,9 +20,7 @@ from transformer_mt.files import (
     read_input,
     read_regular,
     require_directory,
-    unfinished,
     write_atomically,
-    write_directory,
     write_output,
 )
 
@@ -123,14 +121,6 @@ def test_a_file_without_line_breaks_is_given_up(monkeypatch: pytest.MonkeyPatch)
         pytest.raises(InputError, match=r"^x:1: no line break in 2,000,000 bytes"),
     ):
         next(bounded_lines(zeros, name="x"))
-
-
-def test_a_file_that_fails_while_it_is_read_is_one_line() -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    problem = pytest.raises(MachineError, match=r"^x: cannot be read \(Bad file descriptor\); check where it ")
-    with open(writing, "rb") as file, problem:
-        list(bounded_lines(file, name="x"))
 
 
 def test_crash_while_writing_atomically_leaves_the_old_content_or_the_new(tmp_path: Path) -> None:
@@ -236,18 +226,6 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(content: str | None, tmp
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["elsewhere", "link", "target"]
 
 
-def test_several_writers_of_one_file_do_not_disturb_each_other(tmp_path: Path) -> None:
-    path = tmp_path / "out"
-    with output_file(path) as first, output_file(path) as second:
-        first.write(b"first")
-        second.write(b"second")
-        assert len(unfinished) == 2
-        assert not path.exists()
-    assert path.read_bytes() == b"first"
-    assert list(tmp_path.iterdir()) == [path]
-    assert not unfinished
-
-
 @pytest.mark.parametrize("raised", [InputError("x: y; z"), KeyboardInterrupt(), OSError(28, "No space left on device")])
 def test_an_error_leaves_the_old_output_and_nothing_else(raised: BaseException, tmp_path: Path) -> None:
     path = tmp_path / "out"
@@ -257,29 +235,6 @@ def test_an_error_leaves_the_old_output_and_nothing_else(raised: BaseException, 
         raise raised
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_directory_that_cannot_get_its_name_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "kept"
-    write_directory(path, {"a": b"old", "b": b""})
-    replace = Path.replace
-
-    def refused(source: Path, to: Path) -> None:
-        if source.suffix == ".new":
-            raise OSError(5, "Input/output error")
-        replace(source, to)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", refused)
-        with pytest.raises(MachineError, match=r"/kept: cannot be written \(Input/output error\); "):
-            write_directory(path, {"a": b"new"})
-    assert list(tmp_path.iterdir()) == [path]
-    assert sorted(os.listdir(path)) == ["a", "b"]
-    write_directory(path, {"a": b"new"})
-    assert [(one.name, one.read_bytes()) for one in path.iterdir()] == [("a", b"new")]
-    assert not unfinished
 
 
 def test_an_output_needs_a_directory_and_a_name(tmp_path: Path) -> None:

@@ -1,13 +1,12 @@
 """The processor that a model runs on, and the number format of its matrix products."""
 
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 
 import torch
 from torch import Tensor
 
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.memory import free_memory, require
+from transformer_mt.memory import free_memory
 from transformer_mt.registry import lookup
 
 DEVICES = ("cpu", "cuda", "mps")
@@ -44,11 +43,6 @@ def _exists(name: str) -> bool:
     except (RuntimeError, AssertionError):  # torch raises either, by the device
         return False
     return True
-
-
-def require_memory(needed: int, device: torch.device, *, what: str, remedy: str) -> None:
-    """Raise `InputError` where `needed` bytes, a lower bound, are more than the device has free."""
-    require(needed, partial(free_memory_of, device), what=what, remedy=remedy)
 
 
 def free_memory_of(device: torch.device) -> int | None:

@@ -50,6 +50,14 @@ def read_regular(path: Path, *, limit: int, head: bool = False) -> bytes:
             return file.read(min(status.st_size, limit))  # `limit` bytes would be allocated in advance
 
 
+def size_of(path: Path) -> int:
+    """The bytes of a regular file. Raises `MachineError` for anything else."""
+    with _read_errors(path):
+        status = os.lstat(path)
+        _require_regular(path, status, sys.maxsize)
+        return status.st_size
+
+
 def require_own(path: Path, status: os.stat_result) -> None:
     """Raise `MachineError` for a file to be written in place, unless it is regular and has no other name."""
     if not (stat.S_ISREG(status.st_mode) and status.st_nlink == 1):

@@ -124,7 +124,7 @@ def generated_corpora(sizes: Sizes) -> TrainingCorpora:
 def reference_trainer(sizes: Sizes, folder: Path, *, precision: str = "auto") -> Trainer:
     """A trainer as `tmt train` makes it, at its first step."""
     corpora, tokenizer = generated_corpora(sizes), Numbers(sizes.vocabulary)
-    parts = build_parts(sizes.config(precision), Distributed())
+    parts = build_parts(sizes.config(precision))
     return build_session(parts, Run(folder), corpora, tokenizer=tokenizer).trainer
 
 

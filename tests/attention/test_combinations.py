@@ -95,17 +95,6 @@ def test_every_layer_has_the_configured_dropout() -> None:
     assert [layer.dropout.p for layer in made if isinstance(layer, MultiHeadAttention)] == [0.25] * 3
 
 
-@pytest.mark.parametrize("kind", ATTENTION)
-def test_a_causal_layer_cannot_see_the_future(kind: str) -> None:
-    factory = build_attention(AttentionConfig(kind=kind, heads=HEADS), width=WIDTH)
-    future = torch.ones(5, 5, dtype=torch.bool).triu(1)
-    cpu = torch.device("cpu")
-    causal, free, cross = (layer.graph.mask(5, 5, device=cpu) for layer in layers(factory))
-    assert torch.equal(causal, ~future)
-    assert free.all()
-    assert cross.all()
-
-
 def test_an_unknown_kind_is_answered_with_the_nearest_name() -> None:
     with pytest.raises(InputError) as raised:
         build_attention(AttentionConfig(kind="liner"), width=WIDTH)

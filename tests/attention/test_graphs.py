@@ -1,14 +1,12 @@
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from support.variants import GRAPH_EXAMPLES
-from torch.nn import functional as F
 
-from transformer_mt.attention.graphs import GRAPHS, Causal, Complete, Graph, build_graph
+from transformer_mt.attention.graphs import GRAPHS, Causal, Complete, build_graph
 from transformer_mt.errors import InputError
 
 CPU = torch.device("cpu")
@@ -69,22 +67,6 @@ def test_queries_are_the_last_positions_of_the_keys(text: str, queries: int, key
     assert torch.equal(graph.mask(queries, keys, device=CPU), whole[-queries:])
 
 
-@every_example
-def test_the_relation_broadcasts_index_tensors_of_any_shape(text: str) -> None:
-    graph = build_graph(text)
-    i, j = torch.randint(11, (2, 1, 5)), torch.randint(11, (3, 1))
-    related = graph.neighbours(i, j)
-    assert related.shape == (2, 3, 5)
-    for place in range(related.numel()):
-        query, key = i.expand(2, 3, 5).flatten()[place], j.expand(2, 3, 5).flatten()[place]
-        assert related.flatten()[place] == graph.neighbours(query, key)
-
-
-@pytest.mark.parametrize("text", [text for name, text in GRAPH_EXAMPLES.items() if name != "edges"])
-def test_every_position_may_attend_to_itself_unless_edges_say_otherwise(text: str) -> None:
-    assert {(i, i) for i in range(N)} <= edges_of(f"({text}) & causal")
-
-
 def test_the_complete_graph_serves_more_queries_than_keys() -> None:
     assert Complete().mask(7, 5, device=CPU).equal(torch.ones(7, 5, dtype=torch.bool))
 
@@ -92,64 +74,7 @@ def test_the_complete_graph_serves_more_queries_than_keys() -> None:
 # The sets of the papers
 
 
-@pytest.mark.parametrize("stride", [1, 2, 5, 7])
-def test_causal_strided_is_the_strided_pattern_of_the_sparse_transformer(stride: int) -> None:
-    # Child et al. 2019, §4.2: A¹_i = {t, …, i} with t = max(0, i − l), A²_i = {j : (i − j) mod l = 0}. Position i − l
-    # is in both, so a window of i − l + 1 … i is the same union.
-    for i in range(N):
-        first = set(range(max(0, i - stride), i + 1))
-        second = {j for j in range(i + 1) if (i - j) % stride == 0}
-        assert {j for k, j in edges_of(f"strided({stride}) & causal") if k == i} == first | second
-
-
-@pytest.mark.parametrize(("block", "last"), [(1, 1), (4, 1), (5, 2), (5, 5)])
-def test_causal_fixed_is_the_fixed_pattern_of_the_sparse_transformer(block: int, last: int) -> None:
-    # Child et al. 2019, §4.3: A¹_i = {j : ⌊j/l⌋ = ⌊i/l⌋}, A²_i = {j : j mod l ∈ {t, …, l − 1}} with t = l − c.
-    for i in range(N):
-        first = {j for j in range(i + 1) if j // block == i // block}
-        second = {j for j in range(i + 1) if j % block in range(block - last, block)}
-        assert {j for k, j in edges_of(f"fixed({block}, {last}) & causal") if k == i} == first | second
-
-
-@pytest.mark.parametrize("stride", [2, 3, 5])
-def test_two_steps_of_strided_lead_everywhere(stride: int) -> None:
-    adjacency = build_graph(f"strided({stride})").mask(N, N, device=CPU).long()
-    assert (adjacency @ adjacency > 0).all()
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(4, 5), (5, 3), (1, 7), (3, 1)])
-def test_fixed_weights_on_a_grid_are_a_convolution(rows: int, columns: int) -> None:
-    kernel, values = torch.randn(3, 3), torch.randn(rows * columns, 2)
-    weights = torch.zeros(rows * columns, rows * columns)
-    for i, j in edges_of(f"grid({columns})", rows * columns):
-        weights[i, j] = kernel[1 + j // columns - i // columns, 1 + j % columns - i % columns]
-    images = values.T.reshape(2, 1, rows, columns)
-    convolved = F.conv2d(images, kernel[None, None], padding=1)
-    torch.testing.assert_close((weights @ values).T, convolved.reshape(2, rows * columns))
-
-
 # Combining
-
-
-class Neighbours(Graph):
-    """A graph from any relation between two integers, for combining."""
-
-    def __init__(self, related: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> None:
-        self.related = related
-
-    def neighbours(self, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
-        return self.related(query, key)
-
-
-def test_and_keeps_the_edges_of_both_and_or_those_of_either() -> None:
-    near = Neighbours(lambda i, j: (i - j).abs() <= 2)
-    even = Neighbours(lambda i, j: (i + j) % 2 == 0)
-    mask = partial(Graph.mask, queries=7, keys=7, device=CPU)
-    for i in range(7):
-        for j in range(7):
-            assert mask(near & even)[i, j] == (abs(i - j) <= 2 and (i + j) % 2 == 0)
-            assert mask(near | even)[i, j] == (abs(i - j) <= 2 or (i + j) % 2 == 0)
-            assert mask((near | even) & Causal())[i, j] == ((abs(i - j) <= 2 or (i + j) % 2 == 0) and j <= i)
 
 
 # Messages

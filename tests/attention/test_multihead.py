@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
 from support.shown import values_of
@@ -240,45 +240,6 @@ def test_weights_are_a_distribution_over_the_neighbours(variant: Variant) -> Non
     torch.testing.assert_close(weights.sum(dim=-1), mask.any(dim=-1).double(), **TOLERANCE)
 
 
-@quick_for_some([variant for variant in VARIANTS if variant not in ADDING], SOME)
-@given(scale=st.floats(0.1, 100.0), seed=st.integers(0, 999))
-@settings(max_examples=3)
-def test_outputs_lie_in_the_convex_hull_of_the_values(variant: Variant, scale: float, seed: int) -> None:
-    torch.manual_seed(seed)
-    attention = build(*variant)
-    queries, keys, values, mask = inner(
-        attention, scale * torch.randn(2, 5, WIDTH), attention.key_values(torch.randn(2, 7, WIDTH))
-    )
-    heads = attention.attend(queries, keys, values, mask)
-    # A point is in the hull when no direction separates it from all values; a query without neighbours gets zero.
-    directions = torch.randn(D, 101)
-    reach = values @ directions  # B H K 101
-    has_neighbours = slice(None) if mask is None else mask[0, 0].any(dim=-1)
-    projected = (heads @ directions)[:, :, has_neighbours]  # B H Q 101
-    assert (projected <= reach.amax(dim=2, keepdim=True) + 1e-10).all()
-    assert (projected >= reach.amin(dim=2, keepdim=True) - 1e-10).all()
-
-
-@some_variants
-def test_concatenated_heads_through_one_projection_are_the_sum_of_projected_heads(variant: Variant) -> None:
-    attention = build(*variant)
-    x = torch.randn(2, 7, WIDTH)
-    key_values = attention.key_values(x)
-    heads = attention.attend(*inner(attention, x, key_values))
-    output = attention.output_projection
-    slices = output.weight.split(D, dim=1)
-    expected = output.bias + sum(heads[:, head] @ slices[head].T for head in range(HEADS))
-    torch.testing.assert_close(attention(x, key_values), expected, **TOLERANCE)
-
-
-@every_score
-def test_self_attention_alone_does_not_see_the_order(score: str) -> None:
-    attention, states, order = build(score), torch.randn(2, 7, WIDTH), torch.randperm(7)
-    shuffled = states[:, order]
-    expected = attention(states, attention.key_values(states))[:, order]
-    torch.testing.assert_close(attention(shuffled, attention.key_values(shuffled)), expected, **TOLERANCE)
-
-
 @some_variants
 def test_a_causal_attention_sees_nothing_of_the_future(variant: Variant) -> None:
     attention, states = build(*variant, causal=True), torch.randn(2, 7, WIDTH)
@@ -315,22 +276,6 @@ def test_masked_positions_have_no_influence_and_get_no_gradient(variant: Variant
     assert (gradient[mask] != 0.0).any()
 
 
-@some_variants
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-def test_a_sentence_of_padding_alone_gives_zeros_and_finite_gradients(variant: Variant, dtype: torch.dtype) -> None:
-    attention = build(*variant).to(dtype)
-    states = torch.randn(2, 5, WIDTH, dtype=dtype, requires_grad=True)
-    output = attention(states, attention.key_values(states, padding(5, 0, columns=5)))
-    assert torch.equal(output[1], attention.output_projection.bias.expand(5, WIDTH))
-    with torch.autograd.set_detect_anomaly(True):  # no NaN on the way either
-        output.square().sum().backward()
-    assert states.grad is not None
-    assert (states.grad[1] == 0.0).all()
-    for gradient in (states.grad, *(p.grad for p in attention.parameters())):
-        assert gradient is not None
-        assert gradient.isfinite().all()
-
-
 @either_way
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_a_query_without_neighbours_gets_zeros_and_finite_gradients(way: str, dtype: torch.dtype) -> None:
@@ -346,21 +291,6 @@ def test_a_query_without_neighbours_gets_zeros_and_finite_gradients(way: str, dt
     for x in (q, k, v):
         assert x.grad is not None
         assert x.grad.isfinite().all()
-
-
-@every_score
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_positions_outside_every_edge_get_zeros_and_finite_gradients(score: str, dtype: torch.dtype) -> None:
-    attention = build(score, "edges(0, 1, 2, 0)").to(dtype)
-    states = torch.randn(2, 5, WIDTH, dtype=dtype, requires_grad=True)
-    with torch.autograd.set_detect_anomaly(True):  # no NaN on the way either
-        output = attention(states, attention.key_values(states))
-        output.square().sum().backward()
-    alone = output[:, [1, 3, 4]]
-    assert torch.equal(alone, attention.output_projection.bias.expand_as(alone))
-    for gradient in (states.grad, *(p.grad for p in attention.parameters())):
-        assert gradient is not None
-        assert gradient.isfinite().all()
 
 
 @some_variants

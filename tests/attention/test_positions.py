@@ -88,14 +88,6 @@ def test_sinusoids_follow_the_formula(width: int, start: int) -> None:
     torch.testing.assert_close(encoding, torch.tensor(expected), **TOLERANCE)
 
 
-def test_sinusoids_of_a_shift_are_a_rotation_that_does_not_depend_on_the_position() -> None:
-    pairs = sinusoids(29, 6, CPU, torch.float64).unflatten(-1, (3, 2))  # N D/2 2: sine, cosine
-    products = torch.einsum("itc,jtc->ijt", pairs, pairs)
-    for shift in range(-28, 29):
-        diagonal = products.diagonal(shift)  # D/2 N
-        torch.testing.assert_close(diagonal, diagonal[:, :1].expand_as(diagonal), **TOLERANCE)
-
-
 @every_position
 @pytest.mark.parametrize("start", [0, 3])
 def test_embedding_adds_what_the_formula_says(name: str, start: int) -> None:
@@ -103,17 +95,6 @@ def test_embedding_adds_what_the_formula_says(name: str, start: int) -> None:
     added = build_position(POSITION_EXAMPLES[name], None).embed(embeddings, start=start) - embeddings
     expected = torch.tensor([[ADDED[name](start + n, c, 6) for c in range(6)] for n in range(5)])
     torch.testing.assert_close(added, expected.expand(2, 5, 6), **TOLERANCE)
-
-
-@every_position
-@given(start=st.integers(0, 11), length=st.integers(1, 7))
-def test_embedding_a_part_equals_that_part_of_the_whole(name: str, start: int, length: int) -> None:
-    position = build_position(POSITION_EXAMPLES[name], None)
-    embeddings = torch.randn(2, 18, 6)
-    part = slice(start, start + length)
-    torch.testing.assert_close(
-        position.embed(embeddings[:, part], start=start), position.embed(embeddings, start=0)[:, part]
-    )
 
 
 @every_position
@@ -174,31 +155,6 @@ def test_rotation_is_multiplication_by_a_complex_number_of_length_one(width: int
         torch.testing.assert_close(pair, expected, **TOLERANCE)
 
 
-@given(length=st.integers(1, 50), seed=st.integers(0, 999))
-def test_rotary_positions_change_no_length(length: int, seed: int) -> None:
-    torch.manual_seed(seed)
-    queries, keys = torch.randn(2, HEADS, length, D), torch.randn(2, HEADS, length + 3, D)
-    turned = position_of("rotary").rotate(queries, keys)
-    for found, x in zip(turned, (queries, keys), strict=True):
-        torch.testing.assert_close(found.norm(dim=-1), x.norm(dim=-1), **TOLERANCE)
-    assert torch.equal(turned[1][:, :, 0], keys[:, :, 0])  # position 0 stays where it is
-
-
-@pytest.mark.parametrize("score", ["dot", "scaled_dot", "bilinear", "cosine", "euclidean"])
-@given(seed=st.integers(0, 999))
-def test_rotary_scores_depend_on_the_distance_alone(score: str, seed: int) -> None:
-    torch.manual_seed(seed)
-    attention = attention_with("rotary", score=score)
-    word, other = torch.randn(2, 1, 1, WIDTH).expand(2, 1, 13, WIDTH)  # each at every position
-    projections = attention.projections
-    queries, keys = attention.position.rotate(projections.queries(word), projections.keys(other))
-    scores = attention.score(queries, keys)
-    for shift in range(-12, 13):
-        diagonal = scores.diagonal(shift, dim1=2, dim2=3)
-        torch.testing.assert_close(diagonal, diagonal[..., :1].expand_as(diagonal), **TOLERANCE)
-    assert not torch.allclose(scores[..., 0, :], scores[..., 0, :1].expand(1, HEADS, 13))
-
-
 def test_distant_rotations_are_exact_in_single_precision() -> None:
     found = rotated(torch.tensor([[[[1.0, 0.0]]]], dtype=torch.float32), start=1_000_003)
     expected = [math.cos(1_000_003), math.sin(1_000_003)]
@@ -234,16 +190,6 @@ def test_relative_positions_follow_the_formula(score: str, clip: int, queries: i
                 heads[head] += math.exp(scores[j]) / total * value
         expected = attention.output_projection(heads.flatten())
         torch.testing.assert_close(output[b, i - 7 + queries], expected, **TOLERANCE)
-
-
-def test_relative_positions_are_alike_beyond_the_clip_and_learned_within() -> None:
-    attention = attention_with("relative(2)")
-    states = torch.randn(1, 1, WIDTH).expand(1, 9, WIDTH)  # one word, nine times
-    added = attention.position.add_to_scores(torch.zeros(1, HEADS, 9, 9), attention.projections.queries(states))
-    for i in range(9):
-        terms = [added[0, 0, i, j].item() for j in range(9)]
-        distinct = {round(terms[j], 12) for j in range(9)}
-        assert len(distinct) == len({max(-2, min(2, j - i)) for j in range(9)})
 
 
 @pytest.mark.parametrize("queries", [7, 3])

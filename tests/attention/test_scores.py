@@ -4,8 +4,6 @@ from itertools import product
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from support.variants import QK_PROJECTION_EXAMPLES
 from torch import Tensor, nn
 
@@ -18,7 +16,7 @@ from transformer_mt.attention.projections import (
     merge_heads,
     split_heads,
 )
-from transformer_mt.attention.scores import SCORES, Dot, Score
+from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
 
@@ -138,22 +136,6 @@ def test_scores_follow_the_formula(name: str, sharing: str) -> None:
 
 
 @every_variant
-def test_scores_have_the_gradients_of_their_formula(name: str, sharing: str) -> None:
-    scored = randomised(build(name, QK_PROJECTION_EXAMPLES[sharing]))
-    x, y = torch.randn(1, 3, WIDTH, requires_grad=True), torch.randn(1, 2, WIDTH, requires_grad=True)
-    direction = torch.randn(1, HEADS, 3, 2)
-    total = sum(
-        direction[0, head, i, j] * formula(name, sharing, scored, x[0, i], y[0, j], head)
-        for head, i, j in product(range(HEADS), range(3), range(2))
-    )
-    assert isinstance(total, Tensor)
-    inputs = [x, y, *scored.parameters()]
-    expected = torch.autograd.grad(total, inputs)
-    found = torch.autograd.grad((direction * scored(x, y)).sum(), inputs)
-    torch.testing.assert_close(found, expected, **TOLERANCE)
-
-
-@every_variant
 def test_the_scale_is_the_factor_in_front_of_the_dot_product(name: str, sharing: str) -> None:
     scored, x, y = build(name, QK_PROJECTION_EXAMPLES[sharing]), torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
     scale = scored.score.scale
@@ -162,14 +144,6 @@ def test_the_scale_is_the_factor_in_front_of_the_dot_product(name: str, sharing:
         queries, keys = scored.projections.queries(x), scored.projections.keys(y).expand(2, HEADS, -1, -1)
         expected = scale * torch.einsum("bhqd,bhkd->bhqk", queries, keys)
         torch.testing.assert_close(scored(x, y), expected, **TOLERANCE)
-
-
-@every_variant
-def test_every_sentence_is_scored_alone(name: str, sharing: str) -> None:
-    scored = build(name, QK_PROJECTION_EXAMPLES[sharing])
-    x, y = torch.randn(3, 7, WIDTH), torch.randn(3, 5, WIDTH)
-    alone = torch.cat([scored(x[b : b + 1], y[b : b + 1]) for b in range(3)])
-    torch.testing.assert_close(scored(x, y), alone, **TOLERANCE)
 
 
 UNSCALED = {"dot", "additive", "euclidean"}
@@ -191,37 +165,11 @@ def test_scores_of_random_vectors_have_variance_one(name: str, sharing: str) -> 
 # How heads share
 
 
-def test_heads_that_mix_alike_are_one_head_over_shared_projections() -> None:
-    scored = build("dot", "collaborative(5)")
-    with torch.no_grad():
-        scored.projections.mixing.fill_(1.0)
-    x, y = torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
-    shared = scored.projections.query_projection(x) @ scored.projections.key_projection(y).transpose(1, 2)
-    torch.testing.assert_close(scored(x, y), shared[:, None].expand(-1, HEADS, -1, -1), **TOLERANCE)
-
-
-@pytest.mark.parametrize("name", ["dot", "scaled_dot"])
-def test_heads_that_each_mix_their_own_block_are_independent(name: str) -> None:
-    separate, mixed = build(name), build(name, f"collaborative({WIDTH})")
-    blocks = torch.eye(HEADS).repeat_interleave(D, dim=1)
-    mixed.load_state_dict({**separate.state_dict(), "projections.mixing": blocks})
-    x, y = torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
-    torch.testing.assert_close(mixed(x, y), separate(x, y), rtol=0.0, atol=1e-14)
-
-
 def test_shared_keys_are_kept_once_for_all_heads() -> None:
     states = torch.randn(2, 7, WIDTH)
     assert build().projections.keys(states).shape == (2, HEADS, 7, D)
     assert build(sharing="collaborative(5)").projections.keys(states).shape == (2, 1, 7, 5)
     assert build("bilinear").projections.keys(states).shape == (2, 1, 7, WIDTH)
-
-
-def test_shared_projections_need_fewer_weights() -> None:
-    def size(scored: Scored) -> int:
-        return sum(parameter.numel() for parameter in scored.parameters())
-
-    assert size(build()) == 2 * WIDTH * WIDTH
-    assert size(build(sharing="collaborative(3)")) == 2 * WIDTH * 3 + HEADS * 3
 
 
 @pytest.mark.parametrize("name", ["bilinear", "additive"])
@@ -260,36 +208,6 @@ def test_projections_that_a_formula_prescribes_are_not_made_twice() -> None:
 # What sets the scores apart
 
 
-@given(seed=st.integers(0, 999))
-def test_scaling_is_a_temperature_and_dot_alone_is_sharper(seed: int) -> None:
-    torch.manual_seed(seed)
-    plain, scaled = build("dot", width=128, heads=2), build("scaled_dot", width=128, heads=2)
-    scaled.load_state_dict(plain.state_dict())
-    x = 2.0 * torch.randn(1, 11, 128)
-    sharp, soft = plain(x, x), scaled(x, x)
-    torch.testing.assert_close((sharp / math.sqrt(64)).softmax(-1), soft.softmax(-1))  # temperature √d
-
-    def entropy(scores: Tensor) -> Tensor:
-        return -(scores.softmax(-1) * scores.log_softmax(-1)).sum(-1)
-
-    assert (entropy(sharp) < entropy(soft)).all()
-
-
-def test_the_bilinear_form_is_a_dot_product_whose_keys_are_the_states() -> None:
-    scored, x, y = build("bilinear"), torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
-    queries, keys = scored.projections.queries(x), scored.projections.keys(y)
-    assert torch.equal(keys[:, 0], y)
-    torch.testing.assert_close(scored(x, y), Dot(scored.score.sizes)(queries, keys) / math.sqrt(WIDTH))
-
-
-@given(stretch=st.floats(0.01, 100.0), seed=st.integers(0, 999))
-def test_cosine_does_not_see_how_long_the_states_are(stretch: float, seed: int) -> None:
-    torch.manual_seed(seed)
-    scored, x, y = build("cosine"), torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)
-    torch.testing.assert_close(scored(stretch * x, y / stretch), scored(x, y), **TOLERANCE)
-    assert (scored(x, y).abs() <= scored.score.temperature[:, None, None] + 1e-10).all()
-
-
 def test_cosine_of_a_vector_without_direction_is_zero() -> None:
     scored, x = build("cosine"), torch.zeros(1, 2, WIDTH, requires_grad=True)
     scores = scored(x, torch.randn(1, 3, WIDTH))
@@ -299,17 +217,6 @@ def test_cosine_of_a_vector_without_direction_is_zero() -> None:
     assert x.grad.isfinite().all()
 
 
-@given(seed=st.integers(0, 999), length=st.floats(0.1, 10.0))
-def test_distances_to_keys_of_one_length_weigh_as_scaled_products_do(seed: int, length: float) -> None:
-    torch.manual_seed(seed)
-    distance, scaled = build("euclidean").score, build("scaled_dot").score
-    queries = torch.randn(2, HEADS, 7, D)
-    keys = length * nn.functional.normalize(torch.randn(2, HEADS, 5, D), dim=-1)
-    torch.testing.assert_close(distance(queries, keys).softmax(-1), scaled(queries, keys).softmax(-1), **TOLERANCE)
-    keys[:, :, 0] *= 2.0
-    assert not torch.allclose(distance(queries, keys).softmax(-1), scaled(queries, keys).softmax(-1))
-
-
 @pytest.mark.parametrize("name", SCORES)
 def test_only_a_score_that_does_not_multiply_needs_a_vector_for_every_pair(name: str) -> None:
     score, sizes = build(name).score, []
@@ -317,13 +224,6 @@ def test_only_a_score_that_does_not_multiply_needs_a_vector_for_every_pair(name:
     with torch.autograd.graph.saved_tensors_hooks(lambda x: (sizes.append(x.numel()), x)[1], lambda x: x):
         score(queries, keys)
     assert (max(sizes) > HEADS * 31 * 29) == (not score.multiplies)
-
-
-def test_scores_of_unprojected_states_are_the_products_of_the_states() -> None:
-    x, y, states = torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH), Unprojected(WIDTH)
-    plain, scaled = (Scored(*with_projections(SCORES[name], states)) for name in ("dot", "scaled_dot"))
-    torch.testing.assert_close(plain(x, y)[:, 0], x @ y.transpose(1, 2), **TOLERANCE)
-    torch.testing.assert_close(scaled(x, y)[:, 0], x @ y.transpose(1, 2) / math.sqrt(WIDTH), **TOLERANCE)
 
 
 def test_heads_are_split_and_merged_side_by_side() -> None:

@@ -111,22 +111,6 @@ def test_encoding_in_parts_changes_nothing(encoded: EncodedPairs, monkeypatch: p
     assert parts.pair_index.equal(encoded.pair_index)
 
 
-def test_sampled_pairs_are_a_function_of_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.batching.encoded_pairs.PAIRS_AT_A_TIME", 20)
-    first, again, other = (
-        encode_pairs(PAIRS, TOKENIZER, max_length=1_000, sampling=Sampling(seed=seed, alpha=0.2)) for seed in (3, 3, 4)
-    )
-    assert ids(first.source) == ids(again.source)
-    assert ids(first.target) == ids(again.target)
-    assert ids(first.source) != ids(other.source)
-
-
-def test_source_and_target_are_sampled_independently() -> None:
-    same = [SentencePair(pair.source, pair.source) for pair in PAIRS]
-    sampled = encode_pairs(same, TOKENIZER, max_length=1_000, sampling=Sampling(seed=3, alpha=0.2))
-    assert not sampled.source_lengths.equal(sampled.target_lengths)
-
-
 def test_every_part_of_an_epoch_and_either_side_is_sampled_from_a_seed_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

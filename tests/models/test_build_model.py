@@ -1,24 +1,12 @@
-import inspect
 import math
-from collections.abc import Iterable
 
 import pytest
 import torch
-from support.tiny import VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
+from support.tiny import VOCABULARY, tiny_config, tiny_model
 from support.variants import REPRESENTATIVES, VARIANTS, Variant, quick_for_some
 
-from transformer_mt.attention.graphs import GRAPHS, Graph
-from transformer_mt.attention.linear import LinearAttention
-from transformer_mt.attention.multihead import Attention, MultiHeadAttention
-from transformer_mt.attention.positions import POSITIONS, AttentionPosition
-from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.errors import InputError
-from transformer_mt.models.blocks import NORMS, RESIDUALS, Norm, Residual
 from transformer_mt.models.build_model import build_model, build_transformer
-from transformer_mt.models.positionwise import FEED_FORWARDS, FeedForward
-from transformer_mt.models.recurrent import FinalStates, RecurrentSeq2Seq, SourceAttention, SourceReader
-from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.models.transformer import Transformer
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -42,26 +30,6 @@ def test_the_matrices_of_the_vocabulary_are_shared_as_configured(
     source, target = model.source_embedding.table.weight, model.target_embedding.table.weight
     assert (source is target) == source_is_target
     assert (model.output.weight is target) == output_is_target
-
-
-@pytest.mark.parametrize(("tied", "matrices"), [("all", 1), ("target", 2), ("none", 3)])
-def test_the_number_of_parameters_is_that_of_the_paper(tied: str, matrices: int) -> None:
-    norm, attention = 2 * D, 4 * D * D + D
-    feed_forward = (D + 1) * FEEDFORWARD + (FEEDFORWARD + 1) * D
-    encoder_layer = attention + feed_forward + 2 * norm
-    decoder_layer = 2 * attention + feed_forward + 3 * norm
-    expected = matrices * VOCABULARY * D + VOCABULARY + 2 * encoder_layer + 2 * decoder_layer + 2 * norm
-    assert sum(p.numel() for p in tiny_model(f"model.tied={tied}").parameters()) == expected
-
-
-def test_a_shared_matrix_gets_the_sum_of_the_gradients_of_its_parts() -> None:
-    tied, untied = tiny_model("model.tied=all"), tiny_model("model.tied=none")
-    untied.load_state_dict(tied.state_dict())
-    source, target = sentences(5, 3), targets(7, 4)
-    shared = gradients(tied, tied(source, target).square().sum())
-    parts = gradients(untied, untied(source, target).square().sum())
-    expected = sum(parts[f"{name}.weight"] for name in ("source_embedding.table", "target_embedding.table", "output"))
-    torch.testing.assert_close(shared["source_embedding.table.weight"], expected, rtol=0.0, atol=1e-10)
 
 
 def test_the_model_has_the_sizes_of_its_configuration() -> None:
@@ -104,27 +72,6 @@ def test_a_width_that_heads_cannot_share_is_answered_with_sizes_that_fit(width: 
 def test_an_unknown_name_is_answered_with_the_nearest_one(key: str, name: str, nearest: str) -> None:
     own = "(or load its plugin: tmt --plugin FILE)"
     assert message(f"{key}={name}") == f"{key}: there is no {name!r}; did you mean {nearest}? {own}"
-
-
-@pytest.mark.parametrize(
-    ("interface", "variants"),
-    [
-        (Graph, GRAPHS.values()),
-        (Score, SCORES.values()),
-        (AttentionPosition, [entry for entry in POSITIONS.values() if issubclass(entry, AttentionPosition)]),
-        (Attention, [MultiHeadAttention, LinearAttention]),
-        (Norm, NORMS.values()),
-        (Residual, RESIDUALS.values()),
-        (FeedForward, FEED_FORWARDS.values()),
-        (SourceReader, [SourceAttention, FinalStates]),
-        (Seq2Seq, [Transformer, RecurrentSeq2Seq]),
-    ],
-)
-def test_an_interface_is_none_of_its_variants(interface: type, variants: Iterable[type]) -> None:
-    assert inspect.isabstract(interface)
-    for variant in variants:
-        assert issubclass(variant, interface)
-        assert not inspect.isabstract(variant)
 
 
 @quick_for_some(VARIANTS, REPRESENTATIVES)

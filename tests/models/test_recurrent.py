@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from support.tiny import VOCABULARY, gradients, sentences, targets, tiny_config, tiny_model
+from support.tiny import VOCABULARY, sentences, targets, tiny_config, tiny_model
 from support.variants import RECURRENT
 from torch import Tensor, nn
 
@@ -189,15 +189,6 @@ def test_a_readout_keeps_the_larger_of_two_neighbours() -> None:
     torch.testing.assert_close(readout(states, states, states)[1, 3], torch.arange(1.0, 2 * D, 2))
 
 
-@every_score
-@pytest.mark.parametrize("layers", [1, 3])
-def test_gradients_reach_every_parameter_whatever_the_number_of_layers(score: str, layers: int) -> None:
-    sizes = (f"model.encoder_layers={layers}", f"model.decoder_layers={layers}", "model.tied=none")
-    model = recurrent(*sizes, f"model.score={score}")
-    found = gradients(model, model(sentences(5, 3), targets(7, 4)).square().sum())
-    assert [name for name, gradient in found.items() if not gradient.any()] == []
-
-
 # Names and sizes
 
 
@@ -208,13 +199,3 @@ def test_an_odd_width_is_answered_with_one_that_fits() -> None:
 
 def test_an_unknown_score_is_answered_with_the_nearest_one() -> None:
     assert message("model.score=aditive").startswith("model.score: there is no 'aditive'; did you mean additive?")
-
-
-@pytest.mark.parametrize(("tied", "matrices"), [("all", 1), ("target", 2), ("none", 3)])
-def test_the_number_of_parameters_is_that_of_the_formulas(tied: str, matrices: int) -> None:
-    direction = 3 * (D // 2) * (D + D // 2 + 2)
-    decoder = (D // 2 + 1) * 2 * D + 3 * D * D + 2 * 2 * 3 * D * (D + 1)
-    readout = 2 * D * (3 * D + 1)
-    expected = matrices * VOCABULARY * D + VOCABULARY + 2 * 2 * direction + decoder + readout
-    model = tiny_model(RECURRENT, "model.score=dot", f"model.tied={tied}")
-    assert sum(p.numel() for p in model.parameters()) == expected

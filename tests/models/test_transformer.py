@@ -2,7 +2,7 @@ import math
 
 import pytest
 import torch
-from support.tiny import VOCABULARY, sentences, targets, tiny_config, tiny_model
+from support.tiny import VOCABULARY, sentences, targets, tiny_config
 from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import MultiHeadAttention
@@ -128,30 +128,12 @@ def test_the_model_and_every_gradient_equal_those_of_torch(residual: str, activa
         torch.testing.assert_close(torch.cat([p.grad for p in parameters]), parameter.grad, **TOLERANCE)
 
 
-def test_embeddings_are_scaled_by_the_root_of_the_width_and_placed() -> None:
-    table = nn.Embedding(VOCABULARY, 6)
-    tokens = sentences(7, 7)
-    embedded = Embedding(table, Sinusoidal(), dropout=0.0)(tokens)
-    expected = Reference.embed(table.weight, tokens)
-    torch.testing.assert_close(embedded, expected, **TOLERANCE)
-    continued = Embedding(table, Sinusoidal(), dropout=0.0)(tokens[:, 3:], start=3)
-    torch.testing.assert_close(continued, expected[:, 3:], **TOLERANCE)
-
-
 def test_dropout_acts_on_embeddings_with_their_positions() -> None:
     table, tokens = nn.Embedding(VOCABULARY, 6), sentences(7, 7)
     kept = Embedding(table, Sinusoidal(), dropout=0.5)(tokens)
     expected = torch.where(kept == 0.0, 0.0, 2.0 * Reference.embed(table.weight, tokens))
     torch.testing.assert_close(kept, expected, **TOLERANCE)
     assert 0.0 < (kept == 0.0).double().mean() < 1.0
-
-
-def test_without_positions_a_sentence_is_a_bag_of_words() -> None:
-    source, target, order = sentences(5, 5), targets(7, 7), torch.tensor([3, 0, 4, 2, 1])
-    bag, sequence = tiny_model("model.attention.position=none"), tiny_model()
-    torch.testing.assert_close(bag.encode(source[:, order]).states, bag.encode(source).states[:, order], **TOLERANCE)
-    torch.testing.assert_close(bag(source[:, order], target), bag(source, target), **TOLERANCE)
-    assert not torch.allclose(sequence(source[:, order], target), sequence(source, target))
 
 
 def test_every_dropout_acts_with_the_probability_that_was_set_for_it() -> None:

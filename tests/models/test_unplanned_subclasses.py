@@ -2,12 +2,10 @@
 
 import math
 from collections.abc import Iterator
-from functools import partial
 
 import pytest
 import torch
 from support.shown import values_of
-from support.table_model import all_translations, log_probability
 from support.tiny import sentences, targets
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -23,7 +21,6 @@ from transformer_mt.models.build_model import build_model
 from transformer_mt.models.positionwise import ReLU
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import EOS, PAD
-from transformer_mt.translation.search import beam_search
 
 VOCABULARY = 7
 SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
@@ -137,17 +134,6 @@ def test_hypotheses_that_share_a_sentence_are_decoded_as_if_alone(model: Seq2Seq
     for t in range(5):
         logits, state = model.decode(target[:, t : t + 1], state)
     torch.testing.assert_close(logits[:, 0], model(SOURCE[rows], target)[:, -1], rtol=0.0, atol=1e-10)
-
-
-@pytest.mark.slow
-def test_a_wide_beam_is_exhaustive(model: Seq2Seq) -> None:
-    found = beam_search(model, SOURCE, beam=27, alpha=0.6, limits=[4] * len(SOURCE), n_best=5)
-    for row, hypotheses in zip(SOURCE, found, strict=True):
-        of = partial(log_probability, model, row[row != PAD])
-        ranked = {tokens: of(tokens) / ((6 + len(tokens)) / 6) ** 0.6 for tokens in all_translations(VOCABULARY, 4)}
-        best = sorted(ranked, key=lambda tokens: -ranked[tokens])[:5]
-        assert [hypothesis.tokens for hypothesis in hypotheses] == best
-        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([ranked[tokens] for tokens in best])
 
 
 def test_watching_changes_nothing_and_sees_the_weights(model: Seq2Seq) -> None:

@@ -27,19 +27,11 @@ def test_heads_come_back_as_they_were_written(
     heads: list[HeadName], chosen_by: Any, error_rate: float | None, tmp_path: Path
 ) -> None:
     chosen = AlignmentHeads(heads=tuple(heads), chosen_by=chosen_by, error_rate=error_rate)
+    assert Run(tmp_path / "none").alignment() is None
     Run(tmp_path).save_alignment(chosen)
     found = Run(tmp_path).alignment()
     assert found == chosen
     assert all(isinstance(head, HeadName) for head in found.heads)
-
-
-def test_a_sound_file_is_read_and_a_run_without_one_has_none(tmp_path: Path) -> None:
-    assert Run(tmp_path).alignment() is None
-    (tmp_path / ALIGNMENT).write_text(json.dumps(SOUND))
-    found = Run(tmp_path).alignment()
-    assert found is not None
-    assert found.heads == (HeadName("cross", 2, 1), HeadName("cross", 1, 3))
-    assert (found.chosen_by, found.error_rate) == ("links", 0.25)
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,8 @@ def state(training: TrainingSession) -> dict[str, Tensor]:
     trainer = training.trainer
     trainer.save()
     saved: Checkpoint = trainer.checkpoints.load(trainer.progress.step)
-    parts = {"weights": saved.weights, **saved.state}
-    tensors = {f"{part}.{name}": tensor for part, own in parts.items() for name, tensor in own.items()}
-    numbers = take_tensors(saved.optimizer, tensors, "optimizer")
+    tensors = {f"weights.{name}": tensor for name, tensor in saved.weights.items()}
+    numbers = take_tensors(saved.state, tensors, "state")
     return tensors | {"numbers": torch.frombuffer(bytearray(json.dumps(numbers).encode()), dtype=torch.uint8)}
 
 
@@ -138,13 +137,8 @@ def test_training_can_be_stopped_before_the_first_validation_and_between_two(tmp
 @pytest.mark.slow
 def test_the_scale_of_the_loss_goes_on_bit_for_bit(tmp_path: Path) -> None:
     assert_resumable(tmp_path, (4,), *HARDEST, "training.precision=float16")
-    state = opened(tmp_path / "stopped-4", *HARDEST, "training.precision=float16").trainer.optimizer.state()
-    assert (float(state["loss_scale"]), int(state["steps_at_scale"])) == (2.0**16, 8)
-
-
-@pytest.mark.slow
-def test_bpe_dropout_goes_on_bit_for_bit(tmp_path: Path) -> None:
-    assert_resumable(tmp_path, (6,), *HARDEST, "tokenizer.kind=bpe")
+    scaler = opened(tmp_path / "stopped-4", *HARDEST, "training.precision=float16").trainer.optimizer.state()["scaler"]
+    assert (scaler["scale"], scaler["_growth_tracker"]) == (2.0**16, 8)
 
 
 @pytest.mark.slow
@@ -338,18 +332,6 @@ def test_metrics_of_lost_steps_are_forgotten(tmp_path: Path) -> None:
         (4, "validation"),
         (5, "training"),
     ]
-
-
-@pytest.mark.slow
-def test_same_seed_same_weights_other_seed_other_weights(tmp_path: Path) -> None:
-    ends = []
-    for number, seed in enumerate((1, 1, 2)):
-        torch.manual_seed(number)  # what was drawn before does not matter
-        training = opened(tmp_path / str(number), f"training.seed={seed}", "training.steps=3")
-        go_on(training)
-        ends.append(state(training))
-    assert all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
-    assert any(not torch.equal(ends[0][name], ends[2][name]) for name in ends[0] if name.startswith("weights."))
 
 
 CHANGED = {

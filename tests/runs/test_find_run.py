@@ -1,4 +1,3 @@
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -6,7 +5,7 @@ import pytest
 import torch
 from support.small_training import opened
 
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run, find_run
 from transformer_mt.runs.weights import weights_of
@@ -65,33 +64,3 @@ def test_a_step_without_a_checkpoint_is_named_with_those_there_are(runs: Callabl
     with pytest.raises(InputError) as caught:
         find_run(path)
     assert str(caught.value) == f"{path}: no such checkpoint; there are: step-3, step-4, step-6, step-8"
-
-
-def copied(path: Path, folder: Path) -> Path:
-    return Path(shutil.copytree(path, folder / "run"))
-
-
-def test_a_damaged_checkpoint_is_refused(tmp_path: Path, runs: Callable[[str], Path]) -> None:
-    run = copied(runs("ema"), tmp_path)
-    file = run / "checkpoints/step-4/model.safetensors"
-    content = bytearray(file.read_bytes())
-    content[-1] ^= 1
-    file.write_bytes(content)
-    with pytest.raises(MachineError, match=r"step-4/model\.safetensors: damaged \(its SHA-256 is not the one in"):
-        find_run(run / "checkpoints/step-4").network()
-    assert find_run(run / "checkpoints/step-3").network()
-
-
-def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path, runs: Callable[[str], Path]) -> None:
-    run = copied(runs("none"), tmp_path)
-    with (run / "config.toml").open("a") as file:
-        file.write("# changed\n")
-    with pytest.raises(MachineError, match=r"config\.toml: not the one that model\.safetensors was saved with"):
-        find_run(run / "checkpoints/step-4").network()
-
-
-def test_the_weights_alone_are_enough(tmp_path: Path, runs: Callable[[str], Path]) -> None:
-    run = copied(runs("ema"), tmp_path)
-    (run / "checkpoints/step-4/state.safetensors").unlink()
-    whole = find_run(runs("ema") / "checkpoints/step-4").network()
-    assert same(find_run(run / "checkpoints/step-4").network(), whole)

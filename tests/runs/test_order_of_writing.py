@@ -8,8 +8,7 @@ from support.small_training import TRAIN, corpus_in_memory, small_config
 
 from transformer_mt.corpus.word_counts import words_of_pairs
 from transformer_mt.errors import MachineError
-from transformer_mt.files import make_directory, write_atomically
-from transformer_mt.runs.checkpoints import write_checkpoint
+from transformer_mt.files import make_directory, write_atomically, write_directory
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
 from transformer_mt.runs.fingerprints import DATA, ROWS, DataRecord
 from transformer_mt.runs.words import WORDS
@@ -34,7 +33,7 @@ def test_every_file_of_a_sealed_directory_is_flushed_then_the_directory_then_it_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = RecordedDisk(tmp_path, monkeypatch)
-    write_checkpoint(tmp_path / "sealed", NEW)
+    write_directory(tmp_path / "sealed", NEW)
     files = [f"flush .sealed.new/{name}" for name in NEW]
     assert disk.operations == [
         "make .sealed.new",
@@ -49,9 +48,9 @@ def test_every_file_of_a_sealed_directory_is_flushed_then_the_directory_then_it_
 def test_an_old_sealed_directory_is_removed_only_when_the_new_one_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_checkpoint(tmp_path / "sealed", OLD)
+    write_directory(tmp_path / "sealed", OLD)
     disk = RecordedDisk(tmp_path, monkeypatch)
-    write_checkpoint(tmp_path / "sealed", NEW)
+    write_directory(tmp_path / "sealed", NEW)
     end = disk.operations[disk.operations.index("flush .sealed.new") + 1 :]
     assert end == ["rename sealed .sealed.old", "rename .sealed.new sealed", "flush .", "remove .sealed.old"]
 
@@ -99,7 +98,7 @@ def test_a_run_that_is_cleared_loses_its_configuration_first(tmp_path: Path, mon
 
 def test_steps_are_ordered_as_numbers(tmp_path: Path) -> None:
     for step in (10, 9, 100, 8):
-        write_checkpoint(tmp_path / f"step-{step}", NEW)
+        write_directory(tmp_path / f"step-{step}", NEW)
     assert saved_steps(tmp_path) == [8, 9, 10, 100]
 
 

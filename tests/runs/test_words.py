@@ -1,5 +1,3 @@
-import os
-import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -23,16 +21,6 @@ def test_words_come_back_as_they_were_written(
     words = TrainingWords(Counter(source), Counter(target), complete, longest)
     (tmp_path / WORDS).write_bytes(pack_words(words))
     assert Run(tmp_path).words() == words
-
-
-def test_only_the_words_of_the_source_are_looked_up_and_casing_does_not_count(tmp_path: Path) -> None:
-    words = TrainingWords(Counter({"HUND": 3, "Straße": 1, "Hund": 4}), Counter(dog=2), complete=False, longest=7)
-    (tmp_path / WORDS).write_bytes(pack_words(words))
-    found = Run(tmp_path).words()
-    assert found is not None
-    seen = found.seen("de")
-    assert not seen.complete
-    assert seen.counts(["hund", "STRASSE", "dog", "Katze"]) == {"hund": 7, "STRASSE": 1, "dog": 0, "Katze": 0}
 
 
 def test_the_commonest_words_stand_first(tmp_path: Path) -> None:
@@ -71,19 +59,3 @@ def test_another_file_is_one_line(content: bytes, tmp_path: Path) -> None:
     with pytest.raises(MachineError) as caught:
         Run(tmp_path).words()
     assert str(caught.value) == f"{path}: damaged; restore it, or delete it to do without"
-
-
-def test_a_line_without_end_takes_no_more_memory_than_the_file(tmp_path: Path) -> None:
-    (tmp_path / WORDS).write_bytes(b"complete\t5\n" + bytes(2**24))
-    tracemalloc.start()
-    with pytest.raises(MachineError):
-        Run(tmp_path).words()
-    assert tracemalloc.get_traced_memory()[1] < 2.5 * 2**24  # the content and a line of it
-    tracemalloc.stop()
-
-
-def test_a_file_that_is_far_too_long_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / WORDS).touch()
-    os.truncate(tmp_path / WORDS, 2**40)
-    with pytest.raises(MachineError, match="1099511627776 bytes, where at most"):
-        Run(tmp_path).words()

@@ -8,7 +8,7 @@ from pathlib import Path
 import safetensors.torch
 from torch import Tensor
 
-from transformer_mt.runs.checkpoints import OPTIMIZER, PROGRESS, STATE
+from transformer_mt.runs.checkpoints import PROGRESS, STATE, VALUES
 from transformer_mt.runs.directory import CONFIG, MODEL, TOKENIZER
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.weights import digest, pack
@@ -30,7 +30,7 @@ def bless(run: Path) -> None:
 def seal(checkpoint: Path) -> None:
     """Give a checkpoint the sums of what now lies in it."""
     found, model = (safetensors.torch.load((checkpoint / name).read_bytes()) for name in (STATE, MODEL))
-    own = sums(checkpoint, PROGRESS, OPTIMIZER) | {MODEL: digest(model)}
+    own = sums(checkpoint, PROGRESS, VALUES) | {MODEL: digest(model)}
     (checkpoint / STATE).write_bytes(pack(found, own))
 
 

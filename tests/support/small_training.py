@@ -78,9 +78,11 @@ def opened(path: Path, *overrides: str, overwrite: bool = False) -> TrainingSess
     return open_training(small_config(*overrides), path, corpus_in_memory(), overwrite=overwrite)
 
 
-def unwritten(config: Config, run: Run, corpora: TrainingCorpora, **given: Any) -> TrainingSession:
+def unwritten(
+    config: Config, run: Run, corpora: TrainingCorpora, *, distributed: Distributed | None = None, **given: Any
+) -> TrainingSession:
     """A session at its first step that writes nothing."""
-    return build_session(build_parts(config, given.get("distributed", Distributed())), run, corpora, **given)
+    return build_session(build_parts(config, distributed), run, corpora, **given)
 
 
 def steps_of(reports: Sequence[Report]) -> list[StepReport]:

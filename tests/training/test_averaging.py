@@ -6,7 +6,7 @@ import torch
 from support.small_training import opened
 from torch import Tensor
 
-from transformer_mt.runs.directory import MODEL, Run, saved_steps
+from transformer_mt.runs.directory import Run, saved_steps
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.averaging import AVERAGING, mean_weights
 from transformer_mt.training.reports import Validation
@@ -50,13 +50,9 @@ SCORES = (-3.0, -1.0, -2.0, -5.0, -4.0)
 STEPS = f"training.steps={len(SCORES)}"
 
 
-# Batch norm has running statistics, which are averaged like weights.
-every_norm = pytest.mark.parametrize("norm", ["model.norm=layer", "model.norm=batch"])
-
-
-@every_norm
-def test_running_average_is_the_plain_loop(tmp_path: Path, norm: str) -> None:
-    walk = Walk(tmp_path, SCORES, STEPS, "training.averaging=ema", "training.ema_decay=0.25", norm)
+def test_running_average_is_the_plain_loop(tmp_path: Path) -> None:
+    """Batch norm has running statistics, which are averaged like weights."""
+    walk = Walk(tmp_path, SCORES, STEPS, "training.averaging=ema", "training.ema_decay=0.25", "model.norm=batch")
     average = walk.weights[1]
     for count, weights in enumerate(walk.weights[2:], start=1):
         decay = min(0.25, (1 + count) / (10 + count))
@@ -71,12 +67,9 @@ def test_without_averaging_the_best_weights_are_used(tmp_path: Path) -> None:
     assert walk.kept == [2, 4, 5]  # the best, and the two newest
 
 
-@every_norm
 @pytest.mark.parametrize(("averaging", "chosen"), [("last", (4, 5)), ("best", (2, 3))])
-def test_mean_over_checkpoints_is_the_plain_mean(
-    tmp_path: Path, averaging: str, chosen: tuple[int, ...], norm: str
-) -> None:
-    walk = Walk(tmp_path, SCORES, STEPS, f"training.averaging={averaging}", norm)
+def test_mean_over_checkpoints_is_the_plain_mean(tmp_path: Path, averaging: str, chosen: tuple[int, ...]) -> None:
+    walk = Walk(tmp_path, SCORES, STEPS, f"training.averaging={averaging}", "model.norm=batch")
     one, other = (walk.weights[step] for step in chosen)
     expected = {name: ((one[name].double() + other[name].double()) / 2).float() for name in one}
     assert_equal(walk.used, expected)
@@ -92,22 +85,6 @@ def test_needed_are_the_checkpoints_of_the_next_average_and_one_more(
     trainer = opened(tmp_path, "training.average_checkpoints=2").trainer
     average = AVERAGING[averaging](trainer.model, trainer.config)
     assert average.steps_to_keep(list(enumerate(SCORES, start=1))) == needed
-
-
-@pytest.mark.parametrize("score", ["loss", "bleu"])
-def test_training_ends_when_the_score_stops_rising(tmp_path: Path, score: str) -> None:
-    overrides = ("training.validate_every=1", "training.patience=2", f"training.best_metric={score}")
-    trainer = opened(tmp_path, "training.averaging=none", *overrides).trainer
-    rising_until_third = iter([(5.0, 1.0), (4.0, 2.0), (3.0, 3.0), (3.0, 3.0), (3.5, 2.0), (1.0, 9.0)])
-
-    def validate(model: object) -> Validation:
-        loss, bleu = next(rising_until_third)
-        return Validation(loss, bleu, 0.0, ())
-
-    trainer.validate = validate
-    *_, finish = trainer.train()
-    assert (finish.step, finish.reason, finish.best_step) == (5, "no progress in 2 validations", 3)  # type: ignore[union-attr]
-    assert (tmp_path / MODEL).is_file()
 
 
 def test_mean_of_weights_is_taken_in_double_precision() -> None:

@@ -1,4 +1,3 @@
-from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from transformer_mt.training.batch_stream import (
     BatchStream,
     WeightedCorpus,
     next_rows,
-    sample,
+    sampled_pairs,
     train_tokenizer,
     training_words,
 )
@@ -30,7 +29,7 @@ from transformer_mt.training.batch_stream import (
 OLD = [SentencePair(f"alt {number}", f"old {number}") for number in range(23)]
 LONG = ("model.max_length=99",)
 VOCABULARY = TokenizerConfig(vocabulary_size=300)
-TOKENIZER = train_tokenizer([WeightedCorpus(TRAIN)], VOCABULARY)
+TOKENIZER = train_tokenizer([WeightedCorpus(TRAIN, "new")], VOCABULARY)
 
 
 def stream(*corpora: WeightedCorpus, overrides: tuple[str, ...] = ()) -> BatchStream:
@@ -38,7 +37,7 @@ def stream(*corpora: WeightedCorpus, overrides: tuple[str, ...] = ()) -> BatchSt
 
 
 def mixed(weight: float, *overrides: str) -> BatchStream:
-    return stream(WeightedCorpus(TRAIN), WeightedCorpus(OLD, weight=weight), overrides=overrides)
+    return stream(WeightedCorpus(TRAIN, "new"), WeightedCorpus(OLD, "old", weight=weight), overrides=overrides)
 
 
 def taken(mixture: BatchStream, epoch: int) -> list[int]:
@@ -47,23 +46,9 @@ def taken(mixture: BatchStream, epoch: int) -> list[int]:
     return pairs.pair_index[slice(None) if rows is None else rows].tolist()
 
 
-def test_a_mixture_holds_the_main_corpus_whole_and_the_other_by_its_weight() -> None:
-    mixture = mixed(0.25)
-    seen = []
-    for epoch in range(7):
-        positions = taken(mixture, epoch)
-        assert positions[:31] == list(range(31))
-        others = positions[31:]
-        assert len(others) == 8
-        assert all(31 <= position < 31 + 23 for position in others)
-        seen += others
-    assert min(Counter(seen[: 2 * 23]).values()) == max(Counter(seen[: 2 * 23]).values()) == 2
-    assert seen[:8] != seen[23:31]
-
-
 def test_each_of_several_other_corpora_gives_its_own_share() -> None:
-    others = [WeightedCorpus(OLD, weight=0.25), WeightedCorpus(OLD[:7], weight=0.1)]
-    positions = taken(stream(WeightedCorpus(TRAIN), *others), 0)[31:]
+    others = [WeightedCorpus(OLD, "old", weight=0.25), WeightedCorpus(OLD[:7], "short", weight=0.1)]
+    positions = taken(stream(WeightedCorpus(TRAIN, "new"), *others), 0)[31:]
     assert sum(position < 31 + 23 for position in positions) == 8
     assert sum(31 + 23 <= position < 31 + 23 + 7 for position in positions) == len(positions) - 8 == 3
 
@@ -73,13 +58,6 @@ def test_an_epoch_of_a_mixture_is_a_function_of_its_number() -> None:
     walked = [taken(walking, epoch) for epoch in range(4)]
     assert taken(mixed(0.5), 3) == walked[3] != walked[2]
     assert taken(mixed(0.5, "training.seed=2"), 3) != walked[3]
-
-
-def test_a_heavy_corpus_comes_several_times_an_epoch() -> None:
-    counts = Counter(taken(mixed(3.0), 0)[31:])
-    assert sum(counts.values()) == 93
-    assert set(counts.values()) == {4, 5}
-    assert len(counts) == 23
 
 
 @pytest.mark.parametrize("weight", [0.25, 3.0])
@@ -121,14 +99,18 @@ def test_of_a_sampled_mixture_only_what_an_epoch_takes_is_encoded(monkeypatch: p
 @pytest.mark.parametrize("weight", [0.01, 0.1])
 def test_a_sampled_mixture_of_which_an_epoch_can_take_nothing_goes_on(weight: float) -> None:
     long = [SentencePair("lang " * 99, "long " * 99)] * 5
-    corpora = WeightedCorpus(TRAIN), WeightedCorpus(long, weight=weight), WeightedCorpus(OLD, weight=0.1)
+    corpora = (
+        WeightedCorpus(TRAIN, "new"),
+        WeightedCorpus(long, "long", weight=weight),
+        WeightedCorpus(OLD, "old", weight=0.1),
+    )
     encoded, _ = stream(*corpora, overrides=("tokenizer.sampling=subword",)).pairs_of(0)
     assert encoded.too_long == round(31 * weight)
     assert [position >= 31 + 5 for position in encoded.pair_index.tolist()] == [False] * 31 + [True] * 3
 
 
 def test_one_corpus_is_taken_whole_and_encoded_once() -> None:
-    alone = stream(WeightedCorpus(TRAIN))
+    alone = stream(WeightedCorpus(TRAIN, "new"))
     pairs, rows = alone.pairs_of(0)
     assert rows is None
     assert len(pairs) == 31
@@ -146,18 +128,19 @@ def test_rows_of_epochs_go_through_one_order_after_another(pairs: int, count: in
 def test_a_sample_is_taken_evenly_from_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_stream, "_SAMPLED_TOGETHER", 3)
     pairs = [SentencePair(str(number), "") for number in range(1_009)]
-    numbers = [int(pair.source) for pair in sample(pairs, 50)]
+    corpora = [WeightedCorpus(pairs, "numbers")]
+    numbers = [int(pair.source) for pair in sampled_pairs(corpora, 50)]
     assert len(numbers) == len(set(numbers)) == 51
     assert numbers[:4] == [0, 1, 2, 59]
     assert max(later - earlier for earlier, later in pairwise([*numbers, 1_009])) <= 60
-    assert list(sample(pairs, 1_009)) == list(sample(pairs, 2_000)) == pairs
+    assert list(sampled_pairs(corpora, 1_009)) == list(sampled_pairs(corpora, 2_000)) == pairs
 
 
 def test_the_vocabulary_is_learned_from_a_sample_of_every_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_stream, "_SAMPLED_TOGETHER", 1)
     learned: list[list[str]] = []
     monkeypatch.setattr(Tokenizer, "train", lambda texts, config, whole: learned.append(list(texts)) or TOKENIZER)
-    train_tokenizer([WeightedCorpus(PAIRS), WeightedCorpus(OLD)], TokenizerConfig(sample=4))
+    train_tokenizer([WeightedCorpus(PAIRS, "all"), WeightedCorpus(OLD, "old")], TokenizerConfig(sample=4))
     assert len(learned[0]) == 2 * (5 + 5)
     assert {PAIRS[0].source, PAIRS[0].target, OLD[0].source} <= set(learned[0])
 
@@ -194,8 +177,7 @@ def test_words_are_those_of_all_corpora_and_those_of_a_large_one_are_counted_onc
     assert training_words(shares) == words
     assert counted == [len(OLD)]
     training_words([WeightedCorpus(TRAIN, "another")])
-    training_words([WeightedCorpus(TRAIN)])
-    assert counted == [len(OLD), len(TRAIN), len(TRAIN)]
+    assert counted == [len(OLD), len(TRAIN)]
 
 
 def test_tokens_of_a_large_corpus_are_kept_under_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

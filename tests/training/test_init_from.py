@@ -8,7 +8,7 @@ import torch
 from support.plugins import loaded, write_example
 from support.small_training import TRAIN, VALIDATION, corpus_in_memory, small_config
 
-from transformer_mt.config.sections import Config, InitFromConfig
+from transformer_mt.config.sections import Config
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.runs.directory import Run
@@ -68,14 +68,6 @@ def test_the_run_remembers_its_parent_and_continues_without_it(
         assert torch.equal(tensor, weights_of(continued.trainer.model)[name]), name
 
 
-def test_another_parent_is_another_run(parent: Path, tmp_path: Path) -> None:
-    config = config_from(parent)
-    child(config, tmp_path / "child").trainer.save()
-    other = {"run": "another", "weights": "others"}
-    with pytest.raises(InputError, match=r"belongs to another configuration \(init_from.run is .*, 'another' now; "):
-        child(config.model_copy(update={"init_from": InitFromConfig(**other)}), tmp_path / "child")
-
-
 def test_a_run_needs_its_parent_no_more_once_it_is_opened(parent: Path, tmp_path: Path) -> None:
     shutil.copytree(parent, tmp_path / "parent")
     config = config_from(tmp_path / "parent", "training.seed=7")
@@ -106,18 +98,6 @@ def test_the_warm_up_of_a_fine_tuning_fits_its_steps(end: str, parent: Path, tmp
     for other in (200, 800):  # also one that fits as well, or would
         with pytest.raises(InputError, match=rf"schedule.warmup is 400 there, {other} now"):
             child(config_from(parent, f"schedule.warmup={other}", end), tmp_path / "child")
-
-
-@pytest.mark.parametrize("name", ["linear", "cosine"])
-def test_the_fall_of_a_fine_tuning_by_epochs_ends_with_them(name: str, parent: Path, tmp_path: Path) -> None:
-    config = config_from(parent, f"schedule.name={name}", "schedule.warmup=400", "training.epochs=3")
-    trainer = child(config, tmp_path / "child").trainer
-    last = trainer.stream.steps_of(3)
-    rate = trainer.optimizer.schedule
-    assert rate(last) > rate(last + 1) == pytest.approx(0, abs=1e-9)
-    longer = config_from(parent, f"schedule.name={name}", "schedule.warmup=400", "training.epochs=4")
-    with pytest.raises(InputError, match=r"training\.epochs is 3 there, 4 now"):
-        child(longer, tmp_path / "child")
 
 
 def test_unknown_characters_are_counted(parent: Path, tmp_path: Path) -> None:
@@ -156,11 +136,6 @@ def test_a_parent_that_has_changed_since_is_refused(parent: Path, tmp_path: Path
     config = config.model_copy(update={"init_from": config.init_from.model_copy(update={"weights": "0" * 64})})
     with pytest.raises(InputError, match=r"are no longer those of init_from.weights; overwrite the run$"):
         child(config, tmp_path / "child")
-
-
-def test_no_parent_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not a run directory"):
-        init_from_run(tmp_path / "none")
 
 
 # Distillation: a vocabulary without weights, and a teacher

@@ -61,11 +61,3 @@ def test_the_log_holds_windows_and_validations_in_order(tmp_path: Path) -> None:
     }
     run.forget_metrics_after(2)
     assert [*run.metrics()] == [training, validated]
-
-
-def test_of_several_processes_the_first_writes_the_log(tmp_path: Path) -> None:
-    for rank in (1, 0):
-        log = MetricsLog(Run(tmp_path), TrainingConfig(), every=1, is_main=rank == 0)
-        assert log.step(step(1, loss=2.0, tokens=10)) is not None
-        log.validation(ValidationReport(1, 0, VALIDATION, True, 0, 0.25))
-        assert len([*Run(tmp_path).metrics()]) == (0 if rank else 2)

@@ -1,10 +1,8 @@
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from support.plugins import loaded, write_example
 from support.small_training import opened
 from torch import nn
 from torch.optim import SGD, Adam, Optimizer
@@ -54,7 +52,7 @@ def walk(optimizer: ScheduledOptimizer, model: nn.Module, steps: range) -> list[
     rates = []
     for step in steps:
         set_gradients(model, step=step)
-        rates.append(optimizer.step())
+        rates.append(optimizer.step(step))
     return rates
 
 
@@ -89,7 +87,7 @@ def test_weight_decay_spares_norms_biases_and_embeddings() -> None:
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)
-    build_optimizer(configured("adamw", weight_decay=0.5), model, schedule, UNSCALED).step()
+    build_optimizer(configured("adamw", weight_decay=0.5), model, schedule, UNSCALED).step(1)
     changed = {name for name, parameter in model.named_parameters() if not torch.equal(parameter, before[name])}
     matrices = {name for name, parameter in before.items() if parameter.ndim == 2}
     assert changed == {name for name in matrices if "table" not in name and ".to_" not in name}
@@ -125,7 +123,7 @@ def test_groups_have_their_own_factor_of_the_rate(monkeypatch: pytest.MonkeyPatc
     optimizer = build_optimizer(configured("sgd"), model, lambda _: 0.5, UNSCALED)
     set_gradients(model, step=1)
     gradients = [parameter.grad for parameter in model.parameters()]
-    assert optimizer.step() == 0.5
+    assert optimizer.step(1) == 0.5
     for old, gradient, new in zip(before, gradients, model.parameters(), strict=True):
         assert gradient is not None
         torch.testing.assert_close(new.detach(), old - (1.5 if old.ndim == 2 else 0.5) * gradient)
@@ -184,7 +182,7 @@ def test_an_optimizer_with_any_plain_state_is_resumed_bit_for_bit(
     ("make", "why"),
     [
         (lambda model: Odd(model.parameters(), "hidden"), "the steps after it are others"),
-        (lambda model: Odd(model.parameters(), "halves"), "its state is not loaded as it was saved"),
+        (lambda model: Odd(model.parameters(), "halves"), "the steps after it are others"),
         (lambda model: Odd(model.parameters(), "set"), "is of type set"),
         (lambda model: torch.optim.LBFGS(model.parameters(), lr=1.0), "TypeError: "),
     ],
@@ -229,23 +227,7 @@ def test_an_overflow_in_one_optimizer_stops_all(monkeypatch: pytest.MonkeyPatch)
         if not is_finite:
             model.table.weight.grad.fill_(torch.inf)  # type: ignore[union-attr]
         optimizer.unscale()
-        optimizer.step()
+        optimizer.step(1)
         same = [torch.equal(old, new) for old, new in zip(before, model.parameters(), strict=True)]
         assert any(same) != is_finite
         assert all(same) != is_finite
-
-
-@pytest.fixture
-def page(tmp_path: Path) -> Iterator[None]:
-    with loaded(write_example("class Lion", tmp_path / "optimizers.py")):
-        yield
-
-
-@pytest.mark.parametrize("name", ["lion", "muon"])
-def test_the_optimizers_of_the_page_learn(name: str, page: None, tmp_path: Path) -> None:
-    reports = [
-        report
-        for report in opened(tmp_path / "run", f"optimizer.name={name}", "training.steps=30").train()
-        if hasattr(report, "loss") and hasattr(report, "gradient_norm")
-    ]
-    assert float(reports[-1].loss) < 0.9 * float(reports[0].loss)

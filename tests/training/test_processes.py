@@ -11,7 +11,6 @@ from support.small_training import validations_of
 from torch import Tensor
 
 from transformer_mt.distributed import Distributed
-from transformer_mt.runs.checkpoints import states_by_name, states_of
 
 pytestmark = pytest.mark.slow
 
@@ -133,11 +132,3 @@ def test_divergence_in_one_is_one_in_all(found: list[dict[str, Any]]) -> None:
     one, other = both(found, "divergence")
     assert one == other
     assert one.startswith("Diverged training: the loss diverged at step 1,")
-
-
-def test_states_of_generators_are_named_by_process() -> None:
-    states = [{"cpu": torch.tensor([rank]), "cuda": torch.tensor([7 + rank])} for rank in range(3)]
-    named = states_by_name(states)
-    assert set(named) == {"cpu", "cuda", "cpu.1", "cuda.1", "cpu.2", "cuda.2"}
-    assert [states_of(named, rank) for rank in range(3)] == states
-    assert states_of(named, 3) == {}

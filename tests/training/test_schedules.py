@@ -50,13 +50,6 @@ def test_noam_is_the_formula(step: int, width: int, factor: float, warmup: int) 
     assert noam(step, width=width, factor=factor, warmup=warmup, learning_rate=0.0) == pytest.approx(expected)
 
 
-@given(step=steps, width=st.integers(1, 2048), factor=st.floats(0.01, 10), warmup=warmups)
-def test_inverse_sqrt_is_noam_with_its_peak_said(step: int, width: int, factor: float, warmup: int) -> None:
-    peak = noam(warmup, width=width, factor=factor, warmup=warmup, learning_rate=0.0)
-    expected = noam(step, width=width, factor=factor, warmup=warmup, learning_rate=0.0)
-    assert inverse_sqrt(step, learning_rate=peak, warmup=warmup) == pytest.approx(expected)
-
-
 @given(step=steps, peak=peaks, warmup=warmups)
 def test_constant_rises_to_its_rate_and_stays_there(step: int, peak: float, warmup: int) -> None:
     expected = peak if step > warmup else peak * step / warmup
@@ -83,18 +76,6 @@ def test_cosine_falls_along_half_a_period(peak: float, warmup: int, rest: int) -
         assert cosine(step, learning_rate=peak, warmup=warmup, steps=warmup + rest) == pytest.approx(
             peak * step / warmup
         )
-
-
-@every_schedule
-@pytest.mark.parametrize("warmup", [1, 2, 37])
-def test_every_schedule_rises_to_the_end_of_the_warmup_and_never_again(name: str, warmup: int) -> None:
-    found = rates(name, warmup=warmup)
-    assert found[:warmup] == sorted(found[:warmup])
-    assert found[warmup - 1] == max(found)
-    assert all(rate > 0 for rate in found)
-    fall = found[warmup - 1 :]
-    assert fall == sorted(fall, reverse=True)
-    assert (fall[-1] < fall[0]) == (name != "constant")
 
 
 @every_schedule

@@ -17,7 +17,7 @@ SAMPLED = "tokenizer.sampling=subword"
 def stream(
     *overrides: str,
     distributed: Distributed | None = None,
-    corpora: Sequence[WeightedCorpus] = (WeightedCorpus(TRAIN),),
+    corpora: Sequence[WeightedCorpus] = (WeightedCorpus(TRAIN, "new"),),
 ) -> BatchStream:
     texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
     tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=300))
@@ -77,12 +77,3 @@ def test_several_processes_share_out_the_batches_of_one(count: int) -> None:
         assert set(taken) <= all_batches
         assert len(all_batches) - len(taken) < count
         assert {(one.epoch, one.index) for one in shared} == {(epoch, len(taken))}
-
-
-def test_the_batches_of_a_turn_are_neighbours_in_length() -> None:
-    alone, shared = stream(), stream(distributed=OneOf(2, 1))
-    by_length = sorted(alone.plan, key=lambda rows: int(alone.encoded.source_lengths[rows].max()))
-    places = {tuple(rows.tolist()): place for place, rows in enumerate(by_length)}
-    turns = zip(shared.plan, list(shared.plan)[1:], strict=False)
-    distances = [abs(places[tuple(a.tolist())] - places[tuple(b.tolist())]) for a, b in list(turns)[::2]]
-    assert max(distances) <= 3

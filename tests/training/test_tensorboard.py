@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 from support.small_training import opened
 
-from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import TENSORBOARD, Run
-from transformer_mt.training.reports import MetricsLog
 from transformer_mt.training.session import TrainingSession
 
 ASKED = "training.tensorboard=true"
@@ -70,14 +68,6 @@ def test_without_the_package_nothing_begins(tmp_path: Path, monkeypatch: pytest.
         "training.tensorboard: the package is not installed; install it with: pip install 'transformer_mt[tensorboard]'"
     )
     assert not (tmp_path / "run").exists()
-
-
-@installed
-def test_only_the_main_process_writes_and_only_where_it_is_asked_for(tmp_path: Path) -> None:
-    for is_main, wanted in ((False, True), (True, False)):
-        log = MetricsLog(Run(tmp_path), TrainingConfig(tensorboard=wanted), every=50, is_main=is_main)
-        with log.training_from(0):
-            assert not (tmp_path / TENSORBOARD).exists()
 
 
 @installed

@@ -1,5 +1,5 @@
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import MachineError
 from transformer_mt.models.build_model import build_model
+from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.validation import SAMPLES, SPARE_LENGTH, Validator
@@ -25,34 +26,43 @@ from transformer_mt.translation.translator import Translation, Translator
 CPU = torch.device("cpu")
 
 
-@pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
-    return Tokenizer.train([text for pair in TRAIN for text in (pair.source, pair.target)], small_config().tokenizer)
+TOKENIZER = Tokenizer.train([text for pair in TRAIN for text in (pair.source, pair.target)], small_config().tokenizer)
 
 
-def validator(tokenizer: Tokenizer, config: Config) -> Validator:
-    return Validator(VALIDATION, tokenizer, config, device=CPU, distributed=Distributed())
+def model_of(config: Config) -> Seq2Seq:
+    return build_model(config.model, vocabulary_size=TOKENIZER.size).eval()
 
 
-def test_loss_is_the_mean_over_all_target_tokens(tokenizer: Tokenizer) -> None:
+def validator(config: Config, pairs: Sequence[SentencePair] = VALIDATION) -> Validator:
+    return Validator(pairs, TOKENIZER, config, CPU, Distributed())
+
+
+def translating(monkeypatch: pytest.MonkeyPatch, translate: Callable[[str], str]) -> None:
+    def translated(_: Translator, sources: Sequence[str], *__: Any, **___: Any) -> list[list[Translation]]:
+        return [[Translation(translate(source), 0.0, 0.0, ())] for source in sources]
+
+    monkeypatch.setattr(Translator, "translate", translated)
+
+
+def test_loss_is_the_mean_over_all_target_tokens() -> None:
     config = small_config()
-    model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
+    model = model_of(config)
     total, tokens = 0.0, 0
     for pair in VALIDATION:
-        target = tokenizer.encode(pair.target)
+        target = TOKENIZER.encode(pair.target)
         with torch.no_grad():
-            logits = model(torch.tensor([[*tokenizer.encode(pair.source), EOS]]), torch.tensor([[BOS, *target]]))
+            logits = model(torch.tensor([[*TOKENIZER.encode(pair.source), EOS]]), torch.tensor([[BOS, *target]]))
         total += float(F.cross_entropy(logits[0], torch.tensor([*target, EOS]), reduction="sum"))
         tokens += len(target) + 1
-    assert validator(tokenizer, config).loss(model) == pytest.approx(total / tokens, rel=1e-5)
+    assert validator(config).loss(model) == pytest.approx(total / tokens, rel=1e-5)
 
 
-def test_validation_draws_no_random_number_and_leaves_the_weights(tokenizer: Tokenizer) -> None:
+def test_validation_draws_no_random_number_and_leaves_the_weights() -> None:
     config = small_config()
-    model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
+    model = model_of(config)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     random = torch.get_rng_state()
-    validate = validator(tokenizer, config)
+    validate = validator(config)
     first, second = validate(model), validate(model)
     assert first == second
     assert torch.equal(torch.get_rng_state(), random)
@@ -60,81 +70,59 @@ def test_validation_draws_no_random_number_and_leaves_the_weights(tokenizer: Tok
     assert [sample[:2] for sample in first.samples] == [(pair.source, pair.target) for pair in VALIDATION[:SAMPLES]]
 
 
-def test_a_pair_larger_than_a_training_batch_is_validated_alone(tokenizer: Tokenizer) -> None:
+def test_a_pair_larger_than_a_training_batch_is_validated_alone() -> None:
     large, small = small_config(), small_config("training.batch_tokens=7")
-    model = build_model(large.model, vocabulary_size=tokenizer.size).eval()
-    expected = validator(tokenizer, large).loss(model)
-    assert validator(tokenizer, small).loss(model) == pytest.approx(expected, rel=1e-5)
+    model = model_of(large)
+    expected = validator(large).loss(model)
+    assert validator(small).loss(model) == pytest.approx(expected, rel=1e-5)
 
 
 TOO_LONG = SentencePair("das Haus " * 40, "the house " * 40)
 
 
-def test_pairs_that_are_left_out_leave_each_translation_with_its_own_reference(
-    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pairs_that_are_left_out_leave_each_translation_with_its_own_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     references = {pair.source: pair.target for pair in VALIDATION}
 
-    def perfect(_: Translator, sources: Sequence[str], *__: Any, **___: Any) -> list[list[Translation]]:
-        return [[Translation(references[source], 0.0, 0.0, ())] for source in sources]
-
-    monkeypatch.setattr(Translator, "translate", perfect)
+    translating(monkeypatch, references.__getitem__)
     config = small_config()
-    model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
+    model = model_of(config)
     pairs = [VALIDATION[0], TOO_LONG, *VALIDATION[1:]]
-    found = Validator(pairs, tokenizer, config, device=CPU, distributed=Distributed())(model)
+    found = validator(config, pairs)(model)
     assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
     assert [sample[:2] for sample in found.samples] == [(pair.source, pair.target) for pair in VALIDATION[:SAMPLES]]
     assert all(reference == translation for _, reference, translation in found.samples)
-    assert found.loss == validator(tokenizer, config)(model).loss
+    assert found.loss == validator(config)(model).loss
 
 
-def test_any_reference_counts_in_validation(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    def other(_: Translator, sources: Sequence[str], *__: Any, **___: Any) -> list[list[Translation]]:
-        return [[Translation("another of the right ones", 0.0, 0.0, ())] for _ in sources]
-
-    monkeypatch.setattr(Translator, "translate", other)
-    config = small_config()
-    model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
-    pairs = [replace(pair, references=("another of the right ones",)) for pair in VALIDATION]
-    found = Validator(pairs, tokenizer, config, device=CPU, distributed=Distributed())(model)
-    assert (found.bleu, found.chrf) == (pytest.approx(100), pytest.approx(100))
-
-
-def test_bleu_of_validation_is_that_of_the_target_language(
-    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def perfect(_: Translator, sources: Sequence[str], *__: Any, **___: Any) -> list[list[Translation]]:
-        return [[Translation("学生看见大海。", 0.0, 0.0, ())] for _ in sources]
-
-    monkeypatch.setattr(Translator, "translate", perfect)
-    model = build_model(small_config().model, vocabulary_size=tokenizer.size).eval()
+def test_bleu_of_validation_is_that_of_the_target_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    translating(monkeypatch, lambda _: "学生看见大海。")
+    model = model_of(small_config())
     pairs = [replace(pair, target="学生看见大海。", links=None) for pair in VALIDATION]
     for language in ("zh", "en"):
         config = small_config(f"data.target_language={language}")
-        found = Validator(pairs, tokenizer, config, device=CPU, distributed=Distributed())
+        found = validator(config, pairs)
         assert (found(model).bleu, found.notes) == (pytest.approx(100), ())
     short = [replace(pair, target="大海。", links=None) for pair in VALIDATION]
-    assert "four tokens" in Validator(short, tokenizer, config, device=CPU, distributed=Distributed()).notes[0]
+    assert "four tokens" in validator(config, short).notes[0]
 
 
-def test_validation_computes_in_float32_whatever_training_computes_in(tokenizer: Tokenizer) -> None:
+def test_validation_computes_in_float32_whatever_training_computes_in() -> None:
     config = small_config("training.precision=bfloat16")
-    model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
+    model = model_of(config)
     computed = set()
     for module in model.modules():
         if isinstance(module, nn.Linear):
             module.register_forward_hook(lambda module, inputs, output: computed.add(output.dtype))
-    validator(tokenizer, config)(model)
+    validator(config)(model)
     assert computed == {torch.float32}
 
 
 @pytest.mark.parametrize("extra", [1, 50])
 def test_a_translation_may_be_a_little_longer_than_the_longest_reference_and_no_longer(
-    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch, extra: int
+    monkeypatch: pytest.MonkeyPatch, extra: int
 ) -> None:
     config = small_config("model.max_length=97", f"search.max_length_margin={extra}")
-    model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
+    model = model_of(config)
     decode = model.decode
 
     def endless(*arguments: Any, **options: Any) -> Any:
@@ -143,22 +131,22 @@ def test_a_translation_may_be_a_little_longer_than_the_longest_reference_and_no_
 
     monkeypatch.setattr(model, "decode", endless)
     noted = noted_translations(monkeypatch)
-    validator(tokenizer, config)(model)
-    longest = max(len(tokenizer.encode(pair.target)) for pair in VALIDATION) + SPARE_LENGTH
-    sources = [len(tokenizer.encode(pair.source)) for pair in VALIDATION]
+    validator(config)(model)
+    longest = max(len(TOKENIZER.encode(pair.target)) for pair in VALIDATION) + SPARE_LENGTH
+    sources = [len(TOKENIZER.encode(pair.source)) for pair in VALIDATION]
     # Nor may it be longer than its sentence by more than any translation may.
     assert sorted(len(best.tokens) for best, *_ in noted) == sorted(min(longest, own + extra) for own in sources)
 
 
-def test_a_model_without_finite_numbers_translates_nothing(tokenizer: Tokenizer) -> None:
+def test_a_model_without_finite_numbers_translates_nothing() -> None:
     config = small_config()
-    model = build_model(config.model, vocabulary_size=tokenizer.size).eval()
+    model = model_of(config)
     with torch.no_grad():
         next(model.parameters()).fill_(torch.inf)
-    found = validator(tokenizer, config)(model)
+    found = validator(config)(model)
     assert not math.isfinite(found.loss)
     assert (found.bleu, found.chrf, found.samples) == (0.0, 0.0, ())
-    translator = Translator(Model(Config(), tokenizer, TorchEngine(model, device=CPU)), search=config.search)
+    translator = Translator(Model(Config(), TOKENIZER, TorchEngine(model, device=CPU)), search=config.search)
     for search in (SearchConfig(beam=1), SearchConfig(beam=3), SearchConfig(sample=True, n_best=2)):
         with pytest.raises(MachineError, match=r"^the model: its numbers are not finite; restore"):
             translator.translate([VALIDATION[0].source], search)

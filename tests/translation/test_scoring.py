@@ -49,18 +49,6 @@ def test_ln_p_of_each_token_is_that_of_the_logits(overrides: Variant) -> None:
     assert math.log(ours) == pytest.approx(-total / tokens, rel=2e-6)
 
 
-def test_the_perplexity_of_ten_pairs_is_that_of_a_sum_over_the_logits() -> None:
-    pairs = [*PAIRS, *(SentencePair(pair.target, pair.source) for pair in PAIRS)][:10]
-    assert len(pairs) == 10
-    model = varied_model(vocabulary=TOKENIZER.size).double()
-    found = list(score_pairs(model, TOKENIZER, pairs))
-    with torch.no_grad():
-        tokens = [by_hand(model, pair) for pair in pairs]
-    expected = math.exp(-float(torch.cat(tokens).sum()) / len(torch.cat(tokens)))
-    total = sum(score.log_probability for score in found)
-    assert perplexity(total, sum(len(score.pieces) for score in found)) == pytest.approx(expected, rel=1e-9)
-
-
 def translator() -> Translator:
     model = varied_model("model.max_length=200", vocabulary=TOKENIZER.size)
     return translator_of(model, TOKENIZER)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from support.table_model import TableModel, all_translations, log_probability, words
 from torch import Tensor
 
-from transformer_mt.config.sections import SearchConfig
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
 from transformer_mt.translation.beam_tree import ENDED, recording_search
 from transformer_mt.translation.search import (
@@ -88,12 +87,6 @@ def test_length_penalty_is_equation_14_of_wu_et_al(length: int, alpha: float, ex
     assert length_penalty(length, alpha) == pytest.approx(expected)
 
 
-def test_the_penalty_of_the_longest_translation_at_the_largest_exponent_is_a_number() -> None:
-    ranges = (SearchConfig.model_fields[name].metadata for name in ("max_length", "length_penalty"))
-    length, alpha = (next(mark.le for mark in metadata if hasattr(mark, "le")) for metadata in ranges)
-    assert length_penalty(length, alpha) < math.inf
-
-
 @given(seed=seeds, alpha=alphas, n_best=st.integers(1, 11))
 def test_beam_as_wide_as_everything_is_exhaustive(seed: int, alpha: float, n_best: int) -> None:
     model = table(seed)
@@ -129,31 +122,6 @@ def test_batched_search_is_one_by_one_search(seed: int, beam: int) -> None:
         unpadded = source[source != PAD][None]
         (alone,) = beam_search(model, unpadded, beam=beam, alpha=1.0, limits=[limit], n_best=2)
         assert hypotheses == alone
-
-
-@given(seed=seeds, alpha=alphas, limits=st.lists(st.integers(1, 9), min_size=3, max_size=3), beam=st.integers(1, 5))
-def test_every_hypothesis_ends_in_time_and_scores_by_the_formula(
-    seed: int, alpha: float, limits: list[int], beam: int
-) -> None:
-    model = table(seed)
-    found = beam_search(model, SOURCE, beam=beam, alpha=alpha, limits=limits, n_best=beam)
-    for source, limit, hypotheses in zip(SOURCE, limits, found, strict=True):
-        assert hypotheses
-        assert len({hypothesis.tokens for hypothesis in hypotheses}) == len(hypotheses)
-        assert sorted(hypotheses, key=lambda hypothesis: -hypothesis.score) == hypotheses
-        for hypothesis in hypotheses:
-            length = len(hypothesis.tokens) + 1
-            assert length <= limit
-            assert set(hypothesis.tokens) <= set(words(VOCABULARY))
-            total = log_probability(model, source, hypothesis.tokens)
-            assert hypothesis.log_probability == pytest.approx(total)
-            assert hypothesis.score == pytest.approx(total / ((5 + length) / 6) ** alpha)
-
-
-@given(seed=seeds, beam=st.integers(2, 5))
-def test_beam_finds_as_many_hypotheses_as_it_is_wide(seed: int, beam: int) -> None:
-    found = beam_search(table(seed), SOURCE, beam=beam, alpha=1.0, limits=(5, 5, 5), n_best=beam)
-    assert [len(hypotheses) for hypotheses in found] == [beam] * len(SOURCE)
 
 
 @given(seed=seeds, alpha=alphas, prefix=st.lists(st.sampled_from([1, 4, 5, 6]), min_size=1, max_size=3).map(tuple))

@@ -97,16 +97,6 @@ def test_wide_beam_is_exhaustive(model: Seq2Seq, prefix: tuple[int, ...]) -> Non
         assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx([scores[tokens] for tokens in best])
 
 
-def test_batched_beam_is_one_by_one_beam_and_agrees_with_teacher_forcing(model: Seq2Seq) -> None:
-    together = beam_search(model, SOURCE, beam=4, alpha=1.0, limits=LIMITS, n_best=4)
-    for row, limit, hypotheses in zip(SOURCE, LIMITS, together, strict=True):
-        source = row[row != PAD]
-        (alone,) = beam_search(model, source[None], beam=4, alpha=1.0, limits=[limit], n_best=4)
-        assert [hypothesis.tokens for hypothesis in hypotheses] == [hypothesis.tokens for hypothesis in alone]
-        for hypothesis in hypotheses:
-            assert hypothesis.log_probability == pytest.approx(log_probability(model, source, hypothesis.tokens))
-
-
 def test_search_reorders_nothing_but_the_state(model: Seq2Seq) -> None:
     expected = beam_search(model, SOURCE, beam=4, alpha=1.0, limits=LIMITS, n_best=4)
     assert beam_search(SealedModel(model), SOURCE, beam=4, alpha=1.0, limits=LIMITS, n_best=4) == expected

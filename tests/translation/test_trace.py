@@ -54,14 +54,6 @@ def test_the_best_leaf_is_the_translation(seed: int, beam: int, prefix: tuple[in
     assert trace.nodes[trace.best].log_probability == pytest.approx(best.log_probability)
 
 
-@given(seed=seeds)
-def test_a_beam_of_one_is_a_path(seed: int) -> None:
-    trace, (best,) = traced(seed, beam=1)
-    assert [node.parent for node in trace.nodes] == [None, *range(len(trace.nodes) - 1)]
-    assert written(trace, trace.best) == (*best.tokens, EOS)
-    assert [node.end for node in trace.nodes] == [None] * len(best.tokens) + [ENDED]
-
-
 @given(seed=seeds, beam=st.integers(1, 5))
 def test_a_step_keeps_as_many_as_the_beam_is_wide_and_their_numbers_are_the_models(seed: int, beam: int) -> None:
     trace, _ = traced(seed, beam=beam)
@@ -113,19 +105,6 @@ def test_nothing_is_recorded_outside_and_observing_changes_nothing() -> None:
     outside = beam_search(model, SOURCE, beam=3, alpha=1.0, limits=[7] * len(SOURCE), n_best=1)
     assert beam_trace(steps, as_text) is None
     assert [traced(3)[1]] == outside
-
-
-def test_json_names_parents() -> None:
-    trace, _ = traced(4, prefix=(5,))
-    found = trace.to_json()
-    assert found["prefix"] == ["5"]
-    assert found["best"] == trace.best
-    for number, node in enumerate(found["nodes"]):
-        assert set(node) == {"step", "parent", "piece", "log_probability", "score", "end"}
-        assert (node["parent"] is None) == (node["step"] == 1)
-        if node["parent"] is not None:
-            assert node["parent"] < number
-            assert found["nodes"][node["parent"]]["step"] == node["step"] - 1
 
 
 def test_a_step_that_keeps_nothing_is_passed_over() -> None:

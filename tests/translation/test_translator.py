@@ -12,7 +12,7 @@ from transformer_mt.progress import shown_by, working
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.search import beam_search
-from transformer_mt.translation.translator import ATTEMPTS, BATCHES_READ, EMPTY, Translation, Translator, _joined
+from transformer_mt.translation.translator import ATTEMPTS, BATCHES_READ, EMPTY, Translation, Translator
 
 CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
 SENTENCES = ["The old dog has a house.", "Can you?", "", "I will help the small man with the big house.", "help", "  "]
@@ -68,14 +68,6 @@ def test_several_translations_and_prefixes_are_of_the_whole_line(translator: Tra
     assert not any(each.sentences for each in ranked)
     assert not translator.translate([text], GREEDY, prefix="Can")[0][0].sentences
     assert len(translator.translate([text], GREEDY)[0][0].sentences) == 2
-
-
-def test_sentences_are_joined_as_the_target_script_joins_them() -> None:
-    def joined(*texts: str) -> str:
-        return _joined([[Translation(text, 0.0, 0.0, ())] for text in texts])[0].text
-
-    assert joined("老师爱音乐。", "学生看见大海。") == "老师爱音乐。学生看见大海。"
-    assert joined("The dog.", "The cat.") == "The dog. The cat."
 
 
 def test_only_a_sentence_must_be_short_enough(translator: Translator) -> None:
@@ -262,11 +254,6 @@ def test_sentence_too_long_for_the_model_is_named(translator: Translator, tokeni
         translator.translate([long], GREEDY, place=lambda number: f"text.de:{number + 1}")
 
 
-def test_sentence_as_long_as_the_model_takes_is_translated(tokenizer: Tokenizer) -> None:
-    model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=len(tokenizer.encode(SENTENCES[3])) + 1)
-    assert translator_of(model, tokenizer).translate([SENTENCES[3]], GREEDY)[0][0].text
-
-
 @pytest.mark.parametrize("sampling", [False, True])
 def test_translation_is_so_many_subwords_longer_than_its_sentence_and_no_more(
     tokenizer: Tokenizer, sampling: bool
@@ -288,13 +275,6 @@ def test_prefix_longer_than_the_sentence_leaves_as_many_subwords_after_it(tokeni
         search = SearchConfig(max_length_margin=extra)
         ((found,),) = translator_of(model, tokenizer).translate(["a"], search, prefix=prefix)
         assert len(found.tokens) == len(tokenizer.encode(prefix)) + extra
-
-
-def test_model_limits_the_length_of_translations(tokenizer: Tokenizer) -> None:
-    model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=5)
-    model.table[:, EOS] -= 50.0
-    ((found,),) = translator_of(model, tokenizer).translate(["a"], SearchConfig(max_length=128))
-    assert len(found.tokens) == 4
 
 
 def test_samples_depend_on_the_seed_and_on_the_sentences_number(translator: Translator) -> None:

@@ -16,5 +16,6 @@ def fill(tensor: Tensor, *, std: float) -> Tensor:
 
 def embedding_table(rows: int, width: int) -> nn.Embedding:
     """Embeddings e with variance 1/D, so that √D e has variance one."""
-    weight = drawn(rows, width, std=width**-0.5)
-    return nn.Embedding.from_pretrained(weight, freeze=False)  # type: ignore[no-untyped-call]
+    table = nn.Embedding.from_pretrained(torch.empty(rows, width), freeze=False)  # type: ignore[no-untyped-call]
+    fill(table.weight, std=width**-0.5)
+    return table

@@ -6,6 +6,7 @@ from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from jaxtyping import Int
 from torch import Tensor
@@ -26,19 +27,14 @@ IN_MEMORY = 200_000
 
 
 class TokenColumn:
-    """Tokens of sentences in the chunks of an Arrow column, which stay where they are: in memory or on disk."""
+    """Tokens of sentences in an Arrow column, which stay where they are: in memory or on disk."""
 
     def __init__(self, column: pa.ChunkedArray) -> None:
-        self._chunks = [(chunk.offsets.to_numpy(), chunk.values.to_numpy()) for chunk in column.chunks]
-        lengths = [np.diff(offsets) for offsets, _ in self._chunks]
-        self._firsts = np.cumsum([0, *map(len, lengths)])
-        self.lengths: Lengths = torch.from_numpy(np.concatenate([np.zeros(0, np.int32), *lengths]))
+        self._column = column
+        self.lengths: Lengths = torch.from_numpy(pc.list_value_length(column).to_numpy().copy())
 
     def __getitem__(self, row: int) -> Int[Tensor, " N"]:
-        chunk = int(np.searchsorted(self._firsts, row, side="right")) - 1
-        offsets, ids = self._chunks[chunk]
-        place = row - self._firsts[chunk]
-        return torch.from_numpy(ids[offsets[place] : offsets[place + 1]].astype(np.int64))
+        return torch.from_numpy(self._column[row].values.to_numpy().astype(np.int64))
 
     def padded(self, rows: Indices) -> Int[Tensor, "B L"]:
         """The sentences of these rows, padded with `PAD`."""

@@ -1,8 +1,12 @@
 """Builds a model from its configuration: the one place where model, attention and their numbers meet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
+
+from torch import Tensor, nn
+from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from transformer_mt.attention.build_attention import build_attention, build_position, with_projections
 from transformer_mt.attention.initialisation import embedding_table
@@ -36,6 +40,25 @@ def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
         key = "model.attention.head_mask"
         mask_heads(model, [HeadName.parse(text, key=key) for text in config.attention.head_mask], key=key)
     return model
+
+
+@contextmanager
+def checking_size(check: Callable[[int], None]) -> Iterator[None]:
+    """While this is open, `check` gets the bytes of all parameters made so far, before the latest of them is filled."""
+    seen, size = set[Tensor](), 0
+
+    def count(module: nn.Module, name: str, parameter: Tensor | None) -> None:
+        nonlocal size
+        if parameter is not None and parameter not in seen:  # a shared one counts once
+            seen.add(parameter)
+            size += parameter.nbytes
+            check(size)
+
+    hook = register_module_parameter_registration_hook(count)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transformer:

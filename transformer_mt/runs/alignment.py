@@ -1,13 +1,10 @@
 """The heads that link the words of a run's sentences."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator
 
 from transformer_mt.head_names import HeadName
-
-if TYPE_CHECKING:
-    pass
 
 ALIGNMENT = "alignment.json"
 

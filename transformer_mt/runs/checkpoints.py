@@ -2,43 +2,43 @@
 
     model.safetensors     the weights that are validated and used at that step, as in the run itself
     progress.json         where training stood
-    optimizer.json        the optimizer's state; its tensors are named there
-    state.safetensors     these tensors, random states, the trained weights behind an average, and the sums of all four
+    state.json            the states of optimizer, average and random generators; their tensors are named there
+    state.safetensors     these tensors, and the sums of all four
 
 A checkpoint is complete, and training can continue from it, as long as it has its state.
 """
 
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import torch
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import from_json
 from torch import Tensor
 
 from transformer_mt.config.sections import TrainingConfig
-from transformer_mt.device import DEVICES, require_memory
 from transformer_mt.errors import MachineError
 from transformer_mt.files import (
     make_directory,
     read_regular,
     remove,
     require_directory,
+    size_of,
     write_directory,
     write_errors,
 )
-from transformer_mt.runs.checksums import declared_size, saved_sums, sha256
+from transformer_mt.memory import free_memory, require
+from transformer_mt.runs.checksums import saved_sums, sha256
 from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps
-from transformer_mt.runs.weights import pack, require_specs, specs_of, unpack
+from transformer_mt.runs.weights import pack, specs_of, unpack
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
-PROGRESS, OPTIMIZER, STATE = "progress.json", "optimizer.json", "state.safetensors"
-_LIMITS = {PROGRESS: 2**24, OPTIMIZER: 2**30}
+PROGRESS, VALUES, STATE = "progress.json", "state.json", "state.safetensors"
+_LIMITS = {PROGRESS: 2**24, VALUES: 2**30}
 
 
 class Progress(BaseModel):
@@ -95,21 +95,18 @@ class Progress(BaseModel):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One moment of training: the weights to validate and use, further tensors by part, and the optimizer's state."""
+    """One moment of training: the weights to validate and use, and all else, in nested dicts and lists."""
 
     progress: Progress
     weights: dict[str, Tensor]
-    state: dict[str, dict[str, Tensor]]
-    optimizer: Any
+    state: Any
 
 
 class Checkpoints:
-    """The checkpoints of a run. A checkpoint that is read fits `weights` and `averaging`, or nothing of it is used."""
+    """The checkpoints of a run, whose weights have the specs of `weights`."""
 
-    def __init__(self, run: Run, weights: Mapping[str, Tensor], averaging: Mapping[str, Tensor]) -> None:
-        """Tensors like those of the model, and of the state of its averaging."""
+    def __init__(self, run: Run, weights: Mapping[str, Tensor]) -> None:
         self.run, self.directory, self.weights = run, run.path / CHECKPOINTS, specs_of(weights)
-        self.state = specs_of(_flat({"averaging": averaging, "random": {"cpu": torch.get_rng_state()}}))
 
     def path(self, step: int) -> Path:
         return self.directory / f"step-{step}"
@@ -124,15 +121,18 @@ class Checkpoints:
         The newest `complete` stay as they are (all for None), other steps in `weights` without their state. Later steps
         go: a resumption that started before them has found them damaged.
         """
-        step, tensors = checkpoint.progress.step, _flat(checkpoint.state)
-        values = take_tensors(checkpoint.optimizer, tensors, "optimizer")
+        step, tensors = checkpoint.progress.step, dict[str, Tensor]()
+        values = take_tensors(checkpoint.state, tensors, "state")
         files = {
             MODEL: self.run.pack_model(checkpoint.weights),
             PROGRESS: checkpoint.progress.model_dump_json(indent=1).encode(),
-            OPTIMIZER: json.dumps(values).encode(),
+            VALUES: json.dumps(values).encode(),
         }
         sums = {MODEL: saved_sums(files[MODEL])["tensors"]} | {name: sha256(files[name]) for name in _LIMITS}
-        write_checkpoint(self.path(step), files | {STATE: pack(tensors, sums)})
+        with write_errors(self.directory):
+            make_directory(self.directory)
+        require_directory(self.directory)
+        write_directory(self.path(step), files | {STATE: pack(tensors, sums)})
         kept = [saved for saved in self.steps() if saved <= step][-(complete or 0) :]
         with write_errors(self.directory):
             for saved in saved_steps(self.directory):
@@ -147,36 +147,23 @@ class Checkpoints:
         path = self.path(step)
         require_directory(path)
         files = {name: read_regular(path / name, limit=limit) for name, limit in _LIMITS.items()}
-        content = _read_state(path / STATE)
+        size = size_of(path / STATE)
+        require(2 * size, free_memory, what=str(path / STATE), remedy="use a machine with more")
+        content = read_regular(path / STATE, limit=size)
         tensors, sums = unpack(content, path=path / STATE), saved_sums(content)
         weights, theirs = self.read_weights(step), Run(self.run.path, step).sums()
         read = {MODEL: theirs["tensors"]} | {name: sha256(own) for name, own in files.items()}
         if damaged := [name for name, own in read.items() if sums.get(name) != own]:
             raise MachineError(path / damaged[0], f"damaged (its SHA-256 is not the one in {STATE})", "restore both")
-        # The names of further generators depend on the processes and devices.
-        free = {name for name in tensors if name.startswith(("optimizer.", "random."))} - self.state.keys()
-        require_specs({name: tensors[name] for name in tensors if name not in free}, self.state, path=path / STATE)
-        state: dict[str, dict[str, Tensor]] = {}
-        for name, tensor in tensors.items():
-            part, _, own = name.partition(".")
-            state.setdefault(part, {})[own] = tensor
         progress = _parse_progress(files[PROGRESS], step=step, path=path / PROGRESS)
         try:
-            optimizer = put_tensors(from_json(files[OPTIMIZER]), tensors)
+            state = put_tensors(from_json(files[VALUES]), tensors)
         except (KeyError, ValueError):  # a name without a tensor, or no JSON
-            raise MachineError(path / OPTIMIZER, "damaged", "restore it, or overwrite the run") from None
-        return Checkpoint(progress, weights, state, optimizer)
+            raise MachineError(path / VALUES, "damaged", "restore it, or overwrite the run") from None
+        return Checkpoint(progress, weights, state)
 
     def read_weights(self, step: int) -> dict[str, Tensor]:
         return Run(self.run.path, step).read_weights(self.weights)
-
-
-def write_checkpoint(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a directory of these files; `Run.remove_leftovers` mends a crash at any time."""
-    with write_errors(path):
-        make_directory(path.parent)
-    require_directory(path.parent)
-    write_directory(path, files)
 
 
 def take_tensors(tree: Any, tensors: dict[str, Tensor], name: str) -> Any:
@@ -207,19 +194,6 @@ def put_tensors(tree: Any, tensors: Mapping[str, Tensor]) -> Any:
     return tree
 
 
-def _read_state(path: Path) -> bytes:
-    """The content of a file of tensors that is as long as its head says, and fits into memory."""
-    size = declared_size(read_regular(path, limit=2**27, head=True))
-    if size is None or size != path.lstat().st_size:
-        raise MachineError(path, f"{path.lstat().st_size} bytes, where its head tells {size}", "restore it")
-    require_memory(2 * size, torch.device("cpu"), what=str(path), remedy="use a machine with more")
-    return read_regular(path, limit=size)
-
-
-def _flat(state: Mapping[str, Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    return {f"{part}.{name}": tensor for part, own in state.items() for name, tensor in own.items()}
-
-
 def newest_progress(run: Run) -> Progress:
     """The numbers of the last checkpoint, whose other files are not read; those of a start without any."""
     steps = saved_steps(run.path / CHECKPOINTS)
@@ -238,17 +212,6 @@ def last_aims(run: Run) -> TrainingConfig:
 def _read_progress(run: Run, step: int) -> Progress:
     path = run.path / CHECKPOINTS / f"step-{step}" / PROGRESS
     return _parse_progress(read_regular(path, limit=_LIMITS[PROGRESS]), step=step, path=path)
-
-
-def states_by_name(states: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The states of every process's generators: `cpu` is the main process's, `cpu.1` the next one's."""
-    return {f"{name}.{rank}" if rank else name: own[name] for rank, own in enumerate(states) for name in own}
-
-
-def states_of(random: Mapping[str, Tensor], rank: int) -> dict[str, Tensor]:
-    """The states of one process's generators; none where fewer processes have saved them."""
-    names = {f"{name}.{rank}" if rank else name: name for name in DEVICES}
-    return {name: random[key] for key, name in names.items() if key in random}
 
 
 def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:

@@ -44,9 +44,11 @@ from transformer_mt.files import (
     require_directory,
     require_own,
     set_aside,
+    size_of,
     write_atomically,
     write_errors,
 )
+from transformer_mt.memory import free_memory, require
 from transformer_mt.plugins import naming_plugins
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.checksums import saved_sums, sha256
@@ -152,22 +154,23 @@ class Run:
 
         Raises `MachineError` for damage, `InputError` before the first validation.
         """
-        import torch
-
-        from transformer_mt.device import require_memory
-        from transformer_mt.models.build_model import build_model
-        from transformer_mt.runs.weights import load_weights, size_limit, specs_of, weights_of
+        from transformer_mt.models.build_model import build_model, checking_size
+        from transformer_mt.runs.weights import load_weights, specs_of, weights_of
 
         config, tokenizer = self.config(), self.tokenizer()
         self._require_model()
-        with torch.device("meta"), naming_plugins(config.plugins):  # without memory
-            specs = specs_of(weights_of(build_model(config.model, vocabulary_size=tokenizer.size)))
-        with suppress(FileNotFoundError):  # another process may be replacing the run, which reading it tells
-            needed = 2 * min(self.model_path.lstat().st_size, size_limit(specs))
-            require_memory(needed, torch.device("cpu"), what=f"{self.model_path}", remedy="use a machine with more")
-        weights = self.read_weights(specs)  # before the model takes memory
-        model = build_model(config.model, vocabulary_size=tokenizer.size)
-        load_weights(model, weights)
+        size, free = size_of(self.model_path), free_memory()
+
+        def check(needed: int) -> None:
+            if needed > 2 * size:  # tied matrices are made apart
+                problem = f"{size} bytes, too few for the model of {CONFIG}"
+                raise MachineError(self.model_path, problem, "restore both files from the same run")
+            # Of the model, of the file, and of the tensors in it.
+            require(3 * needed, lambda: free, what=str(self.model_path), remedy="use a machine with more")
+
+        with checking_size(check), naming_plugins(config.plugins):
+            model = build_model(config.model, vocabulary_size=tokenizer.size)
+        load_weights(model, self.read_weights(specs_of(weights_of(model))))
         return model.eval()
 
     def sums(self) -> dict[str, str]:

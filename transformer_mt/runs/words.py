@@ -7,13 +7,9 @@ It has side, count and word a line, the commonest of a side first; its first lin
 from collections import Counter
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from transformer_mt.corpus.word_counts import LONGEST, MOST_WORDS, TrainingWords
 from transformer_mt.errors import MachineError
-
-if TYPE_CHECKING:
-    pass
 
 WORDS = "words.tsv"
 

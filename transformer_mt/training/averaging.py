@@ -1,12 +1,12 @@
 """The weights that come out of training: the best, a running average, or a mean over checkpoints."""
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 from typing_extensions import override
 
 from transformer_mt.config.sections import TrainingConfig
@@ -23,8 +23,8 @@ class Averaging:
     def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
         self.model, self.config = model, config
 
-    def update(self) -> None:
-        """Take the weights after a step into a running average."""
+    def update(self, step: int) -> None:
+        """Take the weights after a step, counted from 1, into a running average."""
 
     def candidate(self) -> Seq2Seq:
         """The model to validate."""
@@ -57,39 +57,40 @@ class Averaging:
 
 
 class ExponentialMovingAverage(Averaging):
-    """`ema`: w̄ ← d w̄ + (1 − d) w after every step t, d = min(decay, (1 + t) / (10 + t)); the best w̄ is used.
+    """`ema`: w̄ ← d w̄ + (1 − d) w after every step t, d = min(decay, t / (9 + t)); the best w̄ is used.
 
-    Polyak and Juditsky 1992. The rising decay lets the average forget the random start.
+    Polyak and Juditsky 1992. It begins with the first w; the rising decay lets it forget the random start.
     """
 
     def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
         super().__init__(model, config)
-        self.average = AveragedModel(model, multi_avg_fn=self._average, use_buffers=True)
-
-    def _average(self, averaged: Any, current: Any, _: Tensor | int) -> None:
-        count = int(self.average.n_averaged)  # the third argument lies on the model's device: a GPU would be waited for
-        decay = min(self.config.ema_decay, (1 + count) / (10 + count))
-        get_ema_multi_avg_fn(decay)(averaged, current, count)  # type: ignore[no-untyped-call]
+        self.average = copy.deepcopy(model)
+        self.pairs = list(zip(weights_of(self.average).values(), weights_of(model).values(), strict=True))
 
     @override
-    def update(self) -> None:
-        self.average.update_parameters(self.model)
+    def update(self, step: int) -> None:
+        means, weights = [], []
+        for mean, weight in self.pairs:
+            if mean.is_floating_point():
+                means.append(mean)
+                weights.append(weight)
+            else:  # a count
+                mean.copy_(weight)
+        decay = min(self.config.ema_decay, step / (9 + step)) if step > 1 else 0.0
+        get_ema_multi_avg_fn(decay)(means, weights, step)  # type: ignore[no-untyped-call]
 
     @override
     def candidate(self) -> Seq2Seq:
-        module = self.average.module
-        assert isinstance(module, Seq2Seq)
-        return module
+        return self.average
 
     @override
     def state(self) -> dict[str, Tensor]:
-        return weights_of(self.model) | {"n_averaged": self.average.n_averaged}
+        return weights_of(self.model)
 
     @override
     def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> None:
         super().load(weights, state)
         load_weights(self.model, state)
-        self.average.n_averaged.copy_(state["n_averaged"])
 
 
 class LastCheckpoints(Averaging):

@@ -1,7 +1,7 @@
 """The pairs of each epoch as tokens and as batches, and the vocabulary that is learned from them."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -33,7 +33,7 @@ class WeightedCorpus:
     """A corpus to train on, the digest of its content, and how many of its pairs go with one of the main corpus."""
 
     pairs: Pairs
-    digest: str | None = None
+    digest: str
     weight: float = 1.0
 
 
@@ -157,17 +157,17 @@ def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) 
     """A joint vocabulary of both sides, from `config.sample` pairs of each corpus at most; cached for large ones."""
 
     def learn() -> Tokenizer:
-        pairs = [pair for corpus in corpora for pair in sample(corpus.pairs, config.sample)]
+        pairs = list(sampled_pairs(corpora, config.sample))
         whole = words_of_pairs(pairs).commonest(config.whole_words)
-        return Tokenizer.train((text for pair in pairs for text in (pair.source, pair.target)), config, whole=whole)
+        return Tokenizer.train(texts_of(pairs), config, whole=whole)
 
     def parts() -> list[bytes]:
         tokenizer = learn()
         return [tokenizer.serialized, (tokenizer.note or "").encode()]
 
-    if sum(len(corpus.pairs) for corpus in corpora) <= IN_MEMORY or any(corpus.digest is None for corpus in corpora):
+    if sum(len(corpus.pairs) for corpus in corpora) <= IN_MEMORY:
         return learn()
-    digests = "-".join(str(corpus.digest) for corpus in corpora)
+    digests = "-".join(corpus.digest for corpus in corpora)
     key = f"tokenizer-{digests}-{config.model_dump_json()}-sentencepiece-{sentencepiece.__version__}"
     model, note = _cached_parts(key, parts)
     return Tokenizer(model, note=note.decode() or None)
@@ -179,7 +179,7 @@ def training_words(corpora: Sequence[WeightedCorpus]) -> TrainingWords:
 
 
 def _words_of(corpus: WeightedCorpus) -> TrainingWords:
-    if len(corpus.pairs) <= IN_MEMORY or corpus.digest is None:
+    if len(corpus.pairs) <= IN_MEMORY:
         return words_of_pairs(corpus.pairs)
     (content,) = _cached_parts(f"words-{FORMAT}-{corpus.digest}", lambda: [pack_words(words_of_pairs(corpus.pairs))])
     return unpack_words(content, path=Path(WORDS))
@@ -192,12 +192,19 @@ def _cached_parts(key: str, make: Callable[[], list[bytes]]) -> list[bytes]:
     return cached(key, schema, batches, lambda table: table["content"].to_pylist())
 
 
-def sample(pairs: Pairs, count: int) -> Iterator[SentencePair]:
-    """All pairs of a corpus, or about `count` of them, taken evenly from the whole."""
+def sampled_pairs(corpora: Sequence[WeightedCorpus], count: int) -> Iterator[SentencePair]:
+    """All pairs of each corpus, or about `count` of them, taken evenly from the whole."""
     groups = count // _SAMPLED_TOGETHER + 1
-    if len(pairs) <= max(count, groups * _SAMPLED_TOGETHER):
-        yield from pairs
-        return
-    for number in range(groups):
-        first = number * len(pairs) // groups
-        yield from pairs[first : first + _SAMPLED_TOGETHER]
+    for pairs in (corpus.pairs for corpus in corpora):
+        if len(pairs) <= max(count, groups * _SAMPLED_TOGETHER):
+            yield from pairs
+            continue
+        for number in range(groups):
+            first = number * len(pairs) // groups
+            yield from pairs[first : first + _SAMPLED_TOGETHER]
+
+
+def texts_of(pairs: Iterable[SentencePair]) -> Iterator[str]:
+    """Both sides of each pair."""
+    for pair in pairs:
+        yield from (pair.source, pair.target)

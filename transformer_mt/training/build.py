@@ -2,17 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn.modules.module import register_module_parameter_registration_hook
+from torch import Tensor
 
 from transformer_mt.config.sections import Config, TrainingConfig
 from transformer_mt.device import choose_device, choose_precision, free_memory_of
 from transformer_mt.distributed import Distributed
 from transformer_mt.memory import require
-from transformer_mt.models.build_model import build_model
+from transformer_mt.models.build_model import build_model, checking_size
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.plugins import naming_plugins
 from transformer_mt.registry import lookup
@@ -30,6 +28,7 @@ class Parts:
     """The parts of a training, the model with its initial weights among them, not yet on the device."""
 
     config: Config
+    distributed: Distributed
     device: torch.device
     precision: torch.dtype
     objective: Objective
@@ -37,23 +36,22 @@ class Parts:
     averaging: Callable[[Seq2Seq, TrainingConfig], Averaging]
     score_of: Callable[[Validation], float]
     model: Seq2Seq
-    vocabulary_size: int
     random_state: Tensor  # after the weights were drawn
 
     def with_vocabulary(self, size: int) -> "Parts":
         """The parts with a model for a vocabulary that has come out smaller than configured."""
-        if size == self.vocabulary_size:
+        if size == self.model.output.out_features:
             return self
         model = initial_model(self.config, self.device, vocabulary_size=size)
-        return replace(self, model=model, vocabulary_size=size, random_state=torch.get_rng_state())
+        return replace(self, model=model, random_state=torch.get_rng_state())
 
 
-def build_parts(config: Config, distributed: Distributed) -> Parts:
+def build_parts(config: Config, distributed: Distributed | None = None) -> Parts:
     """The parts that the configuration names, each made once; in `Parts.config` it names the teacher's weights too.
 
     Raises `InputError` for a name that no table knows, for values that do not go together, and for a model too large.
     """
-    training, size = config.training, config.tokenizer.vocabulary_size
+    training, distributed = config.training, distributed or Distributed()
     schedule_function(config.schedule)
     local_rank = None if distributed.world_size == 1 else distributed.local_rank
     device = choose_device(training.device, local_rank=local_rank)
@@ -63,9 +61,9 @@ def build_parts(config: Config, distributed: Distributed) -> Parts:
     lookup(OPTIMIZERS, config.optimizer.name, key="optimizer.name")
     averaging = lookup(AVERAGING, training.averaging, key="training.averaging")
     score_of = lookup(VALIDATION_METRICS, training.best_metric, key="training.best_metric")
-    model = initial_model(config, device, vocabulary_size=size)
+    model = initial_model(config, device, vocabulary_size=config.tokenizer.vocabulary_size)
     state = torch.get_rng_state()
-    return Parts(config, device, precision, objective, teacher, averaging, score_of, model, size, state)
+    return Parts(config, distributed, device, precision, objective, teacher, averaging, score_of, model, state)
 
 
 def initial_model(config: Config, device: torch.device, *, vocabulary_size: int) -> Seq2Seq:
@@ -73,21 +71,13 @@ def initial_model(config: Config, device: torch.device, *, vocabulary_size: int)
 
     Raises `InputError` as soon as it, its gradient and Adam's two means cannot fit there, nor the logits of one batch.
     """
-    free, logits = free_memory_of(device), config.training.batch_tokens * vocabulary_size
+    logits = 4 * config.training.batch_tokens * vocabulary_size
     what, remedy = "model, training.batch_tokens", "lower model.width, its layers, or the batch"
-    seen, needed = set[Tensor](), 4 * logits
-
-    def count(module: nn.Module, name: str, parameter: Any) -> None:
-        nonlocal needed
-        if parameter is not None and parameter not in seen:  # a shared one counts once
-            seen.add(parameter)
-            needed += 4 * 4 * parameter.numel()
-        require(needed, lambda: free, what=what, remedy=remedy)
-
-    hook = register_module_parameter_registration_hook(count)  # before a parameter is filled
     torch.manual_seed(config.training.seed)
-    try:
-        with naming_plugins(config.plugins):
-            return build_model(config.model, vocabulary_size=vocabulary_size)
-    finally:
-        hook.remove()
+    free = free_memory_of(device)
+
+    def check(size: int) -> None:
+        require(4 * size + logits, lambda: free, what=what, remedy=remedy)
+
+    with checking_size(check), naming_plugins(config.plugins):
+        return build_model(config.model, vocabulary_size=vocabulary_size)

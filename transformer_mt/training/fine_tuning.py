@@ -11,7 +11,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, load_weights, specs_of, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.training.batch_stream import WeightedCorpus, sample
+from transformer_mt.training.batch_stream import WeightedCorpus, sampled_pairs, texts_of
 from transformer_mt.translation.model import Model
 
 
@@ -81,8 +81,8 @@ def take_weights(model: Seq2Seq, pretrained: Seq2Seq, *, place: str) -> None:
 
 def vocabulary_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:
     """A remark on the characters of the data that a vocabulary from elsewhere lacks, if there are any."""
-    pairs = (pair for corpus in corpora for pair in sample(corpus.pairs, config.tokenizer.sample))
-    if not (unknown := tokenizer.unknown_characters(text for pair in pairs for text in (pair.source, pair.target))):
+    texts = texts_of(sampled_pairs(corpora, config.tokenizer.sample))
+    if not (unknown := tokenizer.unknown_characters(texts)):
         return []
     commonest = ", ".join(f"{character} {count}" for character, count in unknown.most_common(9))
     return [f"characters that are not in the vocabulary, and become bytes: {unknown.total()} ({commonest})"]

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import Config
-from transformer_mt.distributed import Distributed
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import PAD
@@ -25,7 +24,7 @@ TIMED_STEPS, PAIRS_SHOWN = 5, 3
 
 def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]:
     """Lines about the training to come; remarks go to `note`. Raises `MachineError` if one batch cannot be learned."""
-    parts = build_parts(config, Distributed())  # mistakes come before the corpus is read
+    parts = build_parts(config)  # mistakes come before the corpus is read
     corpora, config = open_corpora(parts.config)
     session = build_session(replace(parts, config=config), Run(Path("unwritten")), corpora)
     trainer, corpus, tokenizer = session.trainer, session.corpus, session.tokenizer

@@ -73,16 +73,14 @@ def build_schedule(config: Config, steps: int | None = None) -> Schedule:
 
     A warm-up that does not fit them is made shorter; its peak stays.
     """
-    chosen, steps = config.schedule, config.training.steps if steps is None else steps
-    function = schedule_function(chosen)
-    known = chosen.model_dump() | {"width": config.model.width, "steps": steps}
-    wanted = inspect.signature(function).parameters
-    configured = partial(function, **{name: number for name, number in known.items() if name in wanted})
-    warmup = fitting_warmup(config, steps)
-    if warmup == chosen.warmup or "warmup" not in wanted:
+    function, steps = schedule_function(config.schedule), config.training.steps if steps is None else steps
+    known = config.schedule.model_dump() | {"width": config.model.width, "steps": steps}
+    numbers = {name: known[name] for name in inspect.signature(function).parameters if name in known}
+    configured, warmup = partial(function, **numbers), fitting_warmup(config, steps)
+    if numbers.get("warmup", warmup) == warmup:
         return configured
     fitting = partial(configured, warmup=warmup)
-    scale = configured(chosen.warmup) / fitting(warmup)  # of Noam's, whose peak the warm-up sets
+    scale = configured(numbers["warmup"]) / fitting(warmup)  # of Noam's, whose peak the warm-up sets
     return lambda step: scale * fitting(step)
 
 

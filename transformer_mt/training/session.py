@@ -94,22 +94,21 @@ def open_training(
     everything new has been built. Raises `InputError` for a directory with something else, and with the differences for
     another configuration or other data; `MachineError` where none of its checkpoints is sound.
     """
-    distributed = distributed or Distributed()
     parts = build_parts(config, distributed)  # mistakes come before the corpus is read
-    run = Run(Path(path))
-    on_main = distributed.broadcast_from_main
+    run, on_main = Run(Path(path)), parts.distributed.broadcast_from_main
     with ExitStack() as unless_opened:
         exists = on_main(lambda: _lock(run, unless_opened))
-        corpora, config = distributed.main_first(lambda: open_corpora(parts.config, corpus))
+        corpora, config = parts.distributed.main_first(lambda: open_corpora(parts.config, corpus))
         begun = on_main(run.config) if exists and not overwrite else None
-        loaded = plugins.names()
-        config = config.model_copy(update={"plugins": loaded}) if begun is None else as_begun(config, begun)
-        tokenizer = on_main(lambda: require_same(run, config, corpora)) if begun else None
-        training = begun.training if begun else None
-        parts = replace(parts, config=config)
-        session = build_session(parts, run, corpora, tokenizer=tokenizer, begun=training, distributed=distributed)
         if begun is None:
+            config = config.model_copy(update={"plugins": plugins.names()})
+            session = build_session(replace(parts, config=config), run, corpora)
             on_main(lambda: _create(run, config, corpora, session.tokenizer, exists=exists))
+        else:
+            config = as_begun(config, begun)
+            tokenizer = on_main(lambda: require_same(run, config, corpora))
+            parts = replace(parts, config=config)
+            session = build_session(parts, run, corpora, tokenizer=tokenizer, begun=begun.training)
         on_main(run.remove_leftovers)
         notes = (*session.notes, *resume_newest(session.trainer))
         if config.init_from.run and not on_main(session.trainer.checkpoints.steps):
@@ -125,26 +124,20 @@ def build_session(
     *,
     tokenizer: Tokenizer | None = None,
     begun: TrainingConfig | None = None,
-    distributed: Distributed | None = None,
 ) -> TrainingSession:
     """A session at its first step, whose weights depend on the configuration's seed alone; writes nothing.
 
     Without a tokenizer, one is learned or taken from another run. `begun` is the section that a run to continue began
     with: its schedule stays the one for that many steps.
     """
-    distributed, config = distributed or Distributed(), parts.config
+    config, distributed = parts.config, parts.distributed
     notes = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes)]
-    if missing := [split for split in ("train", "validation") if split not in corpora.main.splits]:
-        raise InputError(corpora.main.name, f"no {missing[0]} split", "give one")
+    for split in ("train", "validation"):
+        if split not in corpora.main.splits:
+            raise InputError(corpora.main.name, f"no {split} split", "give one")
     is_new = tokenizer is None
-    tokenizer, parts = _with_weights(parts, run, corpora, tokenizer, notes, distributed)
-    if (teacher := parts.teacher) and teacher.tokenizer.serialized != tokenizer.serialized:
-        remedy = f"take the vocabulary of {teacher.path}"
-        raise InputError("objective.teacher", f"{teacher.path} has another vocabulary", remedy)
-    if distributed.world_size > 1 and any(isinstance(module, BatchNorm) for module in parts.model.modules()):
-        raise InputError(
-            "model.norm", "batch would be measured by each process alone", "choose layer, or train with one"
-        )
+    tokenizer, parts = _with_weights(parts, run, corpora, tokenizer, notes)
+    _require_fitting(parts, tokenizer)
     torch.manual_seed(config.training.seed)
     torch.set_rng_state(parts.random_state)
     if not distributed.is_main:  # every process draws a dropout of its own
@@ -157,43 +150,46 @@ def build_session(
     if is_new and warmup != configured:
         remark = f"{warmup} instead of {configured}, for a training of {steps} steps; its peak is the same"
         notes.append(f"schedule.warmup: {remark}")
-    pairs, schedule = corpora.main.splits["validation"], build_schedule(config, steps)
-    validate = Validator(pairs, tokenizer, config, device=parts.device, distributed=distributed)
-    trainer = Trainer(
-        config, run, parts=parts, stream=stream, schedule=schedule, validate=validate, distributed=distributed
-    )
+    schedule = build_schedule(config, steps)
+    validate = Validator(corpora.main.splits["validation"], tokenizer, config, parts.device, distributed)
+    trainer = Trainer(run, parts, stream=stream, schedule=schedule, validate=validate)
     return TrainingSession(config, trainer, corpora.main, tokenizer, (*notes, *validate.notes))
 
 
+def _require_fitting(parts: Parts, tokenizer: Tokenizer) -> None:
+    """Raise `InputError` for a teacher with another vocabulary, and a norm that several processes cannot have."""
+    if (teacher := parts.teacher) and teacher.tokenizer.serialized != tokenizer.serialized:
+        remedy = f"take the vocabulary of {teacher.path}"
+        raise InputError("objective.teacher", f"{teacher.path} has another vocabulary", remedy)
+    if parts.distributed.world_size > 1 and any(isinstance(module, BatchNorm) for module in parts.model.modules()):
+        problem = "batch would be measured by each process alone"
+        raise InputError("model.norm", problem, "choose layer, or train with one")
+
+
 def _with_weights(
-    parts: Parts,
-    run: Run,
-    corpora: TrainingCorpora,
-    tokenizer: Tokenizer | None,
-    notes: list[str],
-    distributed: Distributed,
+    parts: Parts, run: Run, corpora: TrainingCorpora, tokenizer: Tokenizer | None, notes: list[str]
 ) -> tuple[Tokenizer, Parts]:
     """The vocabulary, and the parts with a model for it, which has the weights of the run to begin with, if any."""
-    config, on_main, pretrained = parts.config, distributed.broadcast_from_main, None
-    place = config.init_from.run or config.tokenizer.from_run
+    config, on_main, pretrained = parts.config, parts.distributed.broadcast_from_main, None
+    parent, place = config.init_from.run, config.init_from.run or config.tokenizer.from_run
+    is_new = tokenizer is None
     # A run that was stopped before its first checkpoint still needs the weights that it begins with.
-    if config.init_from.run and (tokenizer is None or not saved_steps(run.path / CHECKPOINTS)):
+    if parent and (is_new or not saved_steps(run.path / CHECKPOINTS)):
         tokenizer, pretrained = on_main(lambda: load_parent(config))
-        notes.append(f"beginning with the weights and the vocabulary of {place}")
+        notes.append(f"beginning with the weights and the vocabulary of {parent}")
     elif tokenizer is None and place:
         tokenizer = on_main(lambda: taken_vocabulary(config, Run.open(Path(place))))
     elif tokenizer is None:
         with working(f"learning a vocabulary of {config.tokenizer.vocabulary_size} subwords"):
             tokenizer = on_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
-        place, notes[len(notes) :] = "", [tokenizer.note] if tokenizer.note else []
-    else:
-        place = ""
-    if place:
+        if tokenizer.note:
+            notes.append(tokenizer.note)
+    if pretrained or (is_new and place):
         with working("looking for characters that the vocabulary lacks"):
             notes += vocabulary_notes(config, corpora.weighted, tokenizer)
     parts = parts.with_vocabulary(tokenizer.size)
     if pretrained is not None:
-        take_weights(parts.model, pretrained, place=place)
+        take_weights(parts.model, pretrained, place=parent)
     return tokenizer, parts
 
 

@@ -5,25 +5,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
 from transformer_mt.batching.batches import Batch
-from transformer_mt.config.sections import Config
 from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
-from transformer_mt.distributed import Distributed
 from transformer_mt.errors import Diverged, MachineError, is_out_of_memory
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.checkpoints import OPTIMIZER, Checkpoint, Checkpoints, Progress, states_by_name, states_of
+from transformer_mt.runs.checkpoints import STATE, Checkpoint, Checkpoints, Progress
 from transformer_mt.runs.directory import Run
-from transformer_mt.runs.weights import weights_of
+from transformer_mt.runs.weights import require_specs, specs_of, weights_of
 from transformer_mt.seeds import derive_seed
 from transformer_mt.tokenizer.symbols import EOS, PAD, UNK
 from transformer_mt.training.batch_stream import BatchStream
 from transformer_mt.training.build import Parts
-from transformer_mt.training.optimizer import build_optimizer
+from transformer_mt.training.optimizer import build_optimizer, reason
 from transformer_mt.training.reports import (
     FinishReport,
     MetricsLog,
@@ -47,31 +46,28 @@ class Trainer:
 
     def __init__(
         self,
-        config: Config,
         run: Run,
-        *,
         parts: Parts,
+        *,
         stream: BatchStream,
         schedule: Schedule,
         validate: Callable[[Seq2Seq], Validation],
-        distributed: Distributed,
     ) -> None:
-        self.config = config.training
+        config, self.config = parts.config, parts.config.training
         self.run, self.stream, self.validate = run, stream, validate
         self.device, self.precision, self.objective = parts.device, parts.precision, parts.objective
-        self.model = parts.model.to(self.device)
-        self.wrapped = distributed.wrap(self.model)
-        self.distributed = distributed
-        self.machine = describe_machine(self.device, processes=distributed.world_size)
+        self.model, self.distributed = parts.model.to(self.device), parts.distributed
+        self.wrapped = self.distributed.wrap(self.model)
+        self.machine = describe_machine(self.device, processes=self.distributed.world_size)
         self.score_of = parts.score_of
         self.max_grad_norm = config.optimizer.max_grad_norm
         # Numbers of float16 under 6e-8 are zero; the gradients of the scaled loss are not (Micikevicius et al. 2018).
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == torch.float16)
         self.optimizer = build_optimizer(config.optimizer, self.model, schedule, self.scaler)
-        self.averaging = parts.averaging(self.model, config.training)
-        self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()), self.averaging.state())
-        log_every = max(1, min(config.training.log_every, stream.steps_of(1)))  # at least once an epoch
-        self.log = MetricsLog(run, config.training, every=log_every, is_main=distributed.is_main)
+        self.averaging = parts.averaging(self.model, self.config)
+        self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()))
+        log_every = max(1, min(self.config.log_every, stream.steps_of(1)))  # at least once an epoch
+        self.log = MetricsLog(run, self.config, every=log_every, is_main=self.distributed.is_main)
         # Reading a number forces a GPU to finish all its work first, so it is done only every `log_every` steps there.
         self.check_every = 1 if self.device.type == "cpu" else log_every
         self.progress, self.saved_step = Progress(), 0
@@ -113,7 +109,7 @@ class Trainer:
 
         The sum over all tokens of all processes is divided by their number, so the gradient is that of one large batch.
         """
-        start = time.perf_counter()
+        start, step = time.perf_counter(), self.progress.step + 1
         batches: list[Batch] = []
 
         def take() -> int:
@@ -122,8 +118,8 @@ class Trainer:
 
         with self._interruptible():  # a new epoch may encode the whole corpus anew
             tokens = sum(self.distributed.all_gather(take))
-        loss = self._accumulate(batches, tokens)
-        is_looked_at = (self.progress.step + 1) % self.check_every == 0
+        loss: float | Tensor = self._accumulate(batches, tokens)
+        is_looked_at = step % self.check_every == 0
         with self._naming(max(batches, key=lambda batch: batch.labels.numel())):
             self.optimizer.unscale()
             norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
@@ -132,27 +128,25 @@ class Trainer:
                 # Under loss scaling a gradient may overflow: the step is skipped and the scale halved, down to 1.
                 may_overflow = self.scaler.is_enabled() and self.scaler.get_scale() >= 1.0
                 if not (math.isfinite(loss) and (may_overflow or math.isfinite(norm))):
-                    raise self._diverged("loss")
-            learning_rate = self.optimizer.step()
+                    raise self._diverged("loss", step)
+            learning_rate = self.optimizer.step(step)
         if is_looked_at:
-            self._require_finite_weights()  # before an average takes them in, or a checkpoint
-        self.averaging.update()
+            self._require_finite_weights(step)  # before an average takes them in, or a checkpoint
+        self.averaging.update(step)
         seconds = time.perf_counter() - start
-        self.progress.step += 1
+        self.progress.step = step
         self.progress.epoch, self.progress.batch = self.stream.next_position()
         self.progress.target_tokens += tokens
         self.progress.seconds += seconds
-        return StepReport(self.progress.step, self.progress.last_epoch, loss, learning_rate, norm, tokens, seconds)
+        return StepReport(step, self.progress.last_epoch, loss, learning_rate, norm, tokens, seconds)
 
-    def _accumulate(self, batches: list[Batch], tokens: int) -> float | Tensor:
+    def _accumulate(self, batches: list[Batch], tokens: int) -> Tensor:
         """The mean loss over the tokens of all batches and processes, and its gradient; a GPU still computes it."""
         self.model.train()
         losses = []
         for batch in batches:
             with nullcontext() if batch is batches[-1] else getattr(self.wrapped, "no_sync", nullcontext)():
                 losses.append(self.backward(batch.to(self.device), tokens))
-        if self.device.type == "cpu":
-            return self.distributed.all_reduce(math.fsum(map(float, losses)))
         return self.distributed.all_reduce(torch.stack(losses).sum())
 
     def backward(self, batch: Batch, tokens: int) -> Tensor:
@@ -167,11 +161,11 @@ class Trainer:
     def _validated(self) -> ValidationReport:
         """Validate the candidate weights, and store the weights to use if that changes them."""
         start, progress = time.perf_counter(), self.progress
-        self._require_finite_weights()
+        self._require_finite_weights(progress.step)
         with self._interruptible():
             validation = self.validate(self.averaging.candidate().eval())
         if not math.isfinite(validation.loss):
-            raise self._diverged("validation loss")
+            raise self._diverged("validation loss", progress.step)
         best = progress.add_validation(self.score_of(validation))
         if self.distributed.is_main:
             weights = self.averaging.select_weights(progress.history, best=best, read=self.checkpoints.read_weights)
@@ -188,13 +182,12 @@ class Trainer:
 
     def save(self) -> None:
         """Write a checkpoint of this moment; others are deleted, or reduced to their weights, as configured."""
-        self._require_finite_weights()
-        states = self.distributed.all_gather(lambda: random_states(self.device))
+        self._require_finite_weights(self.progress.step)
+        random = self.distributed.all_gather(lambda: random_states(self.device))
         self.progress.machine = self.machine
         self.progress.steps, self.progress.epochs = self.config.steps, self.config.epochs
-        state = {"averaging": self.averaging.state(), "random": states_by_name(states)}
-        weights, optimizer = weights_of(self.averaging.candidate()), self.optimizer.state()
-        checkpoint = Checkpoint(self.progress, weights, state, optimizer)
+        state = {"optimizer": self.optimizer.state(), "averaging": self.averaging.state(), "random": random}
+        checkpoint = Checkpoint(self.progress, weights_of(self.averaging.candidate()), state)
         steps = {self.progress.best_step} | self.averaging.steps_to_keep(self.progress.history)
         if self.config.keep_checkpoints == "weights":
             steps |= dict(self.progress.history).keys()
@@ -204,30 +197,28 @@ class Trainer:
 
     def resume(self, step: int) -> None:
         """Continue from the checkpoint of a step. Raises `MachineError` where it is damaged or another run's."""
-        path = self.checkpoints.path(step)
         checkpoint = self.distributed.broadcast_from_main(lambda: self.checkpoints.load(step))
-        random = states_of(checkpoint.state["random"], self.distributed.rank)
-
-        def restore() -> None:
-            if not random:  # fewer processes have saved theirs
-                torch.manual_seed(derive_seed(self.config.seed, self.distributed.rank, step))
-                return
-            try:
-                restore_random_states(random, self.device)
-            except (RuntimeError, TypeError):
-                raise MachineError(path, f"a random state is not one of {self.device.type}", "restore it") from None
-
-        try:
-            self.optimizer.load(checkpoint.optimizer)
-        except ValueError as error:
-            raise MachineError(path / OPTIMIZER, f"not the state of this optimizer ({error})", "restore it") from None
-        with torch.no_grad():
-            self.averaging.load(checkpoint.weights, checkpoint.state.get("averaging", {}))
+        path = self.checkpoints.path(step) / STATE
+        self.distributed.all_gather(lambda: self._restore(checkpoint, path))
         self.progress, self.saved_step = checkpoint.progress, step
         self.stream.seek(self.progress.epoch, self.progress.batch)
-        self.distributed.all_gather(restore)
         if self.distributed.is_main:
             self.run.forget_metrics_after(step)
+
+    def _restore(self, checkpoint: Checkpoint, path: Path) -> None:
+        rank = self.distributed.rank
+        try:
+            optimizer, averaging, random = (checkpoint.state[name] for name in ("optimizer", "averaging", "random"))
+            self.optimizer.load(optimizer)
+            require_specs(averaging, specs_of(self.averaging.state()), path=path)
+            with torch.no_grad():
+                self.averaging.load(checkpoint.weights, averaging)
+            if rank < len(random):
+                restore_random_states(random[rank], self.device)
+            else:  # fewer processes have saved theirs
+                torch.manual_seed(derive_seed(self.config.seed, rank, checkpoint.progress.step))
+        except Exception as error:  # a stranger's state may be anything
+            raise MachineError(path, f"not a state of this training ({reason(error)})", "restore it") from None
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
@@ -251,13 +242,12 @@ class Trainer:
             remedy = "lower training.batch_tokens and raise training.accumulation_steps, or lower model.width"
             raise MachineError("training", f"out of memory at {where}", remedy) from None
 
-    def _require_finite_weights(self) -> None:
+    def _require_finite_weights(self, step: int) -> None:
         ends = [end for parameter in self.model.parameters() for end in torch.aminmax(parameter.detach())]
         if not torch.stack(ends).isfinite().all():
-            raise self._diverged("weights")
+            raise self._diverged("weights", step)
 
-    def _diverged(self, what: str) -> Diverged:
-        step = self.optimizer.steps + (what == "loss")  # which the optimizer has not taken
+    def _diverged(self, what: str, step: int) -> Diverged:
         when, rate = "at" if self.check_every == 1 else "by", self.optimizer.schedule(step)
         saved = [f"; the checkpoint of step {earlier} is sound and stays" for earlier in self.checkpoints.steps()]
         problem = f"the {what} diverged {when} step {step}, at a learning rate of {rate:.1e}"

@@ -39,7 +39,6 @@ class Validator:
         pairs: Sequence[SentencePair],
         tokenizer: Tokenizer,
         config: Config,
-        *,
         device: torch.device,
         distributed: Distributed,
     ) -> None:
