@@ -9,11 +9,7 @@ from pathlib import Path
 from transformer_mt.config.sections import DataConfig, Problem
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus import builtin
-from transformer_mt.corpus.clean_corpus import (
-    CleanSplit,
-    cached_splits,
-    clean_splits,
-)
+from transformer_mt.corpus.clean_corpus import CleanSplit, cached_splits, clean_splits
 from transformer_mt.corpus.cleaning import SplitReport, describe_all
 from transformer_mt.corpus.data_file import TABLES, DataFile, refuse_unread
 from transformer_mt.corpus.json_file import json_objects
@@ -23,7 +19,6 @@ from transformer_mt.corpus.source import (
     FORMS,
     GERMAN_ENGLISH,
     Hub,
-    Records,
     SplitSource,
     absolute,
     choose_columns,
@@ -304,7 +299,7 @@ def _open_files(files: Sequence[DataFile]) -> SplitSource:
         return ParallelText(files)
     (file,) = files
     if file.form in READERS:
-        return Records(str(file.path), file.identity, file.languages, partial(READERS[file.form], file))
+        return SplitSource(str(file.path), file.identity, partial(READERS[file.form], file), file.languages)
     if file.form == "tmx":
         return TranslationMemory(file)
     if file.form == "text":
