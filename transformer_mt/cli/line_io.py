@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import tee, zip_longest
 from pathlib import Path
 from queue import Queue
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 from typing_extensions import override
 
-from transformer_mt.cli.signals import cleanups
+from transformer_mt.cli.signals import remember_terminal
 from transformer_mt.cli.terminal import literal_console
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
@@ -254,33 +253,17 @@ def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
 
 def prompted(prompt: str) -> Iterator[str]:
     """The lines that a person types, until `:quit` or the end of input."""
-    with _line_editing():
-        while True:
-            try:
-                line = input(escape_controls(prompt))
-            except EOFError:
-                print()
-                return
-            if line.strip() == QUIT:
-                return
-            yield line
+    with suppress(ImportError):  # where Python has it, `input` edits lines and calls old ones back
+        import readline
 
-
-@contextmanager
-def _line_editing() -> Iterator[None]:
-    """While this is open, `input` edits lines and calls old ones back, where it can."""
-    restore = []
-    if sys.platform != "win32" and sys.stdin.isatty() and sys.stdout.isatty():
-        with suppress(ImportError):  # Pythons built without it
-            import readline
-            import termios
-
-            readline.parse_and_bind("set enable-bracketed-paste off")
-            # While a line is edited, the terminal does not echo.
-            restore.append(partial(termios.tcsetattr, sys.stdin, termios.TCSANOW, termios.tcgetattr(sys.stdin)))
-    cleanups.extend(restore)
-    try:
-        yield
-    finally:
-        for own in restore:
-            cleanups.remove(own)
+        readline.parse_and_bind("set enable-bracketed-paste off")
+        remember_terminal()
+    while True:
+        try:
+            line = input(escape_controls(prompt))
+        except EOFError:
+            print()
+            return
+        if line.strip() == QUIT:
+            return
+        yield line

@@ -262,7 +262,7 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
     """
     wanted = {*USUAL, config.train_split, config.validation_split, config.test_split}
     files_of: dict[str, list[DataFile]] = {}
-    aside: list[str] = []
+    aside: list[Path] = []
     for path in sorted(path for path in folder.iterdir() if not path.name.startswith(".")):
         file = DataFile.named(path)
         is_data = file.form in ("jsonl", "tsv", "tmx") or (
@@ -271,22 +271,21 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
         if is_data:
             files_of.setdefault(file.stem, []).append(file)
         else:
-            aside.append(path.name)
+            aside.append(path)
     splits: dict[str, SplitSource] = {}
     for stem, files in files_of.items():
-        tables = [file for file in files if file.form in TABLES]
-        texts = [file for file in files if file.form not in TABLES]
-        texts.sort(key=lambda file: short_code(*file.languages))
-        if len(texts) == 1:
-            aside.append(texts.pop().path.name)
-        if len(tables) + bool(texts) > 1 or len({file.languages for file in texts}) < len(texts):
+        has_table = any(file.form in TABLES for file in files)
+        if len(files) == 1 and not has_table:  # the text of one side
+            aside.append(files[0].path)
+            continue
+        if (has_table and len(files) > 1) or len({file.languages for file in files}) < len(files):
             names = ", ".join(file.path.name for file in files)
             raise InputError(folder, f"{names}: files of one split and language", "keep one table, or one text a side")
-        if texts or tables:
-            splits[stem] = _open_files(texts or tables)
-    names = ", ".join(sorted(aside)[:9])
+        splits[stem] = _open_files(sorted(files, key=lambda file: list(map(short_code, file.languages))))
+    aside.sort()
+    names = ", ".join(path.name for path in aside[:9])
     if not splits:
-        refuse_unread(folder / name for name in sorted(aside))
+        refuse_unread(aside)
         raise InputError(folder, f"no data, but {names or 'nothing'}", FORMS)
     return splits, [f"{folder}: not taken for data: {names}"] if aside else []
 

@@ -155,7 +155,7 @@ def languages_of(columns: Iterable[str]) -> tuple[str, ...]:
 
     `id` is a number beside two others, and words as `cat` or `per` count only where no two have codes of two letters.
     """
-    names = sorted({*filter(is_language, columns)}, key=short_code)
+    names = sorted(dict.fromkeys(filter(is_language, columns)), key=short_code)
     for length in (2, 3):
         languages = [name for name in names if len(re.split("[-_]", name)[0]) == length]
         others = [name for name in languages if language_of(name) != "id"]
@@ -239,11 +239,9 @@ def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = Fal
         known = source.languages()
     direction = choose_direction(config, known, name=source.name)
     languages, notes = " → ".join(direction), []
-    unsaid = f"{source.name} does not say its languages: taken for {languages}"
-    if AUTO in given and len(known) < 2:
-        notes = [f"{unsaid}; set {_KEYS}"]
-    elif mixed and len(known) < 2 and columns[0] == "":
-        notes = [f"{unsaid}; give its columns or files in this order"]
+    if len(known) < 2 and (AUTO in given or (mixed and columns[0] == "")):
+        remedy = f"set {_KEYS}" if AUTO in given else "give its columns or files in this order"
+        notes = [f"{source.name} does not say its languages: taken for {languages}; {remedy}"]
     elif given == (AUTO, AUTO) and tuple(map(short_code, direction)) != GERMAN_ENGLISH:
         notes = [f"translating {languages}; the other way: data.source_language={direction[1]}"]
     return ColumnChoice(direction, *columns), notes

@@ -105,9 +105,7 @@ class TabSeparated(SplitSource):
             raise missing_columns(names, choice, place=self.name)
         # The first two columns that are not numbers; of two columns, both.
         texts = [
-            name
-            for name, cell in zip(self.names, cells, strict=True)
-            if len(cells) == 2 or not _NUMBER.fullmatch(cell)
+            name for name, cell in zip(self.names, cells, strict=True) if len(cells) == 2 or not _NUMBER.fullmatch(cell)
         ]
         if not 2 <= len(cells) <= _MOST_COLUMNS or len(texts) < 2:
             problem = f"two texts are expected, and line 1 has {len(cells)} columns"
