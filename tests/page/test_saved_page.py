@@ -89,13 +89,6 @@ def as_number(text: str) -> float | str:
     return text if text == "·" else float(text.replace("−", "-")) + 0.0
 
 
-def test_every_small_matrix_is_there(saved: LoadedPage, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    stacks = printed(home, capsys, "attend", SENTENCE)["stacks"]
-    assert saved.find(".pick").count() == sum(len(layer) for maps in stacks.values() for layer in maps["weights"])
-    saved.find("[data-place='pick cross.1.1']").click()
-    expect(saved.find("#one-head")).to_contain_text("Without cross.1.1, ln p of this translation")
-
-
 def test_the_translation_its_alternatives_and_the_beam_are_there(
     saved: LoadedPage, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
