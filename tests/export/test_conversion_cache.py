@@ -76,12 +76,6 @@ def test_a_model_is_made_once(run: Path, folder: Path, monkeypatch: pytest.Monke
         converted(Run(run), quantization="int8")
 
 
-def test_nothing_is_written_into_the_run(run: Path) -> None:
-    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    texts(run)
-    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
-
-
 def test_a_run_that_has_trained_on_is_converted_anew_and_an_open_one_stays_as_it_is(run: Path) -> None:
     open_one = Translator.load(run, engine="ctranslate2")
     before = open_one.translate(SOURCES, GREEDY)
@@ -106,21 +100,6 @@ def test_a_run_that_has_trained_on_leaves_one_file_and_those_of_others_alone(
         sizes.append(len(set(folder.glob("*.ctranslate2")) - kept))
     assert sizes == [1, 1, 1]
     assert len(set(folder.iterdir()) - kept) == 2  # with its lock
-
-
-def test_an_earlier_file_that_cannot_be_deleted_stays(run: Path, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    texts(run)
-    change(run, -3.0)
-    unlink = Path.unlink
-
-    def refused(path: Path, missing_ok: bool = False) -> None:
-        if path.suffix == ".ctranslate2":
-            raise PermissionError(13, "The process cannot access the file")
-        unlink(path, missing_ok)
-
-    monkeypatch.setattr(Path, "unlink", refused)
-    assert texts(run) == texts(run, "torch")
-    assert len(list(folder.glob("*.ctranslate2"))) == 2
 
 
 def test_a_checkpoint_has_weights_of_its_own(run: Path) -> None:

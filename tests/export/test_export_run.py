@@ -2,7 +2,6 @@ import errno
 import json
 import math
 import os
-import random
 import subprocess
 import sys
 import unicodedata
@@ -10,18 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.engines import CORPUS, both_engines, small_tokenizer
 from support.small_training import VALIDATION, opened
-from support.tiny import varied_model
-from support.variants import TABLES
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.export import export_run as exporting
 from transformer_mt.export import parity as comparison
-from transformer_mt.export.ctranslate2_weights import POSSIBLE
 from transformer_mt.export.export_run import FILES, PARITY, SCRIPT, export_run, require_possible
 from transformer_mt.export.parity import Difference, Parity, Search, parity_lines
 from transformer_mt.runs.directory import TOKENIZER, Run
@@ -268,50 +262,6 @@ def test_what_is_no_export_is_not_replaced_nor_is_an_export_unless_asked(
     with pytest.raises(TmtError) as error:
         require_possible(Path(name), quantization=None, overwrite=overwrite)
     assert str(error.value) == f"{name}: {problem}"
-
-
-def drawn_settings(draw: random.Random) -> list[str]:
-    """A small model, of whose choices most are among those that CTranslate2 has."""
-    chosen = []
-    for key, names in TABLES.items():
-        possible = [name for name in names if name.partition("(")[0] in POSSIBLE[key.removeprefix("model.")]]
-        chosen.append(f"{key}={draw.choice(possible if draw.random() < 0.93 else list(names))}")
-    heads = draw.choice([1, 2, 3])
-    sizes = {
-        "tied": draw.choice(["all", "target", "none"]),
-        "width": heads * draw.choice([4, 6, 10]),
-        "attention.heads": heads,
-        "feed_forward_width": draw.choice([7, 19]),
-        "encoder_layers": draw.choice([1, 2, 3]),
-        "decoder_layers": draw.choice([1, 2, 3]),
-        "max_length": draw.choice([13, 31, 57]),
-    }
-    masked = ["model.attention.head_mask=['cross.1.1']"] if draw.random() < 0.2 else []
-    return [*chosen, *(f"model.{key}={value}" for key, value in sizes.items()), *masked]
-
-
-def test_thirty_models_at_random_export_with_parity_or_are_refused_by_key() -> None:
-    tokenizer, draw, exported, refused = small_tokenizer(), random.Random(26), [], []
-    while len(exported) + len(refused) < 30:
-        chosen = drawn_settings(draw)
-        try:
-            varied_model(*chosen, vocabulary=tokenizer.size)
-        except InputError:  # what does not go together is no model at all
-            continue
-        try:
-            ours, theirs = both_engines(*chosen, tokenizer=tokenizer)
-        except InputError as error:
-            refused.append((str(error).partition(":")[0], chosen))
-            continue
-        config = load_config(None, chosen)
-        pairs = [SentencePair(text, text) for text in dict.fromkeys(CORPUS)]
-        opened = (Model(config, tokenizer, translator.model.engine) for translator in (ours, theirs))
-        parity = comparison.compare(*opened, pairs, quantization=None)
-        assert parity.greedy.same == parity.greedy.sentences, (chosen, parity.greedy.differences)
-        assert parity.greedy.largest_gap < 1e-3, chosen
-        exported.append(chosen)
-    assert min(len(exported), len(refused)) > 5
-    assert all(any(setting.startswith(f"{key}=") for setting in chosen) for key, chosen in refused)
 
 
 def test_without_any_pairs_there_is_no_bleu(run: Run, tmp_path: Path) -> None:

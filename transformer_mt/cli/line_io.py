@@ -125,7 +125,7 @@ class Record:
     place: str
     line: PreparedLine
     fields: dict[str, Any] | None
-    problem: InputError | None = None
+    problem: InputError | None
 
 
 def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, as_json: bool) -> Iterator[Record]:
@@ -135,11 +135,13 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
     """
     prepare, language = translator.model.prepare, translator.model.config.data.source_language
     for place, line in lines:
-        if isinstance(line, InputError):
-            yield Record(place, prepare.lines([""], split=False)[0], {}, line)
-            continue
-        text, fields = line, None
+        fields: dict[str, Any] | None = None
+        problem: InputError | None = None
         try:
+            if isinstance(line, InputError):
+                fields = {}
+                raise line
+            text = line
             if as_json and line.lstrip().startswith("{"):
                 fields = _json_object(line, place=place)
                 texts = [fields[key] for key in ("source", language) if isinstance(fields.get(key), str)]
@@ -148,11 +150,10 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
                 text = texts[0]
             (prepared,) = prepare.lines([text], split=split)
             translator.require_fitting(prepared.sentences, place)
-        except InputError as problem:
-            (empty,), sent = prepare.lines([""], split=False), {"source": line} if fields is None else fields
-            yield Record(place, empty, sent, problem)
-        else:
-            yield Record(place, prepared, fields)
+        except InputError as error:
+            problem, (prepared,) = error, prepare.lines([""], split=False)
+            fields = {"source": line} if fields is None else fields
+        yield Record(place, prepared, fields, problem)
 
 
 def _json_object(line: str, *, place: str) -> dict[str, Any]:

@@ -313,16 +313,14 @@ def _assign(sources: Mapping[str, SplitSource], config: DataConfig) -> dict[str,
     Names in the configuration go before usual names. Raises `InputError` for two that are one split.
     """
     chosen = {"train": config.train_split, "validation": config.validation_split, "test": config.test_split}
-    chosen = {split: own for split, own in chosen.items() if own}
-    for split, own in chosen.items():
+    assigned = {split: own for split, own in chosen.items() if own}
+    for split, own in assigned.items():
         if own not in sources:
-            raise InputError(
-                f"data.{split}_split", f"{config.corpus} has no {own}, but {', '.join(sources)}", "choose one"
-            )
-    assigned = dict(chosen)
+            has = f"{config.corpus} has no {own}, but {', '.join(sources)}"
+            raise InputError(f"data.{split}_split", has, "choose one")
     for own in sources:
         split = USUAL.get(own, own)
-        if own not in chosen.values() and split not in chosen and assigned.setdefault(split, own) != own:
+        if own not in chosen.values() and not chosen.get(split) and assigned.setdefault(split, own) != own:
             both = f"{own} and {assigned[split]} are both the split {split}"
             raise InputError(config.corpus, both, "keep one of them")
     order = dict.fromkeys((*USUAL.values(), *assigned))
