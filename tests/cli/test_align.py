@@ -78,12 +78,6 @@ def test_a_choice_of_heads_that_the_model_lacks_is_refused(own_run: Path, tmt: T
     assert "alignment: the model has no head cross.4.1; it has cross.1.1 to cross.1.2" in outcome.err
 
 
-def test_control_characters_are_escaped(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("align", "--model", trained, "Der \x1b[31m \u202e Hund", "--target", "The\x9b dog")
-    assert outcome.code == 0
-    assert not set("\x1b\u202e\x9b") & set(outcome.out)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -47,16 +47,6 @@ def test_scores_that_say_nothing_are_noted(trained: str, tmt: Tmt) -> None:
     assert outcome.err.splitlines().count(f"tmt: {message}") == 1
 
 
-def test_the_tokenizer_is_that_of_the_target_language(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(trained, "thai")
-    Path("thai/config.toml").write_text(dump_config(load_config(Path("thai/config.toml"), ["data.target_language=th"])))
-    Run(Path("thai")).save_model(weights_of(Run(Path(trained)).network()))
-    Path("own.de").write_text("Ja.\n")
-    Path("own.th").write_text("OK OK\n")
-    options = ("--model", "thai", "--data", "own.de,own.th", "--beam", "1", "--by-length", "--json")
-    assert "tok:char" in json.loads(tmt("evaluate", *options).out)["signature"]["bleu"]
-
-
 def test_a_run_does_not_open_its_corpus_by_itself(trained: str, data: str, tmt: Tmt) -> None:
     for command in ("evaluate", "heads"):
         outcome = tmt(command, "--model", trained)
@@ -132,18 +122,6 @@ def test_a_wrong_file_of_links_is_an_error_with_its_line(trained: str, tmt: Tmt)
     outcome = tmt("evaluate", "--model", trained, "--data", "own.de,own.en", "--links", "own.links")
     assert outcome.code == 2
     assert "own.links:2: 0-9, but the target has words 0 to " in outcome.err
-
-
-def test_a_pair_of_files_is_what_is_evaluated(trained: str, tmt: Tmt) -> None:
-    order = "own.en,own.de"
-    for language, side in zip(("de", "en"), zip(*PAIRS[:4], strict=True), strict=True):
-        Path(f"own.{language}").write_text("".join(f"{text}\n" for text in side))
-    outcome = tmt("evaluate", "--model", trained, "--data", order, "--beam", "1")
-    assert outcome.code == 0
-    first, *_, last = outcome.err.splitlines()
-    names = " and ".join(order.split(","))
-    assert first == f"tmt: test: {names}, de → en"
-    assert last == f"tmt: translating 4 sentences of {order}, split test, beam 1"
 
 
 def test_sets_are_scored_one_after_the_other(trained: str, data: str, tmt: Tmt) -> None:

@@ -113,19 +113,3 @@ def test_a_recurrent_model_is_explained_and_one_without_attention_is_one_line(
     outcome = tmt("explain", "--model", none, *PAIR)
     expected = f"tmt: error: {none}: this model has no attention to show; choose a model that has\n"
     assert (outcome.code, outcome.out, outcome.err) == (2, "", expected)
-
-
-def test_what_a_person_writes_cannot_command_the_terminal(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("explain", "--model", trained, "a\x1b[31m\n[b]b", "--target", "\x9bc\u202ed <script>", "--word", "1")
-    assert outcome.code == 0
-    assert not {"\x1b", "\x9b", "\u202e"} & set(outcome.out)
-    assert outcome.lines[:2] == ["a[31m [b]b", "cd <script>"]
-    wrong = tmt("explain", "--model", trained, *PAIR, "--word", "\x1b[31mx")
-    assert wrong.code == 2
-    assert "\x1b" not in wrong.err
-
-
-def test_words_that_were_never_seen_are_named_unless_quiet(trained: str, tmt: Tmt) -> None:
-    options = ("--model", trained, "Der Bahnhof schläft.", "--target", TARGET)
-    assert tmt("explain", *options).err == "tmt: never seen in training: Bahnhof; the translation guesses\n"
-    assert tmt("explain", *options, "--quiet").err == ""

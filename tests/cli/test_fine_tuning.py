@@ -34,14 +34,6 @@ def test_fine_tuning_begins_where_the_parent_is_and_says_so(trained: str, own: s
     assert Path("runs/own/tokenizer.model").read_bytes() == Path(trained, "tokenizer.model").read_bytes()
 
 
-def test_the_same_command_continues_and_a_finished_run_stays(trained: str, own: str, tmt: Tmt) -> None:
-    command = ("train", "--from", trained, "--data", own, "--learning-rate", "1e-3")
-    assert tmt(*command, "--steps", "2").code == 0
-    outcome = tmt(*command, "--steps", "4")
-    assert outcome.code == 0, outcome.err
-    assert "tmt: continuing runs/own from step 2\n" in outcome.err
-
-
 @pytest.mark.parametrize(
     "begun", [["schedule.name=linear"], ["schedule.name=cosine"], ["schedule.factor=0.5"], ["training.epochs=1"]]
 )
@@ -127,8 +119,3 @@ def test_a_vocabulary_is_taken_without_weights(trained: str, own: str, tmt: Tmt)
     assert Path("new/tokenizer.model").read_bytes() == Path(trained, "tokenizer.model").read_bytes()
     assert load_config("new/config.toml").tokenizer.from_run == str(Path(trained).resolve())
     assert tmt(*command, "--steps", "7").err.count("continuing new from step 6") == 1
-
-
-def test_check_shows_a_fine_tuning_too(trained: str, own: str, tmt: Tmt) -> None:
-    outcome = tmt("train", "--from", trained, "--data", own, "--check")
-    assert outcome.code == 0, outcome.err

@@ -9,7 +9,6 @@ import torch
 from support.command_line import Tmt
 
 from transformer_mt.attention.positions import sinusoids
-from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.schedules import build_schedule
@@ -57,18 +56,6 @@ def test_a_schedule_is_that_of_training(tmt: Tmt) -> None:
     assert "learning rate" in tmt("plot", "--schedule", *options).lines
 
 
-def test_schedules_of_several_files_stand_in_one_chart(tmt: Tmt) -> None:
-    for name in ("a", "b"):
-        Path(f"{name}.toml").write_text(f"[schedule]\nwarmup = {50 + ord(name)}\n")
-    found = json.loads(tmt("plot", "--schedule", "a.toml", "b.toml", "--json").out)
-    assert [curve["name"] for curve in found["curves"]] == ["a.toml", "b.toml"]
-    for curve, name in zip(found["curves"], "ab", strict=True):
-        assert max(curve["points"], key=lambda point: point[1])[0] == 50 + ord(name)
-        assert curve["points"][-1][0] == TrainingConfig().steps
-    shorter = json.loads(tmt("plot", "--schedule", "a.toml", "b.toml", "--set", "training.steps=99", "--json").out)
-    assert [curve["points"][-1][0] for curve in shorter["curves"]] == [99, 99]
-
-
 def test_the_schedule_of_a_configuration_that_comes_with_the_package_is_plotted_by_its_name(tmt: Tmt) -> None:
     (curve,) = json.loads(tmt("plot", "--schedule", "multi30k", "--json").out)["curves"]
     assert (curve["name"], curve["points"][-1][0]) == ("multi30k", load_config("multi30k").training.steps)
@@ -111,18 +98,3 @@ def test_a_figure_and_numbers_need_two_files(tmt: Tmt, workplace: Path) -> None:
     outcome = tmt("plot", "--positions", "--figure", "a.svg", "--npz", "a.npz")
     assert (outcome.code, outcome.err) == (2, "tmt: error: --npz: the picture goes to a.npz too; give another name\n")
     assert [path.name for path in workplace.iterdir()] == ["a.npz"]
-
-
-def test_hostile_names_of_runs_and_configurations_command_nothing(trained: str, own_run: Path, tmt: Tmt) -> None:
-    evil = Path("\x1b[2J\u202e <script>x")
-    own_run.rename(evil)
-    Path(f"{evil}.toml").touch()
-    for subjects in ((trained, str(evil)), ("--schedule", f"{evil}.toml", f"{evil}.toml", "--set", "training.steps=9")):
-        outcome = tmt("plot", *subjects, "--figure", "evil.svg")
-        assert (outcome.code, outcome.err) == (0, "")
-        picture = Path("evil.svg").read_text()
-        for text in (outcome.out, picture):
-            assert not {"\x1b", "\u202e"} & set(text)
-        if "--schedule" not in subjects:
-            assert "b ␛[2J⟨U+202E⟩ <script>x" in outcome.out
-        assert not [one for one in ET.fromstring(picture).iter() if one.tag.endswith("script")]

@@ -98,16 +98,6 @@ def test_copied_words_do_not_count_but_are_in_json(command: str, seldom: Path, t
     assert "guesses" not in tmt(*options[:-1], "Otto and Anna's Hund: Anna", "--json").err
 
 
-def test_several_runs_are_named(seldom: Path, trained: str, tmt: Tmt) -> None:
-    runs = ("--model", trained, "--model", str(seldom))
-    outcome = tmt("attend", *runs, "Der Hund schläft.", "--target", "x", "--json")
-    assert outcome.err == (
-        f"tmt: {seldom}: {never_seen('schläft')}; "
-        "seen fewer than ten times in training: Der, Hund; the translation guesses\n"
-    )
-    assert [one["never_seen"] for one in json.loads(outcome.out)["runs"]] == [[], ["schläft"]]
-
-
 def test_at_the_prompt_each_line_has_its_own(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
     _, screen = terminal("translate", "--model", trained, typed=f"{UNKNOWN}\n{KNOWN}\n{UNKNOWN}\n:quit\n")
     assert screen.count(NOTE) == 2
@@ -131,14 +121,6 @@ def test_a_run_that_does_not_know_its_words_claims_nothing(command: str, own_run
     (own_run / "words.tsv").unlink()
     assert "never seen" not in tmt(command, "--model", str(own_run), UNKNOWN).err
     assert json.loads(tmt(command, "--model", str(own_run), UNKNOWN, "--json").out)["never_seen"] is None
-
-
-def test_what_is_said_of_a_word_cannot_command_the_terminal(trained: str, tmt: Tmt) -> None:
-    evil = "Hund\u0600x \x1b[2Jböse\u202e"
-    err = translate(tmt, trained, evil)[1]
-    assert not {"\x1b", "\u202e", "\u0600"} & set(err)
-    assert err.startswith("tmt: never seen in training: ")
-    assert err.count("\n") == 1
 
 
 LONG = "Der Hund schläft Der Hund"

@@ -26,10 +26,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
-def test_a_recipe_builds_and_learns_a_batch_by_heart(
-    recipe: Path, tmp_path: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("transformer_mt.corpus.clean_corpus.BLOCK", 17)
+def test_a_recipe_builds_and_learns_a_batch_by_heart(recipe: Path, tmp_path: Path, tmt: Tmt) -> None:
     data = tmp_path / "data"
     data.mkdir()
     for split in ("train", "validation"):

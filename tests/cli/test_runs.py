@@ -138,14 +138,6 @@ def test_damaged_runs_are_a_line_each_and_stop_nobody(listed: Path, tmt: Tmt) ->
     assert "not a regular file" in str(found["runs/link"]["error"])
 
 
-def test_the_newest_run_comes_first(listed: Path, tmt: Tmt) -> None:
-    for name, seconds in (("old", 300), ("new", 100)):
-        shutil.copytree(listed / "one", listed / name)
-        aged(listed / name, seconds)
-    aged(listed / "one", 200)
-    assert [*described(tmt)] == ["runs/new", "runs/one", "runs/old"]
-
-
 def test_links_are_not_followed_for_the_size(listed: Path, tmt: Tmt) -> None:
     before = described(tmt)["runs/one"]["bytes"]
     (listed / "one/more").symlink_to("/usr")

@@ -51,12 +51,6 @@ def test_tokens_stand_below_their_pair(trained: str, tmt: Tmt) -> None:
     assert sum(map(float, numbers)) == pytest.approx(float(lines[0].split("\t")[0]), abs=1e-3)
 
 
-def test_a_split_of_a_corpus_is_scored(trained: str, data: str, tmt: Tmt) -> None:
-    outcome = tmt("score", "--model", trained, "--data", data)
-    assert outcome.err.splitlines()[-1] == f"tmt: scoring {len(PAIRS)} pairs of {data}, split test"
-    assert outcome.lines == tmt("score", "--model", trained, *FILES).lines
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -78,22 +78,6 @@ def test_labels_are_words_of_the_text_that_the_model_read(trained: str, tmt: Tmt
             assert outcome == tmt(command, "--model", trained, FIRST, "--target", TARGET, "--json")
 
 
-@pytest.mark.parametrize(
-    "strange",
-    [
-        unicodedata.normalize("NFD", FIRST),
-        f"\ufeff{FIRST}",
-        FIRST.replace("schläft", "schl\u00adäft"),
-        f" {FIRST}\u200b",
-    ],
-)
-def test_what_cannot_be_seen_changes_no_translation(strange: str, trained: str, tmt: Tmt) -> None:
-    expected = json.loads(tmt("translate", "--model", trained, FIRST, "--json").out)
-    found = json.loads(tmt("translate", "--model", trained, strange, "--json").out)
-    assert strange != FIRST
-    assert found == expected | {"source": strange}
-
-
 @pytest.mark.parametrize("text", ["\u00ad", "\ufeff", "\x00", " \u200b\u2060 ", "\u3164"])
 def test_a_line_without_anything_to_see_is_empty(text: str, trained: str, tmt: Tmt) -> None:
     found = json.loads(tmt("translate", "--model", trained, text, "--json").out)

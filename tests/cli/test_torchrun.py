@@ -122,15 +122,6 @@ def test_a_mistake_is_one_line_even_where_the_first_process_is_the_last_to_meet_
     assert line.startswith("tmt: error: --set training.batch_tokens=nonsense")
 
 
-def test_a_mistake_is_one_line_and_nothing_is_written(data: str, workplace: Path) -> None:
-    wrong = [*command(data), "--set", "training.batch_tokens=nonsense"]
-    done = subprocess.run(wrong, capture_output=True, text=True, timeout=LONGEST)
-    assert done.returncode != 0
-    (line,) = ours(done.stderr)
-    assert line.startswith("tmt: error: --set training.batch_tokens=nonsense")
-    assert list(workplace.iterdir()) == []
-
-
 def test_check_is_for_a_single_process(data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     outcome = tmt("train", "--data", data, "--check")

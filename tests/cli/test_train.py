@@ -111,15 +111,6 @@ def test_resume_needs_no_other_option_and_remembers_the_end_that_was_set_last(
     assert tmt("train", "--resume", "none").err.startswith("tmt: error: none: not a run directory")
 
 
-@pytest.mark.slow
-def test_resume_takes_the_checkpoint_before_a_damaged_one(own_run: Path, tmt: Tmt) -> None:
-    (own_run / "checkpoints/step-6/progress.json").write_text("{")
-    outcome = tmt("train", "--resume", str(own_run))
-    assert outcome.code == 0, outcome.err
-    assert "step-6/progress.json: damaged" in outcome.err
-    assert f"tmt: continuing {own_run} from step " in outcome.err
-
-
 def test_a_run_that_was_begun_in_python_with_a_relative_path_is_resumed(tmt: Tmt) -> None:
     write_corpus(Path("pairs"))
     config = load_config(None, ["data.corpus=pairs", *settings(training__steps="1")[1::2]])
@@ -138,13 +129,6 @@ def test_overwrite_starts_anew_and_keeps_what_is_not_the_runs(own_run: Path, dat
     assert (own_run / "notes.txt").read_text() == "mine"
     assert "feed_forward_width = 17" in (own_run / "config.toml").read_text()
     assert [line["step"] for line in metrics("run")] == [2, 3, 4, 6, 6]
-
-
-@pytest.mark.slow
-def test_the_runs_name_is_the_configurations(data: str, tmt: Tmt) -> None:
-    Path("small.toml").write_text("[training]\npatience = 7\n")
-    assert tmt("train", "small.toml", "--data", data, *settings(training__steps="1")).code == 0
-    assert "patience = 7" in Path("runs/small/config.toml").read_text()
 
 
 def test_check_writes_nothing_and_learns_a_batch_by_heart(data: str, tmt: Tmt, workplace: Path) -> None:
@@ -273,12 +257,3 @@ def test_short_options_are_keys_of_the_configuration(data: str, tmt: Tmt) -> Non
     assert tmt("train", "by_epochs.toml", "--data", data, "--run-dir", "steps", *settings(), "--steps", "1").code == 0
     assert "\nepochs = 0\n" in Path("steps/config.toml").read_text()
     assert metrics("steps")[-1]["step"] == 1
-
-
-@pytest.mark.slow
-def test_check_counts_the_steps_of_epochs(data: str, tmt: Tmt) -> None:
-    wider = settings(model__width="64", model__feed_forward_width="64", training__batch_tokens="64")
-    lines = tmt("train", "--check", "--data", data, *wider, "--epochs", "3").lines
-    (batches,) = (int(line.split()[1]) for line in lines if line.startswith("batches "))
-    (time,) = (line for line in lines if line.startswith("time "))
-    assert time.endswith(f" for {3 * batches} steps")

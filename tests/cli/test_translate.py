@@ -80,13 +80,6 @@ def echo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("echo")
-def test_the_order_is_kept(trained: str, tmt: Tmt) -> None:
-    Path("in.txt").write_text("".join(f"{number}\n" for number in range(500)))
-    outcome = tmt("translate", "--model", trained, "--input", "in.txt")
-    assert outcome.lines == [f"[{number}]" for number in range(500)]
-
-
-@pytest.mark.usefixtures("echo")
 def test_what_a_model_says_cannot_command_the_terminal(trained: str, tmt: Tmt) -> None:
     evil = "\x1b[2J\x1b]0;title\x07 \u202eabc\u2028 \x9b31m\r\n"
     plain = tmt("translate", "--model", trained, evil)
@@ -103,14 +96,6 @@ def test_the_output_is_written_and_nothing_is_left_beside_it(trained: str, tmt: 
     assert (outcome.code, outcome.out) == (0, "")
     assert Path("letters.en").read_text("utf-8") == tmt("translate", "--model", trained, SOURCES[0]).out
     assert os.listdir() == ["letters.en"]
-
-
-def test_a_file_can_be_replaced_by_its_translation(trained: str, tmt: Tmt) -> None:
-    content = "".join(f"{source}\n" for source in SOURCES)
-    Path("letters").write_text(content, "utf-8")
-    expected = tmt("translate", "--model", trained, "--input", "letters").out
-    assert tmt("translate", "--model", trained, "--input", "letters", "--output", "letters").code == 0
-    assert Path("letters").read_text("utf-8") == expected
 
 
 def test_json_adds_to_the_objects_that_come_in(trained: str, tmt: Tmt) -> None:
@@ -152,14 +137,6 @@ def test_a_line_is_translated_sentence_by_sentence(trained: str, tmt: Tmt) -> No
     assert tmt(*call, line, "--trace").out.startswith(whole)
     for options in (["--n-best", "2"], ["--alternatives"], ["--prefix", "The"]):
         assert "sentences" not in json.loads(tmt(*call, line, "--json", *options).out), options
-
-
-def test_a_line_without_capitals_has_all_its_sentences_in_json(trained: str, tmt: Tmt) -> None:
-    typed = f"{SOURCES[0]} {SOURCES[1]}".lower()
-    found = json.loads(tmt("translate", "--model", trained, typed, "--json").out)
-    assert found["source"] == typed
-    assert [part["source"] for part in found["sentences"]] == SOURCES[:2]
-    assert found["translation"] == " ".join(part["translation"] for part in found["sentences"])
 
 
 def test_the_n_best_are_different_and_numbered(trained: str, tmt: Tmt) -> None:

@@ -1,5 +1,4 @@
 from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
 import pytest
@@ -10,15 +9,6 @@ from transformer_mt.corpus.cleaning import SplitReport
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.text.normalize import normalize
-
-
-def test_a_corpus_that_takes_long_is_counted_aloud(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seconds = count()
-    monkeypatch.setattr("transformer_mt.corpus.cleaning.monotonic", lambda: next(seconds))
-    Corpus.from_pairs({"train": [("", "")] * 19_999 + [("a", "b")]})
-    assert caplog.messages == [f"tmt: {number} pairs read; reading on" for number in ("6,000", "11,000")]
 
 
 def cleaned(

@@ -1,11 +1,9 @@
-import gzip
-import io
 import json
 import logging
 import os
 import socket
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import nan
 from pathlib import Path
@@ -80,43 +78,16 @@ def test_a_folder_has_its_splits_in_the_usual_order(folder: Path) -> None:
     assert corpus.name == str(folder)
 
 
-def test_the_configured_languages_say_which_column_is_the_source(folder: Path) -> None:
-    corpus = load(folder, source_language="en", target_language="de")
-    assert corpus.splits["train"][0] == SentencePair("A dog.", "Ein Hund.")
-
-
 def test_blank_lines_marks_of_order_and_windows_line_ends_are_no_rows(folder: Path) -> None:
     (folder / "train.jsonl").write_bytes(b'\xef\xbb\xbf{"de": "ja", "en": "yes"}\r\n\r\n  \n{"de": "nein", "en": "no"}')
     assert list(load(folder).splits["train"]) == [SentencePair("ja", "yes"), SentencePair("nein", "no")]
     assert load(folder).reports["train"].read == 2
 
 
-def test_translations_may_be_nested(folder: Path) -> None:
-    (folder / "train.jsonl").write_text('{"id": 7, "translation": {"de": "ja", "fr": "oui", "en": "yes"}}\n')
-    chosen = load(folder, source_language="de", target_language="en")
-    assert list(chosen.splits["train"]) == [SentencePair("ja", "yes")]
-    assert problem(folder).endswith(
-        "train.jsonl: has de, en, fr; set data.source_language and data.target_language to two of them"
-    )
-
-
 def test_other_columns_may_hold_anything(folder: Path) -> None:
     rows = [{"de": "2020-01-01", "en": "2020-01-02", "note": 7}, {"de": "ja", "en": "yes", "note": ["x", {}]}]
     (folder / "train.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert list(load(folder).splits["train"]) == [SentencePair("2020-01-01", "2020-01-02"), SentencePair("ja", "yes")]
-
-
-@pytest.mark.parametrize(("name", "kind"), [("train.jsonl", "jsonl"), ("train.csv", "csv")])
-def test_a_changed_file_is_read_anew_even_with_the_old_time(folder: Path, name: str, kind: str) -> None:
-    (folder / "train.jsonl").unlink()
-    texts = {
-        "jsonl": ('{"de": "ja", "en": "yes"}\n', '{"de": "da", "en": "yes"}\n'),
-        "csv": ("de,en\nja,yes\n", "de,en\nda,yes\n"),
-    }
-    for text, source in zip(texts[kind], ("ja", "da"), strict=True):
-        (folder / name).write_text(text)
-        os.utime(folder / name, (1, 1))
-        assert load(folder).splits["train"][0].source == source
 
 
 def test_nothing_is_written_beside_the_data_or_to_the_terminal(
@@ -159,45 +130,10 @@ def test_two_files_for_one_split_are_one_line(folder: Path) -> None:
     assert f"{folder}: val and dev are both the split validation; keep one of them" in problem(folder)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        b'{"de": "B\xfcsche", "en": "bushes"}',
-        b'{"de": "ja", "en": "yes"',
-        b'["ja", "yes"]',
-        b"[" * 100_000,
-    ],
-)
-def test_a_bad_line_of_jsonl_is_one_line(folder: Path, line: bytes) -> None:
-    path = folder / "val.jsonl"
-    path.write_bytes(b'{"de": "ja", "en": "yes"}\n\n' + line + b'\n{"de": "ja", "en": "yes"}\n')
-    assert problem(folder).startswith(
-        (f"InputError {path}:3: no JSON from here on (", f"InputError {path}:1: no JSON from here on ('utf-8'")
-    )
-
-
 def test_texts_that_a_row_lacks_are_empty_sides(folder: Path) -> None:
     rows = ({"de": "ja", "en": "yes"}, {"de": None, "en": "no"}, {"de": "oui", "x": "y"})
     (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert load(folder).reports["train"].left_out == {"empty": 2, "long": 0}
-
-
-@pytest.mark.parametrize("row", [{"translation": "ja"}, {"translation": {"fr": "oui"}}, {"de": "oui", "fr": "ja"}])
-def test_a_table_without_the_languages_is_one_line(folder: Path, row: dict[str, object]) -> None:
-    (folder / "train.jsonl").write_text(json.dumps(row) + "\n")
-    found = ", ".join(row["translation"] if isinstance(row.get("translation"), dict) else row)  # type: ignore[arg-type]
-    assert problem(folder, source_language="de", target_language="en") == (
-        f"InputError {folder / 'train.jsonl'}: needs the columns de and en and has {found}; "
-        "set data.source_column and data.target_column, or the languages"
-    )
-
-
-def test_a_split_that_cleaning_empties_is_one_line(folder: Path) -> None:
-    write(folder / "train.jsonl", [("", "a"), ("a b", "a b"), ("a", "a b")])
-    assert problem(folder, max_words=1) == (
-        f"InputError {folder}: no pairs in train after cleaning (1 with an empty side, 2 over 1 words); correct the "
-        "data or change data.remove or data.max_words"
-    )
 
 
 def test_a_table_with_numbers_is_one_line(folder: Path) -> None:
@@ -211,53 +147,6 @@ def test_every_cell_of_a_csv_is_the_text_it_is(folder: Path) -> None:
     (folder / "train.csv").write_text('de,en\n007,NA\n8,null\n"ja, ""ja""",1e3\n')
     texts = [(pair.source, pair.target) for pair in load(folder).splits["train"]]
     assert texts == [("007", "NA"), ("8", "null"), ('ja, "ja"', "1e3")]
-
-
-def test_empty_cells_of_a_table_are_empty_sides(folder: Path) -> None:
-    (folder / "train.jsonl").unlink()
-    (folder / "train.csv").write_text("de,en\nja,yes\n,no\n")
-    assert load(folder).reports["train"].left_out == {"empty": 1, "long": 0}
-
-
-def table(name: str) -> bytes:
-    """Some pairs in this format."""
-    from datasets import Dataset
-
-    file = io.BytesIO()
-    pairs = Dataset.from_dict({"de": ["Bücher"] * 99, "en": [f"{number} books" for number in range(99)]})
-    getattr(pairs, f"to_{name}")(file, **({"force_ascii": False} if name == "json" else {}))
-    return file.getvalue()
-
-
-DAMAGE: dict[str, Callable[[bytes], bytes]] = {
-    "half": lambda content: content[: len(content) // 2],
-    "nothing": lambda _: b"",
-    "zeros": lambda _: bytes(5_000),
-    "half a gzip": lambda content: gzip.compress(content)[:60],
-    "no zip": lambda content: b"PK\x03\x04" + content,
-    "latin-1": lambda content: content.replace("ü".encode(), b"\xfc\xfc"),
-    "utf-16": lambda content: b"\xff\xfe" + content,
-    "deep": lambda _: b"[" * 100_000,
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGE)
-@pytest.mark.parametrize("name", ["csv", "json", "parquet"])
-def test_a_damaged_table_is_one_line_and_nothing_else(
-    folder: Path, name: str, damage: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    content = table(name)
-    capfd.readouterr()
-    (folder / "train.jsonl").unlink()
-    (folder / f"train.{name}").write_bytes(DAMAGE[damage](content))
-    if (name, damage) == ("csv", "half"):  # is a table of its own
-        assert len(load(folder).splits["train"]) < 99
-    else:
-        message = problem(folder)
-        is_empty = (name, damage) in (("json", "nothing"), ("csv", "zeros"), ("csv", "deep"))  # the CSV is a heading
-        assert message.startswith(f"InputError {folder}:" if is_empty else f"InputError {folder / 'train'}.{name}:")
-        assert "()" not in message
-    assert capfd.readouterr() == ("", "")
 
 
 def test_what_a_library_writes_to_stderr_by_any_way_is_not_seen(capfd: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyarrow import table
 from pyarrow.parquet import write_table
-from support.data_files import json_array, jsonl, load, texts, write
+from support.data_files import json_array, jsonl, load, parquet, texts, write
 
 from transformer_mt.corpus import data_file
 from transformer_mt.errors import InputError, TmtError
@@ -154,6 +154,19 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "{x}/a.json",
         "{x}/a.json:2: no JSON from here on (maximum recursion depth exceeded",
     ),
+    "Latin-1 in JSON": (
+        {"a.jsonl": b'{"de": "B\xfcsche", "en": "bushes"}\n'},
+        "{x}/a.jsonl",
+        "{x}/a.jsonl:1: no JSON from here on ('utf-8' codec can't decode",
+    ),
+    **{
+        f"a Parquet file of {len(content)} bytes": (
+            {"a.parquet": content},
+            "{x}/a.parquet",
+            "{x}/a.parquet: cannot be read (",
+        )
+        for content in (parquet([{"de": "ja"}])[:300], bytes(5_000), b"")
+    },
     "an object of two megabytes": (
         {"a.jsonl": b'{"de": "ja", "en": "yes"}\n{"de": "' + b"ja " * 700_000 + b'"}\n{"de": "ja"}\n'},
         "{x}/a.jsonl",
@@ -383,7 +396,7 @@ def test_lines_end_at_carriage_returns_where_there_are_no_newlines(tmp_path: Pat
 def test_brackets_and_colons_in_the_texts_of_json_are_text(
     tmp_path: Path, name: str, make: Callable[[Sequence[tuple[str, str]]], bytes]
 ) -> None:
-    pairs = [(f'"{{[\\{number}" : ["', "[{" * 99) for number in range(5_001)]
+    pairs = [(f'"{{[\\{number}" : ["', "[{" * 99) for number in range(1_201)]
     (tmp_path / name).write_bytes(make(pairs))
     assert texts(load(tmp_path / name, need="test"), "test") == pairs
 
@@ -423,14 +436,14 @@ def test_several_streams_are_read_to_the_end_of_the_file_also_behind_padding(
 
 @pytest.mark.parametrize("form", ["a.json", "a.jsonl"])
 def test_objects_of_json_may_lie_across_blocks_and_lines(tmp_path: Path, form: str) -> None:
-    pairs = [(f"{number} " + "ja " * (number % 29), "yes") for number in range(3_001)]
+    pairs = [(f"{number} " + "ja " * (number % 29), "yes") for number in range(1_001)]
     rows = [json.dumps({"de": source, "n": [{}], "en": target}, indent=2) for source, target in pairs]
     content = "[\n" + " ,\n".join(rows) + "\n]\n" if form == "a.json" else "\n\n".join(rows)
     (tmp_path / form).write_text(content)
     found = load(tmp_path / form, need="test", max_words=100)
     assert texts(found, "test") == [(source.strip(), target) for source, target in pairs]
-    (tmp_path / form).write_text(content.replace('"3000 ', '3000, "'))
-    with pytest.raises(InputError, match=rf"{form}:{2 + 3_000 * 7 if form == 'a.json' else 1 + 3_000 * 8}: "):
+    (tmp_path / form).write_text(content.replace('"1000 ', '1000, "'))
+    with pytest.raises(InputError, match=rf"{form}:{2 + 1_000 * 7 if form == 'a.json' else 1 + 1_000 * 8}: "):
         load(tmp_path / form, need="test")
 
 

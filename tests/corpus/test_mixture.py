@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.data_files import stand_in, texts, tsv, write
+from support.data_files import texts, tsv, write
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
@@ -136,34 +136,6 @@ def test_the_builtin_corpus_is_mixed_in_without_what_is_held_out(tmp_path: Path)
     write(tmp_path / "own/valid.de-en.tsv", tsv([("x", first.target)]))
     ((found, _),) = mixed(tmp_path / "own", {"corpus": "builtin", "remove": ["overlap"]}, builtin={"train": 2})
     assert found == [(second.source, second.target)]
-
-
-@pytest.mark.parametrize("from_hub", [True, False])
-def test_the_everyday_configuration_mixes_a_data_set_of_tatoebas_form(
-    from_hub: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tests = builtin_corpus(train=1, validation=1, test=2, structure=False)
-    rows = [
-        ("Wo steckt Nelly?", "Where is Nelly?"),
-        ("Wo steckt Nelly?", "Where can Nelly be?"),
-        (" ".join("abcdefghijkl"), "twelve words"),
-        (" ".join("abcdefghijklm"), "thirteen a b c d"),
-        (" ".join("abcdefghijkl"), "twelve a b c"),
-        *((pairs[0].source, "x") for split, pairs in tests.items() if split != "train"),
-        *(("x", pairs[-1].target) for split, pairs in tests.items() if split != "train"),
-        ("Tom", "Tom"),
-    ]
-    asked = stand_in(tmp_path / "hub", rows, monkeypatch)
-    assert load_config(EVERYDAY).data.builtin == DataConfig().builtin
-    (file,) = tmp_path.glob("hub/*")
-    changes = [] if from_hub else [f"data.mixture.tatoeba.corpus={file}"]
-    config = load_config(EVERYDAY, ["data.builtin.train=1", *changes]).data
-    main = load_corpus(config)
-    ((corpus, weight),) = load_mixture(resolved(config, main), main)
-    assert texts(corpus, "train") == [rows[0], rows[4]]
-    assert corpus.languages == main.languages == ("de", "en")
-    assert weight > 1
-    assert asked == [("sentence-transformers/parallel-sentences-tatoeba", "en-de")] * from_hub
 
 
 def test_without_a_network_the_everyday_configuration_ends_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from support.engines import both_engines, in_ctranslate2, small_tokenizer
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.export.ctranslate2_engine import CTranslate2Engine, _processors
 from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -37,11 +37,6 @@ def both(tokenizer: Tokenizer) -> tuple[Translator, Translator]:
 
 
 @pytest.fixture(scope="module")
-def own(both: tuple[Translator, Translator]) -> Translator:
-    return both[0]
-
-
-@pytest.fixture(scope="module")
 def other(both: tuple[Translator, Translator]) -> Translator:
     return both[1]
 
@@ -60,14 +55,17 @@ def assert_same(found: list[list[Translation]], expected: list[list[Translation]
     longest=st.integers(3, 30),
     margin=st.integers(0, 12),
     batch=st.sampled_from([1, 3, 64]),
+    workers=st.sampled_from([1, 3]),
     prefix=st.sampled_from(["", "I", "The old"]),
 )
-@example(alpha=0.0, longest=30, margin=0, batch=64, prefix="The old")  # no room after the prefix, but for long ones
-@example(alpha=0.0, longest=30, margin=1, batch=64, prefix="The old")
+# No room after the prefix, but for long ones.
+@example(alpha=0.0, longest=30, margin=0, batch=64, workers=1, prefix="The old")
+@example(alpha=0.0, longest=30, margin=1, batch=64, workers=1, prefix="The old")
 @settings(max_examples=12)
 def test_greedy_translations_are_ours(
-    both: tuple[Translator, Translator], alpha: float, longest: int, margin: int, batch: int, prefix: str
+    both: tuple[Translator, Translator], alpha: float, longest: int, margin: int, batch: int, workers: int, prefix: str
 ) -> None:
+    both[1].model.engine.batches = workers
     search = SearchConfig(
         beam=1, length_penalty=alpha, max_length=longest + 6, max_length_margin=margin, batch_size=batch
     )
@@ -81,17 +79,6 @@ def test_a_beam_as_wide_as_the_vocabulary_finds_what_ours_does(both: tuple[Trans
     assert_same(theirs, ours)
 
 
-def test_scores_are_by_our_formula_and_sorted_by_it(other: Translator) -> None:
-    for alpha in (0.0, 0.7, 2.0):
-        search = SearchConfig(beam=6, n_best=3, length_penalty=alpha, max_length=9)
-        for ranked in other.translate(SENTENCES, search):
-            assert ranked == sorted(ranked, key=lambda one: -one.score)
-            assert len({one.text for one in ranked}) == len(ranked)
-            for one in ranked:
-                penalty = length_penalty(len(one.tokens) + 1, alpha)
-                assert one.score == pytest.approx(one.log_probability / penalty)
-
-
 @pytest.mark.parametrize("prefix", ["", "Can you"])
 @pytest.mark.parametrize(
     "search",
@@ -99,12 +86,11 @@ def test_scores_are_by_our_formula_and_sorted_by_it(other: Translator) -> None:
         SearchConfig(beam=1, max_length=9),
         SearchConfig(beam=4, n_best=2, max_length=9),
         SearchConfig(beam=4, n_best=2, max_length=30, max_length_margin=2),
-        SearchConfig(sample=True, n_best=2, max_length=9),
-        SearchConfig(sample=True, n_best=2, max_length=30, max_length_margin=2, top_k=7, top_p=0.9, temperature=2.0),
+        SearchConfig(beam=6, n_best=3, max_length=9, length_penalty=2.0),
     ],
-    ids=["greedy", "beam", "beam, short", "samples", "samples, short"],
+    ids=["greedy", "beam", "beam, short", "beam, long"],
 )
-def test_log_probabilities_are_the_models_and_no_limit_is_passed(
+def test_scores_are_by_our_formula_of_the_models_log_probabilities_and_no_limit_is_passed(
     both: tuple[Translator, Translator], search: SearchConfig, prefix: str
 ) -> None:
     own, other = both
@@ -115,8 +101,12 @@ def test_log_probabilities_are_the_models_and_no_limit_is_passed(
         limit = min(
             search.max_length, max(len(own.model.tokenizer.encode(source)), count) + 1 + search.max_length_margin
         )
+        assert ranked == sorted(ranked, key=lambda one: -one.score)
+        assert len({one.text for one in ranked}) == len(ranked)
         for one in ranked:
             assert one.text.startswith(prefix)
+            penalty = length_penalty(len(one.tokens) + 1, search.length_penalty)
+            assert one.score == pytest.approx(one.log_probability / penalty)
             assert len(one.tokens) < limit
             assert not set(NEVER_GENERATED) & set(own.model.tokenizer.ids(one.tokens))
             ((forced,),) = own.translate([source], SearchConfig(beam=1), prefix=[*one.tokens, "</s>"])
@@ -142,20 +132,23 @@ def test_symbols_are_never_generated_however_likely(tokenizer: Tokenizer, beam: 
 
 def test_pieces_that_end_in_the_end_symbol_are_the_translation(both: tuple[Translator, Translator]) -> None:
     pieces = ["▁", "h", "e", "l", "p", "</s>"]
-    for search in (SearchConfig(beam=1), SearchConfig(), SearchConfig(sample=True)):
+    for search in (SearchConfig(beam=1), SearchConfig()):
         ours, theirs = (translator.translate(SENTENCES, search, prefix=pieces) for translator in both)
         assert_same(theirs, ours)
 
 
-@pytest.mark.parametrize("search", [SearchConfig(), SearchConfig(sample=True)], ids=["beam", "samples"])
-def test_lines_without_text_alone_have_empty_translations(other: Translator, search: SearchConfig) -> None:
-    assert other.translate([], search) == []
-    assert [[one.text for one in ranked] for ranked in other.translate(["", " "], search)] == [[""], [""]]
+def test_lines_without_text_alone_have_empty_translations(other: Translator) -> None:
+    assert other.translate([]) == []
+    assert [[one.text for one in ranked] for ranked in other.translate(["", " "])] == [[""], [""]]
 
 
-@pytest.mark.parametrize("search", [SearchConfig(max_length=1), SearchConfig(sample=True, max_length=1)])
-def test_a_translation_without_room_is_empty(both: tuple[Translator, Translator], search: SearchConfig) -> None:
-    ours, theirs = (translator.translate(SENTENCES, search) for translator in both)
+def test_it_draws_no_translations(other: Translator) -> None:
+    with pytest.raises(InputError, match=r"^sample: ctranslate2 draws no translations; leave it or the engine out$"):
+        other.translate(SENTENCES, SearchConfig(sample=True))
+
+
+def test_a_translation_without_room_is_empty(both: tuple[Translator, Translator]) -> None:
+    ours, theirs = (translator.translate(SENTENCES, SearchConfig(max_length=1)) for translator in both)
     assert_same(theirs, ours)
     assert {ranked[0].tokens for ranked in theirs} == {()}
 
@@ -187,66 +180,13 @@ def test_alternatives_are_ours(both: tuple[Translator, Translator]) -> None:
     assert EOS not in NEVER_GENERATED
 
 
-def test_the_same_seed_draws_the_same_and_another_seed_others(other: Translator) -> None:
-    search = SearchConfig(sample=True, n_best=3, max_length=9)
-    drawn = other.translate(SENTENCES, search)
-    assert other.translate(SENTENCES, search) == drawn
-    assert other.translate(SENTENCES, search.model_copy(update={"seed": 2})) != drawn
-
-
-def test_samples_of_a_sentence_are_in_the_order_drawn(other: Translator) -> None:
-    """Were they sorted, the first would be the likeliest, and no fair sample."""
-    search = SearchConfig(sample=True, max_length=9)
-    (found,) = other.model.engine.search(
-        [[*other.model.tokenizer.encode("help"), EOS]], search, limits=[9], count=20, prefix=(), seeds=[7]
-    )
-    assert len(found) > 10
-    assert found != sorted(found, key=lambda one: -one.score)
-
-
-def test_one_likeliest_subword_is_greedy(both: tuple[Translator, Translator]) -> None:
-    search = SearchConfig(sample=True, top_k=1, max_length=9)
-    greedy = SearchConfig(beam=1, max_length=9)
-    assert_same(both[1].translate(SENTENCES, search), both[0].translate(SENTENCES, greedy))
-    wide = SearchConfig(sample=True, top_k=10**6, max_length=9)
-    assert both[1].translate(SENTENCES, wide)
-
-
 def test_numbers_that_are_not_finite_are_one_line(tokenizer: Tokenizer) -> None:
     own, _ = both_engines(LENGTH, tokenizer=tokenizer)
     with torch.no_grad():
         own.model.network.decoder_norm.bias.fill_(3e38)  # type: ignore[union-attr]
-    for search in (SearchConfig(beam=1), SearchConfig(beam=3), SearchConfig(sample=True)):
+    for search in (SearchConfig(beam=1), SearchConfig(beam=3)):
         with pytest.raises(MachineError, match=r"^the model: its numbers are not finite; restore"):
             in_ctranslate2(own, LENGTH).translate(SENTENCES, search)
-
-
-def test_a_device_that_ctranslate2_has_not_is_named(tokenizer: Tokenizer) -> None:
-    options = {"tokens": [], "max_length": 7, "quantization": None}
-    with pytest.raises(InputError, match=r"^device: CTranslate2 has auto, cpu and cuda, not mps; choose one of these$"):
-        CTranslate2Engine({}, device="mps", **options)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"^device: CTranslate2 has auto, cpu and cuda, not cuda:x; "):
-        CTranslate2Engine({}, device="cuda:x", **options)  # type: ignore[arg-type]
-    with pytest.raises(MachineError, match=r"^ctranslate2: .+; use another device or number format$"):
-        CTranslate2Engine({}, device="cuda:71", **options)  # type: ignore[arg-type]
-
-
-def test_the_model_is_not_to_be_looked_into(other: Translator) -> None:
-    with pytest.raises(InputError, match=r"^engine: ctranslate2 shows nothing of the model; leave it out$"):
-        _ = other.model.network
-
-
-@pytest.mark.parametrize("search", [SearchConfig(beam=3), SearchConfig(sample=True, n_best=2)], ids=str)
-def test_several_workers_find_what_one_does(
-    own: Translator, monkeypatch: pytest.MonkeyPatch, search: SearchConfig
-) -> None:
-    found = []
-    for processors in ("1", "3"):
-        monkeypatch.setenv("OMP_NUM_THREADS", processors)
-        translator = in_ctranslate2(own, LENGTH)
-        assert translator.model.engine.batches == int(processors)
-        found.append(translator.translate(SENTENCES * 3, search.model_copy(update={"batch_size": 2})))
-    assert_same(*found)
 
 
 def test_the_next_batches_wait_for_the_workers_and_no_more(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,9 +239,12 @@ def test_many_hypotheses_are_scored_in_batches_no_larger_than_those_of_the_searc
     assert max(sizes) <= 2
 
 
-@pytest.mark.parametrize("device", ["tpu", "cuda:", "cuda:x", "cuda:99999999999", "cpu:0"])
-def test_a_device_that_it_does_not_have_is_one_line(own: Translator, device: str) -> None:
-    with pytest.raises(InputError, match=f"^device: CTranslate2 has auto, cpu and cuda, not {device}; "):
+@pytest.mark.parametrize("device", ["tpu", "cuda:", "cuda:x", "cuda:99999999999", "cpu:0", "cuda:71"])
+def test_a_device_that_it_does_not_have_is_one_line(device: str) -> None:
+    message = f"^device: CTranslate2 has auto, cpu and cuda, not {device}; choose one of these$"
+    if device == "cuda:71":
+        message = r"^ctranslate2: .+; use another device or number format$"
+    with pytest.raises(TmtError, match=message):
         CTranslate2Engine({}, tokens=(), max_length=9, device=device, quantization=None)
 
 

@@ -2,8 +2,6 @@ import errno
 import json
 import math
 import os
-import random
-import re
 import subprocess
 import sys
 import unicodedata
@@ -11,19 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.engines import CORPUS, both_engines, small_tokenizer
 from support.small_training import VALIDATION, opened
-from support.tiny import varied_model
-from support.variants import TABLES
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.export import export_run as exporting
 from transformer_mt.export import parity as comparison
-from transformer_mt.export.ctranslate2_weights import POSSIBLE
-from transformer_mt.export.export_run import FILES, PARITY, SCRIPT, export_run
+from transformer_mt.export.export_run import FILES, PARITY, SCRIPT, export_run, require_possible
 from transformer_mt.export.parity import Difference, Parity, Search, parity_lines
 from transformer_mt.runs.directory import TOKENIZER, Run
 from transformer_mt.tokenizer.symbols import EOS
@@ -43,7 +36,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture(scope="module")
 def exported(run: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Parity]:
     folder = tmp_path_factory.mktemp("exports") / "new" / "model"
-    return folder, export_run(run, folder, VALIDATION, quantization=None, overwrite=False)
+    return folder, export_run(run, folder, VALIDATION, quantization=None)
 
 
 def test_an_export_has_the_model_the_vocabulary_a_script_and_the_comparison(
@@ -85,13 +78,6 @@ def test_the_made_sentences_are_as_long_as_they_are_meant(run: Run, monkeypatch:
         assert most - 9 < len(tokenizer.encode(text)) < most
 
 
-def test_as_many_pairs_are_compared_as_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = comparison.compare(*_opened(run), (), quantization=None).greedy
-    monkeypatch.setattr(comparison, "_search", lambda *_: found)
-    for chosen, pairs in (({}, 500), ({"most": 2}, 2), ({"most": 501}, 501)):
-        assert comparison.compare(*_opened(run), VALIDATION * 170, quantization=None, **chosen).pairs == pairs
-
-
 def _opened(run: Run) -> tuple[Model, Model]:
     own = Model.open(run, device="cpu")
     return own, own
@@ -112,8 +98,8 @@ def test_the_script_beside_it_translates(exported: tuple[Path, Parity], run: Run
 
 
 def test_what_is_quantised_states_its_loss_and_never_fails(run: Run, tmp_path: Path) -> None:
-    parity = export_run(run, tmp_path / "int8", VALIDATION, quantization="int8", overwrite=False)
-    exact = export_run(run, tmp_path / "exact", VALIDATION, quantization=None, overwrite=False)
+    parity = export_run(run, tmp_path / "int8", VALIDATION, quantization="int8")
+    exact = export_run(run, tmp_path / "exact", VALIDATION, quantization=None)
     assert parity.quantization == "int8"
     assert parity.greedy.bleu is not None
     sizes = [(tmp_path / name / "model.bin").stat().st_size for name in ("int8", "exact")]
@@ -129,7 +115,7 @@ def test_what_is_quantised_states_its_loss_and_never_fails(run: Run, tmp_path: P
 def test_ctranslate2_itself_says_nothing(
     run: Run, tmp_path: Path, quantization: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    export_run(run, tmp_path / "model", VALIDATION[:1], quantization=quantization, overwrite=False)
+    export_run(run, tmp_path / "model", VALIDATION[:1], quantization=quantization)
     assert "[ctranslate2]" not in capfd.readouterr().err
 
 
@@ -155,12 +141,12 @@ def test_an_export_that_translates_otherwise_is_not_written(
 
     monkeypatch.setattr(exporting, "model_files", damaged)
     with pytest.raises(MachineError) as error:
-        export_run(run, tmp_path / "model", VALIDATION, quantization=None, overwrite=False)
+        export_run(run, tmp_path / "model", VALIDATION, quantization=None)
     assert f"{tmp_path / 'model'}: not written, since only " in str(error.value)
     assert " sentences are translated as here, first: " in str(error.value)
     assert str(error.value).endswith(" there; please report it")
     assert os.listdir(tmp_path) == []
-    parity = export_run(run, tmp_path / "model", VALIDATION, quantization="int16", overwrite=False)
+    parity = export_run(run, tmp_path / "model", VALIDATION, quantization="int16")
     (first, *_) = parity.greedy.differences
     ((own,),) = Translator.load(run.path, device="cpu").translate([first.source], SearchConfig(beam=1))
     assert (first.source, first.ours) == (VALIDATION[0].source, own.text)
@@ -194,40 +180,17 @@ def test_a_choice_that_rounding_makes_is_no_difference(
 
     monkeypatch.setattr(comparison, "_search", parted)
     gap = 0.9 * comparison.TIE
-    export_run(run, tmp_path / "tied", VALIDATION, quantization=None, overwrite=False)
+    export_run(run, tmp_path / "tied", VALIDATION, quantization=None)
     gap = -1.1 * comparison.TIE
     with pytest.raises(MachineError, match="first: 'a' is 'b' here and 'c' there"):
-        export_run(run, tmp_path / "other", VALIDATION, quantization=None, overwrite=False)
-
-
-def test_a_directory_that_is_there_is_replaced_only_if_it_is_an_export_and_that_is_asked(
-    run: Run, tmp_path: Path
-) -> None:
-    folder = tmp_path / "model"
-
-    def again(overwrite: bool) -> None:
-        export_run(run, folder, VALIDATION[:1], quantization=None, overwrite=overwrite)
-
-    again(False)
-    (folder / SCRIPT).write_text("changed")
-    with pytest.raises(InputError) as error:
-        again(False)
-    assert str(error.value) == f"{folder}: is there already; give another name, or overwrite it"
-    assert (folder / SCRIPT).read_text() == "changed"
-    again(True)
-    assert (folder / SCRIPT).read_text() != "changed"
-    (folder / "letters").write_text("mine")
-    with pytest.raises(InputError) as error:
-        again(True)
-    assert str(error.value) == f"{folder}: letters is no part of an export, and would be deleted; give another folder"
-    assert (folder / "letters").read_text() == "mine"
+        export_run(run, tmp_path / "other", VALIDATION, quantization=None)
 
 
 def test_an_export_that_fails_leaves_the_earlier_one(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "model"
 
     def again() -> None:
-        export_run(run, folder, VALIDATION[:1], quantization=None, overwrite=True)
+        export_run(run, folder, VALIDATION[:1], quantization=None)
 
     again()
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -259,7 +222,8 @@ def test_what_a_killed_export_left_is_put_back_or_deleted(run: Run, tmp_path: Pa
     (tmp_path / ".other.0123456789abcdef.new").mkdir()
 
     def again(overwrite: bool) -> None:
-        export_run(run, folder, VALIDATION[:1], quantization=None, overwrite=overwrite)
+        require_possible(folder, quantization=None, overwrite=overwrite)
+        export_run(run, folder, VALIDATION[:1], quantization=None)
 
     with pytest.raises(InputError, match="/model: is there already; "):
         again(False)
@@ -274,77 +238,34 @@ def test_what_a_killed_export_left_is_put_back_or_deleted(run: Run, tmp_path: Pa
     assert (old / "letters").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", [".", ".."])
-def test_a_folder_without_a_name_is_refused(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+@pytest.mark.parametrize(
+    ("name", "overwrite", "problem"),
+    [
+        (".", True, "has no name of its own; give the folder by its name"),
+        ("..", True, "has no name of its own; give the folder by its name"),
+        ("export", False, "is there already; give another name, or overwrite it"),
+        ("own", True, "letters is no part of an export, and would be deleted; give another folder"),
+        ("link", True, "not a directory (links are refused); restore it, or train anew"),
+        ("file", True, "not a directory (links are refused); restore it, or train anew"),
+    ],
+)
+def test_what_is_no_export_is_not_replaced_nor_is_an_export_unless_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, overwrite: bool, problem: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=rf"^{re.escape(name)}: has no name of its own; give the folder by its name$"):
-        export_run(run, Path(name), (), quantization=None, overwrite=True)
-
-
-def test_a_link_or_a_file_is_not_replaced(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to("real")
-    (tmp_path / "file").touch()
-    for name in ("link", "file"):
-        with pytest.raises(MachineError, match=r": not a directory \(links are refused\); "):
-            export_run(run, tmp_path / name, (), quantization=None, overwrite=True)
-    assert sorted(os.listdir(tmp_path)) == ["file", "link", "real"]
-
-
-def drawn_settings(draw: random.Random) -> list[str]:
-    """A small model, of whose choices most are among those that CTranslate2 has."""
-    chosen = []
-    for key, names in TABLES.items():
-        possible = [name for name in names if name.partition("(")[0] in POSSIBLE[key.removeprefix("model.")]]
-        chosen.append(f"{key}={draw.choice(possible if draw.random() < 0.93 else list(names))}")
-    heads = draw.choice([1, 2, 3])
-    sizes = {
-        "tied": draw.choice(["all", "target", "none"]),
-        "width": heads * draw.choice([4, 6, 10]),
-        "attention.heads": heads,
-        "feed_forward_width": draw.choice([7, 19]),
-        "encoder_layers": draw.choice([1, 2, 3]),
-        "decoder_layers": draw.choice([1, 2, 3]),
-        "max_length": draw.choice([13, 31, 57]),
-    }
-    masked = ["model.attention.head_mask=['cross.1.1']"] if draw.random() < 0.2 else []
-    return [*chosen, *(f"model.{key}={value}" for key, value in sizes.items()), *masked]
-
-
-def test_thirty_models_at_random_export_with_parity_or_are_refused_by_key() -> None:
-    tokenizer, draw, exported, refused = small_tokenizer(), random.Random(26), [], []
-    while len(exported) + len(refused) < 30:
-        chosen = drawn_settings(draw)
-        try:
-            varied_model(*chosen, vocabulary=tokenizer.size)
-        except InputError:  # what does not go together is no model at all
-            continue
-        try:
-            ours, theirs = both_engines(*chosen, tokenizer=tokenizer)
-        except InputError as error:
-            refused.append((str(error).partition(":")[0], chosen))
-            continue
-        config = load_config(None, chosen)
-        pairs = [SentencePair(text, text) for text in dict.fromkeys(CORPUS)]
-        opened = (Model(config, tokenizer, translator.model.engine) for translator in (ours, theirs))
-        parity = comparison.compare(*opened, pairs, quantization=None)
-        assert parity.greedy.same == parity.greedy.sentences, (chosen, parity.greedy.differences)
-        assert parity.greedy.largest_gap < 1e-3, chosen
-        exported.append(chosen)
-    assert min(len(exported), len(refused)) > 5
-    assert all(any(setting.startswith(f"{key}=") for setting in chosen) for key, chosen in refused)
+    for folder, content in (("export", SCRIPT), ("own", "letters")):
+        Path(folder).mkdir()
+        Path(folder, content).touch()
+    Path("link").symlink_to("export")
+    Path("file").touch()
+    require_possible(Path("export"), quantization=None, overwrite=True)
+    with pytest.raises(TmtError) as error:
+        require_possible(Path(name), quantization=None, overwrite=overwrite)
+    assert str(error.value) == f"{name}: {problem}"
 
 
 def test_without_any_pairs_there_is_no_bleu(run: Run, tmp_path: Path) -> None:
     long = SentencePair("der Hund sieht das Haus " * 20, "too long")
-    parity = export_run(run, tmp_path / "model", (long,), quantization=None, overwrite=False)
+    parity = export_run(run, tmp_path / "model", (long,), quantization=None)
     assert (parity.pairs, parity.greedy.bleu) == (0, None)
     assert not any("BLEU" in line for line in parity_lines(parity))
-
-
-def test_a_disk_that_refuses_is_one_line(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(MachineError, match=r"/file/model: cannot be written \(.+\); check disk space and permissions$"):
-        export_run(run, tmp_path / "file" / "model", (), quantization=None, overwrite=False)

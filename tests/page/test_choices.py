@@ -1,8 +1,5 @@
 """View 2: alternatives of each piece, going on from one, undo, and the tree of the beam."""
 
-import re
-from collections import Counter
-
 import pytest
 from support.page import LoadedPage, expect
 from support.serving import Served
@@ -14,21 +11,6 @@ SENTENCE = "Der Vogel wartet."
 
 def pieces(opened: LoadedPage) -> list[str]:
     return opened.find(".piece bdi").all_inner_texts()
-
-
-def test_each_piece_has_its_probability_and_its_likeliest_others(opened: LoadedPage, served: Served) -> None:
-    opened.type(SENTENCE)
-    found = served.post("/v1/translate", run="one", source=SENTENCE, alternatives=9).json["alternatives"]
-    expect(opened.find(".piece")).to_have_count(len(found))
-    assert pieces(opened) == [position["piece"] for position in found]
-    opened.find(".piece").nth(1).click()
-    choices = [found[1]["piece"], *(piece for piece, _ in found[1]["others"])]
-    expect(opened.find(".choice bdi")).to_have_text(choices)
-    probabilities = [found[1]["probability"], *(probability for _, probability in found[1]["others"])]
-    shown = [float(number) for number in opened.find(".choice .number").all_inner_texts()]
-    assert all(abs(one - other) <= 0.005 for one, other in zip(shown, probabilities, strict=True))
-    widths = [float(bar.get_attribute("width") or 0) for bar in opened.find(".bar").all()]
-    assert all(abs(w - max(0.5, 100 * p)) < 0.01 for w, p in zip(widths, probabilities, strict=True))
 
 
 def test_a_word_of_the_translation_opens_its_first_piece(opened: LoadedPage) -> None:
@@ -68,29 +50,6 @@ def test_the_end_symbol_ends_there(opened: LoadedPage) -> None:
     opened.find(".node").filter(has_text="</s>").last.click()
     expect(opened.find(".piece.chosen bdi").last).to_have_text("</s>")
     expect(opened.find(".node")).to_have_count(1)
-
-
-def test_the_tree_is_that_of_the_beam(opened: LoadedPage, served: Served) -> None:
-    opened.type(SENTENCE)
-    trace = served.post("/v1/translate", run="one", source=SENTENCE, trace=True).json["trace"]
-    nodes = trace["nodes"]
-    expect(opened.find(".node")).to_have_count(len(nodes))
-    levels = Counter(int(node.get_attribute("aria-level") or 0) for node in opened.find(".node").all())
-    assert levels == Counter(node["step"] for node in nodes)
-    path, number = [], trace["best"]
-    while number is not None:
-        path.insert(0, nodes[number]["piece"])
-        number = nodes[number]["parent"]
-    assert opened.find(".node.best bdi").all_inner_texts() == path
-    assert opened.find("path.branch").count() == len(nodes)
-    for branch in opened.find("path.branch").all():
-        x, y, a, b, c, d, u, v = map(float, re.findall(r"-?[\d.]+", branch.get_attribute("d") or ""))
-        assert x < u
-        assert (a, c) == pytest.approx(((x + u) / 2, (x + u) / 2), abs=0.1)
-        assert (b, d) == pytest.approx((y, v), abs=0.1)
-    assert opened.find(".node.dropped, .node.beaten").count() == sum(
-        node["end"] in ("dropped", "beaten") for node in nodes
-    )
 
 
 def test_every_node_of_the_tree_can_be_chosen(opened: LoadedPage) -> None:

@@ -283,33 +283,6 @@ def test_a_checkpoint_without_a_loss_has_none(opened: LoadedPage) -> None:
     assert opened.drawn("learning", call, texts(".then mark"), frame, RUN) == ["dog."]
 
 
-STAGE = [("mask", "m_ij", [True, False]), ("distance", "i − j", [0, -3]), ("scores", "e_ij", [0.5, -2.0])]
-EXPLAINED: dict[str, Any] = {
-    "stack": "cross", "layer": 1, "head": 2, "row": 0, "read": "▁x", "piece": "▁y", "choice": None, "in_words": [],
-    "columns": ["▁a", "▁b"], "heads": [1, 2],
-    "stages": [{"title": "Scores: of all keys", "steps": [
-        {"name": name, "words": name, "symbol": symbol, "formula": "", "over": "columns", "values": values}
-        for name, symbol, values in STAGE
-    ]}],
-}  # fmt: skip
-
-
-def test_a_stage_has_numbers_of_one_kind_each_as_it_is(opened: LoadedPage) -> None:
-    call = "m.drawSteps(a[0], a[1], [])"
-    assert opened.drawn("steps", call, texts("thead th"), EXPLAINED, RUN)[2:] == [of for _, of, _ in STAGE]
-    assert opened.drawn("steps", call, texts("tbody tr > *"), EXPLAINED, RUN) == [
-        "0", "▁a", "yes", "0", "0.500", "1", "▁b", "·", "-3", "−2.000",
-    ]  # fmt: skip
-    titles = opened.drawn("steps", call, texts("h3, summary"), EXPLAINED, RUN)
-    assert titles == [
-        "Cross-attention, layer 1, head 2, row i = 0, which reads ▁x and writes ▁y", "1. Scores of all keys",
-    ]  # fmt: skip
-    assert opened.drawn("steps", call, attributes("details", "open"), EXPLAINED, RUN) == [[""]]
-    encoder = EXPLAINED | {"stack": "encoder"}
-    title, _ = opened.drawn("steps", call, texts("h3, summary"), encoder, RUN)
-    assert title == "Encoder self-attention, layer 1, head 2, row i = 0, which reads ▁x"
-
-
 LINES = [
     {"words": [{"text": "Kannst"}, {"text": "du"}], "language": "de", "dir": "ltr", "name": "Sentence"},
     {"words": [{"text": "Can", "marks": ["doubtful"], "note": "doubtful", "number": ".30?"}, {"text": "you"}],

@@ -10,7 +10,6 @@ from support.serving import Served
 
 from transformer_mt.views.matrix import Blocks, Scale
 from transformer_mt.views.methods import METHODS
-from transformer_mt.views.rendering import format_weight
 
 pytestmark = pytest.mark.slow
 
@@ -55,28 +54,6 @@ def test_the_chosen_head_is_a_table_of_the_models_numbers(heads: LoadedPage, ser
         expect(heads.find(".matrix thead th")).to_have_text(stacks[stack]["columns"])
         expect(heads.find(".matrix tbody th")).to_have_text(stacks[stack]["rows"])
         assert shown_numbers(heads) == printed(stacks[stack]["weights"][layer - 1][head - 1])
-
-
-def test_every_head_is_a_small_matrix_of_as_many_squares(heads: LoadedPage, served: Served) -> None:
-    stacks = answer(served)["stacks"]
-    assert heads.find(".pick").count() == sum(len(layer) for maps in stacks.values() for layer in maps["weights"])
-    for stack, maps in stacks.items():
-        for i, layer in enumerate(maps["weights"], start=1):
-            for j, matrix in enumerate(layer, start=1):
-                small = heads.find(f"[data-place='pick {stack}.{i}.{j}'] svg")
-                assert small.get_attribute("viewBox") == f"0 0 {len(matrix[0])} {len(matrix)}"
-                numbers = [number for row in matrix for number in row]
-                for shade in range(1, 5):
-                    drawn = "".join(path.get_attribute("d") or "" for path in small.locator(f".shade-{shade}").all())
-                    expected = sum(number is not None and Blocks().level(number) == shade for number in numbers)
-                    assert drawn.count("M") == expected
-
-
-def test_links_of_a_head_are_its_larger_numbers(heads: LoadedPage, served: Served) -> None:
-    heads.find("[data-place='pick cross.2.2']").click()
-    expect(heads.find("#one-head h3")).to_have_text("cross.2.2")
-    matrix = answer(served)["stacks"]["cross"]["weights"][1][1]
-    assert heads.find("#one-head path.link").count() == sum(number >= 0.05 for row in matrix for number in row)
 
 
 @pytest.mark.parametrize("method", ["values", "gradient", "erasure"])
@@ -172,22 +149,6 @@ def test_the_first_head_to_show_is_one_with_a_matrix(opened: LoadedPage) -> None
         assert opened.module("heads", "m.headToShow(...a)", attention, run, chosen) == shown
 
 
-def test_what_is_lost_without_each_head(heads: LoadedPage, served: Served) -> None:
-    heads.find("[data-place='pick cross.2.1']").click()
-    target = served.post("/v1/translate", run="one", source=SENTENCE).json["translation"]
-    losses = served.post("/v1/losses", run="one", source=SENTENCE, target=target).json
-    fall = losses["log_probability"] - losses["without"]["cross.2.1"]
-    expect(heads.find("#one-head > p")).to_contain_text(f"by {abs(fall):.2f}".replace("0.", ".", 1))
-    expect(heads.find(".loss")).to_have_count(0)
-    heads.find("#ask-losses").click()
-    expect(heads.find("#ask-losses")).to_have_attribute("aria-pressed", "true")
-    expect(heads.find(".loss")).to_have_count(len(losses["without"]))
-    shown = dict(zip(losses["without"], heads.find(".loss").all_inner_texts(), strict=True))
-    for name, without in losses["without"].items():
-        fall = losses["log_probability"] - without
-        assert abs(-float(shown[name].replace("−", "-")) - fall) <= 0.00501
-
-
 def test_shades_and_scales_are_those_of_the_terminal(opened: LoadedPage) -> None:
     matrices = [[[0.25, 0.75], [None, 1.0]], [[-0.3, 0.1]], [[0.001, -0.004]], [[250.0, 3.0]], [[0.0, 0.0]]]
     for matrix in matrices:
@@ -196,18 +157,3 @@ def test_shades_and_scales_are_those_of_the_terminal(opened: LoadedPage) -> None
         assert theirs == pytest.approx({"largest": ours.largest, "unit": ours.unit})
         for number in (number for row in matrix for number in row if number is not None):
             assert opened.module("shades", "m.level(...a)", number, ours.largest) == Blocks(ours).level(number)
-
-
-def test_numbers_are_those_of_the_terminal_with_a_digit_more_at_most(opened: LoadedPage) -> None:
-    for number in (0.0, 0.004, -0.004, 0.42, 0.996, 1.0, -0.31, 12.34):
-        shown = opened.module("dom", "m.decimal(a[0])", number).replace("−", "-")
-        assert abs(float(shown) - number) <= 0.005
-        assert shown.startswith(format_weight(number).strip()[:2])
-
-
-def test_numbers_too_small_for_two_digits_are_in_a_unit(opened: LoadedPage) -> None:
-    sides = {"words": ["a", "b"], "language": "de"}
-    table = {"numbers": [[0.001, -0.004], [None, 0.002]], "rows": sides, "columns": sides, "caption": "A number."}
-    table["scale"] = {"largest": 0.004, "unit": 0.001}
-    cells = "[...m.matrixTable(a[0]).querySelectorAll('tbody td')].map((cell) => cell.textContent)"
-    assert opened.module("matrix", cells, table) == ["1.00", "−4.00", "·", "2.00"]

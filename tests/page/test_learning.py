@@ -30,60 +30,12 @@ def learning(opened: LoadedPage) -> LoadedPage:
     return opened
 
 
-def test_the_curves_go_through_what_was_measured(learning: LoadedPage, served: Served) -> None:
-    (curves,) = served.get("/v1/curves?run=one").json["runs"]
-    extents: dict[str, list[float]] = {}
-    for name in CURVES:
-        points = [tuple(map(float, point.split())) for point in path(learning, name)]
-        assert len(points) == len(curves[name])
-        for (x, y), (step, value) in zip(points, curves[name], strict=True):
-            extents.setdefault(f"{name} x", []).append(x - step * scale(points, curves[name], 0))
-            extents.setdefault(f"{name} y", []).append(y - value * scale(points, curves[name], 1))
-    assert all(max(offsets) - min(offsets) < 0.3 for offsets in extents.values()), "no straight line from data to place"
-    text = learning.find("#curves").inner_text()
-    step, loss = curves["validation_loss"][-1]
-    assert f"{loss:.4g} at step {step}" in text
-
-
-def path(opened: LoadedPage, name: str) -> list[str]:
-    drawn = opened.find(f".curve.{name}").get_attribute("d") or ""
-    return drawn.removeprefix("M").removesuffix("h0").split("L")
-
-
-def scale(points: list[tuple[float, ...]], values: list[list[float]], axis: int) -> float:
-    low, high = (pick(range(len(values)), key=lambda n: values[n][axis]) for pick in (min, max))
-    apart = values[high][axis] - values[low][axis]
-    return (points[high][axis] - points[low][axis]) / apart if apart else 0.0
-
-
-def test_round_numbers_stand_at_the_axes(learning: LoadedPage, served: Served) -> None:
-    (curves,) = served.get("/v1/curves?run=one").json["runs"]
-    rates = [rate for _, rate in curves["learning_rate"]]
-    panel = learning.find("figure").filter(has_text="Learning rate")
-    shown = [float(text) for text in panel.locator("text.upward").all_text_contents()]
-    assert shown == pytest.approx(ticks(min(rates), max(rates), most=5))
-
-
 @pytest.mark.parametrize(("low", "high"), [(100.0, 101.0), (0.98, 0.99), (3e-6, 0.7), (2.0, 45.0)])
 def test_round_numbers_stand_at_the_axis_wherever_it_is(opened: LoadedPage, low: float, high: float) -> None:
     curves = {name: [[1, low], [2, high]] for name in CURVES}
     shown = opened.drawn("learning", "m.drawCurves({ runs: a })", texts(".upward"), curves)
     expected = ticks(low, high, most=5)
     assert [float(text) for text in shown] == pytest.approx(expected * (len(shown) // len(expected)), rel=1e-3)
-
-
-def test_the_curves_are_a_table_too(learning: LoadedPage, served: Served) -> None:
-    (curves,) = served.get("/v1/curves?run=one").json["runs"]
-    learning.find("#curves summary").click()
-    rows = learning.find("#curves tbody tr").all()
-    assert len(rows) == len(curves["validation_loss"])
-    for row, (step, loss) in zip(rows, curves["validation_loss"], strict=True):
-        assert row.locator("th").inner_text() == str(step)
-        training, validation, rate, bleu = row.locator("td").all_inner_texts()
-        assert float(validation) == pytest.approx(loss, rel=1e-3)
-        assert float(training) == pytest.approx(dict(curves["training_loss"])[step], rel=1e-3)
-        assert float(rate) == pytest.approx(dict(curves["learning_rate"])[step], rel=1e-3)
-        assert float(bleu) == pytest.approx(dict(curves["bleu"])[step], rel=1e-3)
 
 
 def test_of_many_steps_the_table_has_some_and_the_last(opened: LoadedPage) -> None:

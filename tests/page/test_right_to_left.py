@@ -153,27 +153,6 @@ def test_the_right_arrow_goes_to_the_right(pair: LoadedPage) -> None:
     walk("#one-head tbody tr:nth-child(2) td")
 
 
-def test_a_saved_page_is_read_in_the_same_directions(chromium: "Browser", runs: Path, tmp_path: Path) -> None:
-    arabic, german = SENTENCES.values()
-    asked: list[str] = []
-    for language, source, target in (("ar", arabic, german), ("de", german, arabic)):
-        file = tmp_path / f"{language}.html"
-        given = ["--model", str(runs / language), source, "--target", target, "--html", str(file)]
-        assert run(["attend", *given]) == 0
-        page = LoadedPage.opened(chromium, file.as_uri(), wait=".matrix", listen=lambda sent: asked.append(sent.url))
-        with page as opened:
-            of = read(opened)
-            assert of == {"source": direction(source), "target": direction(target)}
-            assert direction_of(opened, "#translation .above .word") == of["source"]
-            assert direction_of(opened, "#translation .below .word") == of["target"]
-            assert direction_of(opened, "#one-head thead th") == of["source"]
-            show(opened, "lens")
-            assert direction_of(opened, ".lens thead th") == of["target"]
-    assert [url for url in asked if not url.startswith("data:")] == [
-        (tmp_path / f"{language}.html").as_uri() for language in SENTENCES
-    ]
-
-
 TEXTS = (
     "Der Hund",
     "كلب",

@@ -15,7 +15,6 @@ from transformer_mt.cli.main import run
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.build_model import build_model
 from transformer_mt.text.normalize import normalize
-from transformer_mt.views.matrix import Scale
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -61,39 +60,6 @@ def printed(home: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> 
     capsys.readouterr()
     assert run([*arguments, "--model", str(home / "runs/one"), "--json"]) == 0
     return json.loads(capsys.readouterr().out)
-
-
-def test_it_shows_the_numbers_of_the_command(saved: LoadedPage, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for method in ("weights", "values", "gradient", "erasure"):
-        for unit in ("words", "pieces"):
-            stacks = printed(home, capsys, "attend", SENTENCE, "--method", method, f"--{unit}")["stacks"]
-            saved.find("#method").select_option(method)
-            saved.find("#unit").select_option(unit)
-            heads = [("cross", 1, 1)] if method in ("gradient", "erasure") else [("cross", 2, 1), ("decoder", 1, 2)]
-            for stack, layer, head in heads:
-                name = stack if method in ("gradient", "erasure") else f"{stack}.{layer}.{head}"
-                saved.find(f"[data-place='pick {name}']").click()
-                expect(saved.find("#one-head h3")).to_have_text(name)
-                expect(saved.find(".matrix thead th")).to_have_text(stacks[stack]["columns"])
-                matrix = stacks[stack]["weights"][layer - 1][head - 1]
-                unit_of_numbers = Scale.of([matrix]).unit
-                expected = [["·" if n is None else f"{n / unit_of_numbers:.2f}" for n in row] for row in matrix]
-                rows = saved.find(".matrix tbody tr").all()
-                shown = [row.locator("td").all_inner_texts() for row in rows]
-                assert [[as_number(text) for text in row] for row in shown] == [
-                    [as_number(text) for text in row] for row in expected
-                ]
-
-
-def as_number(text: str) -> float | str:
-    return text if text == "·" else float(text.replace("−", "-")) + 0.0
-
-
-def test_every_small_matrix_is_there(saved: LoadedPage, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    stacks = printed(home, capsys, "attend", SENTENCE)["stacks"]
-    assert saved.find(".pick").count() == sum(len(layer) for maps in stacks.values() for layer in maps["weights"])
-    saved.find("[data-place='pick cross.1.1']").click()
-    expect(saved.find("#one-head")).to_contain_text("Without cross.1.1, ln p of this translation")
 
 
 def test_the_translation_its_alternatives_and_the_beam_are_there(

@@ -81,23 +81,6 @@ def shown(opened: LoadedPage, selector: str) -> list[str]:
     return opened.find(f"#all-steps {selector}").all_text_contents()
 
 
-def test_a_table_holds_the_numbers_of_each_column(steps: LoadedPage, served: Served) -> None:
-    found = {step["name"]: step["values"] for stage in answer(served)["stages"] for step in stage["steps"]}
-    table = steps.find(".numbers[aria-label^='the score of every key']")
-    assert [number(text) for text in table.locator("td:last-child").all_inner_texts()] == pytest.approx(
-        found["scores"], abs=6e-4
-    )
-    table = steps.find(".numbers[aria-label^='the values']")
-    lengths = np.linalg.norm(found["values"], axis=-1)
-    assert [number(text) for text in table.locator("td:nth-child(3)").all_inner_texts()] == pytest.approx(
-        lengths.tolist(), abs=6e-4
-    )
-    first, *_ = table.locator(".entries").all_inner_texts()
-    entries = [number(text) for text in first.strip("[]").replace("… ", "").split()]
-    assert entries == pytest.approx([*found["values"][0][:4], found["values"][0][-1]], abs=6e-4)
-    assert table.locator("svg").count() == len(lengths)
-
-
 @pytest.mark.parametrize(("width", "entries"), [(6, 6), (7, 6)])
 def test_only_long_vectors_are_cut(opened: LoadedPage, served: Served, width: int, entries: int) -> None:
     found = answer(served)
@@ -110,24 +93,6 @@ def test_only_long_vectors_are_cut(opened: LoadedPage, served: Served, width: in
     assert len(drawn) > 10
     assert {len(text.split()) for text in drawn} == {entries}
     assert all(("… " in text) is (width > 6) for text in drawn)
-
-
-def test_the_slider_makes_weights_and_sum_anew_beside_the_models_own(steps: LoadedPage, served: Served) -> None:
-    found = {step["name"]: np.array(step["values"]) for stage in answer(served)["stages"] for step in stage["steps"]}
-    expect(steps.find("output")).to_have_text("T = 1.00, as in the model")
-    expect(steps.find(".what-if p").last).to_have_text("They are the same in all digits shown.")
-    steps.find("#temperature").fill("0.3")
-    expect(steps.find("output")).to_have_text("T = 2.00")
-    powers = np.exp(found["scores"] / 10**0.3)
-    weights = powers / powers.sum()
-    rows = [row.locator("td").all_inner_texts() for row in steps.find(".what-if tbody tr").all()]
-    assert [number(own) for _, own, *_ in rows] == pytest.approx(found["weights"].tolist(), abs=6e-4)
-    assert [number(other) for _, _, other, _ in rows] == pytest.approx(weights.tolist(), abs=6e-4)
-    own, other = steps.find(".what-if .vector").all_inner_texts()
-    assert own.startswith(f"The model's ‖head‖ = {np.linalg.norm(found['head']):.3f}")
-    assert other.startswith(f"What if ‖head‖ = {np.linalg.norm(weights @ found['values']):.3f}")
-    apart = np.linalg.norm(found["head"] - weights @ found["values"])
-    assert number(steps.find(".what-if p").last.inner_text().split()[2]) == pytest.approx(apart, abs=6e-4)
 
 
 def test_a_word_a_piece_and_a_head_can_be_chosen(steps: LoadedPage, served: Served) -> None:

@@ -1,6 +1,5 @@
 """View 1: typing, translations, links, words never seen, several sentences, errors."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from support.serving import Served
 from transformer_mt.translation.translator import Translator
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator
+    pass
 
 pytestmark = pytest.mark.slow
 
@@ -75,41 +74,6 @@ def test_links_are_lit_with_their_numbers_by_pointer_and_by_keyboard(opened: Loa
     assert number in (opened.find(f"#{described}").text_content() or "")
 
 
-def test_links_lead_from_word_to_word_and_their_numbers_stand_at_the_other_one(opened: LoadedPage) -> None:
-    opened.type("Der Baum fällt.")
-    expect(opened.find("#translation .above")).to_contain_text("Baum")
-    sides = [opened.find(f"#translation .{side} .word").all() for side in ("above", "below")]
-    above, below = ([box_of(word) for word in words] for words in sides)
-    left, top, _, _ = box_of(opened.find("#translation .linked"))
-    curves = opened.find("#translation path.link").all()
-    assert curves
-    for curve in curves:
-        x, y, a, b, c, d, u, v = map(float, re.findall(r"-?[\d.]+", curve.get_attribute("d") or ""))
-        assert any(near((left + x, top + y), (x0 + w / 2, y0 + h)) for x0, y0, w, h in above)
-        assert any(near((left + u, top + v), (x0 + w / 2, y0)) for x0, y0, w, _ in below)
-        assert near((a, b, c, d), (x, (y + v) / 2, u, (y + v) / 2))
-    middle = (y + v) / 2
-    for side, are_beyond in zip(sides, (float(middle).__lt__, float(middle).__gt__), strict=True):
-        lit = 0
-        for word in side:
-            word.focus()
-            numbers = opened.find("#translation .link-number.lit").all()
-            assert all(are_beyond(float(number.get_attribute("y") or middle)) for number in numbers)
-            lit += len(numbers)
-        assert lit == len(curves)
-
-
-def box_of(element: "Locator") -> tuple[float, float, float, float]:
-    """Left, top, width and height."""
-    box = element.bounding_box()
-    assert box
-    return box["x"], box["y"], box["width"], box["height"]
-
-
-def near(ones: tuple[float, ...], others: tuple[float, ...]) -> bool:
-    return all(abs(one - other) < 0.6 for one, other in zip(ones, others, strict=True))
-
-
 def test_words_never_seen_are_marked_and_named(opened: LoadedPage) -> None:
     opened.type("Der Quaxl wartet.")
     expect(opened.find("#translation .unseen bdi")).to_have_text("Quaxl")
@@ -118,24 +82,6 @@ def test_words_never_seen_are_marked_and_named(opened: LoadedPage) -> None:
     opened.type("der quaxl wartet.")
     read = opened.find(".remarks li").filter(has_text="Read with capitals")
     expect(read.locator("bdi")).to_have_attribute("lang", "de")
-
-
-def test_doubtful_words_are_those_that_anything_else_is_likelier_than(opened: LoadedPage, served: Served) -> None:
-    for sentence in ("Der Hund der Mann der Vogel.", "Tisch Vogel", "schläft wartet fällt"):
-        answer = served.post("/v1/translate", run="one", source=sentence, align=True, alternatives=1).json
-        assert len(answer["piece_words"]) == len(answer["pieces"])
-        likely = [1.0] * len(answer["alignment"]["target_words"])
-        for of, position in zip(answer["piece_words"], answer["alternatives"], strict=False):
-            for word in of:
-                likely[word] *= position["probability"]
-        doubtful = [word for word, probability in enumerate(likely) if probability < 0.5]
-        if doubtful:
-            break
-    assert 0 < len(doubtful) < len(likely), "no doubt anywhere; give sentences that the run knows less"
-    opened.type(sentence)
-    expect(opened.find("#translation .above .word bdi")).to_have_text(answer["alignment"]["source_words"])
-    shown = opened.find("#translation .below .word").all()
-    assert [n for n, word in enumerate(shown) if "doubtful" in (word.get_attribute("class") or "")] == doubtful
 
 
 def test_several_sentences_are_named_and_offered(opened: LoadedPage) -> None:

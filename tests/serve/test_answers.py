@@ -84,19 +84,17 @@ def test_every_route_answers_what_its_command_prints(
         for layer, numbers in enumerate(layers, start=1)
         for head in numbers
     ]
-    for number, method in enumerate(("weights", "values", "gradient", "erasure")):
-        words = bool(number % 2)
-        expected = printed("attend", *given, "--method", method, "--words" if words else "--pieces")
-        answer = served.post("/v1/attend", **pair, method=method, words=words)
-        require_same(answer, expected)
-        assert (answer.status == 200) == (method in listed["methods"])
+    turn = MODELS.index(variant)  # models and methods, over words or pieces, and heads that are off meet pairwise
+    method, words = [*METHODS][turn % len(METHODS)], bool(turn // len(METHODS) % 2)
+    expected = printed("attend", *given, "--method", method, "--words" if words else "--pieces")
+    answer = served.post("/v1/attend", **pair, method=method, words=words)
+    require_same(answer, expected)
+    assert (answer.status == 200) == (method in listed["methods"])
     require_same(served.post("/v1/lens", **pair), printed("lens", *given))
-    explained = printed("explain", *given, "--word", "Mann")
-    require_same(served.post("/v1/explain", **pair, word="Mann"), explained)
     require_same(served.post("/v1/explain", **pair), printed("explain", *given))
     losses = served.post("/v1/losses", **pair).json
     assert list(losses["without"]) == heads
-    for off in ([], heads[:1], heads[-2:]):
+    for off in ([], heads[:1] if turn % 2 else heads[-2:]):
         translation = printed("translate", *model, "--no-split", "--alternatives", "--trace", SOURCE)
         answer = served.post(
             "/v1/translate", run="run", source=SOURCE, alternatives=4, trace=True, align=bool(listed["has_links"]),

@@ -57,7 +57,7 @@ def export(
     if not quiet:
         note(f"translating {count} validation sentences in both programs")
     with working("", total=4 * count):  # by two programs with two beams
-        parity = export_run(found, directory, pairs, quantization=quantization, overwrite=overwrite)
+        parity = export_run(found, directory, pairs, quantization=quantization)
     result(*([json.dumps(asdict(parity))] if as_json else parity_lines(parity)))
     if not quiet:
         note(f"written to {directory}")

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import tee, zip_longest
 from pathlib import Path
 from queue import Queue
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 from typing_extensions import override
 
-from transformer_mt.cli.signals import cleanups
+from transformer_mt.cli.signals import remember_terminal
 from transformer_mt.cli.terminal import literal_console
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
@@ -126,7 +125,7 @@ class Record:
     place: str
     line: PreparedLine
     fields: dict[str, Any] | None
-    problem: InputError | None = None
+    problem: InputError | None
 
 
 def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, as_json: bool) -> Iterator[Record]:
@@ -136,11 +135,13 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
     """
     prepare, language = translator.model.prepare, translator.model.config.data.source_language
     for place, line in lines:
-        if isinstance(line, InputError):
-            yield Record(place, prepare.lines([""], split=False)[0], {}, line)
-            continue
-        text, fields = line, None
+        fields: dict[str, Any] | None = None
+        problem: InputError | None = None
         try:
+            if isinstance(line, InputError):
+                fields = {}
+                raise line
+            text = line
             if as_json and line.lstrip().startswith("{"):
                 fields = _json_object(line, place=place)
                 texts = [fields[key] for key in ("source", language) if isinstance(fields.get(key), str)]
@@ -149,11 +150,10 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
                 text = texts[0]
             (prepared,) = prepare.lines([text], split=split)
             translator.require_fitting(prepared.sentences, place)
-        except InputError as problem:
-            (empty,), sent = prepare.lines([""], split=False), {"source": line} if fields is None else fields
-            yield Record(place, empty, sent, problem)
-        else:
-            yield Record(place, prepared, fields)
+        except InputError as error:
+            problem, (prepared,) = error, prepare.lines([""], split=False)
+            fields = {"source": line} if fields is None else fields
+        yield Record(place, prepared, fields, problem)
 
 
 def _json_object(line: str, *, place: str) -> dict[str, Any]:
@@ -254,33 +254,17 @@ def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
 
 def prompted(prompt: str) -> Iterator[str]:
     """The lines that a person types, until `:quit` or the end of input."""
-    with _line_editing():
-        while True:
-            try:
-                line = input(escape_controls(prompt))
-            except EOFError:
-                print()
-                return
-            if line.strip() == QUIT:
-                return
-            yield line
+    with suppress(ImportError):  # where Python has it, `input` edits lines and calls old ones back
+        import readline
 
-
-@contextmanager
-def _line_editing() -> Iterator[None]:
-    """While this is open, `input` edits lines and calls old ones back, where it can."""
-    restore = []
-    if sys.platform != "win32" and sys.stdin.isatty() and sys.stdout.isatty():
-        with suppress(ImportError):  # Pythons built without it
-            import readline
-            import termios
-
-            readline.parse_and_bind("set enable-bracketed-paste off")
-            # While a line is edited, the terminal does not echo.
-            restore.append(partial(termios.tcsetattr, sys.stdin, termios.TCSANOW, termios.tcgetattr(sys.stdin)))
-    cleanups.extend(restore)
-    try:
-        yield
-    finally:
-        for own in restore:
-            cleanups.remove(own)
+        readline.parse_and_bind("set enable-bracketed-paste off")
+        remember_terminal()
+    while True:
+        try:
+            line = input(escape_controls(prompt))
+        except EOFError:
+            print()
+            return
+        if line.strip() == QUIT:
+            return
+        yield line

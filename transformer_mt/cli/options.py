@@ -102,25 +102,23 @@ def _require_utf8(text: str, *, option: str) -> None:
 _CONFIGURED = SearchConfig()
 
 
-def _option(option: str, metavar: str, sentence: str) -> Any:
+def _option(name: str, metavar: str, sentence: str) -> Any:
     """A number of the search section, with its default."""
-    name = option.removeprefix("--").replace("-", "_")
-    default = f"[the run's, {getattr(_CONFIGURED, name)} unless configured]"
-    return Option(option, metavar=metavar, help=f"{sentence} {default}")
+    return Option(metavar=metavar, help=f"{sentence} [the run's, {getattr(_CONFIGURED, name)} unless configured]")
 
 
 @dataclass(frozen=True)
 class SearchOptions:
     """Options by key of the search section, in the order of the help; None where one was not given."""
 
-    beam: Annotated[int | None, _option("--beam", "N", "Beam size; 1 is greedy.")] = None
-    length_penalty: Annotated[float | None, _option("--length-penalty", "X", "Larger favours longer.")] = None
+    beam: Annotated[int | None, _option("beam", "N", "Beam size; 1 is greedy.")] = None
+    length_penalty: Annotated[float | None, _option("length_penalty", "X", "Larger favours longer.")] = None
     sample: Annotated[bool | None, Option("--sample", help="Draw translations instead of searching the best.")] = None
-    temperature: Annotated[float | None, _option("--temperature", "X", "Below 1, likely words become likelier.")] = None
-    top_k: Annotated[int | None, _option("--top-k", "K", "Draw from the k likeliest subwords; 0: all.")] = None
-    top_p: Annotated[float | None, _option("--top-p", "P", "Draw from the likeliest with this much together.")] = None
-    seed: Annotated[int | None, _option("--seed", "N", "For --sample.")] = None
-    n_best: Annotated[int | None, _option("--n-best", "N", "How many different translations.")] = None
+    temperature: Annotated[float | None, _option("temperature", "X", "Below 1, likely words become likelier.")] = None
+    top_k: Annotated[int | None, _option("top_k", "K", "Draw from the k likeliest subwords; 0: all.")] = None
+    top_p: Annotated[float | None, _option("top_p", "P", "Draw from the likeliest with this much together.")] = None
+    seed: Annotated[int | None, _option("seed", "N", "For --sample.")] = None
+    n_best: Annotated[int | None, _option("n_best", "N", "How many different translations.")] = None
 
     def applied_to(self, configured: SearchConfig) -> SearchConfig:
         """The run's search, changed by the options. Raises `InputError` for a wrong value, or one without effect."""

@@ -13,8 +13,8 @@ if TYPE_CHECKING:  # the sooner a signal is handled, the better
 
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has not all of them
 
-# Called before a signal ends the process.
-cleanups: list[Callable[[], object]] = []
+# What resets a terminal on which lines are edited: meanwhile it does not echo.
+_resets: list[Callable[[], object]] = []
 
 
 class Stopped(BaseException):
@@ -33,6 +33,14 @@ def leave_on_signals() -> None:
     Without an exception, whose effect in the middle of an import or of foreign code nobody knows.
     """
     _install(_leave)
+
+
+def remember_terminal() -> None:
+    """Have a signal leave the terminal as it is now."""
+    if sys.platform != "win32" and os.isatty(0):
+        import termios
+
+        _resets.append(partial(termios.tcsetattr, 0, termios.TCSANOW, termios.tcgetattr(0)))
 
 
 @contextmanager
@@ -68,7 +76,7 @@ def _leave(number: int, frame: "FrameType | None") -> None:
     """End the process: delete temporary files and reset the terminal."""
     del frame
     files = sys.modules.get("transformer_mt.files")
-    for cleanup in (*cleanups, *([partial(files.remove, path) for path in files.unfinished] if files else ())):
+    for cleanup in (*_resets, *([partial(files.remove, path) for path in files.unfinished] if files else ())):
         with suppress(Exception):
             cleanup()
     if os.isatty(2) and os.environ.get("TERM") != "dumb":

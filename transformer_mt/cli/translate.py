@@ -73,8 +73,8 @@ def translate(
     because it could not win any more.
 
     --engine ctranslate2 translates up to three times as fast and starts in half the time. The model is converted once,
-    and kept in the cache folder. Greedy translations are the same; a beam is searched otherwise there, and draws are
-    others. It has no --trace.
+    and kept in the cache folder. Greedy translations are the same; a beam is searched otherwise there. It has no
+    --sample and no --trace.
 
     The first five lines that give reason to doubt are named on stderr: with words that training never showed, or fewer
     than ten times, unless the translation copies them; with words, characters or a script that it never showed in this

@@ -3,7 +3,6 @@
 `describe` names the problems, in the order in which they are looked for.
 """
 
-import logging
 import math
 import re
 from array import array
@@ -11,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from time import monotonic
 from typing import get_args
 
 import numpy as np
@@ -29,7 +27,6 @@ PROBLEMS: tuple[Problem, ...] = get_args(Problem)
 ALWAYS_REMOVED: frozenset[Problem] = frozenset(("empty", "long"))
 # Problems that show only when all pairs have been seen.
 OF_THE_WHOLE: frozenset[Problem] = frozenset(("script", "duplicate", "overlap", "ambiguous"))
-_LOG = logging.getLogger(__name__)
 EXAMPLES, _LONGEST_EXAMPLE = 3, 200
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
@@ -105,12 +102,8 @@ class Cleaner:
         self._taken = array("Q")  # of each pair taken: its number, its hash, its source's, the script of either side
 
     def take(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
-        """Yield the pairs that no problem of their own leaves out, normalised; count aloud if it lasts."""
-        start, patience = monotonic(), 5.0
+        """Yield the pairs that no problem of their own leaves out, normalised."""
         for self._read, pair in enumerate(pairs, start=1):
-            if self._read % 1_000 == 0 and monotonic() > start + patience:
-                _LOG.warning("tmt: %s pairs read; reading on", f"{self._read:,}")
-                patience *= 2
             clean = normalized(pair)
             for problem in _problems(pair, clean, self._config):
                 self._counts[problem] += 1

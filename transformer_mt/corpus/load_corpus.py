@@ -9,11 +9,7 @@ from pathlib import Path
 from transformer_mt.config.sections import DataConfig, Problem
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus import builtin
-from transformer_mt.corpus.clean_corpus import (
-    CleanSplit,
-    cached_splits,
-    clean_splits,
-)
+from transformer_mt.corpus.clean_corpus import CleanSplit, cached_splits, clean_splits
 from transformer_mt.corpus.cleaning import SplitReport, describe_all
 from transformer_mt.corpus.data_file import TABLES, DataFile, refuse_unread
 from transformer_mt.corpus.json_file import json_objects
@@ -23,7 +19,6 @@ from transformer_mt.corpus.source import (
     FORMS,
     GERMAN_ENGLISH,
     Hub,
-    Records,
     SplitSource,
     absolute,
     choose_columns,
@@ -267,7 +262,7 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
     """
     wanted = {*USUAL, config.train_split, config.validation_split, config.test_split}
     files_of: dict[str, list[DataFile]] = {}
-    aside: list[str] = []
+    aside: list[Path] = []
     for path in sorted(path for path in folder.iterdir() if not path.name.startswith(".")):
         file = DataFile.named(path)
         is_data = file.form in ("jsonl", "tsv", "tmx") or (
@@ -276,22 +271,21 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
         if is_data:
             files_of.setdefault(file.stem, []).append(file)
         else:
-            aside.append(path.name)
+            aside.append(path)
     splits: dict[str, SplitSource] = {}
     for stem, files in files_of.items():
-        tables = [file for file in files if file.form in TABLES]
-        texts = [file for file in files if file.form not in TABLES]
-        texts.sort(key=lambda file: short_code(*file.languages))
-        if len(texts) == 1:
-            aside.append(texts.pop().path.name)
-        if len(tables) + bool(texts) > 1 or len({file.languages for file in texts}) < len(texts):
+        has_table = any(file.form in TABLES for file in files)
+        if len(files) == 1 and not has_table:  # the text of one side
+            aside.append(files[0].path)
+            continue
+        if (has_table and len(files) > 1) or len({file.languages for file in files}) < len(files):
             names = ", ".join(file.path.name for file in files)
             raise InputError(folder, f"{names}: files of one split and language", "keep one table, or one text a side")
-        if texts or tables:
-            splits[stem] = _open_files(texts or tables)
-    names = ", ".join(sorted(aside)[:9])
+        splits[stem] = _open_files(sorted(files, key=lambda file: list(map(short_code, file.languages))))
+    aside.sort()
+    names = ", ".join(path.name for path in aside[:9])
     if not splits:
-        refuse_unread(folder / name for name in sorted(aside))
+        refuse_unread(aside)
         raise InputError(folder, f"no data, but {names or 'nothing'}", FORMS)
     return splits, [f"{folder}: not taken for data: {names}"] if aside else []
 
@@ -304,7 +298,7 @@ def _open_files(files: Sequence[DataFile]) -> SplitSource:
         return ParallelText(files)
     (file,) = files
     if file.form in READERS:
-        return Records(str(file.path), file.identity, file.languages, partial(READERS[file.form], file))
+        return SplitSource(str(file.path), file.identity, partial(READERS[file.form], file), file.languages)
     if file.form == "tmx":
         return TranslationMemory(file)
     if file.form == "text":
@@ -319,16 +313,14 @@ def _assign(sources: Mapping[str, SplitSource], config: DataConfig) -> dict[str,
     Names in the configuration go before usual names. Raises `InputError` for two that are one split.
     """
     chosen = {"train": config.train_split, "validation": config.validation_split, "test": config.test_split}
-    chosen = {split: own for split, own in chosen.items() if own}
-    for split, own in chosen.items():
+    assigned = {split: own for split, own in chosen.items() if own}
+    for split, own in assigned.items():
         if own not in sources:
-            raise InputError(
-                f"data.{split}_split", f"{config.corpus} has no {own}, but {', '.join(sources)}", "choose one"
-            )
-    assigned = dict(chosen)
+            has = f"{config.corpus} has no {own}, but {', '.join(sources)}"
+            raise InputError(f"data.{split}_split", has, "choose one")
     for own in sources:
         split = USUAL.get(own, own)
-        if own not in chosen.values() and split not in chosen and assigned.setdefault(split, own) != own:
+        if own not in chosen.values() and not chosen.get(split) and assigned.setdefault(split, own) != own:
             both = f"{own} and {assigned[split]} are both the split {split}"
             raise InputError(config.corpus, both, "keep one of them")
     order = dict.fromkeys((*USUAL.values(), *assigned))

@@ -1,16 +1,13 @@
-"""The meaning of `--data`, the interface of everything a split is read from, and the choice of its languages."""
+"""The meaning of `--data`, the source that a split is read from, and the choice of its languages."""
 
 import os
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
-
-from typing_extensions import override
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.data_file import LANGUAGE_CODE, DataFile
@@ -61,28 +58,45 @@ class ColumnChoice:
         """The columns of a table with a heading."""
         return self.source_column or self.languages[0], self.target_column or self.languages[1]
 
-    @property
-    def are_numbers(self) -> bool:
-        """True when columns are configured by their numbers, from 1."""
-        return self.source_column.isdecimal() and self.target_column.isdecimal()
 
+class SplitSource:
+    """A split before cleaning: records with their places, which have texts under the names of columns or languages.
 
-class SplitSource(ABC):
-    """A split before cleaning: its name in messages, and texts that change whenever its rows do.
-
-    `said` are the languages that names say, if any, in the order of translation.
+    It has a name in messages, and texts that change whenever its rows do. `said` are the languages that the names of
+    its files say, if any, in the order of translation.
     """
 
-    def __init__(self, name: str, identity: list[str], said: tuple[str, ...] = ()) -> None:
-        self.name, self.identity, self.said = name, identity, said
+    def __init__(self, name: str, identity: list[str], read: Callable[[], Rows], said: tuple[str, ...] = ()) -> None:
+        self.name, self.identity, self.read, self.said = name, identity, read, said
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names in the first thousand records."""
+        return list(dict.fromkeys(name for _, record in islice(self.read(), 1_000) for name in record))
 
     def languages(self) -> tuple[str, ...]:
         """The languages that names or columns say, if any, in the order of translation."""
-        return self.said
+        return self.said or languages_of(self.names)
 
-    @abstractmethod
-    def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
-        """Source and target of every row. Raises `InputError` with the place of a mistake."""
+    def find(self, choice: ColumnChoice) -> tuple[list[str], int]:
+        """The names of source and target in the records, and the number of records before the first pair."""
+        found = find_columns(self.names, choice, languages=self.said, place=self.name)
+        if not found:
+            raise missing_columns(self.names, choice, place=self.name)
+        return found, 0
+
+    def pairs(self, choice: ColumnChoice) -> Iterator[SentencePair]:
+        """Source and target of every record. Raises `InputError` with the place of a mistake."""
+        if not self.names:
+            return
+        found, skipped = self.find(choice)
+        for place, record in islice(self.read(), skipped, None):
+            for name in found:
+                if not isinstance(record.get(name), str | None):
+                    raise InputError(place, f"{name} is {str(record[name])[:20]}, not text", "correct it")
+            if not record.keys().isdisjoint(found):  # in a translation memory, a unit in other languages
+                source, target = map(record.get, found)
+                yield SentencePair(source or "", target or "")
 
 
 def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
@@ -141,7 +155,7 @@ def languages_of(columns: Iterable[str]) -> tuple[str, ...]:
 
     `id` is a number beside two others, and words as `cat` or `per` count only where no two have codes of two letters.
     """
-    names = sorted({*filter(is_language, columns)}, key=short_code)
+    names = sorted(dict.fromkeys(filter(is_language, columns)), key=short_code)
     for length in (2, 3):
         languages = [name for name in names if len(re.split("[-_]", name)[0]) == length]
         others = [name for name in languages if language_of(name) != "id"]
@@ -185,8 +199,8 @@ def in_direction(sides: Sequence[Side], languages: Sequence[str], choice: Column
     return [sides[languages.index(name)] for name in names] or list(sides)
 
 
-def find_columns(names: Sequence[str], choice: ColumnChoice, *, languages: Sequence[str] = (), place: str) -> list[int]:
-    """The positions of source and target among columns of these names; none where they are not there.
+def find_columns(names: Sequence[str], choice: ColumnChoice, *, languages: Sequence[str], place: str) -> list[str]:
+    """The names of source and target among those of columns; none where they are not there.
 
     They are named as configured, as the languages, or `source` and `target` in the direction of `languages`, if those
     are known. Raises `InputError` where one could be several.
@@ -195,7 +209,7 @@ def find_columns(names: Sequence[str], choice: ColumnChoice, *, languages: Seque
     sides = [[name for name in names if name.casefold() in side] for side in _SIDES]
     if not (found or choice.source_column or languages_of(names)) and [len(side) for side in sides] == [1, 1]:
         found = in_direction([name for (name,) in sides], languages, choice, place=place)
-    return [names.index(name) for name in found] if len({*found}) == 2 else []
+    return found if len({*found}) == 2 else []
 
 
 def missing_columns(names: Sequence[str], choice: ColumnChoice, *, place: str) -> InputError:
@@ -203,36 +217,6 @@ def missing_columns(names: Sequence[str], choice: ColumnChoice, *, place: str) -
     wanted, has = " and ".join(choice.columns), ", ".join(names[:9])
     remedy = "set data.source_column and data.target_column, or the languages"
     return InputError(place, f"needs the columns {wanted} and has {has}", remedy)
-
-
-class Records(SplitSource):
-    """A split of records with their places, which have texts under the names of columns or languages."""
-
-    def __init__(self, name: str, identity: list[str], said: tuple[str, ...], read: Callable[[], Rows]) -> None:
-        super().__init__(name, identity, said)
-        self.read = read
-
-    @cached_property
-    def names(self) -> list[str]:
-        """The names in the first thousand records."""
-        return list(dict.fromkeys(name for _, record in islice(self.read(), 1_000) for name in record))
-
-    @override
-    def languages(self) -> tuple[str, ...]:
-        return self.said or languages_of(self.names)
-
-    @override
-    def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
-        found = [self.names[at] for at in find_columns(self.names, columns, languages=self.said, place=self.name)]
-        if self.names and not found:
-            raise missing_columns(self.names, columns, place=self.name)
-        for place, record in self.read():
-            for name in found:
-                if not isinstance(record.get(name), str | None):
-                    raise InputError(place, f"{name} is {str(record[name])[:20]}, not text", "correct it")
-            if not record.keys().isdisjoint(found):  # in a translation memory, a unit in other languages
-                source, target = map(record.get, found)
-                yield SentencePair(source or "", target or "")
 
 
 def flat(record: dict[str, Any]) -> dict[str, Any]:
@@ -255,11 +239,9 @@ def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = Fal
         known = source.languages()
     direction = choose_direction(config, known, name=source.name)
     languages, notes = " → ".join(direction), []
-    unsaid = f"{source.name} does not say its languages: taken for {languages}"
-    if AUTO in given and len(known) < 2:
-        notes = [f"{unsaid}; set {_KEYS}"]
-    elif mixed and len(known) < 2 and columns[0] == "":
-        notes = [f"{unsaid}; give its columns or files in this order"]
+    if len(known) < 2 and (AUTO in given or (mixed and columns[0] == "")):
+        remedy = f"set {_KEYS}" if AUTO in given else "give its columns or files in this order"
+        notes = [f"{source.name} does not say its languages: taken for {languages}; {remedy}"]
     elif given == (AUTO, AUTO) and tuple(map(short_code, direction)) != GERMAN_ENGLISH:
         notes = [f"translating {languages}; the other way: data.source_language={direction[1]}"]
     return ColumnChoice(direction, *columns), notes
@@ -274,22 +256,16 @@ def choose_direction(config: DataConfig, known: Sequence[str], *, name: str) -> 
         return source, target
     if len(known) > 2:
         raise InputError(name, f"has {', '.join(known)}", f"set {_KEYS} to two of them")
-    first, second = known if len(known) == 2 else GERMAN_ENGLISH
+    first, second = known or GERMAN_ENGLISH
+    chosen = target if source == AUTO else source
     for one, other in ((first, second), (second, first)):
-        if (source == AUTO or meant(source, [one], place=name)) and (
-            target == AUTO or meant(target, [other], place=name)
-        ):
-            return one if source == AUTO else source, other if target == AUTO else target
-    if len(known) == 2:
-        chosen = target if source == AUTO else source
+        if chosen == AUTO:
+            return one, other
+        if meant(chosen, [one if target == AUTO else other], place=name):
+            return (one, chosen) if source == AUTO else (chosen, other)
+    if known:
         raise InputError(name, f"has {first} and {second}, but not {chosen}", f"set {_KEYS} to those")
-    return default_direction(config)
-
-
-def default_direction(config: DataConfig) -> tuple[str, str]:
-    """The configured languages, where `auto` is German or English."""
-    source, target = config.source_language, config.target_language
-    return "de" if source == AUTO else source, "en" if target == AUTO else target
+    return (first, chosen) if source == AUTO else (chosen, second)
 
 
 def corpus_name(data: DataConfig) -> str:

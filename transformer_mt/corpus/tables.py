@@ -11,7 +11,7 @@ from typing import Any
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.data_file import DataFile, digest_of
-from transformer_mt.corpus.source import Hub, Records, Rows, SplitSource, default_direction, flat, is_language
+from transformer_mt.corpus.source import Hub, Rows, SplitSource, choose_direction, flat, is_language
 from transformer_mt.errors import InputError, MachineError, TmtError
 
 _ROWS = 1_000  # of a batch
@@ -74,7 +74,7 @@ def open_hub(source: Hub, config: DataConfig) -> tuple[dict[str, SplitSource], l
     import datasets
     from huggingface_hub import HfApi
 
-    one, other = default_direction(config)
+    one, other = choose_direction(config, (), name=source.name)
     names = [f"{one}-{other}", f"{other}-{one}"]
     with quiet_datasets():
         try:
@@ -123,7 +123,7 @@ def _splits(source: Hub, *, commit: str = "") -> dict[str, SplitSource]:
     def split_source(split: str, table: Any) -> SplitSource:
         content = commit or " ".join(digest_of(Path(file["filename"])) for file in table.cache_files)
         read = partial(table_rows, f"{name} {split}", lambda: table.with_format("arrow").iter(_ROWS))
-        return Records(f"{name} {split}", [name, configuration, split, content], languages, read)
+        return SplitSource(f"{name} {split}", [name, configuration, split, content], read, languages)
 
     return {split: split_source(split, table) for split, table in tables.items()}
 

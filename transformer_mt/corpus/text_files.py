@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count, islice, zip_longest
 from pathlib import Path
 
@@ -63,12 +64,12 @@ class ParallelText(SplitSource):
         languages = languages if len({*languages}) > 1 else ()
         identity = ["text", *languages, *(file.identity[-1] for file in files)]
         name = " and ".join([str(files[0].path), *(file.path.name for file in files[1:])])
-        super().__init__(name, identity, languages)
+        super().__init__(name, identity, lambda: iter(()), languages)
         self._files = files
 
     @override
-    def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
-        files = in_direction(self._files, self.said, columns, place=self.name)
+    def pairs(self, choice: ColumnChoice) -> Iterator[SentencePair]:
+        files = in_direction(self._files, self.said, choice, place=self.name)
         for source, target in zip_longest(*map(text_lines, files)):
             if source is None or target is None:
                 one, other = (f"{sum(1 for _ in text_lines(file)):,}" for file in files)
@@ -85,45 +86,43 @@ class TabSeparated(SplitSource):
     """
 
     def __init__(self, file: DataFile) -> None:
-        super().__init__(str(file.path), file.identity, file.languages)
-        self._file = file
-        self._first = next(self._rows(), (1, list[str]()))[1]
+        super().__init__(str(file.path), file.identity, partial(_tsv_rows, file), file.languages)
+        self._first = [cell for _, row in islice(self.read(), 1) for cell in row.values()]
 
     @override
     def languages(self) -> tuple[str, ...]:
         return self.said or languages_of(self._first)
 
     @override
-    def pairs(self, columns: ColumnChoice) -> Iterator[SentencePair]:
-        if not self._first:
-            return
-        has_heading, (source, target) = self._places(columns)
-        for number, cells in islice(self._rows(), has_heading, None):
-            if len(cells) != len(self._first):
-                problem = f"{len(cells)} columns, where line 1 has {len(self._first)}"
-                raise InputError(f"{self.name}:{number}", problem, "write tabs between columns only")
-            yield SentencePair(cells[source], cells[target])
-
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        for number, line in text_lines(self._file):
-            yield number, list(map(_unquoted, line.split("\t")))
-
-    def _places(self, choice: ColumnChoice) -> tuple[bool, list[int]]:
-        """Whether the first row is a heading, and the positions of source and target."""
-        cells, languages = self._first, self._file.languages
-        names = [str(number) for number in range(1, len(cells) + 1)] if choice.are_numbers else cells
-        found = find_columns(names, choice, languages=languages, place=f"{self.name}:1")
-        has_heading = bool(languages_of(cells)) or (found != [] and not choice.are_numbers)
+    def find(self, choice: ColumnChoice) -> tuple[list[str], int]:
+        are_numbers = choice.source_column.isdecimal() and choice.target_column.isdecimal()
+        cells, names = self._first, self.names if are_numbers else self._first
+        found = find_columns(names, choice, languages=self.said, place=f"{self.name}:1")
+        has_heading = bool(languages_of(cells)) or (found != [] and not are_numbers)
         if found:
-            return has_heading, found
+            return [self.names[names.index(name)] for name in found], has_heading
         if has_heading or choice.source_column:
             raise missing_columns(names, choice, place=self.name)
         # The first two columns that are not numbers; of two columns, both.
-        texts = [index for index, cell in enumerate(cells) if len(cells) == 2 or not _NUMBER.fullmatch(cell)]
+        texts = [
+            name for name, cell in zip(self.names, cells, strict=True) if len(cells) == 2 or not _NUMBER.fullmatch(cell)
+        ]
         if not 2 <= len(cells) <= _MOST_COLUMNS or len(texts) < 2:
             problem = f"two texts are expected, and line 1 has {len(cells)} columns"
             raise InputError(self.name, problem, "set data.source_column and data.target_column")
-        return False, in_direction(texts[:2], languages, choice, place=self.name)
+        return in_direction(texts[:2], self.said, choice, place=self.name), 0
+
+
+def _tsv_rows(file: DataFile) -> Rows:
+    """The rows of a TSV file: their cells under the numbers of their columns, from 1."""
+    names: list[str] = []
+    for number, line in text_lines(file):
+        cells = list(map(_unquoted, line.split("\t")))
+        names = names or [str(place) for place in range(1, len(cells) + 1)]
+        if len(cells) != len(names):
+            problem = f"{len(cells)} columns, where line 1 has {len(names)}"
+            raise InputError(f"{file.path}:{number}", problem, "write tabs between columns only")
+        yield f"{file.path}:{number}", dict(zip(names, cells, strict=True))
 
 
 def csv_rows(file: DataFile) -> Rows:

@@ -12,7 +12,7 @@ from xml.parsers import expat
 from typing_extensions import override
 
 from transformer_mt.corpus.data_file import DataFile
-from transformer_mt.corpus.source import Records, Rows
+from transformer_mt.corpus.source import Rows, SplitSource
 from transformer_mt.errors import InputError
 from transformer_mt.files import LONGEST_LINE
 
@@ -22,11 +22,11 @@ _BLOCK = 2**16
 Unit = dict[str, str]
 
 
-class TranslationMemory(Records):
+class TranslationMemory(SplitSource):
     """A TMX file. Its languages are found in its texts; the header's `srclang` comes first."""
 
     def __init__(self, file: DataFile) -> None:
-        super().__init__(str(file.path), file.identity, (), lambda: _Reader(file).units())
+        super().__init__(str(file.path), file.identity, lambda: _Reader(file).units())
         self._file = file
 
     @cached_property

@@ -13,30 +13,15 @@ from transformer_mt.export.ctranslate2_package import import_ctranslate2
 from transformer_mt.progress import working
 from transformer_mt.runs.directory import Run
 
-# How often a run is read again that meanwhile trains on, and the form of what is kept.
-_ATTEMPTS, _FORM = 5, 1
+_FORM = 1  # of what is kept
 
 
-class _TrainedOn(Exception):  # noqa: N818 - said as it is
-    """The run has other weights than a moment ago."""
+def converted(run: Run, *, quantization: str | None) -> dict[str, bytes]:
+    """The model of a run, or of its checkpoint, as files, from the cache if it is there.
 
-
-def converted(run: Run, *, quantization: str | None) -> tuple[Run, dict[str, bytes]]:
-    """The run, read anew, and its model, or that of its checkpoint, as files, from the cache if it is there.
-
-    Raises `InputError` for a model that CTranslate2 cannot compute, `MachineError` for a damaged run, for a cache that
-    cannot be written, and where CTranslate2 is not installed.
+    Raises `InputError` for a model that CTranslate2 cannot compute, `MachineError` for a damaged run, for one that is
+    written meanwhile, for a cache that cannot be written, and where CTranslate2 is not installed.
     """
-    for _ in range(_ATTEMPTS):
-        now = run.anew()
-        try:
-            return now, _converted(now, quantization)
-        except _TrainedOn:
-            continue
-    raise MachineError(run.path, "is written again and again", "wait until training has ended")
-
-
-def _converted(run: Run, quantization: str | None) -> dict[str, bytes]:
     sums = run.sums()
     config, tokenizer = run.config(), run.tokenizer()
 
@@ -46,7 +31,7 @@ def _converted(run: Run, quantization: str | None) -> dict[str, bytes]:
 
         network = run.network()
         if digest(weights_of(network)) != sums.get("tensors"):
-            raise _TrainedOn
+            raise MachineError(run.path, "has just been written anew", "try again")
         tokens = tokenizer.pieces(range(tokenizer.size))
         with working(f"converting {run.path} for CTranslate2"):
             files = model_files(network, config.model, tokens, quantization=quantization)

@@ -3,7 +3,8 @@
 CTranslate2 gets subwords and gives subwords, without begin and end symbols.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -79,20 +80,11 @@ def model_files(
 
 def require_convertible(config: ModelConfig) -> None:
     """Raise `InputError`, which names the key, where CTranslate2 has no such model."""
-    found = _flat(config.model_dump())
-    for key, possible in POSSIBLE.items():
-        value = str(found.get(key)).partition("(")[0].strip()
-        if value not in possible:
+    for key, possible in POSSIBLE.items():  # the kind first: other kinds lack the other keys
+        value = attrgetter(key)(config)
+        if value.partition("(")[0].strip() not in possible:
             remedy = f"it computes models with {' or '.join(possible)} there"
-            raise InputError(f"model.{key}", f"CTranslate2 has no {found[key]}", remedy)
-
-
-def _flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The values of a section and of those inside it, by their full names."""
-    values: dict[str, Any] = {}
-    for name, value in section.items():
-        values |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
-    return values
+            raise InputError(f"model.{key}", f"CTranslate2 has no {value}", remedy)
 
 
 def _spec(specs: Any, config: TransformerConfig) -> Any:

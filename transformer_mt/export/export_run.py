@@ -43,13 +43,12 @@ for found in ctranslate2.Translator(folder).translate_batch(read, beam_size=BEAM
 '''
 
 
-def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None, overwrite: bool) -> Parity:
+def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None) -> Parity:
     """Write a run, or its checkpoint, for CTranslate2 into a new folder, once both programs translate alike.
 
-    Raises `InputError` for a model that CTranslate2 cannot compute and for a folder that is there, unless `overwrite`
-    and it holds an export; `MachineError` where float32 translates less than `SAME` of the sentences as we do.
+    An earlier export there is replaced: `require_possible` has to allow it before. Raises `InputError` for a model that
+    CTranslate2 cannot compute, `MachineError` where float32 translates less than `SAME` of the sentences as we do.
     """
-    require_possible(folder, quantization=quantization, overwrite=overwrite)
     opened = Model.open(run, device="cpu")
     config, tokenizer = opened.config, opened.tokenizer
     tokens = tokenizer.pieces(range(tokenizer.size))

@@ -69,19 +69,18 @@ class Parity:
     beam: Search
 
 
-def compare(ours: Model, theirs: Model, pairs: Pairs, *, quantization: str | None, most: int = MOST_PAIRS) -> Parity:
-    """Translate the same sentences in both programs, greedily and with a beam of 4; of the pairs, `most` at most."""
-    limit, tokenizer = ours.engine.max_length, ours.tokenizer
-    kept = [pair for pair in pairs if len(tokenizer.encode(pair.source)) < limit][:most]
+def compare(ours: Model, theirs: Model, pairs: Pairs, *, quantization: str | None) -> Parity:
+    """Translate the same sentences in both programs, greedily and with a beam of 4."""
+
+    def fits(text: str) -> bool:
+        return len(ours.tokenizer.encode(normalize(text))) < ours.engine.max_length
+
+    kept = [pair for pair in pairs if fits(pair.source)][:MOST_PAIRS]
     sources = [pair.source for pair in kept]
-    made = [
-        text
-        for text in (*_of_lengths(sources, ours), "", STRANGE, DECOMPOSED)
-        if len(tokenizer.encode(normalize(text))) < limit
-    ]
+    sources += filter(fits, (*_of_lengths(sources, ours), "", STRANGE, DECOMPOSED))
     references = [pair.translations for pair in kept]
     translators = Translator.of(ours), Translator.of(theirs)
-    greedy, beam = (_search(translators, [*sources, *made], references, width) for width in (1, 4))
+    greedy, beam = (_search(translators, sources, references, width) for width in (1, 4))
     return Parity(quantization=quantization, pairs=len(kept), greedy=greedy, beam=beam)
 
 
