@@ -334,7 +334,7 @@ def test_lines_are_no_wider_than_the_terminal(width: int, variant: str, tokenize
 
 
 def with_state(found: Explanation, values: Tensor) -> Explanation:
-    return replace(found, stages=(Stage("One", (Step("x", "", values),)), *found.stages[1:]))
+    return replace(found, stages=(Stage("One", (Step.of("x", "", values),)), *found.stages[1:]))
 
 
 def test_vectors_are_abbreviated_and_small_numbers_keep_four_digits(tokenizer: Tokenizer) -> None:
@@ -346,7 +346,7 @@ def test_vectors_are_abbreviated_and_small_numbers_keep_four_digits(tokenizer: T
 
 
 def with_shares(found: Explanation, columns: tuple[str, ...], numbers: Tensor) -> Explanation:
-    step = Step("share_j", "", numbers, "keys")
+    step = Step.of("share_j", "", numbers, "keys")
     rest = (replace(stage, steps=tuple(one for one in stage.steps if one.over != "keys")) for stage in found.stages)
     return replace(found, columns=columns, stages=(Stage("One", (step,)), *rest))
 
