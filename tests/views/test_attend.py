@@ -36,7 +36,7 @@ from transformer_mt.views.attend import (
     view_attention,
 )
 from transformer_mt.views.maps import AttentionMaps, StackMaps
-from transformer_mt.views.matrix import Blocks, Matrix, Scale
+from transformer_mt.views.matrix import Blocks, LabelledMatrix, Scale
 from transformer_mt.views.methods import METHODS, AttentionWeights
 from transformer_mt.views.serialise import to_arrays, to_json
 
@@ -75,7 +75,7 @@ def heads(*names: tuple[int, int]) -> list[HeadName]:
     return [HeadName("cross", *name) for name in names]
 
 
-def close(matrix: Matrix, expected: Tensor) -> None:
+def close(matrix: LabelledMatrix, expected: Tensor) -> None:
     np.testing.assert_allclose(matrix.numbers, expected.numpy(), rtol=1e-6)
 
 
@@ -243,9 +243,11 @@ def test_agreement_is_said_of_each_matrix_that_has_any(tokenizer: Tokenizer) -> 
 # As text
 
 
-def matrix(numbers: Any, *, rows: Sequence[str] = ROWS, columns: Sequence[str] = COLUMNS, **more: str) -> Matrix:
+def matrix(
+    numbers: Any, *, rows: Sequence[str] = ROWS, columns: Sequence[str] = COLUMNS, **more: str
+) -> LabelledMatrix:
     names = {"key": "cross.1.1", "place": "cross-attention", "name": "head 1"} | more
-    return Matrix(**names, numbers=np.array(numbers, float), rows=tuple(rows), columns=tuple(columns))
+    return LabelledMatrix(**names, numbers=np.array(numbers, float), rows=tuple(rows), columns=tuple(columns))
 
 
 ONE = matrix([[0.25, 0.75]], rows=["Can"], columns=["du", "mir"])
@@ -255,7 +257,7 @@ FORMS: dict[str, dict[str, Any]] = {"numbers": {}, "shades": {"compact": True}, 
 MEANING = "A number is the weight that the row's token gives to the column's; a row sums to 1."
 
 
-def shown(*rows: list[Matrix], width: int = 90, **form: Any) -> list[str]:
+def shown(*rows: list[LabelledMatrix], width: int = 90, **form: Any) -> list[str]:
     options = {"shading": Blocks(), "compact": False, "threshold": None} | form
     return [str(line) for line in attention_lines(rows, method="weights", width=width, **options)]
 
@@ -344,7 +346,7 @@ def test_degrees_sum_to_the_edges_which_are_the_same_in_any_unit(numbers: list[l
     assert [edge[:2] for edge in graph.edges] == [edge[:2] for edge in scaled.edges]
 
 
-def graph_of(one: Matrix, *, width: int) -> list[str]:
+def graph_of(one: LabelledMatrix, *, width: int) -> list[str]:
     return [str(line) for line in graph_lines(one, threshold=0.1, width=width, scale=Scale.of([one.numbers]))]
 
 

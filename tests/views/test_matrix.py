@@ -21,7 +21,7 @@ from transformer_mt.views.matrix import (
     NARROWEST,
     Blocks,
     Colours,
-    Matrix,
+    LabelledMatrix,
     Scale,
     legend,
     matrix_lines,
@@ -38,8 +38,12 @@ labels = st.one_of(
 every_shading = pytest.mark.parametrize("shading", [Blocks(), Colours()])
 
 
-def matrix(numbers: Any, rows: Sequence[str], columns: Sequence[str], *, title: str = "t", name: str = "") -> Matrix:
-    return Matrix("", title, name, np.array(numbers, float).reshape(-1, len(columns)), tuple(rows), tuple(columns))
+def matrix(
+    numbers: Any, rows: Sequence[str], columns: Sequence[str], *, title: str = "t", name: str = ""
+) -> LabelledMatrix:
+    return LabelledMatrix(
+        "", title, name, np.array(numbers, float).reshape(-1, len(columns)), tuple(rows), tuple(columns)
+    )
 
 
 @st.composite
@@ -50,7 +54,7 @@ def sides_and_numbers(draw: st.DrawFn) -> tuple[list[float], list[str], list[str
     return draw(st.lists(st.one_of(st.just(NAN), st.floats(0, 1)), min_size=size, max_size=size)), rows, columns
 
 
-def lines_of(*of: Matrix, width: int = 80, shading: Blocks | None = None, compact: bool = False) -> list[str]:
+def lines_of(*of: LabelledMatrix, width: int = 80, shading: Blocks | None = None, compact: bool = False) -> list[str]:
     return [line.plain for line in matrix_lines(of, width=width, shading=shading or Blocks(), compact=compact)]
 
 
@@ -121,7 +125,7 @@ def test_nothing_is_too_wide_and_no_number_and_no_character_is_lost(
         (matrix([0.5], "r", "c", title="a title of 21 cells !"), 20, ["a title of 21 cells", "!", "   c", "r ▓.50"]),
     ],
 )  # fmt: skip
-def test_the_picture_of_a_matrix(of: Matrix, width: int, expected: list[str]) -> None:
+def test_the_picture_of_a_matrix(of: LabelledMatrix, width: int, expected: list[str]) -> None:
     assert lines_of(of, width=width) == expected
     assert lines_of(of, width=0) == lines_of(of, width=NARROWEST)
 

@@ -22,7 +22,7 @@ from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views import methods
 from transformer_mt.views.attend import adjacency, layer_matrices
-from transformer_mt.views.methods import METHODS, Parts, erase, gradient_times_input, value_norms
+from transformer_mt.views.methods import METHODS, ErasedParts, erase, gradient_times_input, value_norms
 
 SOURCE, TARGET = "Der Satz.", "The book."
 ONE_LAYER = ("model.encoder_layers=1", "model.decoder_layers=1")
@@ -240,7 +240,7 @@ SOURCE_IDS, TARGET_IDS = [5, 7, 11, 6, 9], [8, 4, 10]
 IDS = pair_tokens(SOURCE_IDS, TARGET_IDS)
 
 
-def taken_out(*parts: Sequence[int], of: int) -> Parts:
+def taken_out(*parts: Sequence[int], of: int) -> ErasedParts:
     """The parts of a sentence of that length, by the places of their pieces."""
     return torch.tensor([[place in part for place in range(of)] for part in parts])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from transformer_mt.views.matrix import Matrix
+from transformer_mt.views.matrix import LabelledMatrix
 from transformer_mt.views.plot import Panel, Series, curves_figure, matrix_figure
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -69,7 +69,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def draw(*labels: str) -> None:
-    matrix = Matrix("", "place", "name", np.full((1, len(labels)), 0.5), ("row",), labels)
+    matrix = LabelledMatrix("", "place", "name", np.full((1, len(labels)), 0.5), ("row",), labels)
     with pytest.raises(Drawn):
         matrix_figure([[matrix]], meaning="a weight", path=Path("a.png"))
 
@@ -106,7 +106,7 @@ def test_names_of_curves_choose_fonts_too(chosen: list[list[str]]) -> None:
 
 
 def test_a_figure_without_a_font_for_its_letters_is_written(caplog: pytest.LogCaptureFixture) -> None:
-    matrix = Matrix(
+    matrix = LabelledMatrix(
         "", "place", "name", np.full((1, 2), 0.5), ("\U00012000",), ("كلب", "a")
     )  # cuneiform: few machines have it
     for ending, magic in {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}.items():

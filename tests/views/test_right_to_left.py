@@ -16,7 +16,7 @@ from transformer_mt.text.direction import isolated
 from transformer_mt.views.align import alignment_lines
 from transformer_mt.views.attend import graph_lines
 from transformer_mt.views.lens import Lens, lens_lines
-from transformer_mt.views.matrix import NARROWEST, Blocks, Matrix, Scale, matrix_lines
+from transformer_mt.views.matrix import NARROWEST, Blocks, LabelledMatrix, Scale, matrix_lines
 
 ARABIC, HEBREW = ("المعلم", "يقرأ", "الكتاب", "اليوم", ".", "</s>"), ("▁המורה", "▁קורא", "ספר(", "٣", "</s>")
 # No digits and no dots, which would look like numbers.
@@ -25,9 +25,9 @@ labels = st.lists(
 )
 
 
-def matrix(rows: tuple[str, ...], columns: tuple[str, ...]) -> Matrix:
+def matrix(rows: tuple[str, ...], columns: tuple[str, ...]) -> LabelledMatrix:
     numbers = 0.9 / (1 + np.arange(len(rows))[:, None] + np.arange(len(columns)))
-    return Matrix("cross", "place", "name", numbers.round(2), rows, columns)
+    return LabelledMatrix("cross", "place", "name", numbers.round(2), rows, columns)
 
 
 def test_a_label_stands_above_its_column_and_beside_its_row() -> None:

@@ -25,6 +25,7 @@ class Head:
     name: HeadName
     loss: Estimate | None
     layer: int | None
+    bleu: Estimate | None = None
 
 
 @dataclass
@@ -59,8 +60,8 @@ def test_json_has_the_fields_as_plain_values() -> None:
         "source": "s",
         "stacks": {"cross": {"rows": ["a"], "weights": [[0.33333, None]]}},
         "heads": [
-            {"name": "cross.2.1", "loss": {"value": 0.25, "low": None}, "layer": None},
-            {"name": "cross.2.2", "loss": None, "layer": 3},
+            {"name": "cross.2.1", "loss": {"value": 0.25, "low": None}, "layer": None, "bleu": None},
+            {"name": "cross.2.2", "loss": None, "layer": 3, "bleu": None},
         ],
         "loss": {"value": 1 / 3, "low": 0.0},
         "other": None,

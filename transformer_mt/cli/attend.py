@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from transformer_mt.views.attend import HistoryStep
     from transformer_mt.views.maps import AttentionMaps
-    from transformer_mt.views.matrix import Matrix
+    from transformer_mt.views.matrix import LabelledMatrix
     from transformer_mt.views.subject import Subject
 
 
@@ -98,7 +98,7 @@ def attend(
         loaded.append(load_sentence(text, target, model=path, without=without or (), options=options))
         loaded[-1].require_attention(shown.method)
     intro, views = [loaded[0].source], list[Any]()
-    matrices: list[list[Matrix]] = []
+    matrices: list[list[LabelledMatrix]] = []
     for one in loaded:
         name = f"{one.name}: " if len(loaded) > 1 else ""
         view, columns, said = _look(one, shown, options, name=name, history=history)
@@ -169,7 +169,12 @@ def _look(
 
 
 def _write_files(
-    one: "Subject", rows: "list[list[Matrix]]", shown: MatrixOptions, options: SentenceOptions, *, is_given: bool
+    one: "Subject",
+    rows: "list[list[LabelledMatrix]]",
+    shown: MatrixOptions,
+    options: SentenceOptions,
+    *,
+    is_given: bool,
 ) -> None:
     """The picture and the page."""
     if shown.figure is not None:
@@ -187,7 +192,7 @@ def _write_files(
         write_output(shown.html, saved_page(answers))
 
 
-def _matrices(sentence: "Subject", maps: "AttentionMaps", shown: MatrixOptions) -> "list[Matrix]":
+def _matrices(sentence: "Subject", maps: "AttentionMaps", shown: MatrixOptions) -> "list[LabelledMatrix]":
     """The chosen matrices, or the one that explains best: the mean over the heads that validation chose."""
     from transformer_mt.views.attend import explaining_matrix, layer_matrices
 

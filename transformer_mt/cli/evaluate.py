@@ -137,21 +137,19 @@ def _measured(
         elif known and not known.complete:
             note(f"{run.model.path}: its list of words lacks the rarest; read never as rarely or never")
         with working("", total=len(pairs)):
-            found = evaluation.evaluate(
-                run, pairs, alignment=alignment, by_length=by_length, known=known, split=sentences
+            scores.append(
+                evaluation.evaluate(run, pairs, alignment=alignment, by_length=by_length, known=known, split=sentences)
             )
-        scores.append(found)
-    systems, references = [of_run.translations for of_run in scores], [pair.translations for pair in pairs]
+    systems, references = [one.translations for one in scores], [pair.translations for pair in pairs]
     with working("resampling the test set"):
         intervals = evaluation.compare_texts(systems, references, language=language)
     note(*scores[0].notes)
-    objects: list[dict[str, Any]] = []
-    for number, (run, own) in enumerate(zip(runs, scores, strict=True)):
-        objects.append({"run": str(run.model.path)} | dataclasses.asdict(own))
-        del objects[-1]["translations"]
-        objects[-1]["intervals"] = to_json({name: of_runs[number] for name, of_runs in intervals.items()})
+    objects = []
+    for run, own, bleu, chrf in zip(runs, map(dataclasses.asdict, scores), *intervals.values(), strict=True):
+        texts = own.pop("translations")
+        objects.append({"run": str(run.model.path)} | own | {"intervals": to_json({"bleu": bleu, "chrf": chrf})})
         if worst:
-            objects[-1]["worst"] = to_json(evaluation.find_poorest(own.translations, pairs, count=worst))
+            objects[-1]["worst"] = to_json(evaluation.find_poorest(texts, pairs, count=worst))
     return {"corpus": corpus, "split": split} | objects[0] | ({"against": objects[1:]} if objects[1:] else {})
 
 

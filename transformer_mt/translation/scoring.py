@@ -63,8 +63,8 @@ def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePa
 
 def batches(model: Seq2Seq, encoded: EncodedPairs) -> Iterator[tuple[Tensor, Batch]]:
     """The pairs in batches on the model's device, with their rows among the encoded ones."""
-    most = max(BATCH_TOKENS, model.max_length)
-    for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=most):
+    budget = max(BATCH_TOKENS, model.max_length)
+    for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=budget):
         yield rows, encoded.batch(rows).to(next(model.parameters()).device)
         advance(len(rows))
 

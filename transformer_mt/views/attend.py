@@ -16,7 +16,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
 from transformer_mt.views.faithfulness import compare_rows
 from transformer_mt.views.maps import AttentionMaps, StackMaps
-from transformer_mt.views.matrix import Blocks, Matrix, Scale, is_convex, legend, matrix_lines
+from transformer_mt.views.matrix import Blocks, LabelledMatrix, Scale, is_convex, legend, matrix_lines
 from transformer_mt.views.methods import METHODS
 from transformer_mt.views.rendering import label, rendered, table, wrapped
 
@@ -50,7 +50,7 @@ class HistoryStep:
     stacks: dict[str, StackMaps]
 
 
-def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) -> Matrix:
+def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) -> LabelledMatrix:
     """The one matrix that explains a translation best: the mean over these heads of the cross-attention.
 
     Heads that the model does not have are left out. Without any they are all of the last layer but one, a guess, or
@@ -70,7 +70,7 @@ def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) ->
 
 def layer_matrices(
     maps: AttentionMaps, *, stack: str = "cross", layer: str | None = None, head: str | None = None
-) -> list[Matrix]:
+) -> list[LabelledMatrix]:
     """The matrices of a stack that were asked for: `layer` is a number from 1 or `all`, `head` may also be `mean`.
 
     Without them they are all layers and the mean over their heads. Raises `InputError` that names the option for an
@@ -81,7 +81,7 @@ def layer_matrices(
         if layer is not None or head is not None:
             raise InputError("layer, head", f"{maps.method} has one matrix for the whole model", "leave them out")
         numbers = chosen.mean([HeadName(stack, 1, 1)])
-        return [Matrix(stack, maps.method, BETWEEN[stack], numbers, chosen.rows, chosen.columns)]
+        return [LabelledMatrix(stack, maps.method, BETWEEN[stack], numbers, chosen.rows, chosen.columns)]
     layers, heads = chosen.weights.shape[:2]
     matrices = []
     of_layers = groupby(heads_at(chosen.heads(stack), layer=layer, head=head, every=EVERY), lambda name: name.layer)
@@ -96,18 +96,18 @@ def layer_matrices(
     return matrices
 
 
-def _mean(maps: AttentionMaps, heads: Sequence[HeadName], *, key: str, place: str, name: str) -> Matrix:
+def _mean(maps: AttentionMaps, heads: Sequence[HeadName], *, key: str, place: str, name: str) -> LabelledMatrix:
     """The mean over heads of one stack."""
     stack, prefix = maps.stacks[heads[0].stack], "" if maps.method == "weights" else f"{maps.method}, "
-    return Matrix(key, f"{prefix}{place}", name, stack.mean(heads), stack.rows, stack.columns)
+    return LabelledMatrix(key, f"{prefix}{place}", name, stack.mean(heads), stack.rows, stack.columns)
 
 
-def _every_matrix(maps: AttentionMaps) -> Iterator[Matrix]:
+def _every_matrix(maps: AttentionMaps) -> Iterator[LabelledMatrix]:
     for stack in maps.stacks:
         yield from layer_matrices(maps, stack=stack, head=None if METHODS[maps.method].whole else ALL)
 
 
-def agreement(matrix: Matrix, erased: AttentionMaps) -> tuple[float, float] | None:
+def agreement(matrix: LabelledMatrix, erased: AttentionMaps) -> tuple[float, float] | None:
     """The agreement of a matrix with erasure, `</s>` aside; None for self-attention, and for a single column."""
     if not matrix.key.startswith("cross"):
         return None
@@ -125,7 +125,7 @@ def agreements(maps: AttentionMaps, erased: AttentionMaps) -> dict[str, Any]:
     return found
 
 
-def agreement_lines(matrices: Sequence[Matrix], erased: AttentionMaps) -> Iterator[str]:
+def agreement_lines(matrices: Sequence[LabelledMatrix], erased: AttentionMaps) -> Iterator[str]:
     """The agreement of each matrix with erasure, where it is known."""
     for matrix in matrices:
         if scores := agreement(matrix, erased):
@@ -149,7 +149,7 @@ class Adjacency:
     convex: bool
 
 
-def adjacency(matrix: Matrix, *, threshold: float) -> Adjacency:
+def adjacency(matrix: LabelledMatrix, *, threshold: float) -> Adjacency:
     """The graph of a matrix; `threshold` is from 0 to 1."""
     weights = np.nan_to_num(matrix.numbers)
     least = threshold * np.abs(weights).sum(axis=1, keepdims=True)
@@ -168,7 +168,7 @@ def graphs(maps: AttentionMaps, *, threshold: float) -> dict[str, Any]:
     return {"threshold": threshold, "matrices": matrices}
 
 
-def graph_lines(matrix: Matrix, *, threshold: float, width: int, scale: Scale) -> Iterator[str | Text]:
+def graph_lines(matrix: LabelledMatrix, *, threshold: float, width: int, scale: Scale) -> Iterator[str | Text]:
     """The edges and the out-degree of each row, the in-degree of each column, and a sentence about the rows' sums."""
     graph = adjacency(matrix, threshold=threshold)
     rows: list[list[str | Text]] = []
@@ -188,7 +188,7 @@ def graph_lines(matrix: Matrix, *, threshold: float, width: int, scale: Scale) -
     yield from wrapped(convex if graph.convex else other, width=width)
 
 
-def rows_of_matrices(views: Sequence[Sequence[Matrix]]) -> list[list[Matrix]]:
+def rows_of_matrices(views: Sequence[Sequence[LabelledMatrix]]) -> list[list[LabelledMatrix]]:
     """The matrices in rows: of one view those of a place, of several those of the same layer and head."""
     if len(views) == 1:
         return [list(group) for _, group in groupby(views[0], lambda matrix: matrix.place)]
@@ -196,7 +196,13 @@ def rows_of_matrices(views: Sequence[Sequence[Matrix]]) -> list[list[Matrix]]:
 
 
 def attention_lines(
-    rows: Sequence[list[Matrix]], *, method: str, width: int, shading: Blocks, compact: bool, threshold: float | None
+    rows: Sequence[list[LabelledMatrix]],
+    *,
+    method: str,
+    width: int,
+    shading: Blocks,
+    compact: bool,
+    threshold: float | None,
 ) -> Iterator[str | Text]:
     """Rows of matrices beside each other, as graphs where there is a threshold, and the meaning of their numbers."""
     matrices = list(chain(*rows))

@@ -82,25 +82,21 @@ _NAMES = {
 class Step:
     """A number or vector of the row, or one for each key or head: its symbol and formula, and the numbers."""
 
+    name: str
+    words: str
     symbol: str
     formula: str
+    over: Literal["row", "keys", "heads"]
     values: Tensor
-    over: Literal["row", "keys", "heads"] = "row"
 
-    @property
-    def name(self) -> str:
-        return _NAMES.get(self.symbol, (self.symbol, ""))[0]
-
-    @property
-    def words(self) -> str:
-        return _NAMES.get(self.symbol, ("", self.symbol))[1]
+    @classmethod
+    def of(cls, symbol: str, formula: str, values: Tensor, over: Literal["row", "keys", "heads"] = "row") -> "Step":
+        """A step with the name and the words of its symbol."""
+        return cls(*_NAMES.get(symbol, (symbol, symbol)), symbol, formula, over, values)
 
     @property
     def is_vector(self) -> bool:
         return self.values.ndim > (self.over != "row")
-
-    def to_json(self) -> dict[str, Any]:
-        return {key: getattr(self, key) for key in ("name", "words", "symbol", "formula", "over", "values")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,19 +173,14 @@ def explain_row(
     if not names:
         attention = " and ".join(name for name in possible if name in stacks)
         raise InputError("stack", f"{attention} attention has no heads left in this model", "choose another")
-    candidates = heads_at(names, layer=layer, head=head)
-    name, *others = candidates
-    choice = None
-    if others:
-        choice = head_losses(model, tokens, row=row if title == "target" else None, candidates=candidates)
-        name = min(choice.without, key=choice.without.__getitem__)
+    names, choice = [*heads_at(names, layer=layer, head=head)], None
+    if len(names) > 1:
+        choice = head_losses(model, tokens, row=row if title == "target" else None, candidates=names)
+        names = sorted(names, key=choice.without.__getitem__)
+    name = names[0]
     module = attention_layers(model)[name.of_layer]
-    shown: list[Shown] = []
     with evaluating(model):
-        with watching(shown.append), record_attention(model) as recording:
-            require_finite(model(*tokens.inputs(model)))
-        recording.of_tokens(name.stack, len(tokens.source.ids), len(tokens.read.ids))
-        stages = tuple(_stages(shown, module, row, name))
+        stages = tuple(_stages(_pass(model, tokens, name.stack), module, row, name))
     return Explanation(
         source=tokens.source.text,
         target=tokens.written.text,
@@ -204,6 +195,15 @@ def explain_row(
         rows={of: each.by_words() for of, each in every.items()},
         stages=stages,
     )
+
+
+def _pass(model: Seq2Seq, tokens: PairTokens, stack: str) -> list[Shown]:
+    """What a forward pass shows; `InputError` for a stack that is not between these tokens."""
+    shown: list[Shown] = []
+    with watching(shown.append), record_attention(model) as recording:
+        require_finite(model(*tokens.inputs(model)))
+    recording.of_tokens(stack, len(tokens.source.ids), len(tokens.read.ids))
+    return shown
 
 
 def _stages(shown: Sequence[Shown], module: InspectableAttention, row: int, name: HeadName) -> Iterator[Stage]:
@@ -249,7 +249,7 @@ def _step(shown: Shown, row: int, head: int) -> Step:
     sizes = zip(axes, shown.value.shape, strict=True)
     place = [min(wanted[axis], size - 1) if axis in wanted else slice(None) for axis, size in sizes]
     formula = getattr(shown.module, "formulas", {}).get(shown.symbol, "")
-    return Step(shown.symbol, formula, shown.value[tuple(place)].detach().cpu(), "keys" if "K" in axes else "row")
+    return Step.of(shown.symbol, formula, shown.value[tuple(place)].detach().cpu(), "keys" if "K" in axes else "row")
 
 
 def _contributions(module: InspectableAttention, shown: Sequence[Shown], row: int, head: int) -> Iterator[Step]:
@@ -262,11 +262,11 @@ def _contributions(module: InspectableAttention, shown: Sequence[Shown], row: in
     columns = heads.new_zeros(1, module.heads, *weighed.shape)
     columns[0, head] = weights[:, None] * weighed
     of_columns, of_heads = module.parts(columns)[0, head], module.parts(heads)[0, :, 0]  # K D, H D
-    yield Step("o", formulas["o"], of_heads[head].cpu())
-    yield Step("o_j", formulas["o_j"], of_columns.cpu(), "keys")
-    yield Step("share_j", "o_j·o / ‖o‖²", projected_shares(of_columns, of_heads[head]).cpu(), "keys")
-    yield Step("o_r", formulas["o_r"], of_heads.cpu(), "heads")
-    yield Step("share_r", "o_r·y / ‖y‖²", projected_shares(of_heads, values["y"][0, row]).cpu(), "heads")
+    yield Step.of("o", formulas["o"], of_heads[head].cpu())
+    yield Step.of("o_j", formulas["o_j"], of_columns.cpu(), "keys")
+    yield Step.of("share_j", "o_j·o / ‖o‖²", projected_shares(of_columns, of_heads[head]).cpu(), "keys")
+    yield Step.of("o_r", formulas["o_r"], of_heads.cpu(), "heads")
+    yield Step.of("share_r", "o_r·y / ‖y‖²", projected_shares(of_heads, values["y"][0, row]).cpu(), "heads")
 
 
 def projected_shares(parts: Float[Tensor, "N D"], total: Float[Tensor, " D"]) -> Float[Tensor, " N"]:

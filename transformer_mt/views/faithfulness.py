@@ -23,7 +23,7 @@ _SEED = 1
 
 WordMatrix = Float[np.ndarray, "W V"]
 # Method, layer (None: of the whole model) and head (None: the mean over the layer's).
-Key = tuple[str, int | None, int | None]
+MatrixKey = tuple[str, int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def faithfulness(
     return Faithfulness(len(pairs), tuple(agreements))
 
 
-def _matrices(name: str, model: Seq2Seq, tokens: PairTokens) -> Iterator[tuple[Key, np.ndarray]]:
+def _matrices(name: str, model: Seq2Seq, tokens: PairTokens) -> Iterator[tuple[MatrixKey, np.ndarray]]:
     """The matrices over words, without `</s>`."""
     method = METHODS[name]()
     maps = method.maps(model, tokens, stacks=["cross"]).by_words().stacks["cross"]

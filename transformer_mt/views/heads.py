@@ -145,10 +145,8 @@ def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -
             stack.add(row, weights[name])
     encoded = encode_pairs(pairs, opened.tokenizer, max_length=model.max_length)
     losses, tokens = sentence_losses(model, encoded), encoded.target_lengths.double().numpy()
-    without, gradients = (
-        without_each(model, lambda: sentence_losses(model, encoded)),
-        normalised_gradients(model, encoded),
-    )
+    without = without_each(model, lambda: sentence_losses(model, encoded))
+    gradients = normalised_gradients(model, encoded)
     scores: list[Interval | None] = [None] * (1 + len(names))
     if bleu:
         texts = [best_texts(translator, pairs), *without_each(model, lambda: best_texts(translator, pairs)).values()]

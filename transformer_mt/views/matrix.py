@@ -28,7 +28,7 @@ READABLE = (0.05, 99.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matrix:
+class LabelledMatrix:
     """A matrix to show: numbers, NaN where a query may not attend, and the labels along both sides.
 
     `place` and `name` are the parts of its title, as `cross-attention, layer 2 of 3` and `head 1 of 4`. `key` is short:
@@ -131,7 +131,9 @@ def shading_for(console: Console, scale: Scale) -> Blocks:
     return Colours(scale) if console.color_system and not console.no_color else Blocks(scale)
 
 
-def matrix_lines(matrices: Sequence[Matrix], *, width: int, shading: Blocks, compact: bool = False) -> list[Text]:
+def matrix_lines(
+    matrices: Sequence[LabelledMatrix], *, width: int, shading: Blocks, compact: bool = False
+) -> list[Text]:
     """Matrices beside each other as far as they fit, as lines of at most `width` terminal cells.
 
     Columns that do not fit make another block below, labels that do not fit are folded. `compact` shows shades alone;
@@ -147,7 +149,7 @@ def matrix_lines(matrices: Sequence[Matrix], *, width: int, shading: Blocks, com
     return rendered(Columns([Group(*block) for block in blocks], padding=(1, GAP, 1, 0)), width=width)
 
 
-def legend(matrices: Sequence[Matrix], *, width: int, shading: Blocks, compact: bool = False) -> list[Text]:
+def legend(matrices: Sequence[LabelledMatrix], *, width: int, shading: Blocks, compact: bool = False) -> list[Text]:
     """The meaning of the shades, and of the signs for masked cells and numbers below zero where there are any."""
     parts: list[Text | str] = ["shades from "]
     for level in shading.levels:
@@ -164,7 +166,7 @@ def legend(matrices: Sequence[Matrix], *, width: int, shading: Blocks, compact: 
     return rendered(Text.assemble(*parts), width=max(width, NARROWEST))
 
 
-def _block(group: Sequence[Matrix], *, width: int, shading: Blocks, compact: bool) -> Iterator[Text]:
+def _block(group: Sequence[LabelledMatrix], *, width: int, shading: Blocks, compact: bool) -> Iterator[Text]:
     """Matrices with the same labels: the title, then one block of columns or several."""
     rows, columns = (list(map(_carried, labels)) for labels in (group[0].rows, group[0].columns))
     gutter = min(max(map(cell_len, ["", *rows])), max(NARROWEST_GUTTER, width // 4))

@@ -30,7 +30,7 @@ from transformer_mt.translation.scoring import BATCH_TOKENS
 from transformer_mt.views.maps import AttentionMaps, StackMaps, maps_of, weights_of_pair
 
 # For each part of a sentence, such as a word, the pieces that are taken out together (True).
-Parts = Bool[Tensor, "N L"]
+ErasedParts = Bool[Tensor, "N L"]
 
 
 class Method(ABC):
@@ -197,7 +197,7 @@ def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> F
         return (slopes * x.detach()).sum(dim=-1)
 
 
-def erase(model: Seq2Seq, tokens: PairTokens, parts: Parts, *, stack: str) -> Float[Tensor, "T N"]:
+def erase(model: Seq2Seq, tokens: PairTokens, parts: ErasedParts, *, stack: str) -> Float[Tensor, "T N"]:
     """ln p(y_i) − ln p(y_i | without part j), for parts of the source (`cross`) or of the target before i (`decoder`).
 
     Li et al. 2016. The part is really taken out and the sentence becomes shorter (Jain and Wallace 2019, §4.1): the
@@ -215,7 +215,7 @@ def erase(model: Seq2Seq, tokens: PairTokens, parts: Parts, *, stack: str) -> Fl
     return falls.T
 
 
-def _log_probabilities(model: Seq2Seq, tokens: PairTokens, parts: Parts, *, stack: str) -> Float[Tensor, "N T"]:
+def _log_probabilities(model: Seq2Seq, tokens: PairTokens, parts: ErasedParts, *, stack: str) -> Float[Tensor, "N T"]:
     """ln p of each written piece, without each part of the source or of the target."""
     device = next(model.parameters()).device
     ids = {"cross": torch.tensor(tokens.source.ids), "decoder": torch.tensor(tokens.read.ids)}

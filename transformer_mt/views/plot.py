@@ -28,7 +28,7 @@ from transformer_mt.attention.positions import sinusoids
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import escape_controls
-from transformer_mt.views.matrix import Matrix, Scale
+from transformer_mt.views.matrix import LabelledMatrix, Scale
 from transformer_mt.views.rendering import rendered
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ def check_figure(path: Path, *, npz: Path | None) -> None:
         raise MachineError("figure", "needs matplotlib", "pip install 'transformer_mt[plot]'") from None
 
 
-def matrix_figure(rows: Sequence[Sequence[Matrix]], *, meaning: str, path: Path) -> bytes:
+def matrix_figure(rows: Sequence[Sequence[LabelledMatrix]], *, meaning: str, path: Path) -> bytes:
     """Rows of matrices in one picture as the content of a file, with one scale of colours and its meaning below."""
     columns, matrices = max(map(len, rows)), list(chain(*rows))
     scale = Scale.of(matrix.numbers for matrix in matrices)
@@ -291,7 +291,7 @@ def positions_figure(rows: Float[np.ndarray, "N D"], *, title: str, path: Path) 
         return _content(figure, path)
 
 
-def _draw_matrix(axes: "Axes", matrix: Matrix, *, low: float, scale: Scale) -> "AxesImage":
+def _draw_matrix(axes: "Axes", matrix: LabelledMatrix, *, low: float, scale: Scale) -> "AxesImage":
     numbers = np.array(matrix.numbers, float)  # None becomes NaN
     image = axes.imshow(numbers, cmap="RdBu_r" if low else "viridis", vmin=low, vmax=scale.largest, aspect="equal")
     axes.set_facecolor("0.92")  # where nothing may be attended to
