@@ -74,7 +74,7 @@ def test_a_search_goes_without_the_heads_too(stack: str, model: Seq2Seq) -> None
 
 
 def test_a_head_that_is_not_there_is_named_with_those_that_are(model: Seq2Seq) -> None:
-    message = r"^--without: the model has no head cross.9.1; it has encoder.1.1 to .*, cross.1.1 to cross.\d.5$"
+    message = r"^without: the model has no head cross.9.1; it has encoder.1.1 to .*, cross.1.1 to cross.\d.5$"
     with pytest.raises(InputError, match=message), without_heads(model, [HeadName("cross", 9, 1)]):
         pass
 
