@@ -20,15 +20,6 @@ def init_from_run(path: Path) -> InitFromConfig:
     return InitFromConfig(run=place_of(path), weights=digest(weights_of(Run.open(path).network())))
 
 
-def require_weights(network: Seq2Seq, expected: str, *, place: str, key: str) -> str:
-    """The SHA-256 sum of a network's weights. Raises `InputError` where `key` expects others."""
-    found = digest(weights_of(network))
-    if expected not in ("", found):
-        problem = f"its weights are no longer those of {key}"
-        raise InputError(place, problem, "restore them, or overwrite the run")
-    return found
-
-
 def place_of(path: Path) -> str:
     """The place of a run as a configuration has it. Raises `InputError` where it cannot."""
     place = str(path.resolve())
@@ -49,8 +40,10 @@ def open_teacher(config: Config, device: torch.device) -> tuple[Config, Model | 
         raise InputError("objective.teacher", "missing", "give the run of the teacher")
     place = place_of(Path(section.teacher))
     teacher = Model.open(Run.open(Path(place)), device=str(device))
-    key, network = "objective.teacher_weights", teacher.network.requires_grad_(False)
-    found = require_weights(network, section.teacher_weights, place=place, key=key)
+    found = digest(weights_of(teacher.network.requires_grad_(False)))
+    if section.teacher_weights not in ("", found):
+        remedy = "restore them, or overwrite the run"
+        raise InputError(place, "its weights are no longer those of objective.teacher_weights", remedy)
     named = section.model_copy(update={"teacher": place, "teacher_weights": found})
     return config.model_copy(update={"objective": named}), teacher
 
@@ -71,7 +64,9 @@ def load_parent(config: Config) -> tuple[Tokenizer, Seq2Seq]:
     """The vocabulary and the network of the run that `init_from` names. Raises `InputError` if it has changed."""
     parent = Run.open(Path(config.init_from.run))
     network = parent.network()
-    require_weights(network, config.init_from.weights, place=str(parent.path), key="init_from.weights")
+    if digest(weights_of(network)) != config.init_from.weights:
+        remedy = "overwrite the run"
+        raise InputError(parent.path, "its weights are no longer those of init_from.weights", remedy)
     return taken_vocabulary(config, parent), network
 
 
