@@ -15,7 +15,6 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import (
     LONGEST_LINE,
     bounded_lines,
-    make_directory,
     output_file,
     read_input,
     read_regular,
@@ -186,18 +185,6 @@ def test_the_output_keeps_the_mode_of_the_file_that_it_replaces(mode: int, tmp_p
     path.chmod(mode)
     write_output(path, b"new")
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", mode)
-
-
-def test_what_a_run_is_made_of_is_its_owner_s_alone_to_write(tmp_path: Path) -> None:
-    before = os.umask(0)
-    try:
-        make_directory(tmp_path / "run")
-        write_atomically(tmp_path / "run/file", b"")
-        write_output(tmp_path / "output", b"")
-    finally:
-        os.umask(before)
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
-    assert modes == {"run": 0o755, "file": 0o644, "output": 0o666}
 
 
 def test_a_private_output_is_private_from_the_first_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,19 +90,6 @@ def test_weights_are_positive_sum_to_one_and_make_the_output(causal: bool, lengt
     torch.testing.assert_close(attention(states, key_values), expected, **TOLERANCE)
 
 
-@any_chunk
-def test_the_size_of_chunks_changes_no_gradient(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    attention, states = build(causal=True), torch.randn(2, 7, WIDTH, requires_grad=True)
-    inputs = [states, *attention.parameters()]
-
-    def gradients() -> tuple[Tensor, ...]:
-        return torch.autograd.grad(attention(states, attention.key_values(states)).square().sum(), inputs)
-
-    expected = gradients()
-    monkeypatch.setattr(linear, "_CHUNK", chunk)
-    torch.testing.assert_close(gradients(), expected, **TOLERANCE)
-
-
 # Keys and values that are kept
 
 

@@ -155,12 +155,6 @@ def test_rotation_is_multiplication_by_a_complex_number_of_length_one(width: int
         torch.testing.assert_close(pair, expected, **TOLERANCE)
 
 
-def test_distant_rotations_are_exact_in_single_precision() -> None:
-    found = rotated(torch.tensor([[[[1.0, 0.0]]]], dtype=torch.float32), start=1_000_003)
-    expected = [math.cos(1_000_003), math.sin(1_000_003)]
-    torch.testing.assert_close(found.flatten(), torch.tensor(expected).float(), rtol=0.0, atol=1e-6)
-
-
 # Relative
 
 

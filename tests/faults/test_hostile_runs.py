@@ -6,8 +6,6 @@ import re
 import resource
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -356,16 +354,6 @@ def test_weights_so_large_that_numbers_overflow_are_said(
     assert (code, out) == (3, "")
     assert err.splitlines()[-1] == f"tmt: error: {MachineError(*NOT_FINITE)}"
     assert not (place / "pruned").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("way", [f"{WEIGHTS} is a link to endless zeros", f"{WEIGHTS} is 10 GB"])
-def test_a_process_of_its_own_survives_what_killed_one_before(place: Path, way: str) -> None:
-    name, damage, says = DAMAGED[way]
-    damage(place / "run")
-    arguments = [sys.executable, "-m", "transformer_mt", *command(name, place), "Hund"]
-    process = subprocess.run(arguments, capture_output=True, text=True, timeout=4 * SECONDS)
-    assert_one_line(process.returncode, process.stderr, says)
 
 
 @pytest.mark.slow

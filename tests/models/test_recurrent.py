@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.errors import InputError
 from transformer_mt.models.build_model import RECURRENT_SCORES, build_recurrent
-from transformer_mt.models.recurrent import Cell, Encoder, Readout, RecurrentSeq2Seq
+from transformer_mt.models.recurrent import Cell, Encoder, RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Memory
 
 pytestmark = pytest.mark.usefixtures("float64")
@@ -179,14 +179,6 @@ def test_the_decoder_equals_the_cells_of_torch_one_token_after_another(score: st
             maxima = torch.maximum(units[:, 0::2], units[:, 1::2])
             torch.testing.assert_close(logits[:, t], model.output(maxima), **TOLERANCE)
     torch.testing.assert_close(state.layers, (below, above), **TOLERANCE)
-
-
-def test_a_readout_keeps_the_larger_of_two_neighbours() -> None:
-    readout, states = Readout(D), torch.randn(2, 7, D)
-    with torch.no_grad():
-        readout.projection.weight.zero_()
-        readout.projection.bias.copy_(torch.arange(2.0 * D))
-    torch.testing.assert_close(readout(states, states, states)[1, 3], torch.arange(1.0, 2 * D, 2))
 
 
 # Names and sizes

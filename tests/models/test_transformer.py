@@ -6,10 +6,8 @@ from support.tiny import VOCABULARY, sentences, targets, tiny_config
 from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import MultiHeadAttention
-from transformer_mt.attention.positions import Sinusoidal
 from transformer_mt.models.build_model import build_transformer
 from transformer_mt.models.dropout import Dropout
-from transformer_mt.models.positionwise import Embedding
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import PAD
 
@@ -126,14 +124,6 @@ def test_the_model_and_every_gradient_equal_those_of_torch(residual: str, activa
     (expected * direction).sum().backward()
     for parameter, parameters in matched:
         torch.testing.assert_close(torch.cat([p.grad for p in parameters]), parameter.grad, **TOLERANCE)
-
-
-def test_dropout_acts_on_embeddings_with_their_positions() -> None:
-    table, tokens = nn.Embedding(VOCABULARY, 6), sentences(7, 7)
-    kept = Embedding(table, Sinusoidal(), dropout=0.5)(tokens)
-    expected = torch.where(kept == 0.0, 0.0, 2.0 * Reference.embed(table.weight, tokens))
-    torch.testing.assert_close(kept, expected, **TOLERANCE)
-    assert 0.0 < (kept == 0.0).double().mean() < 1.0
 
 
 def test_every_dropout_acts_with_the_probability_that_was_set_for_it() -> None:

@@ -16,7 +16,6 @@ from transformer_mt.runs.checksums import saved_sums
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TRAIN_LOG, Run, newest_run
 from transformer_mt.runs.weights import digest, pack, weights_of
 from transformer_mt.training.reports import ValidationReport
-from transformer_mt.translation.translator import Translator
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +76,6 @@ def test_damaged_model_is_named(trained: Path, tmp_path: Path, change: Callable[
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     (run / MODEL).write_bytes(change((trained / MODEL).read_bytes()))
     assert problem(Run.open(run).network).startswith(f"{run / MODEL}: {expected}")
-
-
-def test_a_run_can_be_moved(trained: Path, tmp_path: Path) -> None:
-    shutil.copytree(trained, tmp_path / "run")
-    moved = (tmp_path / "run").rename(tmp_path / "elsewhere")
-    translator = Translator.load(moved, device="cpu")
-    assert not translator.model.network.training
 
 
 def test_nothing_in_a_run_can_execute(trained: Path) -> None:
@@ -167,12 +159,6 @@ def test_weights_that_do_not_fit_into_memory_are_not_read(trained: Path, monkeyp
     monkeypatch.setattr(directory, "free_memory", lambda: (trained / MODEL).stat().st_size)
     monkeypatch.setattr(Run, "read_weights", lambda *_: pytest.fail("reads"))
     assert problem(Run.open(trained).network).startswith(f"{trained / MODEL}: needs 0.0 GB of memory, ")
-
-
-def test_of_weights_that_are_far_too_large_the_size_is_what_is_wrong(trained: Path, tmp_path: Path) -> None:
-    run = Path(shutil.copytree(trained, tmp_path / "run"))
-    os.truncate(run / MODEL, 2**40)
-    assert problem(Run.open(run).network).startswith(f"{run / MODEL}: 1099511627776 bytes, where at most ")
 
 
 def test_lines_of_the_metrics_that_are_no_measurements_are_left_out(tmp_path: Path) -> None:

@@ -39,12 +39,6 @@ def test_one_batch_is_learned_by_heart(training: TrainingSession, tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-def test_a_recurrent_model_names_each_part_once(tmp_path: Path) -> None:
-    trainer = built(tmp_path, "model.kind=recurrent").trainer
-    names = [*shapes(trainer.model, trainer.stream.take())]
-    assert "decoder.reader.score" in names
-
-
 def test_the_largest_batch_and_the_one_with_the_longest_sentences_are_tried(training: TrainingSession) -> None:
     stream = training.trainer.stream
     batches = [stream.encoded.batch(rows) for rows in stream.plan]

@@ -10,8 +10,7 @@ from support.processes import OneOf
 from support.small_training import TRAIN, corpus_in_memory, opened, small_config, steps_of, unwritten, validations_of
 from torch import Tensor
 
-from transformer_mt.distributed import Distributed
-from transformer_mt.errors import Diverged, InputError, MachineError
+from transformer_mt.errors import Diverged, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora, train_tokenizer
@@ -153,32 +152,11 @@ def test_a_training_by_epochs_is_stopped_and_continued_as_if_it_had_not_been(tmp
     assert finish_of(opened(stopped, "training.epochs=2").trainer).step == whole.progress.step
 
 
-@pytest.mark.slow
-def test_a_training_by_steps_may_go_on_by_epochs_unless_its_schedule_counts_steps(tmp_path: Path) -> None:
-    finish_of(opened(tmp_path / "noam", "training.steps=3").trainer)
-    assert opened(tmp_path / "noam", "training.steps=3", "training.epochs=1").trainer.progress.step == 3
-    cosine = ("training.steps=7", "schedule.name=cosine")
-    finish_of(opened(tmp_path / "cosine", *cosine).trainer)
-    with pytest.raises(InputError, match=r"\(training\.epochs is 0 there, 1 now\)"):
-        opened(tmp_path / "cosine", *cosine, "training.epochs=1")
-
-
 @pytest.mark.parametrize(("score", "best"), [("loss", 1), ("bleu", 2), ("chrf", 3)])
 def test_the_best_validation_is_that_of_the_configured_score(tmp_path: Path, score: str, best: int) -> None:
     overrides = ("training.steps=3", "training.validate_every=1", f"training.best_metric={score}")
     finish = validated_with(opened(tmp_path, *overrides).trainer, [(1.0, 2.0, 3.0), (2.0, 9.0, 4.0), (3.0, 1.0, 5.0)])
     assert finish.best_step == best
-
-
-def test_an_unknown_score_or_averaging_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    for key, wrong, right in (
-        ("best_metric", "blue", "bleu"),
-        ("averaging", "emma", "ema"),
-        ("precision", "float23", "float32"),
-    ):
-        with pytest.raises(InputError, match=rf"^training\.{key}: there is no '{wrong}'; did you mean {right}\? \("):
-            opened(tmp_path / "run", f"training.{key}={wrong}")
-    assert not (tmp_path / "run").exists()
 
 
 def test_the_line_of_a_validation_is_written_before_the_checkpoint_that_makes_no_other(tmp_path: Path) -> None:
@@ -204,19 +182,6 @@ def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
         written.append({path.name for path in run.path.rglob("*")} - before)
     assert written[0] == set()
     assert {"model.safetensors", "metrics.jsonl", "step-4"} <= written[1]
-
-
-def test_the_loss_is_the_mean_over_the_tokens_of_all_processes(tmp_path: Path) -> None:
-    config, corpora = small_config(*WITHOUT_DROPOUT), TrainingCorpora(corpus_in_memory())
-    tokenizer = train_tokenizer(corpora.weighted, config.tokenizer)
-    alone, one_of_two = (
-        unwritten(config, Run(tmp_path), corpora, tokenizer=tokenizer, distributed=distributed).trainer
-        for distributed in (Distributed(), OneOf(2, 0))
-    )
-    batch = one_of_two.stream.encoded.batch(one_of_two.stream.plan[0])
-    step = one_of_two.step()
-    assert step.target_tokens == 2 * batch.target_tokens
-    assert step.loss == pytest.approx(float(alone.backward(batch, batch.target_tokens)))
 
 
 def test_weights_that_a_step_makes_infinite_are_neither_averaged_nor_saved(tmp_path: Path) -> None:

@@ -89,15 +89,6 @@ def test_dropped_and_beaten_branches_are_told_apart() -> None:
                 assert node.step < last
 
 
-def test_of_several_searches_the_last_stays() -> None:
-    with recording_search() as steps:
-        for seed in (1, 2):
-            beam_search(
-                TableModel(vocabulary=7, seed=seed), SOURCE, beam=2, alpha=1.0, limits=[5] * len(SOURCE), n_best=1
-            )
-    assert beam_trace(steps, as_text) == traced(2, beam=2, max_length=5)[0]
-
-
 def test_nothing_is_recorded_outside_and_observing_changes_nothing() -> None:
     with recording_search() as steps:
         pass
