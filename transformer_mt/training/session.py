@@ -135,7 +135,7 @@ def build_session(
     distributed, config = distributed or Distributed(), parts.config
     notes = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes)]
     if missing := [split for split in ("train", "validation") if split not in corpora.main.splits]:
-        raise InputError(corpora.main.name, f"no {missing[0]} split", "give one")
+        raise InputError(Path(corpora.main.name), f"no {missing[0]} split", "give one")
     is_new = tokenizer is None
     tokenizer, parts = _with_weights(parts, run, corpora, tokenizer, notes, distributed)
     if (teacher := parts.teacher) and teacher.tokenizer.serialized != tokenizer.serialized:
