@@ -42,11 +42,9 @@ def test_each_process_takes_the_gpu_of_its_number(
 
 def test_several_processes_share_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("cuda:1", "mps"):
-        with pytest.raises(
-            InputError, match=f"^training.device: {name} is not for several processes; use auto, cpu or"
-        ):
+        with pytest.raises(InputError, match=f"^device: {name} is not for several processes; use auto, cpu or"):
             choose_device(name, local_rank=0)
-    with pytest.raises(MachineError, match=r"^device cuda:99: .*; start no more processes than there"):
+    with pytest.raises(MachineError, match=r"^device: .*'cuda:99'.*; start no more processes than there"):
         choose_device("cuda", local_rank=99)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
@@ -56,7 +54,7 @@ def test_several_processes_share_no_device(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("name", ["cuda:99", "nonsense", "meta"])
 def test_missing_device_is_one_line(name: str) -> None:
     assert choose_device("cpu") == CPU
-    with pytest.raises(MachineError, match=f"^device {name}: there is none on this machine; use auto or cpu$"):
+    with pytest.raises(MachineError, match=f"^device: there is no '{name}' on this machine; use auto or cpu$"):
         choose_device(name)
 
 

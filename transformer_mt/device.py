@@ -14,7 +14,7 @@ DEVICES = ("cpu", "cuda", "mps")
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
-def choose_device(name: str, *, local_rank: int | None = None) -> torch.device:
+def choose_device(name: str, *, local_rank: int | None = None, key: str = "device") -> torch.device:
     """The device of that name; `auto` takes CUDA, then Apple's MPS, then the CPU.
 
     Several processes of one machine give their `local_rank`: each takes the GPU of its own number. Raises
@@ -26,12 +26,12 @@ def choose_device(name: str, *, local_rank: int | None = None) -> torch.device:
         if local_rank is None:
             return torch.device(name)
     if local_rank is not None and name not in ("cpu", "cuda"):
-        raise InputError("training.device", f"{name} is not for several processes", "use auto, cpu or cuda")
+        raise InputError(key, f"{name} is not for several processes", "use auto, cpu or cuda")
     if local_rank is not None and name == "cuda":
         name = f"cuda:{local_rank}"
     if not _exists(name):
         remedy = "use auto or cpu" if local_rank is None else "start no more processes than there are GPUs, or use cpu"
-        raise MachineError(f"device {name}", "there is none on this machine", remedy)
+        raise MachineError(key, f"there is no {name!r} on this machine", remedy)
     return torch.device(name)
 
 

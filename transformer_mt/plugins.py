@@ -24,9 +24,11 @@ _loaded: dict[str, ModuleType] = {}
 
 
 def load_file(path: Path) -> None:
-    """Run a Python file. Raises `InputError` with the file and line of an error in it."""
+    """Run a Python file. Raises `InputError` with the file and line of an error in it, and for a name that is taken."""
     content = read_input(path, limit=_LONGEST, remedy="give a Python file")
     name = "".join(character if _NAME.match(character) else "_" for character in path.name)[-100:]
+    if name in _loaded:
+        raise InputError(path, f"a plugin {name} is loaded already", "give it once, or rename one of two")
     module = _loaded[name] = sys.modules[f"plugin {name}"] = ModuleType(f"plugin {name}")
     module.__file__ = str(path)
     with _errors(name):

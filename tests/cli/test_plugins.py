@@ -70,6 +70,38 @@ def test_an_error_in_a_plugin_is_one_line_with_its_place(
     assert outcome.err.count("\n") == 1
 
 
+def test_two_plugins_of_one_name_are_refused_since_a_run_could_not_tell_them_apart(
+    workplace: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_loaded", {})
+    for path in (Path("one/same.py"), Path("two/same.py")):
+        path.parent.mkdir()
+        path.write_text("", "utf-8")
+    outcome = tmt("--plugin", "one/same.py", "--plugin", "two/same.py", "config")
+    expected = "two/same.py: a plugin same.py is loaded already; give it once, or rename one of two"
+    assert (outcome.code, outcome.err) == (2, f"tmt: error: {expected}\n")
+
+
+def test_a_plugin_after_the_command_is_told_its_place(tmt: Tmt) -> None:
+    outcome = tmt("config", "--plugin", "mine.py")
+    expected = "--plugin: there is no such option; give it before the command, as in tmt --plugin"
+    assert (outcome.code, outcome.err) == (2, f"tmt: error: {expected}\n")
+
+
+def test_a_plugin_that_ends_the_program_while_it_works_is_one_line(
+    workplace: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_loaded", {})
+    import transformer_mt.cli.config as module
+
+    monkeypatch.setattr(module, "dump_config", module.dump_config)
+    code = "import sys\nimport transformer_mt.cli.config as module\nmodule.dump_config = lambda _: sys.exit(0)\n"
+    Path("late.py").write_text(code, "utf-8")
+    outcome = tmt("--plugin", "late.py", "config")
+    assert outcome.code == 2
+    assert outcome.err.startswith("tmt: error: late.py:3: SystemExit: 0; correct the plugin (")
+
+
 def test_an_error_in_a_plugin_while_it_works_is_one_line_with_its_place(
     workplace: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,11 +37,11 @@ MODEL_KEYS = ", ".join(f"model.{name}" for name in TransformerConfig.model_field
 
 # What a person types after --set, and what is said about it.
 WRONG_OVERRIDES = {
-    "model.width": "model.width: not of the form key=value; write for example model.width=128",
-    "=128": "=128: not of the form key=value; write for example model.width=128",
+    "model.width": "overrides: 'model.width' is not of the form key=value; write for example model.width=128",
+    "=128": "overrides: '=128' is not of the form key=value; write for example model.width=128",
     "model.widht=128": "model.widht: there is no such key; did you mean model.width?",
-    "width=128": "width: there is no such key; did you mean model.width?",
-    "modle.width=128": "modle: there is no such key; did you mean model?",
+    "width=128": "overrides: width: there is no such key; did you mean model.width?",
+    "modle.width=128": "overrides: modle: there is no such key; did you mean model?",
     "model.kind=recurent": f"model.kind: there is no 'recurent'; did you mean recurrent?{OWN}",
     "model.kind=3": f"model.kind: there is no '3'; choose one of transformer, recurrent{OWN}",
     'data.mixture.old={corpus="x", max_word=9}': (
@@ -58,10 +58,10 @@ WRONG_OVERRIDES = {
     "model.attention.hads=2": "model.attention.hads: there is no such key; did you mean model.attention.heads?",
     "model.zzz=1": f"model.zzz: there is no such key; choose one of {MODEL_KEYS}",
     "zzz=1": (
-        "zzz: there is no such key; choose one of data, data.builtin, init_from, model, model.attention, objective, "
-        "optimizer, schedule, search, tokenizer, training"
+        "overrides: zzz: there is no such key; choose one of data, data.builtin, init_from, model, model.attention, "
+        "objective, optimizer, schedule, search, tokenizer, training"
     ),
-    "model=3": "model: input should be an object, not 3; correct the value",
+    "model=3": "overrides: model: input should be an object, not 3; correct the value",
     "data.corpus.name=x": "data.corpus: input should be a valid string, not {'name': 'x'}; correct the value",
     "model.width=-1": "model.width: input should be greater than 0, not -1; correct the value",
     "model.width=2.5": "model.width: input should be a valid integer, not 2.5; correct the value",
@@ -415,7 +415,7 @@ def test_a_file_beyond_all_bounds_is_one_line(tmp_path: Path, content: bytes) ->
 @pytest.mark.parametrize("value", ["9" * 5_000, "[" * 100_000, "-inf", "nan", "1e999", "0x" + "f" * 5_000])
 def test_a_value_beyond_all_bounds_is_one_line(value: str) -> None:
     said = message(None, f"model.width={value}")
-    assert said.startswith(("model.width: ", "a value is too long or too deep"))
+    assert said.startswith(("model.width: ", "overrides: a value is too long or too deep"))
 
 
 def numbers(section: Section, prefix: str = "") -> Iterator[tuple[str, Any]]:

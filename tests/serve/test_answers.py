@@ -249,6 +249,7 @@ PAIR = {"run": "one", "source": SOURCE, "target": TARGET}
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("translate", {"run": "one"}, "source: field required; correct it"),
     ("translate", ONE | {"sauce": "a"}, "sauce: there is no such key; did you mean source?"),
+    ("translate", ONE | {"seed": 2}, "seed: there is no such key; did you mean sentence?"),
     ("translate", ONE | {"run": 1}, "run: input should be a valid string; correct it"),
     ("translate", ONE | {"source": None}, "source: input should be a valid string; correct it"),
     ("translate", ONE | {"alternatives": True}, "alternatives: input should be a valid integer; correct it"),

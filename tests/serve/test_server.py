@@ -70,7 +70,7 @@ def test_a_port_that_listens_is_taken(busy: int) -> None:
         (["{empty}"], 2, "no trained model to serve; train one with: tmt train"),
         (["--model", "{empty}"], 2, f"{{empty}}: {NO_RUN}"),
         (["{runs}", "--model", "{runs}/one"], 2, "--model: names the runs to serve, and so does DIR; give one of them"),
-        (["--device", "abacus"], 3, "device abacus: there is none on this machine; use auto or cpu"),
+        (["--device", "abacus"], 3, "--device: there is no 'abacus' on this machine; use auto or cpu"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_served_is_one_line(

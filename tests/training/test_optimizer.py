@@ -12,7 +12,7 @@ from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.checkpoints import put_tensors, take_tensors
-from transformer_mt.training.optimizer import OPTIMIZERS, ScheduledOptimizer, build_optimizer
+from transformer_mt.training.optimizer import OPTIMIZERS, TRIED, ScheduledOptimizer, build_optimizer
 
 UNSCALED = torch.amp.GradScaler("cpu", enabled=False)
 every_optimizer = pytest.mark.parametrize("name", OPTIMIZERS)
@@ -106,7 +106,7 @@ def test_a_loaded_state_continues_bit_for_bit(name: str, stop: int) -> None:
     assert all(parameter.grad is None for parameter in first.parameters())
     after, tensors = build_optimizer(configured(name), second, schedule, UNSCALED), dict[str, Any]()
     values = take_tensors(before.state(), tensors, "optimizer")
-    after.load(put_tensors(values, {key: tensor.clone() for key, tensor in tensors.items()}))
+    after.load(put_tensors(values, {key: tensor.clone() for key, tensor in tensors.items()}, "optimizer"))
     second.load_state_dict(first.state_dict())
     assert rates + walk(after, second, range(stop + 1, 8)) == all_rates
     assert all(torch.equal(there, here) for there, here in zip(second.parameters(), whole.parameters(), strict=True))
@@ -161,11 +161,18 @@ class Odd(Optimizer):
         return 1.0 / group["count"]
 
 
-@pytest.mark.parametrize("kind", ["nested", "random", "plain"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(partial(Odd, kind=kind) for kind in ("nested", "random", "plain")),
+        partial(torch.optim.Adagrad, lr=1.0),  # whose state is there before the first step
+        partial(torch.optim.Adafactor, lr=1.0),
+    ],
+)
 def test_an_optimizer_with_any_plain_state_is_resumed_bit_for_bit(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(OPTIMIZERS, "sgd", lambda model, _: Odd(model.parameters(), kind))
+    monkeypatch.setitem(OPTIMIZERS, "sgd", lambda model, _: make(model.parameters()))
     whole = opened(tmp_path / "whole", "optimizer.name=sgd")
     list(whole.train())
     for report in opened(tmp_path / "stopped", "optimizer.name=sgd").train():
@@ -198,6 +205,48 @@ def test_an_optimizer_that_cannot_be_resumed_is_refused_before_the_first_step(
     assert why in message
     assert "\n" not in message
     assert not (tmp_path / "run").exists()
+
+
+def test_a_state_that_cannot_be_saved_and_comes_late_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Late(Odd):
+        def step(self, closure: Any = None) -> None:
+            super().step()
+            if self.param_groups[0]["count"] > 2 * TRIED:
+                self.state[self.param_groups[0]["params"][0]]["late"] = {3}
+
+    monkeypatch.setitem(OPTIMIZERS, "sgd", lambda model, _: Late(model.parameters(), "plain"))
+    session = opened(tmp_path / "run", "optimizer.name=sgd", "training.steps=30", "training.validate_every=30")
+    with pytest.raises(InputError, match=r"^optimizer\.name: its state cannot be saved \(.*late is of type set\); "):
+        list(session.train())
+
+
+@pytest.mark.parametrize("made", [None, "sgd", SGD, object()], ids=["none", "text", "class", "other"])
+def test_what_is_no_optimizer_is_refused(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(OPTIMIZERS, "sgd", lambda model, _: made)
+    with pytest.raises(InputError, match=r"^optimizer\.name: sgd makes \w+, no optimizer of torch with a"):
+        build_optimizer(configured("sgd"), Small(), schedule, UNSCALED)
+
+
+def test_a_state_whose_parameters_have_another_order_is_refused() -> None:
+    model = Small()
+    optimizer = build_optimizer(configured("adam"), model, schedule, UNSCALED)
+    walk(optimizer, model, range(1, 3))
+    saved = optimizer.state()
+    saved["optimizers"][0]["param_groups"][0]["params"].reverse()  # a kernel would read behind the end of a tensor
+    with pytest.raises(ValueError, match="another order"):
+        build_optimizer(configured("adam"), Small(), schedule, UNSCALED).load(saved)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"a": {"tensor": "o.b"}, "b": {"tensor": "o.b"}}, {"00": {"a": {"tensor": "o.0.a"}}}, {"a": {"tensor": ["o.a"]}}],
+)
+def test_a_tensor_stands_at_its_own_place_only(changed: Any) -> None:
+    tensors = {name: torch.ones(2) for name in ("o.a", "o.b", "o.0.a")}
+    with pytest.raises(ValueError, match="another tensor than o"):
+        put_tensors(changed, tensors, "o")
 
 
 @pytest.mark.parametrize("count", [0, 2])

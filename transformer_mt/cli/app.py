@@ -44,7 +44,13 @@ SUMMARIES = {
 }
 
 # The parameters of commands whose names are not those that the packages below use.
-PARAMETERS = {"source": "sentence", "sentence": "sentence_number", "data.corpus": "data"}
+PARAMETERS = {
+    "source": "sentence",
+    "sentence": "sentence_number",
+    "data.corpus": "data",
+    "overrides": "set",
+    "key": "subject",
+}
 
 
 class Command(TyperCommand):
@@ -196,6 +202,8 @@ def _usage(error: Any) -> tuple[str, str, str]:
     if hasattr(error, "possibilities"):  # of options, where this one does not exist
         problem, near = "there is no such option", " or ".join(error.possibilities or ())
         remedy = f"did you mean {near}?" if near else ""
+        if error.ctx.parent and any(place in own.opts for own in error.ctx.parent.command.params):
+            remedy = f"give it before the command, as in tmt {place}"
     return place, _lower(problem) or "missing", _lower(remedy) or f"see {command} --help"
 
 

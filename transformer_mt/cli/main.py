@@ -57,8 +57,12 @@ def run(arguments: list[str]) -> int:
         print(end="", flush=True)
     except TmtError as error:
         return _fail(str(error), error.exit_code)
-    except SystemExit:
-        raise
+    except SystemExit as error:  # of a shell that completes
+        from transformer_mt.plugins import fault_of
+
+        if not fault_of(error):
+            raise
+        return _unexpected(error)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

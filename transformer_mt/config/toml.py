@@ -32,14 +32,15 @@ def load_config(path: str | Path | None, overrides: Iterable[str] = ()) -> Confi
     file's keys only those stay that both sections have with the same default. Raises `InputError` that names the
     file, the full key and, for an unknown key, the nearest valid one.
     """
-    tree = {} if path is None else _parse_toml(_read(Path(path)), str(path))
-    config = _check(tree, place=str(path))
+    file = Path() if path is None else Path(path)
+    tree = {} if path is None else _parse_toml(_read(file), file)
+    config = _check(tree, place=file)
     given: set[str] = set()
     for override in overrides:
         key, value = _parse_override(override)
         _leave_out(tree, key, value, given)
         _insert(tree, key.split("."), value)
-        config = _check(tree, place=key, names_file=False)
+        config = _check(tree, place="overrides", names_file=False)
         given |= {key, ".".join(key.split(".")[:2])}
     return config
 
@@ -98,7 +99,7 @@ def find_key(key: str, config: Config) -> tuple[Section, str]:
         else:
             section = getattr(section, part, None)
     if not isinstance(section, Section) or name not in type(section).model_fields:
-        raise InputError(key, "there is no such key", _nearest_key(key, config))
+        raise InputError("key", f"there is no {key!r}", _nearest_key(key, config))
     return section, name
 
 
@@ -145,7 +146,7 @@ def _comment(text: str) -> list[str]:
     return [f"# {line}" for line in textwrap.wrap(" ".join(text.partition("\n\n")[0].split()), width=100)]
 
 
-def _parse_toml(content: bytes, place: str) -> dict[str, Any]:
+def _parse_toml(content: bytes, place: str | Path) -> dict[str, Any]:
     if max(line.count(b".") for line in content.split(b"\n")) > _MOST_DOTS:
         raise InputError(place, f"a line with more than {_MOST_DOTS} dots", "correct the file")
     try:
@@ -159,7 +160,7 @@ def _parse_toml(content: bytes, place: str) -> dict[str, Any]:
 def _parse_override(override: str) -> tuple[str, Any]:
     key, equals, text = override.partition("=")
     if not equals or not key.strip():
-        raise InputError(override, "not of the form key=value", "write for example model.width=128")
+        raise InputError("overrides", f"{override!r} is not of the form key=value", "write for example model.width=128")
     try:
         tree = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
@@ -188,7 +189,7 @@ def _leave_out(tree: dict[str, Any], key: str, value: Any, given: set[str]) -> N
         tree[field] = {one: value for one, value in keys.items() if one in stay or f"{field}.{one}" in given}
 
 
-def _check(tree: dict[str, Any], *, place: str, names_file: bool = True) -> Config:
+def _check(tree: dict[str, Any], *, place: str | Path, names_file: bool = True) -> Config:
     try:
         if (written := tree.get("format", FORMAT)) != FORMAT:
             raise InputError(place, f"of format {written!r}, not {FORMAT}", "use the version of tmt that wrote it")
@@ -197,12 +198,12 @@ def _check(tree: dict[str, Any], *, place: str, names_file: bool = True) -> Conf
         if not isinstance(error, ValidationError):  # what TOML and JSON do not bound alike
             raise InputError(place, f"a value is too long or too deep ({error})", "correct it") from None
         first = error.errors()[0]
-        key, problem, remedy = _problem(first, tree)
+        name, problem, remedy = _problem(first, tree)
         if first["type"] == "union_tag_invalid":
             remedy += plugins.needed(tree.get("plugins"))
-        if names_file:
-            key, problem = place, f"{key}: {problem}"
-        raise InputError(key, problem, remedy) from None
+        if names_file or "." not in name:  # alone, it might be the name of another argument
+            raise InputError(place, f"{name}: {problem}", remedy) from None
+        raise InputError(name, problem, remedy) from None
 
 
 def _problem(error: ErrorDetails, tree: dict[str, Any]) -> tuple[str, str, str]:

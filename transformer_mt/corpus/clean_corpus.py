@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import compress, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,8 +108,10 @@ def clean_splits(
         report = cleaner.report(int(kept.sum()), moved=int(moved.sum()))
         if not report.kept:
             remedy = "correct the data or change data.remove or data.max_words"
-            after = f" after cleaning ({describe_all(report.left_out, config)}); {remedy}"
-            raise InputError(name, f"no pairs in {split}{(after if report.read else '; put sentence pairs into it')}")
+            problem = f"no pairs in {split}"
+            if report.read:
+                problem += f" after cleaning ({describe_all(report.left_out, config)})"
+            raise InputError(Path(name), problem, remedy if report.read else "put sentence pairs into it")
         cleaned[split] = CleanSplit(_chosen(pairs, kept, hold), Fingerprint.of(hashes[kept]), report)
         if moved.any():
             count = int(moved.sum())

@@ -189,9 +189,9 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]
         try:
             corpus = load_corpus(config.model_copy(update=changes), mixed=True, held_out=texts)
             if found := _exchanged(corpus.splits["train"], known):
-                raise InputError(corpus.name, found)
+                raise InputError(Path(corpus.name), found)
         except TmtError as error:
-            raise type(error)(f"data.mixture.{name}: {error}") from None
+            raise type(error)(f"data.mixture.{name}: {error.key}", error.problem, error.remedy) from None
         report = corpus.reports["train"]
         left_out = describe_all(+Counter(report.left_out), corpus.config) or "none"
         said = f"mixture: {report.kept} of {report.read} pairs of {corpus.name}; left out: {left_out}"
@@ -249,7 +249,9 @@ def _open_splits(
         return {need: next(iter(sources.values()))}, notes  # what else could be meant
     sources = _assign(sources, config)
     if need == "train" and need not in sources:
-        raise InputError(config.corpus, f"no split train, but {', '.join(sources)}", "choose one as data.train_split")
+        raise InputError(
+            Path(config.corpus), f"no split train, but {', '.join(sources)}", "choose one as data.train_split"
+        )
     lookup(sources, need, key="split")
     return {split: sources[split] for split in dict.fromkeys((need, *sources))}, notes
 
@@ -322,6 +324,6 @@ def _assign(sources: Mapping[str, SplitSource], config: DataConfig) -> dict[str,
         split = USUAL.get(own, own)
         if own not in chosen.values() and not chosen.get(split) and assigned.setdefault(split, own) != own:
             both = f"{own} and {assigned[split]} are both the split {split}"
-            raise InputError(config.corpus, both, "keep one of them")
+            raise InputError(Path(config.corpus), both, "keep one of them")
     order = dict.fromkeys((*USUAL.values(), *assigned))
     return {split: sources[assigned[split]] for split in order if split in assigned}

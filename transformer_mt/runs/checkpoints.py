@@ -21,7 +21,7 @@ from pydantic_core import from_json
 from torch import Tensor
 
 from transformer_mt.config.sections import TrainingConfig
-from transformer_mt.errors import MachineError
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import (
     make_directory,
     read_regular,
@@ -119,10 +119,14 @@ class Checkpoints:
         """Write a checkpoint; it is there whole or not at all. Then delete the others as far as nothing needs them.
 
         The newest `complete` stay as they are (all for None), other steps in `weights` without their state. Later steps
-        go: a resumption that started before them has found them damaged.
+        go: a resumption that started before them has found them damaged. Raises `InputError` for an optimizer's state
+        that cannot be saved.
         """
         step, tensors = checkpoint.progress.step, dict[str, Tensor]()
-        values = take_tensors(checkpoint.state, tensors, "state")
+        try:
+            values = take_tensors(checkpoint.state, tensors, "state")
+        except TypeError as error:  # it has come later than the trial before the first step could see
+            raise InputError("optimizer.name", f"its state cannot be saved ({error})", "choose another") from None
         files = {
             MODEL: self.run.pack_model(checkpoint.weights),
             PROGRESS: checkpoint.progress.model_dump_json(indent=1).encode(),
@@ -157,7 +161,7 @@ class Checkpoints:
             raise MachineError(path / damaged[0], f"damaged (its SHA-256 is not the one in {STATE})", "restore both")
         progress = _parse_progress(files[PROGRESS], step=step, path=path / PROGRESS)
         try:
-            state = put_tensors(from_json(files[VALUES]), tensors)
+            state = put_tensors(from_json(files[VALUES]), tensors, "state")
         except (KeyError, ValueError):  # a name without a tensor, or no JSON
             raise MachineError(path / VALUES, "damaged", "restore it, or overwrite the run") from None
         return Checkpoint(progress, weights, state)
@@ -183,15 +187,24 @@ def take_tensors(tree: Any, tensors: dict[str, Tensor], name: str) -> Any:
     raise TypeError(f"{name} is of type {type(tree).__name__}")
 
 
-def put_tensors(tree: Any, tensors: Mapping[str, Tensor]) -> Any:
-    """What `take_tensors` has taken apart; keys that are numbers become numbers again."""
+def put_tensors(tree: Any, tensors: Mapping[str, Tensor], name: str) -> Any:
+    """What `take_tensors` has taken apart; keys that are numbers become numbers again.
+
+    Raises `ValueError` for a tensor at another place than its own.
+    """
     if isinstance(tree, list):
-        return [put_tensors(value, tensors) for value in tree]
+        return [put_tensors(value, tensors, f"{name}.{index}") for index, value in enumerate(tree)]
     if isinstance(tree, dict):
+        if tree == {"tensor": name}:
+            return tensors[name]
         if tree.keys() == {"tensor"}:
-            return tensors[str(tree["tensor"])]
-        return {int(key) if key.isdecimal() else key: put_tensors(value, tensors) for key, value in tree.items()}
+            raise ValueError(f"another tensor than {name}")
+        return {_key(key): put_tensors(value, tensors, f"{name}.{key}") for key, value in tree.items()}
     return tree
+
+
+def _key(key: str) -> str | int:
+    return int(key) if key.isdecimal() and str(int(key)) == key else key
 
 
 def newest_progress(run: Run) -> Progress:

@@ -87,7 +87,7 @@ AnyQuestion = TypeVar("AnyQuestion", bound=BaseModel)
 
 
 def parse(kind: type[AnyQuestion], body: bytes) -> AnyQuestion:
-    """The question in a body. Raises `Refusal` for what is no JSON, `InputError` for wrong keys and values."""
+    """The question in a body. Raises `Refusal` for what is no JSON or has wrong keys, `InputError` for wrong values."""
     try:
         content = from_json(body, allow_inf_nan=False)
     except ValueError as error:
@@ -96,7 +96,7 @@ def parse(kind: type[AnyQuestion], body: bytes) -> AnyQuestion:
         raise InputError("the body", "no object", "send one with the keys of the request")
     for key in content:
         if key not in kind.model_fields:
-            raise InputError(key, "there is no such key", suggest(key, kind.model_fields))
+            raise Refusal(422, f"{key}: there is no such key; {suggest(key, kind.model_fields)}")
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:

@@ -54,7 +54,7 @@ def build_parts(config: Config, distributed: Distributed | None = None) -> Parts
     training, distributed = config.training, distributed or Distributed()
     schedule_function(config.schedule)
     local_rank = None if distributed.world_size == 1 else distributed.local_rank
-    device = choose_device(training.device, local_rank=local_rank)
+    device = choose_device(training.device, local_rank=local_rank, key="training.device")
     config, teacher = open_teacher(config, device)
     objective = build_objective(config.objective, None if teacher is None else teacher.network)
     precision = choose_precision(training.precision, device)

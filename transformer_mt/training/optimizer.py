@@ -128,10 +128,17 @@ class ScheduledOptimizer:
         if self.scaler.is_enabled() and saved["scaler"]:
             self.scaler.load_state_dict(saved["scaler"])
         for optimizer, state in zip(self.together.optimizers, saved["optimizers"], strict=True):
+            if _order(state) != _order(optimizer.state_dict()):  # of one parameter, the state would be another's
+                raise ValueError("its parameters have another order")
             optimizer.load_state_dict(state)
             parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
             for index, own in state["state"].items():
                 optimizer.state[parameters[index]] = _with_strings(optimizer.state[parameters[index]], own)
+
+
+def _order(state: Any) -> list[Any]:
+    """The numbers of the parameters of each group."""
+    return [group["params"] for group in state["param_groups"]]
 
 
 def _with_strings(loaded: Any, saved: Any) -> Any:
@@ -156,8 +163,12 @@ def build_optimizer(
     Raises `InputError` unless it takes every parameter once, and can be stopped and continued exactly.
     """
     made = lookup(OPTIMIZERS, config.name, key="optimizer.name")(model, config)
-    optimizers = made if isinstance(made, list) else [made]
-    optimizer, key = ScheduledOptimizer(optimizers, schedule, scaler), "optimizer.name"
+    optimizers, key = made if isinstance(made, list) else [made], "optimizer.name"
+    for each in optimizers:
+        if not (isinstance(each, Optimizer) and all("lr" in group for group in each.param_groups)):
+            problem = f"{config.name} makes {type(each).__name__}, no optimizer of torch with a learning rate"
+            raise InputError(key, problem, "have it return one, or a list of them")
+    optimizer = ScheduledOptimizer(optimizers, schedule, scaler)
     if sorted(map(id, optimizer.parameters)) != sorted(id(each) for each in model.parameters() if each.requires_grad):
         problem = f"{config.name} does not take each parameter once"
         raise InputError(key, problem, "have it take all, or freeze the others")
@@ -182,7 +193,7 @@ def _try_to_resume(optimizers: Sequence[Optimizer]) -> str | None:
     try:
         _walk(whole, first=1)
         values, tensors = _saved(whole)
-        tree = put_tensors(from_json(values), unpack(tensors, path=Path(STATE)))
+        tree = put_tensors(from_json(values), unpack(tensors, path=Path(STATE)), "optimizer")
         resumed.load(tree["state"])
         for there, here in zip(tree["parameters"], resumed.parameters, strict=True):
             here.data.copy_(there)
@@ -209,12 +220,20 @@ def _small(optimizers: Sequence[Optimizer]) -> list[Optimizer]:
         for each in group["params"]:
             shape = [min(size, 3 + axis) for axis, size in enumerate(each.shape)]
             copied[id(each)] = nn.Parameter(each.new_ones(shape))
+    for optimizer in optimizers:
+        for parameter, own in optimizer.state.items():  # where it is there before the first step
+            for value in own.values():
+                if isinstance(value, Tensor) and value.shape == parameter.shape:
+                    copied[id(value)] = value[tuple(map(slice, copied[id(parameter)].shape))].clone()
     twins = []
     for optimizer in optimizers:
         twin = object.__new__(type(optimizer))
         vars(twin).update(copy.deepcopy(vars(optimizer), copied))
         for group in twin.param_groups:
             group["params"] = group["params"][:2]
+        taken = {each for group in twin.param_groups for each in group["params"]}
+        for each in twin.state.keys() - taken:
+            del twin.state[each]
         twins.append(twin)
     return twins
 

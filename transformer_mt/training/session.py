@@ -134,7 +134,7 @@ def build_session(
     notes = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes)]
     for split in ("train", "validation"):
         if split not in corpora.main.splits:
-            raise InputError(corpora.main.name, f"no {split} split", "give one")
+            raise InputError(Path(corpora.main.name), f"no {split} split", "give one")
     is_new = tokenizer is None
     tokenizer, parts = _with_weights(parts, run, corpora, tokenizer, notes)
     _require_fitting(parts, tokenizer)
