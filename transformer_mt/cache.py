@@ -10,6 +10,7 @@ import mmap
 import os
 import secrets
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema, Table
 
 VARIABLE = "TMT_CACHE"
+_A_DAY = 24 * 60 * 60  # seconds
 _DIGEST = 64  # bytes, a multiple of which Arrow aligns its columns to
 
 Content = TypeVar("Content")
@@ -48,18 +50,14 @@ def cache_folder() -> Iterator[Path]:
 
 @contextmanager
 def temporary_file(folder: Path) -> Iterator[IO[bytes]]:
-    """A new file in the cache folder, deleted at the end unless it was renamed; so are those of killed processes."""
+    """A new file in the cache folder, deleted at the end unless it was renamed; one of a killed process after a day."""
     for path in folder.glob("*.part"):
-        with suppress(OSError), ExitStack() as stack:
-            if path.stat().st_size:  # an empty one may not be locked yet
-                if sys.platform != "win32":  # which deletes no file that is open
-                    _lock(stack.enter_context(path.open("rb")))
+        with suppress(OSError):
+            if path.lstat().st_mtime < time.time() - _A_DAY:
                 path.unlink()
     name = folder / f"{secrets.token_hex(8)}.part"
     try:
         with name.open("x+b") as file:
-            with suppress(OSError):
-                _lock(file)
             yield file
     finally:
         name.unlink(missing_ok=True)
@@ -167,14 +165,6 @@ def _view(file: IO[bytes]) -> memoryview:
         file.seek(0)
         return memoryview(file.read())
     return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-
-
-def _lock(file: IO[bytes]) -> None:
-    """Lock a file until it is closed, where it could be deleted. Raises `OSError` where another process has."""
-    if sys.platform != "win32":
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager

@@ -119,17 +119,6 @@ def test_near_seeds_give_unrelated_seeds() -> None:
     assert derive_seed(1, 2) == int(hashlib.sha256(b"1,2").hexdigest()[:16], 16) // 2
 
 
-def test_many_pairs_are_sorted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    source, target = sides([(1 + index % 17, 1 + index % 13) for index in range(997)])
-    monkeypatch.setattr("transformer_mt.batching.batches.SORTED_TOGETHER", 100)
-    plan = lists(plan_batches(source, target, batch_tokens=50, seed=1, epoch=1))
-    assert sorted(row for batch in plan for row in batch) == list(range(997))
-    widths = [max(max(source[row], target[row]) for row in batch) for batch in plan]
-    assert all(len(batch) * width <= 50 for batch, width in zip(plan, widths, strict=True))
-    narrow = [batch for batch, width in zip(plan, widths, strict=True) if width <= 5]
-    assert max(map(len, narrow)) >= 10
-
-
 def test_only_the_rows_that_are_asked_for_are_planned() -> None:
     source, target = sides([(1 + index % 7, 1 + index % 5) for index in range(97)])
     rows = torch.tensor([3, 96, 3, 51, 20])

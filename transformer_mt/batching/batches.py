@@ -15,9 +15,6 @@ from transformer_mt.seeds import derive_seed
 Indices = Int[Tensor, " P"]
 Lengths = Int[Tensor, " P"]
 
-# Sorting takes some thirty bytes a pair; among a million there are enough of every length.
-SORTED_TOGETHER = 1_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -105,15 +102,13 @@ def _turns(batches: int, processes: int, generator: torch.Generator) -> list[int
 def _cut_by_length(
     rows: Int[Tensor, " R"], source_lengths: Lengths, target_lengths: Lengths, batch_tokens: int
 ) -> list[int]:
-    """Sort rows by length in their place, a million at a time; return the end of each batch of them."""
-    ends: list[int] = []
-    for first in range(0, len(rows), SORTED_TOGETHER):
-        part = rows[first : first + SORTED_TOGETHER]
-        source, target = source_lengths[part].long(), target_lengths[part].long()
-        order = _by_length(source, target)
-        part.copy_(part[order])
-        ends += (first + end for end in _cut(torch.maximum(source, target)[order].numpy(), batch_tokens))
-    return ends
+    """Sort rows by length in their place; return the end of each batch of them."""
+    if not len(rows):
+        return []
+    source, target = source_lengths[rows].long(), target_lengths[rows].long()
+    order = _by_length(source, target)
+    rows.copy_(rows[order])
+    return _cut(torch.maximum(source, target)[order].numpy(), batch_tokens)
 
 
 def _by_length(source: Lengths, target: Lengths) -> Indices:

@@ -31,7 +31,7 @@ from pydantic_core import from_json
 
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import dump_config, parse_written_config
-from transformer_mt.corpus.word_counts import SeenWords, TrainingWords
+from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import (
     LONGEST_LINE,
@@ -133,10 +133,6 @@ class Run:
         """The words of the training data; None where they are not known."""
         content = self._read_if_there(WORDS)
         return None if content is None else unpack_words(content, path=self.path / WORDS)
-
-    def seen_words(self) -> SeenWords | None:
-        """The words of its sources, to look others up; None where they are not known."""
-        return None if (words := self.words()) is None else words.seen(self.config().data.source_language)
 
     def alignment(self) -> AlignmentHeads | None:
         """The heads that link words; None before training ends."""

@@ -56,7 +56,8 @@ class Model:
     @cached_property
     def known(self) -> SeenWords | None:
         """The source words of training; None where the run does not say."""
-        return None if self.run is None else self.run.seen_words()
+        words = None if self.run is None else self.run.words()
+        return None if words is None else words.seen(self.config.data.source_language)
 
     @cached_property
     def alignment(self) -> AlignmentHeads | None:
