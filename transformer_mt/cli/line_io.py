@@ -254,11 +254,12 @@ def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
 
 def prompted(prompt: str) -> Iterator[str]:
     """The lines that a person types, until `:quit` or the end of input."""
-    with suppress(ImportError):  # where Python has it, `input` edits lines and calls old ones back
-        import readline
+    if sys.platform != "win32":
+        with suppress(ImportError):  # where Python has it, `input` edits lines and calls old ones back
+            import readline
 
-        readline.parse_and_bind("set enable-bracketed-paste off")
-        remember_terminal()
+            readline.parse_and_bind("set enable-bracketed-paste off")
+            remember_terminal()
     while True:
         try:
             line = input(escape_controls(prompt))
