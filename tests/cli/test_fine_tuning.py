@@ -73,15 +73,6 @@ def test_it_continues_when_the_parent_is_gone(trained: str, own: str, tmt: Tmt) 
     assert tmt(*command, "--run-dir", "other").err.startswith("tmt: error: parent: not a run directory")
 
 
-def test_old_pairs_are_mixed_in_by_weight(trained: str, own: str, data: str, tmt: Tmt) -> None:
-    mixture = f"data.mixture.old={{corpus = {json.dumps(data)}, weight = 0.5}}"
-    outcome = tmt("train", "--from", trained, "--data", own, "--set", mixture, "--steps", "2", "--run-dir", "mixed")
-    assert outcome.code == 0, outcome.err
-    assert f"tmt: mixture: 60 of 60 pairs of {Path(data).resolve()}; left out: none\n" in outcome.err
-    remembered = json.loads(Path("mixed/data.json").read_text("utf-8"))["splits"]
-    assert sorted(remembered) == sorted(["train", "validation", f"{Path(data).resolve()} train"])
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

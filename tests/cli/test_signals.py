@@ -141,25 +141,6 @@ def test_the_first_signal_only_asks() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("second", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_second_signal_leaves_at_once(second: int, code: int) -> None:
-    program = (
-        "import time; from transformer_mt.cli.signals import graceful_shutdown\n"
-        "with graceful_shutdown(lambda: False) as request:\n"
-        "    print('ready', flush=True)\n"
-        "    while request.number is None: time.sleep(0.01)\n"
-        "    print('asked', flush=True)\n"
-        "    while True: time.sleep(0.01)\n"
-    )
-    with child(sys.executable, "-c", program) as process:
-        assert process.stdout is not None
-        for word, number in (("ready", signal.SIGINT), ("asked", second)):
-            assert process.stdout.readline() == f"{word}\n"
-            process.send_signal(number)
-        assert process.wait() == code
-
-
-@pytest.mark.slow
 def test_a_long_validation_is_interrupted_and_made_again(
     data: str, uninterrupted: str, workplace: Path, tmt: Tmt
 ) -> None:
@@ -208,39 +189,6 @@ def test_a_signal_leaves_nothing_beside_the_old_output(trained: str, workplace: 
     )
     assert (code, err) == (143, "hanging\n")
     assert [(path.name, path.read_text()) for path in workplace.iterdir()] == [("letters.en", "old")]
-
-
-@pytest.mark.slow
-def test_a_signal_leaves_the_earlier_export_and_nothing_else(trained: str, workplace: Path, tmt: Tmt) -> None:
-    command = ["export", trained, "model", "--to", "ctranslate2", "--overwrite", "--quiet"]
-    assert tmt(*command).code == 0
-    (workplace / "model/translate.py").write_text("old")
-    program = hanging_in("transformer_mt.files", "flush")
-    code, _, err = stopped(command, signal.SIGINT, after="hanging", program=program)
-    assert (code, err) == (130, "hanging\n")
-    assert [path.name for path in workplace.iterdir()] == ["model"]
-    assert (workplace / "model/translate.py").read_text() == "old"
-
-
-def catches_sigterm(process: int) -> bool:
-    """Whether a process handles SIGTERM, which Python does not by itself."""
-    caught = re.search(r"SigCgt:\s+(\w+)", Path(f"/proc/{process}/status").read_text())
-    assert caught is not None
-    return bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("library", [None, "pydantic", "libtorch"])
-def test_an_interrupt_during_start_up_is_quiet(library: str | None, trained: str) -> None:
-    with child(*PROGRAM, "translate", "--model", trained, "Ja") as process:
-        limit = time.monotonic() + LONGEST
-        while not (
-            catches_sigterm(process.pid) and (not library or library in Path(f"/proc/{process.pid}/maps").read_text())
-        ):
-            assert time.monotonic() < limit
-        process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=AT_ONCE) == ("", "")
-    assert process.returncode == 130
 
 
 @pytest.mark.slow

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import load_file
 from support.command_line import PROGRAM, Tmt, contents, settings, write_corpus
 
 from transformer_mt.cli.training_display import TrainLog
@@ -69,17 +67,6 @@ def test_every_epoch_has_its_line_and_its_number_is_the_same_everywhere(data: st
     (last,) = (line for line in metrics("run") if line["kind"] == "validation")
     listed = json.loads(tmt("runs", "run", "--json").out)
     assert (last["step"], last["epoch"]) == (listed["step"], listed["epochs"]) == said[-1]
-
-
-@pytest.mark.slow
-def test_more_steps_continue_a_run_as_if_it_had_never_ended(own_run: Path, data: str, tmt: Tmt) -> None:
-    longer = settings(training__steps="9")
-    assert tmt("train", "--data", data, "--run-dir", str(own_run), *longer).code == 0
-    assert tmt("train", "--data", data, "--run-dir", "straight", *longer).code == 0
-    continued, straight = (load_file(run / "model.safetensors") for run in (own_run, Path("straight")))
-    assert continued.keys() == straight.keys()
-    assert all(torch.equal(continued[name], tensor) for name, tensor in straight.items())
-    assert [line["step"] for line in metrics("run")] == [line["step"] for line in metrics("straight")]
 
 
 @pytest.mark.slow

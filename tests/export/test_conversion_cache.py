@@ -1,11 +1,7 @@
-import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-import torch
 from support.cache import cache_in
 from support.small_training import VALIDATION, opened
 
@@ -22,14 +18,6 @@ pytestmark = pytest.mark.slow
 SOURCES = [pair.source for pair in VALIDATION]
 GREEDY = SearchConfig(beam=1, max_length=9)
 # Translates in a new process, and says which modules that took.
-PROCESS = """
-import json, sys
-from transformer_mt.config.sections import SearchConfig
-from transformer_mt.translation.translator import Translator
-
-found = Translator.load(sys.argv[1], engine="ctranslate2").translate(sys.argv[2:], SearchConfig(beam=1, max_length=9))
-print(json.dumps([[one[0].text for one in found], "torch" in sys.modules]))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -132,28 +120,6 @@ def test_a_model_that_ctranslate2_cannot_compute(tmp_path: Path) -> None:
     list(opened(tmp_path / "linear", "training.steps=4", "model.attention.kind=linear").train())
     with pytest.raises(InputError, match=r"^model.attention.kind: CTranslate2 has no linear; "):
         texts(tmp_path / "linear")
-
-
-def test_two_processes_convert_at_once_and_torch_is_for_that_alone(run: Path, folder: Path) -> None:
-    command = [sys.executable, "-c", PROCESS, str(run), *SOURCES]
-    at_once = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)]
-    outputs = [process.communicate() for process in at_once]
-    assert [process.returncode for process in at_once] == [0, 0]
-    expected = texts(run, "torch")
-    assert [json.loads(out)[0] for out, _ in outputs] == [expected] * 2
-    assert len(list(folder.glob("*.ctranslate2"))) == 1
-    again = subprocess.run(command, capture_output=True, check=True)
-    assert json.loads(again.stdout) == [expected, False]
-
-
-def test_the_sums_tell_any_two_weights_apart(run: Path) -> None:
-    before = Run(run).sums()
-    weights = weights_of(Run(run).network())
-    name = next(iter(weights))
-    weights[name].view(-1)[0] = torch.nextafter(weights[name].view(-1)[0], torch.tensor(9.0))
-    Run(run).save_model(weights)
-    assert before.keys() == Run(run).sums().keys() == {"tensors", CONFIG, TOKENIZER}
-    assert before != Run(run).sums()
 
 
 def test_weights_that_change_while_they_are_converted_are_not_kept(

@@ -3,10 +3,12 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.engines import both_engines, in_ctranslate2, small_tokenizer
+from support.tiny import tiny_config
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.export.ctranslate2_engine import CTranslate2Engine, _processors
+from transformer_mt.export.ctranslate2_weights import model_files
 from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.alternatives import find_alternatives
@@ -154,9 +156,10 @@ def test_a_translation_without_room_is_empty(both: tuple[Translator, Translator]
 
 
 def test_a_number_format_that_the_processor_has_not_is_said(
-    other: Translator, caplog: pytest.LogCaptureFixture
+    both: tuple[Translator, Translator], caplog: pytest.LogCaptureFixture
 ) -> None:
-    files, tokens = other.model.engine._files, other.model.tokenizer.pieces(range(other.model.tokenizer.size))  # type: ignore[attr-defined]
+    tokens = both[0].model.tokenizer.pieces(range(both[0].model.tokenizer.size))
+    files = model_files(both[0].model.network, tiny_config(LENGTH), tokens, quantization=None)
     for name in (None, "float32", "int16"):  # the weights are in float32
         CTranslate2Engine(files, tokens=tokens, max_length=7, device="cpu", quantization=name)
     message = "tmt: int16: this processor has no fast arithmetic for it; it computes in float32"

@@ -10,11 +10,9 @@ from support.variants import VARIANTS, Variant
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_mt.attention.multihead import MultiHeadAttention
-from transformer_mt.attention.projections import Independent
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.export.ctranslate2_package import QUANTIZATIONS, require_quantization
-from transformer_mt.export.ctranslate2_weights import POSSIBLE, model_files, require_convertible, weights
+from transformer_mt.export.ctranslate2_weights import POSSIBLE, model_files, require_convertible
 from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
@@ -42,65 +40,6 @@ def is_convertible(variant: Variant) -> bool:
     """By the names in the configuration, without their numbers."""
     given = dict(setting.removeprefix("model.").split("=", 1) for setting in variant)
     return all(value.partition("(")[0] in POSSIBLE[key] for key, value in given.items() if key in POSSIBLE)
-
-
-def test_the_weights_have_the_names_and_shapes_of_ctranslate2() -> None:
-    model = transformer("model.encoder_layers=1", "model.decoder_layers=1", "model.max_length=7")
-    linear = {"linear_0/weight": (18, 6), "linear_1/weight": (6, 6), "linear_1/bias": (6,)}
-    crossing = {"linear_0/weight": (6, 6), "linear_1/weight": (12, 6), "linear_2/weight": (6, 6), "linear_2/bias": (6,)}
-    network = {"linear_0/weight": (11, 6), "linear_0/bias": (11,), "linear_1/weight": (6, 11), "linear_1/bias": (6,)}
-    parts = {
-        "encoder/layer_0/self_attention": linear,
-        "encoder/layer_0/ffn": network,
-        "decoder/layer_0/self_attention": linear,
-        "decoder/layer_0/attention": crossing,
-        "decoder/layer_0/ffn": network,
-    }
-    expected = {f"{place}/{name}": shape for place, part in parts.items() for name, shape in part.items()}
-    for place in (*parts, "encoder", "decoder"):
-        expected |= {f"{place}/layer_norm/{name}": (6,) for name in ("gamma", "beta")}
-    expected |= {f"{stack}/position_encodings/encodings": (7, 6) for stack in ("encoder", "decoder")}
-    expected |= {f"{place}/queries_scale": () for place in parts if "attention" in place}
-    expected |= {"encoder/embeddings_0/weight": (17, 6), "decoder/embeddings/weight": (17, 6)}
-    expected |= {"decoder/projection/weight": (17, 6), "decoder/projection/bias": (17,)}
-    assert {name: tuple(tensor.shape) for name, tensor in weights(model).items()} == expected
-
-
-def test_a_projection_to_queries_keys_and_values_has_them_in_this_order() -> None:
-    model = transformer()
-    found = weights(model)
-    for place, attention in (
-        ("encoder/layer_1/self_attention", model.encoder[1].self_attention),
-        ("decoder/layer_0/attention", model.decoder[0].cross_attention),
-    ):
-        assert isinstance(attention, MultiHeadAttention)
-        assert isinstance(attention.projections, Independent)
-        parts = [found[f"{place}/linear_0/weight"]]
-        if place.startswith("decoder"):
-            parts.append(found[f"{place}/linear_1/weight"])
-        queries, keys, values = torch.cat(parts).chunk(3)
-        torch.testing.assert_close(queries, attention.projections.query_projection.weight)
-        torch.testing.assert_close(keys, attention.projections.key_projection.weight)
-        torch.testing.assert_close(values, attention.value_projection.weight)
-
-
-@pytest.mark.parametrize("tied", TYINGS)
-def test_embeddings_and_output_are_those_of_the_model_however_they_are_tied(tied: str) -> None:
-    model = transformer(f"model.tied={tied}")
-    found = weights(model)
-    torch.testing.assert_close(found["encoder/embeddings_0/weight"], model.source_embedding.table.weight)
-    torch.testing.assert_close(found["decoder/embeddings/weight"], model.target_embedding.table.weight)
-    torch.testing.assert_close(found["decoder/projection/weight"], model.output.weight)
-    torch.testing.assert_close(found["decoder/projection/bias"], model.output.bias)
-
-
-@pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_the_positions_are_what_an_embedding_adds(stack: str) -> None:
-    model = transformer()
-    embedding = {"encoder": model.source_embedding, "decoder": model.target_embedding}[stack]
-    tokens = sentences(5, vocabulary=VOCABULARY)
-    added = embedding(tokens) - embedding.table(tokens) * 6**0.5
-    torch.testing.assert_close(weights(model)[f"{stack}/position_encodings/encodings"][:5], added[0])
 
 
 @pytest.mark.parametrize("variant", [each for each in VARIANTS if not is_convertible(each)], ids=" ".join)

@@ -1,4 +1,3 @@
-import errno
 import json
 import math
 import os
@@ -184,34 +183,6 @@ def test_a_choice_that_rounding_makes_is_no_difference(
     gap = -1.1 * comparison.TIE
     with pytest.raises(MachineError, match="first: 'a' is 'b' here and 'c' there"):
         export_run(run, tmp_path / "other", VALIDATION, quantization=None)
-
-
-def test_an_export_that_fails_leaves_the_earlier_one(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "model"
-
-    def again() -> None:
-        export_run(run, folder, VALIDATION[:1], quantization=None)
-
-    again()
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    def other(*_: object, **__: object) -> Search:
-        return replace(parity.greedy, same=0, differences=(Difference("a", "b", "c", 1.0),) * 9)
-
-    parity = comparison.compare(*_opened(run), VALIDATION[:1], quantization=None)
-    for place, fault, said in (
-        ("transformer_mt.files.flush", full, "cannot be written"),
-        ("transformer_mt.export.parity._search", other, "not written, since only 0 of "),
-    ):
-        with monkeypatch.context() as patch:
-            patch.setattr(place, fault)
-            with pytest.raises(MachineError, match=rf"/model: {said}"):
-                again()
-        assert os.listdir(tmp_path) == ["model"]
-        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
 def test_what_a_killed_export_left_is_put_back_or_deleted(run: Run, tmp_path: Path) -> None:

@@ -148,21 +148,14 @@ def load_corpus(
     with working(f"reading {config.corpus}"):
         if isinstance(corpus, str):
             return _builtin(config, structure=structure, held_out=held_out)
-        return _load(corpus, config, need=need, mixed=mixed, held_out=held_out)
-
-
-def _load(
-    corpus: Hub | Path | tuple[Path, ...], config: DataConfig, *, need: str, mixed: bool, held_out: frozenset[str]
-) -> Corpus:
-    """A corpus in files or on the hub."""
-    sources, notes = _open_splits(corpus, config, need)
-    columns, direction_notes = choose_columns(config, sources[need], mixed=mixed)
-    notes += [f"{split}: {source.name}, {' → '.join(columns.languages)}" for split, source in sources.items()]
-    notes += direction_notes
-    cut = not mixed and need == "train" and "validation" not in sources
-    pairs = {split: source.pairs(columns) for split, source in sources.items()}
-    key = [columns.languages, columns.columns, [source.identity for source in sources.values()]]
-    clean = cached_splits(key, pairs, config, name=config.corpus, cut=cut, held_out=held_out)
+        sources, notes = _open_splits(corpus, config, need)
+        columns, direction_notes = choose_columns(config, sources[need], mixed=mixed)
+        notes += [f"{split}: {source.name}, {' → '.join(columns.languages)}" for split, source in sources.items()]
+        notes += direction_notes
+        cut = not mixed and need == "train" and "validation" not in sources
+        pairs = {split: source.pairs(columns) for split, source in sources.items()}
+        key = [columns.languages, columns.columns, [source.identity for source in sources.values()]]
+        clean = cached_splits(key, pairs, config, name=config.corpus, cut=cut, held_out=held_out)
     if columns.languages == GERMAN_ENGLISH:
         known = builtin.builtin_corpus(train=LOOKED_AT, validation=1, test=1, structure=False)["train"]
         notes += filter(None, [_exchanged(clean[need].pairs, words_of_pairs(known))])
