@@ -202,7 +202,7 @@ def _check(tree: dict[str, Any], *, place: str | Path, names_file: bool = True) 
         if first["type"] == "union_tag_invalid":
             remedy += plugins.needed(tree.get("plugins"))
         if names_file or "." not in key:  # alone, it might be the name of another argument
-            key, problem = place, f"{key}: {problem}"
+            raise InputError(place, f"{key}: {problem}", remedy) from None
         raise InputError(key, problem, remedy) from None
 
 
