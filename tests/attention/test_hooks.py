@@ -92,7 +92,10 @@ def test_an_inner_patch_acts_first_and_watchers_see_the_result_of_all() -> None:
     ("symbol", "function", "problem"),
     [
         ("x", torch.zeros_like, "LayerNorm has shown no 'x'"),
-        ("norm(x)", lambda x: x[:, :1], r"norm\(x\) has the shape \(1, 5, 6\), not \(1, 1, 6\)"),
+        ("norm(x)", lambda x: x[:, :1], r"norm\(x\) is .* shape \(1, 5, 6\), .* not .* shape \(1, 1, 6\), .*"),
+        ("norm(x)", lambda x: x.to(torch.bfloat16), r"norm\(x\) is .*, torch.float\d+, .* not .*, torch.bfloat16, .*"),
+        ("norm(x)", lambda x: x.to("meta"), r"norm\(x\) is .*, on cpu, not .*, on meta"),
+        ("norm(x)", lambda x: None, r"norm\(x\) is .*, not of type NoneType"),
     ],
 )
 def test_a_patch_that_cannot_act_says_so(symbol: str, function: Callable[[Tensor], Tensor], problem: str) -> None:

@@ -78,7 +78,7 @@ def patch(module: nn.Module, symbol: str, function: Callable[[Tensor], Tensor]) 
     """While this is open, `module` goes on with `function(value)` in place of each value of `symbol` that it shows.
 
     Watchers see the new value, and attention takes the readable way. An inner patch acts before an outer one. Raises
-    `ValueError` for a value of another shape, and at the end where the module has shown no such value.
+    `ValueError` for a value of another shape, type or device, and at the end where the module has shown no such value.
     """
     patched = False
 
@@ -87,14 +87,21 @@ def patch(module: nn.Module, symbol: str, function: Callable[[Tensor], Tensor]) 
         if shown.module is not module or shown.symbol != symbol:
             return None
         patched, value = True, function(shown.value)
-        if value.shape != shown.value.shape:
-            raise ValueError(f"patch: {symbol} has the shape {(*shown.value.shape,)}, not {(*value.shape,)}")
+        if (given := _kind(value)) != (expected := _kind(shown.value)):
+            raise ValueError(f"patch: {symbol} is {expected}, not {given}")
         return value
 
     with _watched_by(replace, *_watchers.get()):
         yield
     if not patched:
         raise ValueError(f"patch: {type(module).__name__} has shown no {symbol!r}")
+
+
+def _kind(value: object) -> str:
+    """What a patch has to leave as it is."""
+    if not isinstance(value, Tensor):
+        return f"of type {type(value).__name__}"
+    return f"a tensor of shape {(*value.shape,)}, {value.dtype}, on {value.device}"
 
 
 @contextmanager
