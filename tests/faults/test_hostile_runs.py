@@ -110,7 +110,7 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
             rf"step-6/{name}: ({says})",
         )
         for name in ("progress.json", "state.json", STATE)
-        for kind, make, says in KINDS
+        for kind, make, says in (KINDS[:-1] if name == STATE else KINDS)
     },
     **{f"metrics.jsonl is {kind}": (TRAIN, instead("metrics.jsonl", make), says) for kind, make, says in KINDS},
     **{

@@ -416,3 +416,12 @@ def test_weights_alone_are_not_continued_from(tmp_path: Path) -> None:
         (tmp_path / "checkpoints" / f"step-{step}" / STATE).unlink()
     with pytest.raises(MachineError, match=r"checkpoints: no complete checkpoint; overwrite the run"):
         opened(tmp_path)
+
+
+def test_a_state_that_does_not_fit_into_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = opened(tmp_path).trainer
+    trainer.save()
+    monkeypatch.setattr("transformer_mt.memory.FREE_ANYWHERE", 0)
+    monkeypatch.setattr("transformer_mt.runs.checkpoints.free_memory", lambda: 7)
+    with pytest.raises(InputError, match=r"step-0/state\.safetensors: needs 0\.0 GB of memory, 0\.0 GB are free; use"):
+        trainer.checkpoints.load(0)

@@ -74,9 +74,9 @@ def gradients(distributed: Distributed, folder: Path, *overrides: str) -> list[T
         found: list[list[Tensor]] = []
         step = trainer.optimizer.step
 
-        def observed() -> float:
+        def observed(number: int) -> float:
             found.append([p.grad.clone() for p in trainer.model.parameters() if p.grad is not None])
-            return step()
+            return step(number)
 
         trainer.optimizer.step = observed  # type: ignore[method-assign]
         trainer.step()
