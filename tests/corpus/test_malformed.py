@@ -54,6 +54,7 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         TSV,
         "{x}/a.tsv:2: 3 columns, where line",
     ),
+    "one column in a line": ({"a.tsv": b"ja\tyes\nnein\n"}, TSV, "{x}/a.tsv:2: 1 columns, where line 1 has 2;"),
     "a tab within quotes": (
         {"a.tsv": b'ja\tyes\n"a\ta"\tb\n'},
         TSV,
