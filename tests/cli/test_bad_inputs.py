@@ -175,7 +175,7 @@ def test_when_every_checkpoint_is_damaged_one_line_says_how_to_go_on(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["state.safetensors", "progress.json"])
+@pytest.mark.parametrize("name", ["state.safetensors", "progress.json", "optimizer.json"])
 def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_used(
     name: str, own_run: Path, data: str, tmt: Tmt
 ) -> None:
@@ -184,7 +184,7 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_used(
     damaged.write_bytes(b"")
     outcome = tmt("train", "--data", data, "--run-dir", str(own_run), *settings())
     assert outcome.code == 0
-    assert f"tmt: {damaged}: damaged (its SHA-256 is not the one in manifest.json); trying the one" in outcome.err
+    assert re.search(rf"tmt: {re.escape(str(damaged))}: .*; trying the one before\n", outcome.err)
     assert f"tmt: continuing run from step {before}" in outcome.err
 
 
