@@ -6,7 +6,6 @@ line, with nothing in it that could command a terminal; nothing outside the run 
 
 import contextlib
 import gzip
-import hashlib
 import io
 import json
 import os
@@ -29,7 +28,7 @@ from unittest.mock import patch
 import torch
 from support.command_line import PAIRS, settings
 from support.forked import start, tmt
-from support.hostile import bless, tensors
+from support.hostile import bless, seal, tensors
 from support.public_api import FUNCTIONS
 from torch import Tensor
 
@@ -164,12 +163,9 @@ def damage_safetensors(content: bytes, chance: random.Random) -> bytes:
 
 def renew_sums(checkpoint: Path) -> None:
     """Seal a damaged checkpoint again, as somebody who means it would."""
-    manifest = checkpoint / "manifest.json"
-    with contextlib.suppress(ValueError, OSError, TypeError, AttributeError, RecursionError):
-        sums = json.loads(manifest.read_bytes())
-        present = {name for name in sums if name in os.listdir(checkpoint)}  # others may lead anywhere
-        renewed = {name: hashlib.sha256((checkpoint / name).read_bytes()).hexdigest() for name in present}
-        manifest.write_text(json.dumps({name: renewed.get(name, value) for name, value in sums.items()}))
+    with contextlib.suppress(Exception):  # what cannot be read stays as it is
+        tensors(lambda found: None)(checkpoint)
+        seal(checkpoint)
 
 
 def enlarge(found: dict[str, Tensor], chance: random.Random) -> None:
@@ -197,7 +193,7 @@ RUN_FILES: Mapping[str, Damage] = {
 BLESSED = ("config.toml", "tokenizer.model", "model.safetensors")
 CHECKPOINT_FILES: Mapping[str, Damage] = {
     "progress.json": damage_json,
-    "manifest.json": damage_json,
+    "optimizer.json": damage_json,
     "model.safetensors": damage_safetensors,
     "state.safetensors": damage_safetensors,
 }

@@ -148,6 +148,20 @@ def test_a_mistake_is_one_line_and_loses_nothing(
     assert contents(workplace) == then
 
 
+@pytest.mark.slow
+def test_without_a_network_a_hub_name_fails_at_once(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datasets.config.HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("time.sleep", lambda _: pytest.fail("waits before it tries again"))
+    outcome = tmt("train", "--data", "owner/name")
+    assert re.fullmatch(
+        r"tmt: error: owner/name: no such file or folder, and the hub cannot be reached \(.*\); "
+        "give a file or folder in its place\n",
+        outcome.err,
+    )
+    assert (outcome.code, outcome.out) == (3, "")
+    assert not Path("runs").exists()
+
+
 def test_when_every_checkpoint_is_damaged_one_line_says_how_to_go_on(
     own_run: Path, data: str, tmt: Tmt, workplace: Path
 ) -> None:
@@ -161,7 +175,7 @@ def test_when_every_checkpoint_is_damaged_one_line_says_how_to_go_on(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["state.safetensors", "progress.json"])
+@pytest.mark.parametrize("name", ["state.safetensors", "progress.json", "optimizer.json"])
 def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_used(
     name: str, own_run: Path, data: str, tmt: Tmt
 ) -> None:
@@ -170,7 +184,7 @@ def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_used(
     damaged.write_bytes(b"")
     outcome = tmt("train", "--data", data, "--run-dir", str(own_run), *settings())
     assert outcome.code == 0
-    assert re.search(rf"^tmt: {damaged}: damaged.*; trying the one", outcome.err, re.MULTILINE), outcome.err
+    assert re.search(rf"tmt: {re.escape(str(damaged))}: .*; trying the one before\n", outcome.err)
     assert f"tmt: continuing run from step {before}" in outcome.err
 
 
