@@ -220,6 +220,6 @@ def test_a_checkpoint_that_is_deleted_is_not_there(own_runs: Path) -> None:
 
 def test_the_checkpoints_that_are_listed_are_those_of_the_run(own_runs: Path) -> None:
     run = Run(own_runs / "one")
-    assert Checkpoints(run, {}, {}).steps()
+    assert Checkpoints(run, {}).steps()
     with serving(own_runs) as served:
         assert served.get("/v1/runs").json["runs"][0]["checkpoints"] == [30, 60]

@@ -184,7 +184,7 @@ def _with_weights(
             tokenizer = on_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
         if tokenizer.note:
             notes.append(tokenizer.note)
-    if pretrained or (is_new and place):
+    if is_new and place:
         with working("looking for characters that the vocabulary lacks"):
             notes += vocabulary_notes(config, corpora.weighted, tokenizer)
     parts = parts.with_vocabulary(tokenizer.size)
