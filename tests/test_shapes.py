@@ -25,7 +25,7 @@ def functions() -> Iterator[FunctionType]:
         for found in vars(import_module(module.name)).values():
             if getattr(found, "__module__", None) != module.name:
                 continue
-            for part in vars(found).values() if inspect.isclass(found) else (found,):
+            for part in list(vars(found).values()) if inspect.isclass(found) else [found]:
                 function = getattr(part, "__func__", getattr(part, "fget", part))
                 if inspect.isfunction(function) and "/transformer_mt/" in inspect.unwrap(function).__code__.co_filename:
                     yield function

@@ -140,7 +140,7 @@ def test_a_recurrent_model_has_one_head_or_none(score: str, code: int, data: str
     outcome = tmt("heads", "--data", data, "--model", "gru", "--sentences", "3", "--quiet")
     assert outcome.code == code
     if code:
-        assert outcome.err == "tmt: error: gru: this model has no attention to show; give one that has with --model\n"
+        assert outcome.err == "tmt: error: gru: this model has no attention to show; choose a model that has\n"
         return
     assert any(line.startswith("cross.1.1 ") for line in outcome.lines)
     outcome = tmt("heads", "--data", data, "--model", "gru", "--prune", "1", "--run-dir", "x", "--quiet")

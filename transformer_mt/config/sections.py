@@ -37,12 +37,7 @@ class Section(BaseModel):
     """A frozen part of the configuration in which unknown keys and wrong types are errors."""
 
     model_config = ConfigDict(
-        frozen=True,
-        strict=True,
-        extra="forbid",
-        allow_inf_nan=False,
-        use_attribute_docstrings=True,
-        defer_build=True,  # validators are made when they are first needed: `tmt --help` needs none
+        frozen=True, strict=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
     )
 
 
