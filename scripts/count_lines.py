@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 READING_PATH = (
-    *("attention/lesson", "models/layers", "models/transformer", "models/seq2seq", "models/blocks"),
+    *("attention/worked_example", "models/layers", "models/transformer", "models/seq2seq", "models/blocks"),
     *("attention/multihead", "attention/projections", "attention/scores", "attention/positions"),
 )
 
@@ -63,7 +63,7 @@ def main(root: Path) -> None:
     print(f"\nmodules with one importer: {len(single)} of {len(modules)}")
     print(*(f"  {name.removeprefix('transformer_mt.')}" for name in sorted(single)), sep="\n")
     path = [package / f"{name}.py" for name in READING_PATH]
-    print(f"reading path, lesson to positions: {lines(path):,} lines")
+    print(f"reading path, worked example to positions: {lines(path):,} lines")
 
 
 if __name__ == "__main__":
