@@ -27,8 +27,9 @@ from transformer_mt.cli.options import resolve_config
 from transformer_mt.config.toml import dump_config
 from transformer_mt.errors import MachineError, TmtError
 from transformer_mt.runs import directory
+from transformer_mt.runs.checkpoints import STATE
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, PARTS, TOKENIZER, Run, saved_steps
-from transformer_mt.runs.weights import digest, weights_of
+from transformer_mt.runs.weights import digest, unpack, weights_of
 from transformer_mt.training.reports import ValidationReport
 from transformer_mt.training.session import open_training
 
@@ -223,11 +224,13 @@ class Contention:
 def contents(run: Path) -> dict[str, object]:
     """All that a training to its end leaves but times."""
     last = run / CHECKPOINTS / f"step-{STEPS}"
-    files = [run / name for name in (CONFIG, TOKENIZER, MODEL)] + sorted(last.glob("*.safetensors"))
+    files = [run / CONFIG, run / TOKENIZER, run / MODEL, last / MODEL]
+    state = unpack((last / STATE).read_bytes(), path=last)  # its head has the sum of the progress, and so of the time
     progress = json.loads((last / "progress.json").read_bytes())
     measured = [json.loads(line) for line in (run / METRICS).read_text("utf-8").splitlines()]
     return {
         **{str(path.relative_to(run)): path.read_bytes() for path in files},
+        STATE: digest(state),
         "progress.json": {key: value for key, value in progress.items() if key != "seconds"},
         METRICS: sorted((line["step"], line["kind"]) for line in measured),
     }

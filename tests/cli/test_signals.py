@@ -158,7 +158,7 @@ def test_a_long_validation_is_interrupted_and_made_again(
     [
         ("data", signal.SIGINT, ("transformer_mt.corpus.load_corpus", "load_corpus")),
         ("train --run-dir new", signal.SIGHUP, ("transformer_mt.training.session", "load_corpus")),
-        ("evaluate --model {run} --data {data}", signal.SIGTERM, ("transformer_mt.evaluation", "measure")),
+        ("evaluate --model {run} --data {data}", signal.SIGTERM, ("transformer_mt.evaluation", "evaluate")),
         ("attend --model {run} Ja", signal.SIGINT, ("transformer_mt.views.subject", "_translation")),
         ("translate --model {run} Ja", signal.SIGTERM, ("transformer_mt.translation.search", "beam_search")),
     ],
@@ -192,7 +192,7 @@ def test_a_signal_leaves_nothing_beside_the_old_output(trained: str, workplace: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", ["signals", "app", "train"])
+@pytest.mark.parametrize("module", ["signals", "app", "terminal"])
 def test_an_interrupt_at_the_very_start_is_quiet(module: str) -> None:
     """Also before signals are handled, while the module that does so is imported."""
     program = (

@@ -238,9 +238,9 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         f"an optimizer whose {old[:20]} is {new[:20]}": (TRAIN, optimizer(old, new), says)
         for old, new, says in (
             ('"betas": [0.9, 0.98]', '"betas": "x"', FOREIGN_STATE),
-            ('"exp_avg": {', '"exp_avg_sq": 7, "other": {', FOREIGN_STATE),
-            ('"optimizers": [', '"optimizers": [7, ', FOREIGN_STATE),
-            ('"averaging": {', '"random": 7, "other": {', FOREIGN_STATE),
+            ('"exp_avg": {', '"exp_avg_sq": 7, "other": {', "state.json: damaged"),
+            ('"optimizers": [', '"optimizers": [7, ', "state.json: damaged"),
+            ('"averaging": {', '"random": 7, "other": {', "state.json: damaged"),
             ('{"tensor": ', '{"tensor": 1, "tensor": "x', "state.json: damaged"),
             ('"optimizers": ', f'"optimizers": {"[" * 10**5}', "state.json: damaged"),
         )

@@ -111,7 +111,7 @@ def test_its_state_goes_through_a_search_and_padding_changes_nothing() -> None:
 
 
 OTHER_TOKENS = "model.kind: the decoder self-attention of this model is not between the tokens that the view shows"
-NO_LINKS = "run: this model has no cross-attention to link words by; give another with --model"
+NO_LINKS = "run: this model has no cross-attention to link words by; choose another model"
 GERMAN, ENGLISH = PAIRS[0]
 # What each command answers: nothing wrong, or one line.
 COMMANDS = {

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from itertools import chain, combinations
 
+import numpy as np
 import pytest
 from support.page import LoadedPage, expect
 from support.serving import Served
@@ -61,7 +62,7 @@ def test_every_method_shows_its_numbers(heads: LoadedPage, served: Served, metho
     heads.find("#method").select_option(method)
     stacks = answer(served, method=method)["stacks"]
     matrix = stacks["cross"]["weights"][0][0]
-    scale = Scale.of([matrix])
+    scale = Scale.of([np.array(matrix, float)])
     levels = printed([[level / scale.unit for level in Blocks(scale).levels]])[0]
     expected = printed([[None if n is None else n / scale.unit for n in row] for row in matrix])
     shades = f"shades from {', '.join(levels[:3])} and {levels[3]}."
@@ -152,7 +153,7 @@ def test_the_first_head_to_show_is_one_with_a_matrix(opened: LoadedPage) -> None
 def test_shades_and_scales_are_those_of_the_terminal(opened: LoadedPage) -> None:
     matrices = [[[0.25, 0.75], [None, 1.0]], [[-0.3, 0.1]], [[0.001, -0.004]], [[250.0, 3.0]], [[0.0, 0.0]]]
     for matrix in matrices:
-        ours = Scale.of([matrix])
+        ours = Scale.of([np.array(matrix, float)])
         theirs = opened.module("shades", "m.scaleOf(a)", matrix)
         assert theirs == pytest.approx({"largest": ours.largest, "unit": ours.unit})
         for number in (number for row in matrix for number in row if number is not None):
