@@ -13,8 +13,6 @@ from transformer_mt.evaluation import score_texts
 from transformer_mt.training.session import open_training
 from transformer_mt.translation.translator import Translator
 
-pytestmark = pytest.mark.slow
-
 MULTI30K = os.environ.get("TMT_MULTI30K")
 CONFIG = Path(__file__).parents[1] / "configs" / "multi30k.toml"
 
@@ -40,6 +38,7 @@ LEARNING = (
 )
 
 
+@pytest.mark.slow
 def test_training_on_the_builtin_corpus_learns_its_pairs(tmp_path: Path) -> None:
     session = open_training(small_config(*LEARNING), tmp_path / "run")
     reports = list(session.train())
@@ -55,6 +54,7 @@ def test_training_on_the_builtin_corpus_learns_its_pairs(tmp_path: Path) -> None
     assert score_texts([best.text for best, *_ in found], [pair.translations for pair in pairs]).bleu > 70
 
 
+@pytest.mark.interop
 @pytest.mark.skipif(MULTI30K is None, reason="TMT_MULTI30K names no folder with Multi30k")
 def test_multi30k_loads_and_starts_to_learn(tmp_path: Path) -> None:
     config = load_config(

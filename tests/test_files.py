@@ -213,7 +213,9 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(content: str | None, tmp
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["elsewhere", "link", "target"]
 
 
-@pytest.mark.parametrize("raised", [InputError("x: y; z"), KeyboardInterrupt(), OSError(28, "No space left on device")])
+@pytest.mark.parametrize(
+    "raised", [InputError("x", "y", "z"), KeyboardInterrupt(), OSError(28, "No space left on device")]
+)
 def test_an_error_leaves_the_old_output_and_nothing_else(raised: BaseException, tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_text("old")

@@ -32,15 +32,14 @@ class TmtError(Exception):
 
     exit_code = 2
 
-    def __init__(self, key: Any, problem: str = "", remedy: str = "") -> None:
+    def __init__(self, key: Any, problem: str, remedy: str = "") -> None:
         super().__init__(key, problem, remedy)
         self.key, self.problem, self.remedy = key, problem, remedy
 
     @override
     def __str__(self) -> str:
         """`key: problem; remedy`."""
-        text = f"{self.key}: {self.problem}" if self.problem else str(self.key)
-        return f"{text}; {self.remedy}" if self.remedy else text
+        return f"{self.key}: {self.problem}{f'; {self.remedy}' if self.remedy else ''}"
 
 
 class InputError(TmtError):

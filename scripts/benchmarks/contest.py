@@ -51,7 +51,7 @@ class Contestant:
         except BrokenPipeError:
             answer = ""
         if not answer:
-            raise MachineError(f"{self.name}: ended with {self.process.wait()}: {self._last_words()}")
+            raise MachineError(self.name, f"ended with {self.process.wait()}: {self._last_words()}")
         return json.loads(answer)
 
     def __enter__(self) -> Self:

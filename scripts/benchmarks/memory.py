@@ -33,7 +33,7 @@ class Peak:
 def memory_table(sizes: Sizes, task: Task, folder: Path, *, rounds: int = 3, steps: int = 8) -> str:
     """Training and translation, ours and that of others, in Markdown; writes its files to the folder."""
     if not Path("/proc/self/status").exists():
-        raise MachineError("memory: this system does not tell it in /proc; measure on Linux")
+        raise MachineError("memory", "this system does not tell it in /proc", "measure on Linux")
     saved = save(list(islice(reference_batches(sizes), steps)), folder / "batches.pt")
     settings, device = json.dumps(asdict(sizes)), choose_device("auto")
     auto = str(choose_precision("auto", device)).removeprefix("torch.")

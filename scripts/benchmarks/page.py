@@ -133,10 +133,10 @@ def opened(address: str, **options: object) -> "Iterator[tuple[Page, float]]":
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        raise MachineError("playwright is not installed; pip install '.[browser]'") from None
+        raise MachineError("playwright", "not installed", "pip install '.[browser]'") from None
     path = browser_path()
     if path is None:
-        raise MachineError(f"no browser; install one of: {', '.join(NAMES)}; or name yours in TMT_CHROMIUM")
+        raise MachineError("no browser; install one of", ", ".join(NAMES), "or name yours in TMT_CHROMIUM")
     with sync_playwright() as playwright:
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=path, args=sandbox)

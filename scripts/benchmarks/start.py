@@ -50,7 +50,7 @@ def seconds(arguments: Sequence[str]) -> tuple[float, float]:
     elapsed = time.perf_counter() - start
     if process.returncode:
         last = process.stderr.strip().rpartition("\n")[2]
-        raise MachineError(f"{' '.join(arguments[:3])}: ended with {process.returncode}: {last}")
+        raise MachineError(" ".join(arguments[:3]), f"ended with {process.returncode}: {last}")
     return elapsed, processor_time() - before
 
 

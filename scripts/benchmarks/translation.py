@@ -185,7 +185,7 @@ def translation_task(folder: Path, *, model: Path | None, data: str | None, coun
     chosen = config.data if data is None else config.data.model_copy(update={"corpus": data})
     splits = load_corpus(chosen).splits
     if "test" not in splits:
-        raise InputError(f"{chosen.corpus}: no test split; give data that has one with --data")
+        raise InputError(chosen.corpus, "no test split", "give data that has one with --data")
     pairs = splits["test"]
     chosen_pairs = pairs[:: max(1, len(pairs) // count)][:count]
     sentences = [pair.source for pair in chosen_pairs]

@@ -93,7 +93,9 @@ def require_equal_tokens(measurements: Sequence[Measurement]) -> None:
         first = firsts.setdefault(other.seed, other)
         if first.trained.target_tokens != other.trained.target_tokens:
             variants = f"{first.variant} and {other.variant}"
-            raise InputError(f"seed {other.seed}: {variants} differ in target tokens; let them share data and batches")
+            raise InputError(
+                f"seed {other.seed}", f"{variants} differ in target tokens", "let them share data and batches"
+            )
 
 
 def ordered(variants: Iterable[str]) -> list[str]:

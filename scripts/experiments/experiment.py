@@ -51,7 +51,7 @@ class Experiment:
         try:
             return load_config(self.file, self.settings)
         except InputError as error:
-            raise InputError(f"{self.variant}: {error}") from None
+            raise InputError(self.variant, str(error)) from None
 
 
 class TrainingSummary(BaseModel):
@@ -90,7 +90,7 @@ class Runner:
         run, steps = Run.open(experiment.run), experiment.config().training.steps
         progress = newest_progress(run)
         if progress.step != steps:
-            raise InputError(f"{run.path}: trained for {progress.step} steps, not {steps}; choose another --runs")
+            raise InputError(run.path, f"trained for {progress.step} steps, not {steps}", "choose another --runs")
         windows = [line["tokens_per_second"] for line in run.metrics() if line["kind"] == "training"]
         return TrainingSummary(
             parameters=sum(parameter.numel() for parameter in run.network().parameters()),
@@ -127,5 +127,5 @@ class Runner:
             self.running.discard(process)
         if process.returncode:
             notes = path.read_bytes()[before:].decode().splitlines() or ["no message"]
-            raise TmtError(f"{notes[-1]} (exit code {process.returncode}, see {path})")
+            raise TmtError(path, f"{notes[-1]} (exit code {process.returncode})")
         return output

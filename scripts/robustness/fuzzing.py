@@ -193,7 +193,7 @@ RUN_FILES: Mapping[str, Damage] = {
 BLESSED = ("config.toml", "tokenizer.model", "model.safetensors")
 CHECKPOINT_FILES: Mapping[str, Damage] = {
     "progress.json": damage_json,
-    "optimizer.json": damage_json,
+    "state.json": damage_json,
     "model.safetensors": damage_safetensors,
     "state.safetensors": damage_safetensors,
 }

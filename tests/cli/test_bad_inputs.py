@@ -175,7 +175,7 @@ def test_when_every_checkpoint_is_damaged_one_line_says_how_to_go_on(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["state.safetensors", "progress.json", "optimizer.json"])
+@pytest.mark.parametrize("name", ["state.safetensors", "progress.json", "state.json"])
 def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_used(
     name: str, own_run: Path, data: str, tmt: Tmt
 ) -> None:

@@ -187,7 +187,7 @@ def test_what_the_machine_cannot_do_is_one_line(
 
 
 def test_training_that_diverges_has_a_code_of_its_own(failing: Callable[[BaseException], Outcome]) -> None:
-    assert failing(Diverged("training: at step 3")) == Outcome(4, "", "tmt: error: training: at step 3\n")
+    assert failing(Diverged("training", "at step 3")) == Outcome(4, "", "tmt: error: training: at step 3\n")
 
 
 class Panic(BaseException):

@@ -11,7 +11,7 @@ import pytest
 
 from transformer_mt.page.saved_page import saved_page
 
-# What a browser gets; Python has its budget in `test_floors.py`.
+# What a browser gets; Python has its budget in `test_packages.py`.
 FILES = {
     file.name: file.read_text("utf-8")
     for file in files("transformer_mt.page").iterdir()

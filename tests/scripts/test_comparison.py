@@ -60,7 +60,7 @@ def test_a_variant_that_fails_stops_no_other_and_is_tried_again(
     experiments = planned(tmp_path, "dot", "rotary")
     assert compare(experiments, NotingRunner(broken={"dot"}), stem=tmp_path / "table") == 1
     out = capsys.readouterr().out
-    assert "dot-seed1: failed: tmt: error: the loss diverged\n" in out
+    assert "dot-seed1: failed: train.log: tmt: error: the loss diverged\n" in out
     assert "Failed: dot-seed1." in out
     again = NotingRunner()
     assert compare(experiments, again, stem=tmp_path / "table") == 0

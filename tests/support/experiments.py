@@ -26,7 +26,7 @@ class NotingRunner(Runner):
     def train(self, experiment: Experiment) -> TrainingSummary:
         self.asked.append(experiment.name)
         if experiment.variant in self.broken:
-            raise TmtError("tmt: error: the loss diverged")
+            raise TmtError("train.log", "tmt: error: the loss diverged")
         return TrainingSummary(parameters=1234567, target_tokens=1000, tokens_per_second=800.0 + experiment.seed)
 
     def evaluate(self, experiment: Experiment, split: str) -> dict[str, Any]:

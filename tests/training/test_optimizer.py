@@ -230,13 +230,20 @@ def test_what_is_no_optimizer_is_refused(made: Any, monkeypatch: pytest.MonkeyPa
         build_optimizer(configured("sgd"), Small(), schedule, UNSCALED)
 
 
-def test_a_state_whose_parameters_have_another_order_is_refused() -> None:
+@pytest.mark.parametrize("change", ["order", "option"])
+def test_a_state_that_a_kernel_would_read_otherwise_is_refused(change: str) -> None:
     model = Small()
     optimizer = build_optimizer(configured("adam"), model, schedule, UNSCALED)
     walk(optimizer, model, range(1, 3))
     saved = optimizer.state()
-    saved["optimizers"][0]["param_groups"][0]["params"].reverse()  # a kernel would read behind the end of a tensor
-    with pytest.raises(ValueError, match="another order"):
+    group = saved["optimizers"][0]["param_groups"][0]  # a kernel would read behind the end of a tensor
+    if change == "order":
+        group["params"].reverse()
+    else:
+        group["amsgrad"] = True
+        for state in saved["optimizers"][0]["state"].values():
+            state["max_exp_avg_sq"] = torch.zeros(1)
+    with pytest.raises(ValueError, match="another order, or other options"):
         build_optimizer(configured("adam"), Small(), schedule, UNSCALED).load(saved)
 
 

@@ -7,5 +7,5 @@ blocks        norms and residuals; positionwise: embeddings and feed-forward net
 hypotheses    which sentence each hypothesis of a search translates
 recurrent     the other model: GRUs, with attention or without
 head_mask     heads switched off, in the configuration or for a while
-build         from the configuration to the model
+build_model   from the configuration to the model
 """

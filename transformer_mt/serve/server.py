@@ -94,7 +94,9 @@ class PageServer:
                 problems.append(str(problem))
             else:
                 return problems
-        raise InputError(problems[0] if problems else "no trained model to serve; train one with: tmt train")
+        if problems:
+            raise InputError("runs", f"no trained model can be served: {problems[0]}")
+        raise InputError("runs", "no trained model to serve", "train one with: tmt train")
 
     def run(self) -> None:
         """Answer requests until a signal ends the process."""

@@ -128,17 +128,21 @@ class ScheduledOptimizer:
         if self.scaler.is_enabled() and saved["scaler"]:
             self.scaler.load_state_dict(saved["scaler"])
         for optimizer, state in zip(self.together.optimizers, saved["optimizers"], strict=True):
-            if _order(state) != _order(optimizer.state_dict()):  # of one parameter, the state would be another's
-                raise ValueError("its parameters have another order")
+            if _fixed(state) != _fixed(optimizer.state_dict()):
+                raise ValueError("its parameters have another order, or other options")
             optimizer.load_state_dict(state)
             parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
             for index, own in state["state"].items():
                 optimizer.state[parameters[index]] = _with_strings(optimizer.state[parameters[index]], own)
 
 
-def _order(state: Any) -> list[Any]:
-    """The numbers of the parameters of each group."""
-    return [group["params"] for group in state["param_groups"]]
+def _fixed(state: Any) -> list[dict[str, Any]]:
+    """Of each group, what a state may not change: in another order a parameter would get the state of another one, and
+    with an option such as `amsgrad` a kernel would read tensors whose shapes nobody has compared."""
+    groups = []
+    for group in state["param_groups"]:
+        groups.append({key: value for key, value in group.items() if key == "params" or type(value) in (bool, str)})
+    return groups
 
 
 def _with_strings(loaded: Any, saved: Any) -> Any:
