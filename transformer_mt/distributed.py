@@ -175,7 +175,7 @@ def join_processes() -> Iterator[Distributed]:
 
 
 def _meet(host: str, port: int, rank: int, world_size: int) -> None:
-    """Join the other processes. Those of one machine listen on its loopback address alone."""
+    """Join the other processes. On a single machine, they listen only on the loopback address."""
     serves, fd = rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True", None  # else torchrun serves
     if host in ("localhost", "127.0.0.1", "::1"):
         loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))

@@ -72,7 +72,7 @@ class Scores:
 
     BLEU (Papineni et al. 2002, tokenized for the target language) and chrF (Popović 2015, chrF2) are sacrebleu's and
     range from 0 to 100; `exact` is the share of translations equal to a reference, from 0 to 1. All compare normalised
-    texts. `references` counts those of all sentences together, `translations` are what was compared; `signature` holds
+    texts. `references` counts the references of all sentences, `translations` are the compared texts; `signature` holds
     sacrebleu's signature of each of its scores, and `notes` says what to know before reading them.
 
     `aer`, `aer_precision` and `aer_recall` compare attention with the known links of words, from 0 to 1; `aer_heads`

@@ -51,7 +51,7 @@ def fast_paths_table(sizes: Sizes, *, sentences: int = 200, length: int = 20, ro
 def comparisons(
     sizes: Sizes, device: torch.device, precision: torch.dtype, shape: tuple[int, int]
 ) -> Iterator[Comparison]:
-    """Every fast path against what it stands beside."""
+    """Every fast path against the readable form that it replaces."""
     model = build_model(sizes.config().model, vocabulary_size=sizes.vocabulary).to(device)
     source, target = (torch.randint(EOS + 1, sizes.vocabulary, shape, device=device) for _ in range(2))
     if precision != torch.float32:

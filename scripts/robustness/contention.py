@@ -36,7 +36,7 @@ from transformer_mt.training.session import open_training
 STEPS = 16
 # Seconds after which a process hangs, on the slowest machine.
 LONGEST = 120
-# Seconds in which everybody begins, in which a signal comes after that, and in which readers read.
+# Seconds: within which every process starts, until the signal after that, and for which readers read.
 BEGINNINGS, SIGNALS, READING = 1.5, 0.6, 2.5
 # The last line of trainers and of readers that are refused.
 REFUSALS = r"is being trained by|another training has begun|belongs to another configuration"

@@ -46,8 +46,7 @@ def test_a_process_that_fails_is_reported_with_its_last_line(trained: tuple[Expe
         Runner(jobs=1, threads=1).evaluate(experiment, "test_length")  # longer than the tiny model takes
     assert log.read_text("utf-8").startswith(before)
     assert len(log.read_text("utf-8").removeprefix(before).splitlines()) > 1
-    assert str(raised.value).startswith("tmt: error: sentence 1: ")
-    assert str(raised.value).startswith(f"{log}: ")
+    assert str(raised.value).startswith(f"{log}: tmt: error: sentence 1: ")
     assert str(raised.value).endswith("(exit code 2)")
 
 

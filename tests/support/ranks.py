@@ -121,7 +121,7 @@ def failures(distributed: Distributed, folder: Path) -> Any:
 
     def fail(rank: int) -> None:
         if distributed.rank == rank:
-            raise class_of[rank](f"of {rank}")
+            raise class_of[rank]("process", f"of {rank}")
 
     seen = []
     for call in (
@@ -279,9 +279,9 @@ def launch(folder: Path, command: Sequence[str], *, count: int = COUNT) -> list[
 
 def run_scenarios(folder: Path) -> list[dict[str, Any]]:
     """What every scenario returns in each of the two processes."""
-    for process in launch(folder, [__file__, str(folder)]):
-        written, _ = process.communicate(timeout=240)
-        assert process.returncode == 0, written
+    processes = launch(folder, [__file__, str(folder)])
+    written = [process.communicate(timeout=240)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0] * COUNT, "\n".join(written)
     return [pickle.loads((folder / str(rank)).read_bytes()) for rank in range(COUNT)]
 
 

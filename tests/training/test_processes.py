@@ -60,7 +60,7 @@ def test_what_each_makes_and_what_the_first_makes_is_known_to_all(found: list[di
 
 
 def test_an_error_of_one_is_raised_in_all_and_they_go_on_together(found: list[dict[str, Any]]) -> None:
-    expected = (["MachineError of 1", "InputError of 0"], 2)
+    expected = (["MachineError process: of 1", "InputError process: of 0"], 2)
     assert both(found, "failures") == [expected, expected]
 
 

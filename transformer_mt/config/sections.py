@@ -60,7 +60,7 @@ class ChosenBy:
         return str(value.get(self.key, default) if isinstance(value, Mapping) else getattr(value, self.key, default))
 
     def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """A union that pydantic decides by the name alone, so that its errors are those of the chosen section."""
+        """A union that pydantic decides only by the name, so its errors are about the chosen section."""
         table = self.table(get_args(union))
         default = next(iter(table))
         return core_schema.tagged_union_schema(

@@ -177,7 +177,7 @@ def _insert(tree: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def _leave_out(tree: dict[str, Any], key: str, value: Any, given: set[str]) -> None:
-    """Delete the keys of a section that this key replaces by another, but for given ones and those of both sections."""
+    """Delete the old section's keys when it chooses another section. Keys that were given, or that both have, stay."""
     field, _, name = key.partition(".")
     choice, table = CHOSEN.get(field, (None, {}))
     keys = tree.get(field)

@@ -60,6 +60,6 @@ def linked_pairs(pairs: Iterable[SentencePair], model: Seq2Seq, tokenizer: Token
 
 
 def gold_links(pair: SentencePair) -> set[Link]:
-    """The known links of a pair but those of punctuation marks, which count on neither side."""
+    """The known links of a pair. Links of punctuation marks don't count, on either side."""
     sources, targets = word_places(pair.source), word_places(pair.target)
     return {(s, t) for s, t in pair.links or () if s in sources and t in targets}

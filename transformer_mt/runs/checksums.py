@@ -1,4 +1,4 @@
-"""The sums of a run's files: those that a file of tensors was saved with, and those of what is read now."""
+"""Checksums of a run's files: the saved ones, and the sums of the bytes as they are read now."""
 
 import hashlib
 

@@ -170,10 +170,10 @@ class Run:
         return model.eval()
 
     def sums(self) -> dict[str, str]:
-        """The sums that the weights were saved with, which tell them from any others; nothing else of them is read.
+        """The checksums saved with the weights, which identify them. The weights themselves are not read.
 
-        Raises `MachineError` where those of the configuration or of the vocabulary are others, `InputError` before the
-        first validation.
+        Raises `MachineError` if the configuration or the vocabulary has changed since, `InputError` before the first
+        validation.
         """
         self._require_model()
         return self._own_sums(read_regular(self.model_path, limit=_LONGEST_HEAD, head=True))

@@ -43,7 +43,7 @@ def open_teacher(config: Config, device: torch.device) -> tuple[Config, Model | 
     found = digest(weights_of(teacher.network.requires_grad_(False)))
     if section.teacher_weights not in ("", found):
         remedy = "restore them, or overwrite the run"
-        raise InputError(place, "its weights are no longer those of objective.teacher_weights", remedy)
+        raise InputError(place, "its weights do not match objective.teacher_weights", remedy)
     named = section.model_copy(update={"teacher": place, "teacher_weights": found})
     return config.model_copy(update={"objective": named}), teacher
 
@@ -66,7 +66,7 @@ def load_parent(config: Config) -> tuple[Tokenizer, Seq2Seq]:
     network = parent.network()
     if digest(weights_of(network)) != config.init_from.weights:
         remedy = "overwrite the run"
-        raise InputError(parent.path, "its weights are no longer those of init_from.weights", remedy)
+        raise InputError(parent.path, "its weights do not match init_from.weights", remedy)
     return taken_vocabulary(config, parent), network
 
 

@@ -66,7 +66,7 @@ class TrainingSession:
     def _write_alignment(self) -> None:
         trainer = self.trainer
         try:
-            weights = trainer.run.anew().read_weights(trainer.checkpoints.weights)  # not those of the last step
+            weights = trainer.run.anew().read_weights(trainer.checkpoints.weights)  # not the last step's
         except MachineError:  # a file was damaged meanwhile; opening the run will report it
             return
         model = copy.deepcopy(trainer.model)
@@ -217,7 +217,7 @@ def _create(run: Run, config: Config, corpora: TrainingCorpora, tokenizer: Token
     """Write the files with which a run begins, in place of one that existed, under the directory's lock."""
     with working("counting words"):
         words: TrainingWords | None = training_words(corpora.weighted)
-    if config.init_from.run:  # those of all earlier training too, where they are known
+    if config.init_from.run:  # add the words of all earlier training, if known
         before = Run(Path(config.init_from.run)).words()
         words = None if before is None or words is None else before + words
     with write_errors(run.path):

@@ -47,7 +47,7 @@ def recorded_steps() -> Steps | None:
 class Node:
     """A subword that the beam kept at a step (from 1), after the node `parent` (None: at the beginning).
 
-    `log_probability` and `score` are those of the hypothesis up to here. `end` says how it ended, if nothing follows:
+    `log_probability` and `score` cover the hypothesis up to here. `end` says how it ended, if nothing follows:
     `ended` with the end symbol, `beaten` when it could not win any more, `dropped` when none of its continuations was
     among the ones that the beam keeps.
     """

@@ -32,7 +32,7 @@ def view_attention(
     words: bool = True,
     stacks: Collection[str] = tuple(STACKS),
 ) -> AttentionMaps:
-    """The matrices of a pair by a method, over words or pieces, of those of the stacks that the method covers.
+    """The matrices of a pair by a method, over words or pieces, for the given stacks that the method covers.
 
     Raises `InputError` for an unknown method, or one that does not apply to the model.
     """
@@ -189,7 +189,7 @@ def graph_lines(matrix: LabelledMatrix, *, threshold: float, width: int, scale: 
 
 
 def rows_of_matrices(views: Sequence[Sequence[LabelledMatrix]]) -> list[list[LabelledMatrix]]:
-    """The matrices in rows: of one view those of a place, of several those of the same layer and head."""
+    """The matrices in rows. One view: a row for each place. Several views: a row for each layer and head."""
     if len(views) == 1:
         return [list(group) for _, group in groupby(views[0], lambda matrix: matrix.place)]
     return [[matrix for matrix in row if matrix] for row in zip_longest(*views)]

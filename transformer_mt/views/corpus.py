@@ -19,7 +19,7 @@ _COUNTED = 100_000  # pairs; of a larger split, the words of a random part of th
 def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, Any]:
     """Counts, lengths in words and punctuation marks, results of cleaning, and `sample` random pairs of each split.
 
-    The keys are those of `tmt data --json`. The words of
+    `tmt data --json` prints the same keys. The words of
     many pairs are counted in a part of them that is drawn at random, `counted`. The `structure` of a sample has for
     `source` and `target` a node for each word; heads are counted from 0, and that of the root is -1.
     """

@@ -49,8 +49,8 @@ class Instance(NamedTuple):
 def instances(pair: SentencePair, stack: str) -> Iterator[Instance]:
     """The cases in a stack's matrix of a pair; none where the corpus does not know them.
 
-    In the encoder these are the relations of the source, in the decoder those of the target to words before, which have
-    been read. In cross-attention a word of the target stands for the source word that it is linked with.
+    The encoder shows the relations of the source. The decoder shows the target's relations to earlier words, since it
+    sees no later ones. In cross-attention a target word represents the source word that it is linked with.
     """
     if pair.structure is None:
         return
@@ -204,7 +204,7 @@ class _Stack:
             self.cases[case.kind].append((row, number, case.offset, best == case.column))
 
     def relations(self) -> Iterator[RelationFigures]:
-        """The relations, those with most cases first, then those that come first in the corpus."""
+        """The relations, sorted by number of cases, then by first appearance in the corpus."""
         for kind in sorted(self.cases, key=lambda kind: (-len(self.cases[kind]), min(self.cases[kind])[:2])):
             rows, _, offsets, hits = zip(*self.cases[kind], strict=True)
             offset = _commonest(Counter(offsets))

@@ -25,7 +25,7 @@ class Lens:
     """The guesses of each decoder layer at each position of the target (the logit lens, nostalgebraist 2020).
 
     `guesses[layer][position]` are the likeliest pieces, the likeliest first, with `guess_probabilities`;
-    `probabilities` are those of the target's own `pieces`. `decided` has for each position the first layer, counted
+    `probabilities` belong to the target's own `pieces`. `decided` has for each position the first layer, counted
     from 1, from which on the likeliest piece is the target's, None where it is not so in the last.
     """
 
@@ -65,7 +65,7 @@ class Lens:
 def look_through(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens) -> Lens:
     """The model's guesses after each decoder layer while it is given the target (teacher forcing).
 
-    They are those of `Seq2Seq.layer_logits`.
+    They come from `Seq2Seq.layer_logits`.
     """
     written = tokens.written
     with evaluating(model):

@@ -134,9 +134,9 @@ def shading_for(console: Console, scale: Scale) -> Blocks:
 def matrix_lines(
     matrices: Sequence[LabelledMatrix], *, width: int, shading: Blocks, compact: bool = False
 ) -> list[Text]:
-    """Matrices beside each other as far as they fit, as lines of at most `width` terminal cells.
+    """Matrices side by side as far as they fit, as lines of at most `width` terminal cells.
 
-    Columns that do not fit make another block below, labels that do not fit are folded. `compact` shows shades alone;
+    Columns that do not fit make another block below, labels that do not fit are folded. `compact` shows only shades;
     matrices of one place with the same labels share these. A `width` below `NARROWEST` counts as that.
     """
     width = max(width, NARROWEST)

@@ -62,7 +62,7 @@ def read_curves(run: Run) -> Curves:
     for record in run.metrics():
         for name, (kind, key) in CURVES.items():
             value: Any = record.get(key)
-            # A bool is no number, and what lies beyond these bounds, or NaN, no measurement.
+            # Skip bools, NaN, and numbers beyond these bounds: they aren't measurements.
             if record["kind"] == kind and type(value) in (int, float) and (not value or 1e-30 < abs(value) < 1e30):
                 points[name].append((record["step"], float(value)))
     if not any(points.values()):
@@ -82,7 +82,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Curves over one horizontal axis; the title says what is measured, and in which unit."""
+    """Curves over one horizontal axis; the title names the measurement and its unit."""
 
     title: str
     series: Sequence[Series]

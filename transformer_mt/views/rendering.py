@@ -85,7 +85,7 @@ def rendered(content: "RenderableType", *, width: int) -> list["Text"]:
 
 
 def trimmed(line: "Text") -> "Text":
-    """The line without spaces at its end but for a shade, which may be one."""
+    """The line without trailing spaces, except those that shade a cell."""
     shaded = max((span.end for span in line.spans), default=0)
     return line[: max(shaded, len(line.plain.rstrip(" ")))]
 

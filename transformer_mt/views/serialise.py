@@ -1,7 +1,7 @@
 """Views as data: any dataclass as JSON (`--json`) and as named arrays (`--npz`).
 
 The names of the fields are the keys. A class whose keys differ from its fields has a method `to_json` or `arrays`
-that returns what stands in its place.
+that returns its own keys and values.
 """
 
 import math
@@ -40,7 +40,7 @@ def to_json(value: Any, *, digits: int = DIGITS) -> Any:
 def to_arrays(value: Any, prefix: str = "") -> dict[str, np.ndarray]:
     """The fields as arrays for `numpy.savez`.
 
-    A dataclass within has its name before those of its fields (`loss.value`), a mapping only its own keys. A sequence
+    A nested dataclass prefixes its fields with its name (`loss.value`); a mapping has only its own keys. A sequence
     of dataclasses gives one array for each of their fields; of a missing one the numbers are NaN. None is left out.
     """
     arrays: dict[str, np.ndarray] = {}
