@@ -102,7 +102,7 @@ def test_quiet_is_quiet(trained: str, data: str, tmt: Tmt, works: Works) -> None
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.cli.terminal.SECONDS", 0.01)
+    monkeypatch.setattr("transformer_mt.cli.terminal.SECONDS_BEFORE_A_BAR", 0.01)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -113,7 +113,7 @@ def test_work_is_named_once_it_takes_long(capsys: pytest.CaptureFixture[str], mo
             wait_until(lambda: "work" in capsys.readouterr().err)
         with working(""):
             time.sleep(0.1)
-        monkeypatch.setattr("transformer_mt.cli.terminal.SECONDS", 60.0)
+        monkeypatch.setattr("transformer_mt.cli.terminal.SECONDS_BEFORE_A_BAR", 60.0)
         with working("short work"):
             pass
     assert capsys.readouterr() == ("", "")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from transformer_mt.models.dropout import Dropout, drawn, scaled_mask
+from transformer_mt.models.dropout import Dropout, drawn_bits, scaled_mask
 
 
 def test_evaluation_mode_returns_the_input_itself() -> None:
@@ -21,14 +21,14 @@ def dropped(count: int, probability: float) -> Tensor:
 
 @given(probability=st.floats(1e-3, 0.999))
 def test_the_probability_that_is_drawn_is_within_two_percent_of_the_one_that_was_set(probability: float) -> None:
-    bits, threshold = drawn(probability)
+    bits, threshold = drawn_bits(probability)
     assert bits in (8, 16)
     assert threshold / 2**bits == pytest.approx(probability, rel=0.02)
 
 
 @pytest.mark.parametrize("probability", [0.003, 0.1, 0.3, 0.5, 0.9])
 def test_the_share_of_zeros_is_the_probability_that_is_drawn(probability: float) -> None:
-    draws, (bits, threshold) = 1_000_003, drawn(probability)
+    draws, (bits, threshold) = 1_000_003, drawn_bits(probability)
     share = threshold / 2**bits
     deviation = math.sqrt(draws * share * (1.0 - share))
     assert abs(dropped(draws, probability).sum().item() - draws * share) < 4.0 * deviation
@@ -36,7 +36,7 @@ def test_the_share_of_zeros_is_the_probability_that_is_drawn(probability: float)
 
 @pytest.mark.parametrize("probability", [0.9981, 0.999999, math.nextafter(1.0, 0.0)])
 def test_however_high_the_probability_something_is_kept(probability: float) -> None:
-    bits, threshold = drawn(probability)
+    bits, threshold = drawn_bits(probability)
     assert threshold < 2**bits
     assert Dropout(probability)(torch.randn(2, 3)).isfinite().all()
 
@@ -108,6 +108,6 @@ def test_on_other_devices_too_what_is_left_is_added() -> None:
 def test_low_precision_is_divided_in_single_precision() -> None:
     x = torch.arange(1, 200).bfloat16()
     left = Dropout(0.1).train()(x)
-    bits, threshold = drawn(0.1)
+    bits, threshold = drawn_bits(0.1)
     kept = (x.float() / (1 - threshold / 2**bits)).bfloat16()
     assert left.equal(torch.where(left == 0, 0, kept))

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.corpus.word_counts import LONGEST, TrainingWords
+from transformer_mt.corpus.word_counts import LONGEST_KEPT, TrainingWords
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.words import WORDS, pack_words
 
-WORD = st.text(st.characters(exclude_characters="\n\t", exclude_categories=("Cs",)), min_size=1, max_size=LONGEST)
+WORD = st.text(st.characters(exclude_characters="\n\t", exclude_categories=("Cs",)), min_size=1, max_size=LONGEST_KEPT)
 COUNTS = st.dictionaries(WORD, st.integers(1, 2**40))
 
 
@@ -48,7 +48,7 @@ def test_of_very_many_words_the_commonest_are_kept_and_that_is_known(
         b"complete\t5\nsource\t1", b"complete\t5\nsource\t1\ta\tb", b"complete\t5\nboth\t1\ta",
         b"complete\t5\nsource\t-1\ta", b"complete\t5\nsource\t0\ta", b"complete\t5\nsource\tx\ta",
         b"complete\t5\nsource\t1\t", b"complete\t5\nsource\t1\t\xff", b"complete\t5\nsource\t99999999999999999\ta",
-        b"complete\t5\nsource\t" + b"9" * 5_000 + b"\ta", b"complete\t5\nsource\t1\t" + b"a" * (LONGEST + 1),
+        b"complete\t5\nsource\t" + b"9" * 5_000 + b"\ta", b"complete\t5\nsource\t1\t" + b"a" * (LONGEST_KEPT + 1),
         b"complete\t5" + b"\0" * 300 + b"\n", b"complete\t5" + b"\nsource\t1\ta" * 4_000_001,
     ],
     ids=lambda content: repr(content[:30]),

@@ -17,7 +17,7 @@ SECONDS = 0.3
 
 @pytest.fixture
 def hasty(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    monkeypatch.setattr(protocol, "SECONDS", SECONDS)
+    monkeypatch.setattr(protocol, "ARRIVAL_SECONDS", SECONDS)
     with serving(home / "runs") as served:
         yield served
 

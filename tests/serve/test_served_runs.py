@@ -16,7 +16,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.checkpoints import Checkpoints
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
-from transformer_mt.serve.served_runs import IN_MEMORY, Runs
+from transformer_mt.serve.served_runs import RUNS_IN_MEMORY, Runs
 
 SENTENCE = {"source": "Der Hund schläft."}
 
@@ -179,7 +179,7 @@ def test_three_runs_stay_in_memory(tmp_path: Path) -> None:
     model = varied_model(vocabulary=tokenizer.size)
     paths = [write_run(tmp_path / name, model, tokenizer, *SIZES, *TRANSFORMER_SIZES) for name in "abcd"]
     runs = Runs(lambda: paths, device="cpu", opened=loaded.append)
-    assert IN_MEMORY == 3
+    assert RUNS_IN_MEMORY == 3
     for name in "abcabcdbcd":
         runs.open(name)
     assert len(loaded) == 4

@@ -50,7 +50,7 @@ def busy() -> Iterator[int]:
 def test_without_a_wish_it_is_the_next_free_port(busy: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "PORT", busy)
     with closing(listen("127.0.0.1", None)) as found:
-        assert busy < found.getsockname()[1] < busy + server.TRIED
+        assert busy < found.getsockname()[1] < busy + server.PORTS_TRIED
 
 
 def test_a_port_that_listens_is_taken(busy: int) -> None:

@@ -129,12 +129,12 @@ def test_the_seventeenth_that_waits_is_asked_to_come_again(served: Served, slow:
 def test_what_computes_too_long_gets_504_and_stops(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(home / "runs") as served:
         slow = Slow(monkeypatch, seconds=0.1)
-        monkeypatch.setattr(worker, "SECONDS", 0.25)
+        monkeypatch.setattr(worker, "LONGEST_SECONDS", 0.25)
         answer = served.post("/v1/translate", **SENTENCE)
         assert answer.status == 504
         assert answer.json == {"error": "the request: more than 0.25 seconds of computing; ask for less"}
         assert slow.steps == 3
-        monkeypatch.setattr(worker, "SECONDS", 20.0)
+        monkeypatch.setattr(worker, "LONGEST_SECONDS", 20.0)
         assert served.post("/v1/translate", **SENTENCE).status == 200
 
 

@@ -13,7 +13,7 @@ from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.checkpoints import put_tensors, take_tensors
-from transformer_mt.training.optimizer import OPTIMIZERS, TRIED, ScheduledOptimizer, build_optimizer
+from transformer_mt.training.optimizer import OPTIMIZERS, STEPS_TRIED, ScheduledOptimizer, build_optimizer
 
 UNSCALED = torch.amp.GradScaler("cpu", enabled=False)
 every_optimizer = pytest.mark.parametrize("name", OPTIMIZERS)
@@ -214,7 +214,7 @@ def test_a_state_that_cannot_be_saved_and_comes_late_is_one_line(
     class Late(Odd):
         def step(self, closure: Any = None) -> None:
             super().step()
-            if self.param_groups[0]["count"] > 2 * TRIED:
+            if self.param_groups[0]["count"] > 2 * STEPS_TRIED:
                 self.state[self.param_groups[0]["params"][0]]["late"] = {3}
 
     monkeypatch.setitem(OPTIMIZERS, "sgd", lambda model, _: Late(model.parameters(), "plain"))

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from transformer_mt.errors import InputError
 from transformer_mt.runs.directory import METRICS, Run
 from transformer_mt.views.plot import (
+    CHART_ROWS,
     CURVES,
-    NARROWEST,
-    ROWS,
+    NARROWEST_CHART,
     Curves,
     Panel,
     Points,
@@ -52,7 +52,7 @@ def test_ticks_are_multiples_of_one_two_or_five() -> None:
 
 def drawn(lines: list[str]) -> list[str]:
     """The rows of a panel's curves, without the axis and the numbers beside it."""
-    return [line.partition("│")[2] for line in lines[1 : ROWS + 1]]
+    return [line.partition("│")[2] for line in lines[1 : CHART_ROWS + 1]]
 
 
 def test_a_curve_rises_from_side_to_side() -> None:
@@ -91,7 +91,7 @@ def test_several_curves_have_a_letter_each_and_a_legend() -> None:
 
 def test_a_width_below_the_narrowest_counts_as_that() -> None:
     panel = Panel("t", (RISING, FALLING))
-    assert [*chart_lines([panel], width=3)] == [*chart_lines([panel], width=NARROWEST)]
+    assert [*chart_lines([panel], width=3)] == [*chart_lines([panel], width=NARROWEST_CHART)]
 
 
 def test_letters_begin_again_and_panels_follow_each_other() -> None:
@@ -202,7 +202,7 @@ def test_no_number_in_the_metrics_is_too_large_or_too_small(
     lines += [{"step": step, "kind": "training", "learning_rate": 2.0} for step in (*steps, 2**53 - 1)]
     (tmp_path / METRICS).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     plot = plot_runs({"r": read_curves(Run(tmp_path))})
-    assert len([*plot.lines(width=60)]) in (ROWS + 3, 2 * ROWS + 7)
+    assert len([*plot.lines(width=60)]) in (CHART_ROWS + 3, 2 * CHART_ROWS + 7)
 
 
 def test_nothing_measured_yet_says_what_to_do(tmp_path: Path) -> None:  # a pruned run has no such file

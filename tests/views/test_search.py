@@ -2,20 +2,20 @@ import io
 
 import pytest
 
-from transformer_mt.translation.alternatives import Choice, ChosenAmong
-from transformer_mt.translation.beam_tree import BEATEN, DROPPED, ENDED, BeamTrace, Node
+from transformer_mt.translation.alternatives import Alternative, ChosenAmong
+from transformer_mt.translation.beam_tree import BEATEN, DROPPED, ENDED, BeamNode, BeamTrace
 from transformer_mt.views.translate import alternatives_lines, trace_lines
 
 TREE = BeamTrace(
     ("▁So",),
     (
-        Node(1, None, "▁we", -0.5, -0.4, None),
-        Node(1, None, "▁I", -2.0, -1.5, DROPPED),
-        Node(2, 0, "▁go", -0.75, -0.6, None),
-        Node(3, 2, ".", -1.0, -0.7, None),
-        Node(3, 2, "</s>", -1.5, -0.9, ENDED),
-        Node(4, 3, "</s>", -1.25, -0.8, ENDED),
-        Node(4, 3, "\x1b[2J", -9.0, -6.0, BEATEN),
+        BeamNode(1, None, "▁we", -0.5, -0.4, None),
+        BeamNode(1, None, "▁I", -2.0, -1.5, DROPPED),
+        BeamNode(2, 0, "▁go", -0.75, -0.6, None),
+        BeamNode(3, 2, ".", -1.0, -0.7, None),
+        BeamNode(3, 2, "</s>", -1.5, -0.9, ENDED),
+        BeamNode(4, 3, "</s>", -1.25, -0.8, ENDED),
+        BeamNode(4, 3, "\x1b[2J", -9.0, -6.0, BEATEN),
     ),
 )
 
@@ -38,8 +38,8 @@ def test_where_stdout_has_no_such_characters_the_tree_is_ascii(monkeypatch: pyte
 
 
 def test_long_runs_are_folded_under_their_branch() -> None:
-    nodes = [Node(i + 1, i - 1 if i else None, f"▁word{i}", -1.0, -1.0, None) for i in range(20)]
-    path = BeamTrace((), (*nodes, Node(21, 19, "</s>", -2.0, -1.0, ENDED)))
+    nodes = [BeamNode(i + 1, i - 1 if i else None, f"▁word{i}", -1.0, -1.0, None) for i in range(20)]
+    path = BeamTrace((), (*nodes, BeamNode(21, 19, "</s>", -2.0, -1.0, ENDED)))
     lines = [*trace_lines(path, width=40)]
     assert max(map(len, lines)) <= 40
     assert lines[1].startswith("└── ▁word0 ")
@@ -48,11 +48,11 @@ def test_long_runs_are_folded_under_their_branch() -> None:
 
 
 def test_a_tree_too_deep_for_the_width_is_wider() -> None:
-    nodes: list[Node] = []
+    nodes: list[BeamNode] = []
     for step in range(1, 100):
         parent = len(nodes) - 2 if nodes else None
-        nodes += [Node(step, parent, "a", -1.0, -1.0, None), Node(step, parent, "b", -2.0, -2.0, DROPPED)]
-    nodes.append(Node(100, len(nodes) - 2, "</s>", -1.0, -1.0, ENDED))
+        nodes += [BeamNode(step, parent, "a", -1.0, -1.0, None), BeamNode(step, parent, "b", -2.0, -2.0, DROPPED)]
+    nodes.append(BeamNode(100, len(nodes) - 2, "</s>", -1.0, -1.0, ENDED))
     lines = [*trace_lines(BeamTrace((), tuple(nodes)), width=80)]
     assert sum("├── a" in line for line in lines) == 99
     assert max(map(len, lines)) <= 4 * 99 + 20
@@ -60,8 +60,8 @@ def test_a_tree_too_deep_for_the_width_is_wider() -> None:
 
 def test_alternatives_stand_in_columns_and_command_no_terminal() -> None:
     found = [
-        ChosenAmong(Choice("▁The", 0.9), (Choice("▁A", 0.05), Choice("▁My", 0.001))),
-        ChosenAmong(Choice("\x1b", 0.123), (Choice("日本", 0.1), Choice("x", 0.0))),
+        ChosenAmong(Alternative("▁The", 0.9), (Alternative("▁A", 0.05), Alternative("▁My", 0.001))),
+        ChosenAmong(Alternative("\x1b", 0.123), (Alternative("日本", 0.1), Alternative("x", 0.0))),
     ]
     assert alternatives_lines(found) == ["0.900 ▁The  0.050 ▁A    0.001 ▁My", "0.123 ␛     0.100 日本  0.000 x"]
     assert alternatives_lines([]) == []

@@ -25,10 +25,10 @@ LINEAR_ONLY = {
 }
 
 
-Layers = Callable[[str], Attention]
+AttentionFactory = Callable[[str], Attention]
 
 
-def softmax_attention(config: AttentionConfig, width: int) -> Layers:
+def softmax_attention(config: AttentionConfig, width: int) -> AttentionFactory:
     """Multi-head attention with the configured score; position and graph act where a stack attends to itself."""
     shared: dict[str, Position] = {}
 
@@ -48,7 +48,7 @@ def softmax_attention(config: AttentionConfig, width: int) -> Layers:
     return layer
 
 
-def linear_attention(config: AttentionConfig, width: int) -> Layers:
+def linear_attention(config: AttentionConfig, width: int) -> AttentionFactory:
     """Linear attention, which has no scores for a position or a graph to act on."""
     refused = [(name, *only) for name, only in LINEAR_ONLY.items() if getattr(config, name) != only[0]]
     if issubclass(_position_class(config.position), AttentionPosition):
@@ -58,13 +58,13 @@ def linear_attention(config: AttentionConfig, width: int) -> Layers:
     return lambda stack: LinearAttention(width=width, heads=config.heads, causal=stack == "decoder")
 
 
-ATTENTION: dict[str, Callable[[AttentionConfig, int], Layers]] = {
+ATTENTION: dict[str, Callable[[AttentionConfig, int], AttentionFactory]] = {
     "softmax": softmax_attention,
     "linear": linear_attention,
 }
 
 
-def build_attention(config: AttentionConfig, *, width: int) -> Layers:
+def build_attention(config: AttentionConfig, *, width: int) -> AttentionFactory:
     """Makes a layer for one of the `STACKS`, each time with weights of its own, for a model of that width.
 
     In `encoder` and `decoder` the queries are among the keys, and a decoder's see nothing of the future; `cross` leads

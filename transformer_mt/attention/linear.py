@@ -116,6 +116,6 @@ def summed(keys: Values, values: Values) -> Float[Tensor, "B H d d1"]:
 
 
 def normalized(products: Float[Tensor, "B H Q d1"]) -> Heads:
-    """Numerators divided by the denominators in the last column; zero where there was nothing to attend to."""
+    """Numerators normalized by the denominators in the last column; zero where there was nothing to attend to."""
     numerators, denominators = products[..., :-1], products[..., -1:]
     return numerators / denominators.masked_fill(denominators == 0.0, 1.0)

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 
-Choice = TypeVar("Choice")
+Parsed = TypeVar("Parsed")
 Operators = Mapping[type[ast.operator], Callable[[Any, Any], Any]]
 
 # No sentence is longer, and a table with a row for each number up to it fits in memory.
@@ -23,8 +23,8 @@ _LONGEST = 1_000
 
 
 def parse_choice(
-    text: str, table: Mapping[str, Callable[..., Choice]], *, key: str, operators: Operators | None = None
-) -> Choice:
+    text: str, table: Mapping[str, Callable[..., Parsed]], *, key: str, operators: Operators | None = None
+) -> Parsed:
     """The choice that the text describes, made from the entries of `table`; `key` is the configuration's, for messages.
 
     Every argument of an entry is a natural number. Raises `InputError` for a text that is not so formed, an unknown
@@ -42,24 +42,24 @@ def parse_choice(
 
 
 @dataclass(frozen=True)
-class _Reader(Generic[Choice]):
+class _Reader(Generic[Parsed]):
     text: str
-    table: Mapping[str, Callable[..., Choice]]
+    table: Mapping[str, Callable[..., Parsed]]
     key: str
     operators: Operators
 
-    def read(self, tree: ast.expr) -> Choice:
+    def read(self, tree: ast.expr) -> Parsed:
         match tree:
             case ast.Name(name):
                 return self.make(name, [])
             case ast.Call(ast.Name(name), arguments, []):
                 return self.make(name, [self.number(argument) for argument in arguments])
             case ast.BinOp(left, operator, right) if combine := self.operators.get(type(operator)):
-                combined: Choice = combine(self.read(left), self.read(right))
+                combined: Parsed = combine(self.read(left), self.read(right))
                 return combined
         raise self.malformed()
 
-    def make(self, name: str, numbers: list[int]) -> Choice:
+    def make(self, name: str, numbers: list[int]) -> Parsed:
         entry = lookup(self.table, name, key=self.key)
         try:
             inspect.signature(entry).bind(*numbers)

@@ -5,7 +5,16 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer_mt.cli.options import Head, Input, Layer, LookedAt, Model, Target, TargetFile, files_of_pairs
+from transformer_mt.cli.options import (
+    HeadOption,
+    Input,
+    LayerOption,
+    LookedAt,
+    ModelOption,
+    TargetFile,
+    TargetOption,
+    files_of_pairs,
+)
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 from transformer_mt.errors import InputError
 from transformer_mt.text.terminal import escaped_json
@@ -21,10 +30,10 @@ _PAIRS_AT_A_TIME = 1_000
 @with_sentence_options
 def align(
     sentence: LookedAt = None,
-    model: Model = None,
-    target: Target = None,
-    layer: Layer = None,
-    head: Head = None,
+    model: ModelOption = None,
+    target: TargetOption = None,
+    layer: LayerOption = None,
+    head: HeadOption = None,
     input: Input = None,
     target_file: TargetFile = None,
     *,

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from transformer_mt.cli.options import Figure, Head, Layer, LookedAt, Stack, Target, Without, Words, with_options
+from transformer_mt.cli.options import (
+    Figure,
+    HeadOption,
+    LayerOption,
+    LookedAt,
+    Stack,
+    TargetOption,
+    Without,
+    WordsOption,
+    with_options,
+)
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 from transformer_mt.cli.terminal import literal_console, note
 from transformer_mt.errors import InputError
@@ -29,10 +39,10 @@ class MatrixOptions:
     """Options that say which matrices are shown, and how."""
 
     stack: Stack = None
-    layer: Layer = None
-    head: Head = None
+    layer: LayerOption = None
+    head: HeadOption = None
     method: Annotated[str, Option(metavar="NAME", help="weights, values, gradient or erasure.")] = "weights"
-    words: Words = True
+    words: WordsOption = True
     compact: Annotated[bool, Option("--compact", help="Shades without numbers: more fits on a screen.")] = False
     graph: Annotated[bool, Option("--graph", help="The matrix as a graph: edges and degrees.")] = False
     threshold: Annotated[float, Option(metavar="X", min=0.0, max=1.0, help="An edge's least share of its row.")] = 0.1
@@ -55,7 +65,7 @@ def attend(
     model: Annotated[
         list[Path] | None, Option(metavar="DIR", help="The run to use, or several. [the newest one under runs/]")
     ] = None,
-    target: Target = None,
+    target: TargetOption = None,
     *,
     shown: MatrixOptions,
     without: Without = None,
@@ -87,8 +97,8 @@ def attend(
     """
     from transformer_mt.views.attend import agreement_lines, attention_lines, rows_of_matrices
     from transformer_mt.views.matrix import Scale, shading_for
-    from transformer_mt.views.methods import METHODS
-    from transformer_mt.views.subject import DEFAULT_METHOD, REFERENCE
+    from transformer_mt.views.methods import METHODS, REFERENCE
+    from transformer_mt.views.subject import DEFAULT_METHOD
 
     method = lookup(METHODS, shown.method, key="--method")
     _check_files(shown, npz=options.npz, runs=len(model or (None,)), history=history)

@@ -33,10 +33,10 @@ def config(
     """
     is_file = subject and (subject.endswith(".toml") or Path(subject).exists() or subject in named_configs())
     resolved = resolve_config(Path(subject) if subject and is_file else None, data=data, overrides=set)
-    result(*(dump_config(resolved).splitlines() if subject is None or is_file else explain(subject, resolved)))
+    result(*(dump_config(resolved).splitlines() if subject is None or is_file else explain_key(subject, resolved)))
 
 
-def explain(key: str, resolved: Config) -> Iterator[str]:
+def explain_key(key: str, resolved: Config) -> Iterator[str]:
     """The sentence of a key, its value here and its choices; of a section, all its keys.
 
     Raises `InputError` with the nearest key for what is neither.

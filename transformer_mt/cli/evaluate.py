@@ -12,9 +12,9 @@ from transformer_mt.cli.options import (
     DEFAULT_ENGINE,
     SOURCES,
     Device,
-    Engine,
+    EngineOption,
     Json,
-    Model,
+    ModelOption,
     NoSplit,
     Quantization,
     SearchOptions,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @with_options("search", SearchOptions, but=("sample", *OF_DRAWS, "n_best"))
 def evaluate(
-    model: Model = None,
+    model: ModelOption = None,
     data: Annotated[
         list[str] | None, Option(metavar="SOURCE", help=f"{SOURCES} [builtin, for a run on it]", show_default=False)
     ] = None,
@@ -51,7 +51,7 @@ def evaluate(
     no_split: NoSplit = False,
     links: Annotated[Path | None, Option(metavar="FILE", help="The split's word links, in Pharaoh format.")] = None,
     device: Device = DEFAULT_DEVICE,
-    engine: Engine = DEFAULT_ENGINE,
+    engine: EngineOption = DEFAULT_ENGINE,
     quantization: Quantization = None,
     as_json: Json = False,
 ) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from transformer_mt.cli.options import LookedAt, Model, Target
+from transformer_mt.cli.options import LookedAt, ModelOption, TargetOption
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def explain(
     stack: OneStack = None,
     layer: OneLayer = None,
     head: OneHead = None,
-    model: Model = None,
-    target: Target = None,
+    model: ModelOption = None,
+    target: TargetOption = None,
     *,
     options: SentenceOptions,
 ) -> None:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, DataToMeasure, Device, Json, Model, Npz, Quiet, SearchOptions
+from transformer_mt.cli.options import (
+    DEFAULT_DEVICE,
+    DataToMeasure,
+    Device,
+    Json,
+    ModelOption,
+    Npz,
+    Quiet,
+    SearchOptions,
+)
 from transformer_mt.errors import InputError
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
@@ -28,7 +37,7 @@ Importance = Annotated[str, Option(metavar="NAME", help="How --prune ranks heads
 
 
 def heads(
-    model: Model = None,
+    model: ModelOption = None,
     data: DataToMeasure = None,
     split: Split = "validation",
     sentences: Sentences = None,

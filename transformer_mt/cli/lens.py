@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from transformer_mt.cli.options import LookedAt, Model, Target
+from transformer_mt.cli.options import LookedAt, ModelOption, TargetOption
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 
 if TYPE_CHECKING:
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 @with_sentence_options
-def lens(sentence: LookedAt = None, model: Model = None, target: Target = None, *, options: SentenceOptions) -> None:
+def lens(
+    sentence: LookedAt = None, model: ModelOption = None, target: TargetOption = None, *, options: SentenceOptions
+) -> None:
     """Translate a sentence and print what the decoder would say after each of its layers, with probabilities.
 
     \b

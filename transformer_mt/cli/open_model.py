@@ -19,9 +19,9 @@ from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
 
 # A word is rare below this count: of 25 everyday sentences with such a word, none was translated right.
-FEW = 10
+RARE = 10
 # Lines that are named, and words of each; the others are counted.
-LINES, WORDS = 5, 9
+MOST_LINES, MOST_WORDS_NAMED = 5, 9
 
 
 def open_translator(
@@ -91,15 +91,15 @@ class LineRemarks:
         if doubtful:
             remarks.append("the model is unsure here, as of what it has not learned")
         self._found += bool(remarks)
-        if remarks and self._found <= LINES:
+        if remarks and self._found <= MOST_LINES:
             self._named.append((place, "; ".join(remarks)))
 
     def report(self) -> None:
         """Name the first lines that were found on stderr, with their places if others were looked at."""
         for place, remark in self._named:
             note(f"{f'{place}: ' if self._looked_at > 1 else ''}{remark}")
-        if self._found > LINES:
-            note(f"further lines with such remarks: {self._found - LINES}")
+        if self._found > MOST_LINES:
+            note(f"further lines with such remarks: {self._found - MOST_LINES}")
 
 
 def _remarks(line: PreparedLine, translation: str) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _remarks(line: PreparedLine, translation: str) -> Iterator[str]:
         return
     copied, rare = set(words(normalize(translation))), dict[str, list[str]]()
     for word, count in (line.word_counts or {}).items():
-        if count < FEW and word not in copied:
+        if count < RARE and word not in copied:
             how = "never seen" if not count else "seen fewer than ten times"
             rare.setdefault(how if known and known.complete else "rare or never seen", []).append(word)
     yield from (f"{how} in training: {few(found)}; the translation guesses" for how, found in sorted(rare.items()))
@@ -126,5 +126,5 @@ def _remarks(line: PreparedLine, translation: str) -> Iterator[str]:
 
 def few(found: Sequence[str]) -> str:
     """The first of many words, and how many more there are."""
-    more = len(found) - WORDS
-    return ", ".join(found[:WORDS]) + (f" and {more} more" if more > 0 else "")
+    more = len(found) - MOST_WORDS_NAMED
+    return ", ".join(found[:MOST_WORDS_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -18,7 +18,9 @@ from transformer_mt.translation.engine import OWN
 
 RUNS = Path("runs")
 
-Model = Annotated[Path | None, Option(metavar="DIR", help="A run, or a checkpoint in it. [the newest under runs/]")]
+ModelOption = Annotated[
+    Path | None, Option(metavar="DIR", help="A run, or a checkpoint in it. [the newest under runs/]")
+]
 Device = Annotated[str, Option(metavar="NAME", help="auto, cpu, cuda, cuda:1, mps …")]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, Option("--quiet", help="Nothing on stderr but what went wrong.")]
@@ -28,14 +30,16 @@ DataToMeasure = Annotated[
     str | None, Option(metavar="SOURCE", help=f"{SOURCES} [builtin, for a run on it]", show_default=False)
 ]
 Stack = Annotated[str | None, Option(metavar="NAME", help="Which attention: cross, encoder or decoder. [cross]")]
-Layer = Annotated[str | None, Option(metavar="N", help="A layer counted from 1, or all.")]
-Head = Annotated[str | None, Option(metavar="N", help="A head counted from 1, mean, or all.")]
+LayerOption = Annotated[str | None, Option(metavar="N", help="A layer counted from 1, or all.")]
+HeadOption = Annotated[str | None, Option(metavar="N", help="A head counted from 1, mean, or all.")]
 NoSplit = Annotated[bool, Option("--no-split", help="Translate a line of several sentences as one.")]
 Sentence = Annotated[
     int, Option("--sentence", metavar="N", min=1, help="Which sentence of a line of several.", show_default=False)
 ]
-Words = Annotated[bool, Option("--words/--pieces", help="Rows and columns are words, or the model's subwords.")]
-Target = Annotated[str | None, Option(metavar="TEXT", help="Look at this translation instead of the model's own.")]
+WordsOption = Annotated[bool, Option("--words/--pieces", help="Rows and columns are words, or the model's subwords.")]
+TargetOption = Annotated[
+    str | None, Option(metavar="TEXT", help="Look at this translation instead of the model's own.")
+]
 Without = Annotated[
     list[str] | None, Option(metavar="HEADS", help="Switch these off and compare: cross.2.1,cross.2.2.")
 ]
@@ -53,8 +57,8 @@ Set = Annotated[
 ConfigFile = Annotated[
     Path | None, Argument(metavar="CONFIG", help="A TOML file, or a name such as multi30k.", show_default=False)
 ]
-Prefix = Annotated[str, Option(metavar="TEXT", help="How every translation begins.")]
-Engine = Annotated[str, Option(metavar="NAME", help="Program that searches: torch, or ctranslate2, an extra.")]
+PrefixOption = Annotated[str, Option(metavar="TEXT", help="How every translation begins.")]
+EngineOption = Annotated[str, Option(metavar="NAME", help="Program that searches: torch, or ctranslate2, an extra.")]
 Quantization = Annotated[
     str | None,
     Option(metavar="NAME", help=f"Of CTranslate2's weights: {', '.join(QUANTIZATIONS)}.", show_default=False),

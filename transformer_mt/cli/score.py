@@ -13,7 +13,7 @@ from transformer_mt.cli.options import (
     Device,
     Input,
     Json,
-    Model,
+    ModelOption,
     SearchOptions,
     TargetFile,
     files_of_pairs,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def score(
-    model: Model = None,
+    model: ModelOption = None,
     data: DataToMeasure = None,
     split: Annotated[str | None, Option(metavar="NAME", help="The part of the corpus to score. [test]")] = None,
     input: Input = None,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # `tmt --help` does not wait for rich
     from rich.text import Text
 
 # Work that is done sooner is not named.
-SECONDS = 1.0
+SECONDS_BEFORE_A_BAR = 1.0
 
 
 def literal_console(*, stderr: bool = False) -> "Console":
@@ -53,7 +53,7 @@ def progress_bar(console: "Console", *, shown: bool, known: bool = True, transie
 
 @contextmanager
 def show_work(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Name work that takes longer than `SECONDS`, unless the name is empty; on a terminal a bar stands below."""
+    """Name work that takes longer than a second, unless the name is empty; a terminal also gets a bar."""
     console = literal_console(stderr=True)
     shown = console.is_interactive and console.file.isatty()
     bar = progress_bar(console, shown=shown, known=total is not None, transient=True)
@@ -63,7 +63,7 @@ def show_work(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
         note(*([name] if name else []))
         bar.start()
 
-    timer = Timer(SECONDS, begin)
+    timer = Timer(SECONDS_BEFORE_A_BAR, begin)
     timer.start()
     try:
         yield lambda count: bar.advance(task, count)

@@ -20,15 +20,15 @@ FORMAT = f"4.{VERSION}"
 
 # Every number has a range, so that typing errors and foreign files get one line. The bounds lie far beyond what anyone
 # trains; whether the machine has the memory is checked where it is needed.
-Steps = Annotated[int, Field(gt=0, le=10**9)]
+StepCount = Annotated[int, Field(gt=0, le=10**9)]
 Count = Annotated[int, Field(gt=0, le=10**6)]  # of pairs, subwords, or tokens of a sentence
 Width = Annotated[int, Field(gt=0, le=2**16)]
-Layers = Annotated[int, Field(gt=0, le=1_000)]
-Hypotheses = Annotated[int, Field(gt=0, le=1_000)]  # the decoder runs all of them for every sentence
+LayerCount = Annotated[int, Field(gt=0, le=1_000)]
+HypothesisCount = Annotated[int, Field(gt=0, le=1_000)]  # the decoder runs all of them for every sentence
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 LearningRate = Annotated[float, Field(gt=0.0, le=10.0)]  # a step of Adam moves every weight by about as much
-Head = Annotated[str, Field(pattern=f"^(?:{HEAD_PATTERN})$")]  # cross.2.1
+HeadText = Annotated[str, Field(pattern=f"^(?:{HEAD_PATTERN})$")]  # cross.2.1
 Plugin = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=100)]
 Name = Annotated[str, Field(pattern="^[A-Za-z0-9_-]+$")]  # a part of a key, as TOML has it without quotes
 
@@ -171,7 +171,7 @@ class AttentionConfig(Section):
     """Graph of self-attention: the positions that each position may attend to."""
     dropout: Probability = 0.0
     """Dropout probability of attention weights."""
-    head_mask: tuple[Head, ...] = ()
+    head_mask: tuple[HeadText, ...] = ()
     """Heads that are switched off, such as `cross.2.1`: stack, layer and head."""
 
 
@@ -180,9 +180,9 @@ class _Model(Section):
     """Kind of model."""
     width: Width = 128
     """Features of a token's state, D; even in a recurrent model, where each direction of the encoder has half."""
-    encoder_layers: Layers = 3
+    encoder_layers: LayerCount = 3
     """Layers that read the source; bidirectional in a recurrent model."""
-    decoder_layers: Layers = 3
+    decoder_layers: LayerCount = 3
     """Layers that write the target."""
     dropout: Probability = 0.03
     """Dropout probability of embeddings and layer outputs."""
@@ -211,8 +211,8 @@ class RecurrentConfig(_Model):
     """A recurrent encoder–decoder's architecture and sizes."""
 
     kind: str = "recurrent"
-    encoder_layers: Layers = 1
-    decoder_layers: Layers = 1
+    encoder_layers: LayerCount = 1
+    decoder_layers: LayerCount = 1
     score: str = "additive"
     """Score of a decoder state and a source state; `none` is a model without attention."""
 
@@ -288,7 +288,7 @@ OptimizerConfig = Annotated[AdamConfig | AdamWConfig | SGDConfig, ChosenBy("name
 class _Schedule(Section):
     name: str
     """Learning-rate schedule."""
-    warmup: Steps = 400
+    warmup: StepCount = 400
     """Optimizer steps of the linear rise to the peak."""
 
 
@@ -339,7 +339,7 @@ class TrainingConfig(Section):
 
     seed: Seed = 1
     """Seed of the initial weights, the order of batches, dropout and sampling."""
-    steps: Steps = 1_700
+    steps: StepCount = 1_700
     """Optimizer steps in all; ignored where training.epochs is set."""
     epochs: Annotated[int, Field(ge=0, le=10**6)] = 0
     """Passes over the training data after which training ends; 0: training.steps decides."""
@@ -349,15 +349,15 @@ class TrainingConfig(Section):
     """Batches per optimizer step, whose gradients are accumulated."""
     token_masking: Probability = 0.0
     """The share of source tokens that are masked in training."""
-    validate_every: Steps = 200
+    validate_every: StepCount = 200
     """Optimizer steps between two validations; there is always one at the end."""
-    checkpoint_every: Steps = 200
+    checkpoint_every: StepCount = 200
     """Optimizer steps between two checkpoints; every validation writes one too."""
     keep_checkpoints: Literal["weights", "needed", "all"] = "weights"
     """Beside the newest two checkpoints: the `weights` of every validation, only those `needed` later, or `all`."""
-    log_every: Steps = 50
+    log_every: StepCount = 50
     """Optimizer steps per line of the log."""
-    patience: Steps = 10
+    patience: StepCount = 10
     """Validations without improvement after which training ends."""
     best_metric: str = "loss"
     """The validation metric by which the best weights are chosen."""
@@ -378,7 +378,7 @@ class TrainingConfig(Section):
 class SearchConfig(Section):
     """The search for translations."""
 
-    beam: Hypotheses = 4
+    beam: HypothesisCount = 4
     """Hypotheses kept at every step; 1 is greedy search. Not used when sampling."""
     length_penalty: Annotated[float, Field(ge=0.0, le=10.0)] = 1.0
     """The power of (5 + length) / 6 that divides log-probabilities (Wu et al. 2016, eq. 14); 0 favours short ones."""
@@ -390,7 +390,7 @@ class SearchConfig(Section):
     """When sampling: draw from this many likeliest subwords only; 0 for all."""
     top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
     """When sampling: draw from the likeliest subwords that have this probability together."""
-    n_best: Hypotheses = 1
+    n_best: HypothesisCount = 1
     """Number of different translations per sentence."""
     max_length_margin: Annotated[int, Field(ge=0, le=10**5)] = 50
     """Maximum number of subwords by which a translation may be longer than its source, or than a given prefix."""

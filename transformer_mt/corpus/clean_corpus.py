@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from transformer_mt.cache import cached, temporary_table
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.cleaning import PROBLEMS, Cleaner, Mask, SplitReport, describe_all
+from transformer_mt.corpus.cleaning import PROBLEMS, Cleaner, PairMask, SplitReport, describe_all
 from transformer_mt.corpus.pairs import Fingerprint, Hashes, Pairs, SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.text import normalize
@@ -121,11 +121,11 @@ def clean_splits(
     return cleaned
 
 
-def _chosen(pairs: Pairs, mask: Mask, hold: Hold) -> Pairs:
+def _chosen(pairs: Pairs, mask: PairMask, hold: Hold) -> Pairs:
     return pairs if mask.all() else hold(compress(pairs, mask.tolist()))
 
 
-def chosen_for_validation(hashes: Hashes, kept: Mask) -> Mask:
+def chosen_for_validation(hashes: Hashes, kept: PairMask) -> PairMask:
     """Marks the training pairs that become validation: the smallest hashes, so that order and copies do not matter.
 
     They are every twentieth different pair, at least one of two, and at most a thousand.

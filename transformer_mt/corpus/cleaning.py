@@ -20,7 +20,7 @@ from transformer_mt.corpus.pairs import Hashes, SentencePair, pair_hash
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.words import count_words, script_of
 
-Mask = npt.NDArray[np.bool_]
+PairMask = npt.NDArray[np.bool_]
 
 PROBLEMS: tuple[Problem, ...] = get_args(Problem)
 # Left out of validation and test splits too; all else that these hold is for their makers to say.
@@ -104,7 +104,7 @@ class Cleaner:
     def take(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
         """Yield the pairs that no problem of their own leaves out, normalised."""
         for self._read, pair in enumerate(pairs, start=1):
-            clean = normalized(pair)
+            clean = normalized_pair(pair)
             for problem in _problems(pair, clean, self._config):
                 self._counts[problem] += 1
                 self._show(problem, self._read, clean)
@@ -130,7 +130,7 @@ class Cleaner:
         counts = (Counter(scripts[scripts != 0].tolist()) for scripts in self._columns[3:])
         return [max(count, key=count.__getitem__, default=0) for count in counts]
 
-    def finish(self, pairs: Sequence[SentencePair], scripts: Sequence[int], elsewhere: Hashes) -> Mask:
+    def finish(self, pairs: Sequence[SentencePair], scripts: Sequence[int], elsewhere: Hashes) -> PairMask:
         """Marks the pairs to keep, when all are seen; `pairs` are all those taken.
 
         `scripts` are those expected on either side, `elsewhere` the hashes of pairs that must not stand here.
@@ -138,7 +138,7 @@ class Cleaner:
         numbers, hashes, sources, *sides = self._columns
         kept = np.ones(len(pairs), dtype=bool)
 
-        def look_for(problem: Problem, has_problem: Mask) -> None:
+        def look_for(problem: Problem, has_problem: PairMask) -> None:
             indices = np.flatnonzero(kept & has_problem)
             self._counts[problem] = len(indices)
             for index in indices[:EXAMPLES].tolist():
@@ -146,7 +146,7 @@ class Cleaner:
             if problem in self._remove:
                 kept[indices] = False
 
-        def repeated(values: Hashes) -> Mask:
+        def repeated(values: Hashes) -> PairMask:
             """Marks the values that a pair before has which is still kept."""
             indices = np.flatnonzero(kept)
             is_repeated = np.ones_like(kept)
@@ -173,7 +173,7 @@ class Cleaner:
             examples.append(Example(number, pair.source[:_LONGEST_EXAMPLE], pair.target[:_LONGEST_EXAMPLE]))
 
 
-def normalized(pair: SentencePair) -> SentencePair:
+def normalized_pair(pair: SentencePair) -> SentencePair:
     """The pair with all its texts normalised, which moves no word."""
     targets, sources = (tuple(map(normalize, texts)) for texts in (pair.references, pair.source_references))
     return SentencePair(normalize(pair.source), normalize(pair.target), pair.links, targets, sources, pair.structure)

@@ -4,7 +4,7 @@ import re
 from json import JSONDecodeError, JSONDecoder
 
 from transformer_mt.corpus.data_file import DataFile
-from transformer_mt.corpus.source import Rows, flat
+from transformer_mt.corpus.source import PlacedRecords, flat
 from transformer_mt.errors import InputError
 from transformer_mt.files import LONGEST_LINE
 
@@ -12,7 +12,7 @@ _BLOCK = 2**16  # characters
 _GAP = re.compile(r"[\s,]*")
 
 
-def json_objects(file: DataFile) -> Rows:
+def json_objects(file: DataFile) -> PlacedRecords:
     """The objects of a file, of at most a megabyte each, whose keys are the columns."""
     decode, line = JSONDecoder().raw_decode, 1
     try:

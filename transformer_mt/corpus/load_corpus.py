@@ -41,7 +41,7 @@ READERS = {"csv": csv_rows, "json": json_objects, "jsonl": json_objects, "parque
 LOOKED_AT = 2_000
 
 # Pairs of a validation split below which chance decides which model is the best.
-FEW = 10
+FEW_PAIRS = 10
 
 # The split that a usual name stands for.
 USUAL = {"train": "train", **dict.fromkeys(("validation", "valid", "val", "dev"), "validation"), "test": "test"}
@@ -163,8 +163,8 @@ def load_corpus(
         count = len(clean["validation"].pairs)
         which = f"{count} of the {count + len(clean['train'].pairs)} training pairs, those with the smallest hashes"
         notes.append(f"validation: {which}; there is no validation split")
-    if need == "train" and "validation" in clean and (few := len(clean["validation"].pairs)) < FEW:
-        notes.append(f"validation: too few pairs ({few}) to tell models apart; give {FEW} or more")
+    if need == "train" and "validation" in clean and (few := len(clean["validation"].pairs)) < FEW_PAIRS:
+        notes.append(f"validation: too few pairs ({few}) to tell models apart; give {FEW_PAIRS} or more")
     return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
 
 
@@ -206,7 +206,7 @@ def _exchanged(pairs: Pairs, known: TrainingWords) -> str:
         return sum(found.source[word] for word in sources) + sum(found.target[word] for word in targets)
 
     right, wrong = count(source, target), count(target, source)
-    if wrong < FEW or wrong <= 2 * right:
+    if wrong < FEW_PAIRS or wrong <= 2 * right:
         return ""
     problem = f"source and target look exchanged ({wrong:,} words of the other side, {right:,} of the same)"
     return f"{problem}; swap its files, or its source_column and target_column"

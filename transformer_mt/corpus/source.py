@@ -33,7 +33,7 @@ _HUB = re.compile(r"(?P<name>[\w.\-]+/[\w.\-]+)(?::(?P<configuration>[\w.\-]+))?
 
 
 Side = TypeVar("Side")
-Rows = Iterator[tuple[str, dict[str, Any]]]
+PlacedRecords = Iterator[tuple[str, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,9 @@ class SplitSource:
     its files say, if any, in the order of translation.
     """
 
-    def __init__(self, name: str, identity: list[str], read: Callable[[], Rows], said: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, name: str, identity: list[str], read: Callable[[], PlacedRecords], said: tuple[str, ...] = ()
+    ) -> None:
         self.name, self.identity, self.read, self.said = name, identity, read, said
 
     @cached_property

@@ -11,14 +11,14 @@ from typing import Any
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.data_file import DataFile, digest_of
-from transformer_mt.corpus.source import Hub, Rows, SplitSource, choose_direction, flat, is_language
+from transformer_mt.corpus.source import Hub, PlacedRecords, SplitSource, choose_direction, flat, is_language
 from transformer_mt.errors import InputError, MachineError, TmtError
 
 _ROWS = 1_000  # of a batch
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
 
 
-def table_rows(name: str, open: Callable[[], Iterable[Any]]) -> Rows:
+def table_rows(name: str, open: Callable[[], Iterable[Any]]) -> PlacedRecords:
     """The rows of Arrow tables. Raises `InputError` for data that the library cannot read."""
     tables: Iterator[Any] | None = None
     while True:
@@ -32,7 +32,7 @@ def table_rows(name: str, open: Callable[[], Iterable[Any]]) -> Rows:
             yield name, flat(row)
 
 
-def parquet_rows(file: DataFile) -> Rows:
+def parquet_rows(file: DataFile) -> PlacedRecords:
     """The rows of a Parquet file."""
     from pyarrow.parquet import ParquetFile
 

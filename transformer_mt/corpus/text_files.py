@@ -14,7 +14,7 @@ from transformer_mt.corpus.data_file import DataFile
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair
 from transformer_mt.corpus.source import (
     ColumnChoice,
-    Rows,
+    PlacedRecords,
     SplitSource,
     find_columns,
     in_direction,
@@ -113,7 +113,7 @@ class TabSeparated(SplitSource):
         return in_direction(texts[:2], self.said, choice, place=self.name), 0
 
 
-def _tsv_rows(file: DataFile) -> Rows:
+def _tsv_rows(file: DataFile) -> PlacedRecords:
     """The rows of a TSV file: their cells under the numbers of their columns, from 1."""
     names: list[str] = []
     for number, line in text_lines(file):
@@ -125,7 +125,7 @@ def _tsv_rows(file: DataFile) -> Rows:
         yield f"{file.path}:{number}", dict(zip(names, cells, strict=True))
 
 
-def csv_rows(file: DataFile) -> Rows:
+def csv_rows(file: DataFile) -> PlacedRecords:
     """The rows of a CSV file (RFC 4180), with commas, semicolons or tabs between its columns, as in its heading.
 
     A quoted cell may have line ends. Every cell is the text it is, also `7` and `NA`. Left out are empty cells beyond

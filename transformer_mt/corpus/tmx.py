@@ -12,7 +12,7 @@ from xml.parsers import expat
 from typing_extensions import override
 
 from transformer_mt.corpus.data_file import DataFile
-from transformer_mt.corpus.source import Rows, SplitSource
+from transformer_mt.corpus.source import PlacedRecords, SplitSource
 from transformer_mt.errors import InputError
 from transformer_mt.files import LONGEST_LINE
 
@@ -54,7 +54,7 @@ class _Reader:
         parser.CharacterDataHandler = self._add
         parser.EntityDeclHandler = parser.SkippedEntityHandler = self._refuse_entity
 
-    def units(self) -> Rows:
+    def units(self) -> PlacedRecords:
         """The text of each language, unit by unit. Raises `InputError` with the line of what is wrong."""
         with self._file.plain.open("rb") as file:
             is_final = False

@@ -14,7 +14,7 @@ from transformer_mt.text.words import is_unspaced, words
 # Different words of a side; when there are more, the commonest half is kept. A word takes 100 bytes.
 MOST_WORDS = 2_000_000
 # Characters of a word that is kept; most longer ones are addresses, or none.
-LONGEST = 64
+LONGEST_KEPT = 64
 _PAIRS_AT_A_TIME = 50_000
 # A word has a capital if training wrote it so this often, at the start of a sentence included.
 _CAPITAL = 0.97
@@ -24,7 +24,7 @@ _DOTTED = frozenset(("tr", "az"))  # languages with I–ı and İ–i
 
 def real_words(text: str) -> list[str]:
     """The words of a normalised text that have a letter: no numbers, no punctuation marks."""
-    return [word for word in words(text) if len(word) <= LONGEST and any(map(str.isalpha, word))]
+    return [word for word in words(text) if len(word) <= LONGEST_KEPT and any(map(str.isalpha, word))]
 
 
 def lower(text: str, language: str) -> str:
@@ -116,7 +116,7 @@ class SeenWords:
         """Each word with a letter, once, in order of appearance, and how often training showed it."""
         by_folded: dict[str, str] = {}
         for word in words:
-            if len(word) <= LONGEST and any(map(str.isalpha, word)):
+            if len(word) <= LONGEST_KEPT and any(map(str.isalpha, word)):
                 by_folded.setdefault(self.fold(word), word)
         return {word: self.folded.get(folded, 0) for folded, word in by_folded.items()}
 

@@ -27,7 +27,7 @@ STRANGE = "Ωмир 日本語 🙂 ﷽ \u0000\ufffd"
 DECOMPOSED = "\ufeffDas Ma\u0308d\u00adchen ▁ liest\u200b ein gu\u200dtes Buch."
 
 
-LONGEST = 1_024
+LONGEST_MADE = 1_024
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,8 @@ def _translated(
 def _of_lengths(sources: Sequence[str], opened: Model) -> Iterator[str]:
     """Texts of a quarter, a half, three quarters and all of the subwords that the model takes, as near as words fit."""
     words = " ".join(sources).split() or STRANGE.split()
-    words *= 1 + LONGEST // len(words)
-    limit = min(opened.engine.max_length, LONGEST)
+    words *= 1 + LONGEST_MADE // len(words)
+    limit = min(opened.engine.max_length, LONGEST_MADE)
 
     def subwords(number: int) -> int:
         return len(opened.tokenizer.encode(" ".join(words[: number + 1])))

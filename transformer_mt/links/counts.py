@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer_mt.batching.encoded_pairs import fitting
-from transformer_mt.corpus.cleaning import normalized
+from transformer_mt.corpus.cleaning import normalized_pair
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair
 from transformer_mt.links.align import align_pairs, word_places
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -42,7 +42,7 @@ class LinkCounts:
 
 def link_counts(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> LinkCounts:
     """The counts over the pairs with gold links that the model can take; links of punctuation count on neither side."""
-    pairs = linked_pairs(map(normalized, pairs), model, tokenizer)
+    pairs = linked_pairs(map(normalized_pair, pairs), model, tokenizer)
     return count_links(
         (set(found.links) for found in align_pairs(model, tokenizer, pairs, chosen)), map(gold_links, pairs)
     )

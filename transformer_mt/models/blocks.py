@@ -13,20 +13,20 @@ from typing_extensions import override
 from transformer_mt.attention.hooks import show
 from transformer_mt.attention.shapes import States
 from transformer_mt.models.dropout import Dropout
-from transformer_mt.models.seq2seq import Mask
+from transformer_mt.models.seq2seq import TokenMask
 
-Layer = TypeVar("Layer", bound=nn.Module)
+AnyLayer = TypeVar("AnyLayer", bound=nn.Module)
 
 
-class Layers(nn.ModuleList, Generic[Layer]):
+class Layers(nn.ModuleList, Generic[AnyLayer]):
     """Layers of one kind, one above the other."""
 
-    def __init__(self, layers: Iterable[Layer]) -> None:
+    def __init__(self, layers: Iterable[AnyLayer]) -> None:
         super().__init__(layers)
 
     @override
-    def __iter__(self) -> Iterator[Layer]:
-        return cast("Iterator[Layer]", super().__iter__())
+    def __iter__(self) -> Iterator[AnyLayer]:
+        return cast("Iterator[AnyLayer]", super().__iter__())
 
 
 class Norm(nn.Module, ABC):
@@ -37,7 +37,7 @@ class Norm(nn.Module, ABC):
         self.width = width
 
     @abstractmethod
-    def forward(self, x: States, mask: Mask) -> States:
+    def forward(self, x: States, mask: TokenMask) -> States:
         """The states on their new scale; mask is True at real tokens."""
 
 
@@ -45,7 +45,7 @@ class NoNorm(Norm):
     """y = x."""
 
     @override
-    def forward(self, x: States, mask: Mask) -> States:
+    def forward(self, x: States, mask: TokenMask) -> States:
         return x
 
 
@@ -60,7 +60,7 @@ class LayerNorm(Norm):
         self.bias = nn.Parameter(torch.zeros(width))
 
     @override
-    def forward(self, x: States, mask: Mask) -> States:
+    def forward(self, x: States, mask: TokenMask) -> States:
         return show(self, "norm(x)", F.layer_norm(x, (self.width,), self.weight, self.bias), "B Q D")
 
 
@@ -74,7 +74,7 @@ class RMSNorm(Norm):
         self.weight = nn.Parameter(torch.ones(width))
 
     @override
-    def forward(self, x: States, mask: Mask) -> States:
+    def forward(self, x: States, mask: TokenMask) -> States:
         return show(self, "norm(x)", F.rms_norm(x, (self.width,), self.weight, eps=1e-6), "B Q D")
 
 
@@ -98,12 +98,12 @@ class BatchNorm(Norm):
         self.register_buffer("variance", torch.ones(width))
 
     @override
-    def forward(self, x: States, mask: Mask) -> States:
+    def forward(self, x: States, mask: TokenMask) -> States:
         """Over real tokens alone; padding is put on the same scale and counts for nothing."""
         mean, variance = self.measured(x, mask) if self.training else (self.mean, self.variance)
         return show(self, "norm(x)", (x - mean) * (variance + 1e-5).rsqrt() * self.weight + self.bias, "B Q D")
 
-    def measured(self, x: States, mask: Mask) -> tuple[Float[Tensor, " D"], Float[Tensor, " D"]]:
+    def measured(self, x: States, mask: TokenMask) -> tuple[Float[Tensor, " D"], Float[Tensor, " D"]]:
         """Mean and unbiased variance of each feature, which the running ones take in."""
         real = x[mask]  # tokens D
         if len(real) < 2:  # no variance can be measured
@@ -128,17 +128,17 @@ class Residual(nn.Module, ABC):
         self.norm = norm
         self.dropout = Dropout(dropout)
 
-    def enter(self, x: States, mask: Mask) -> tuple[States, States]:
+    def enter(self, x: States, mask: TokenMask) -> tuple[States, States]:
         """The state, and the input of the layer."""
         x = show(self, "x", x, "B Q D")
         return x, self.before(x, mask)
 
     @abstractmethod
-    def before(self, x: States, mask: Mask) -> States:
+    def before(self, x: States, mask: TokenMask) -> States:
         """The input of the layer."""
 
     @abstractmethod
-    def after(self, x: States, y: States, mask: Mask) -> States:
+    def after(self, x: States, y: States, mask: TokenMask) -> States:
         """x with the layer's output y."""
 
 
@@ -149,11 +149,11 @@ class PreNorm(Residual):
     ends_in_norm = False
 
     @override
-    def before(self, x: States, mask: Mask) -> States:
+    def before(self, x: States, mask: TokenMask) -> States:
         return self.norm(x, mask)
 
     @override
-    def after(self, x: States, y: States, mask: Mask) -> States:
+    def after(self, x: States, y: States, mask: TokenMask) -> States:
         return show(self, "x′", self.dropout(y, onto=x), "B Q D")
 
 
@@ -164,11 +164,11 @@ class PostNorm(Residual):
     ends_in_norm = True
 
     @override
-    def before(self, x: States, mask: Mask) -> States:
+    def before(self, x: States, mask: TokenMask) -> States:
         return x
 
     @override
-    def after(self, x: States, y: States, mask: Mask) -> States:
+    def after(self, x: States, y: States, mask: TokenMask) -> States:
         return show(self, "x′", self.norm(show(self, "z", self.dropout(y, onto=x), "B Q D"), mask), "B Q D")
 
 

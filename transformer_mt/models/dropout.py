@@ -44,7 +44,7 @@ class Dropout(nn.Module):
 
 def scaled_mask(shape: torch.Size, probability: float, *, dtype: torch.dtype) -> Tensor:
     """A CPU tensor of zeros, with the probability q that is drawn for this one, and of 1 / (1 − q)."""
-    bits, threshold = drawn(probability)
+    bits, threshold = drawn_bits(probability)
     # A generator that is twice as fast as torch's, and begins anew from a number of torch's.
     generator = np.random.SFC64(int(torch.randint(2**63 - 1, ())))
     draws = generator.random_raw(-(-shape.numel() * bits // 64)).view(f"int{bits}")[: shape.numel()]
@@ -53,7 +53,7 @@ def scaled_mask(shape: torch.Size, probability: float, *, dtype: torch.dtype) ->
     return mask.mul_(1.0 / (1.0 - threshold / 2**bits))
 
 
-def drawn(probability: float) -> tuple[int, int]:
+def drawn_bits(probability: float) -> tuple[int, int]:
     """With how many random bits an element is drawn, and how many of their 2 ** bits values drop it."""
     threshold = round(probability * 2**8)
     if abs(threshold / 2**8 - probability) <= probability / 50 and threshold < 2**8:

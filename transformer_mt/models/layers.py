@@ -11,7 +11,7 @@ from transformer_mt.attention.shapes import Rows, States
 from transformer_mt.models.blocks import Norm, Residual
 from transformer_mt.models.hypotheses import Hypotheses
 from transformer_mt.models.positionwise import FeedForward
-from transformer_mt.models.seq2seq import Mask, Memory
+from transformer_mt.models.seq2seq import Memory, TokenMask
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class EncoderLayer(nn.Module):
         self.feed_forward = factory.feed_forward()
         self.self_residual, self.feed_forward_residual = factory.residual(), factory.residual()
 
-    def forward(self, x: States, mask: Mask) -> States:
+    def forward(self, x: States, mask: TokenMask) -> States:
         """One layer over the source; mask is True at real tokens."""
         x, h = self.self_residual.enter(x, mask)
         x = self.self_residual.after(x, self.self_attention(h, self.self_attention.key_values(h, mask)), mask)
@@ -69,7 +69,9 @@ class DecoderLayer(nn.Module):
         """The state before the first target token: the memory's keys and values, projected once."""
         return LayerState(None, self.cross_attention.key_values(memory.states, memory.mask))
 
-    def forward(self, x: States, mask: Mask, state: LayerState, hypotheses: Hypotheses) -> tuple[States, LayerState]:
+    def forward(
+        self, x: States, mask: TokenMask, state: LayerState, hypotheses: Hypotheses
+    ) -> tuple[States, LayerState]:
         """One layer over new target tokens, and the state that includes them; mask is True at real tokens."""
         x, h = self.self_residual.enter(x, mask)
         new = self.self_attention.key_values(h)

@@ -19,7 +19,7 @@ from transformer_mt.attention.initialisation import fill
 from transformer_mt.attention.positions import Position
 from transformer_mt.attention.shapes import States
 from transformer_mt.models.dropout import Dropout
-from transformer_mt.models.seq2seq import Mask
+from transformer_mt.models.seq2seq import TokenMask
 
 Hidden = Float[Tensor, "*B N hidden"]
 
@@ -65,7 +65,7 @@ class FeedForward(nn.Module, ABC):
         super().__init__()
 
     @abstractmethod
-    def forward(self, x: States, mask: Mask) -> States:
+    def forward(self, x: States, mask: TokenMask) -> States:
         """FFN(x); mask is True at real tokens."""
 
 
@@ -78,7 +78,7 @@ class ReLU(FeedForward):
         self.output = nn.Linear(hidden, width)
 
     @override
-    def forward(self, x: States, mask: Mask) -> States:
+    def forward(self, x: States, mask: TokenMask) -> States:
         return self.output(self.activation(self.hidden(x)))
 
     def activation(self, x: Hidden) -> Hidden:
@@ -107,7 +107,7 @@ class SwiGLU(FeedForward):
         self.output = nn.Linear(hidden, width, bias=False)
 
     @override
-    def forward(self, x: States, mask: Mask) -> States:
+    def forward(self, x: States, mask: TokenMask) -> States:
         return self.output(F.silu(self.gate(x)) * self.value(x))
 
 

@@ -15,7 +15,7 @@ from transformer_mt.attention.shapes import Logits, Rows, Source, States, Target
 from transformer_mt.errors import NOT_FINITE, MachineError
 
 # Of N tokens of the source or of the target: True at the real ones.
-Mask = Bool[Tensor, "B N"]
+TokenMask = Bool[Tensor, "B N"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Memory:
     """An encoder's output: one state for each source token, and which of them are real (True) or padding."""
 
     states: States
-    mask: Mask
+    mask: TokenMask
 
 
 @runtime_checkable

@@ -36,7 +36,7 @@ from transformer_mt.runs.checksums import saved_sums, sha256
 from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps
 from transformer_mt.runs.weights import pack, specs_of, unpack
 
-Count = Annotated[int, Field(ge=0, lt=2**53)]
+Natural = Annotated[int, Field(ge=0, lt=2**53)]
 PROGRESS, VALUES, STATE = "progress.json", "state.json", "state.safetensors"
 _LIMITS = {PROGRESS: 2**24, VALUES: 2**30}
 
@@ -46,19 +46,19 @@ class Progress(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
-    step: Count = 0
-    epoch: Count = 0
-    batch: Count = 0
-    target_tokens: Count = 0
+    step: Natural = 0
+    epoch: Natural = 0
+    batch: Natural = 0
+    target_tokens: Natural = 0
     seconds: Annotated[float, Field(ge=0.0)] = 0.0
-    validated_step: Count = 0
-    best_step: Count = 0
+    validated_step: Natural = 0
+    best_step: Natural = 0
     best_score: float | None = None
-    validations_without_improvement: Count = 0
-    history: list[tuple[Count, float]] = []
+    validations_without_improvement: Natural = 0
+    history: list[tuple[Natural, float]] = []
     machine: Annotated[str, Field(max_length=500)] = ""  # that made the steps so far
-    steps: Count = 0  # in all, as the last start of the training has it; 0 in checkpoints that do not say
-    epochs: Count = 0
+    steps: Natural = 0  # in all, as the last start of the training has it; 0 in checkpoints that do not say
+    epochs: Natural = 0
 
     @property
     def last_epoch(self) -> int:

@@ -8,7 +8,7 @@ from collections import Counter
 from io import BytesIO
 from pathlib import Path
 
-from transformer_mt.corpus.word_counts import LONGEST, MOST_WORDS, TrainingWords
+from transformer_mt.corpus.word_counts import LONGEST_KEPT, MOST_WORDS, TrainingWords
 from transformer_mt.errors import MachineError
 
 WORDS = "words.tsv"
@@ -37,7 +37,7 @@ def unpack_words(content: bytes, *, path: Path) -> TrainingWords:
             raise ValueError
         for line in lines:
             side, count, word = line.split("\t")
-            if not (0 < len(word) <= LONGEST and count.isascii() and 0 < int(count) < 2**53):
+            if not (0 < len(word) <= LONGEST_KEPT and count.isascii() and 0 < int(count) < 2**53):
                 raise ValueError
             sides[side][word] += int(count)
     except (KeyError, ValueError):

@@ -16,7 +16,7 @@ from transformer_mt.models.head_mask import without_heads
 from transformer_mt.registry import lookup
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.runs.directory import METRICS, Run
-from transformer_mt.serve.questions import Attend, Explain, History, Pair, Translate
+from transformer_mt.serve.questions import Attend, Explain, HistoryQuestion, Pair, Translate
 from transformer_mt.serve.served_runs import ServedRun
 from transformer_mt.text.normalize import normalize
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
@@ -34,7 +34,7 @@ from transformer_mt.views.translate import require_beam, traced, translation_obj
 Answer = dict[str, Any]
 
 
-def translate(served: ServedRun, asked: Translate) -> Answer:
+def answer_translate(served: ServedRun, asked: Translate) -> Answer:
     """`tmt translate --json`; for what looks into a sentence, of the `sentence`-th, with further keys for the page."""
     translator = served.translator
     search = changed_search(translator.model.config.search, asked.search)
@@ -123,7 +123,7 @@ def lens_of(subject: Subject, asked: Pair) -> Answer:
     return subject.to_json(look_through(subject.network, subject.model.tokenizer, subject.tokens), {})
 
 
-def history(served: ServedRun, asked: History) -> Answer:
+def history(served: ServedRun, asked: HistoryQuestion) -> Answer:
     """One of the `steps` of `tmt attend --history --json`."""
     then = served.checkpoint(asked.checkpoint)
     subject = Subject.of(served.translator, asked.source, asked.target)
@@ -164,6 +164,6 @@ VIEWS: dict[str, tuple[type[Any], Callable[[Subject, Any], Answer]]] = {
 # For each route below /v1 that is asked with a sentence, its request and its answer.
 ANSWERS: dict[str, tuple[type[Any], Callable[[ServedRun, Any], Answer]]] = {
     **{name: (kind, _of_pair(compute)) for name, (kind, compute) in VIEWS.items()},
-    "translate": (Translate, translate),
-    "history": (History, history),
+    "answer_translate": (Translate, answer_translate),
+    "history": (HistoryQuestion, history),
 }

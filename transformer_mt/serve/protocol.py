@@ -12,11 +12,11 @@ from transformer_mt.text.terminal import escaped_json
 
 # For the headers and the body of a request, from the opening of the connection or its first byte on; and for an answer,
 # from its end on, to be taken.
-SECONDS = 10.0
+ARRIVAL_SECONDS = 10.0
 
 
 class PunctualProtocol(H11Protocol):
-    """Closes a connection whose client has not sent all of a request, or not taken all of an answer, in `SECONDS`."""
+    """Closes a connection whose client takes longer than `ARRIVAL_SECONDS` to send a request or to take an answer."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -56,7 +56,7 @@ class PunctualProtocol(H11Protocol):
 
     def _set_deadline(self) -> None:
         self._drop_deadline()
-        self._deadline = self.loop.call_later(SECONDS, self._cut_off)
+        self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._cut_off)
 
     def _cut_off(self) -> None:
         """Close the connection if it is the client that is waited for, and not an answer that takes its time."""

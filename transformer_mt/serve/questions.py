@@ -13,7 +13,7 @@ from transformer_mt.registry import suggest
 from transformer_mt.serve.guard import Refusal
 
 # Bytes of a body: a model takes some hundred subwords.
-LARGEST = 65_536
+LARGEST_BODY = 65_536
 # Alternatives of each piece, as the page asks for them.
 OTHERS = 9
 
@@ -76,7 +76,7 @@ class Explain(Pair):
     head: int | None = None
 
 
-class History(Pair):
+class HistoryQuestion(Pair):
     """A step of `tmt attend --history`."""
 
     words: bool = True

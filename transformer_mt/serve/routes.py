@@ -18,7 +18,7 @@ from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 from transformer_mt.serve.answers import ANSWERS, Answer, curves, tag_of_curves
 from transformer_mt.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours
-from transformer_mt.serve.questions import LARGEST, in_request, parse
+from transformer_mt.serve.questions import LARGEST_BODY, in_request, parse
 from transformer_mt.serve.served_runs import Runs
 from transformer_mt.serve.worker import Gone, Worker
 
@@ -112,13 +112,13 @@ def _tagged(tag: str, known: str | None, content: Callable[[], Answer]) -> Respo
 
 async def _body(request: Request) -> bytes:
     """The body. Raises `Refusal` for one that is too large, which is read no further, and where the client leaves."""
-    too_large, body = Refusal(413, f"the body: more than {LARGEST:,} bytes; send less"), b""
-    if int(request.headers.get("content-length", 0)) > LARGEST:
+    too_large, body = Refusal(413, f"the body: more than {LARGEST_BODY:,} bytes; send less"), b""
+    if int(request.headers.get("content-length", 0)) > LARGEST_BODY:
         raise too_large
     try:
         async for part in request.stream():
             body += part
-            if len(body) > LARGEST:
+            if len(body) > LARGEST_BODY:
                 raise too_large
     except ClientDisconnect:
         raise Gone from None

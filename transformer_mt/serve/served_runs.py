@@ -28,7 +28,7 @@ from transformer_mt.views.methods import METHODS
 from transformer_mt.views.serialise import to_json
 from transformer_mt.views.subject import example
 
-IN_MEMORY = 3
+RUNS_IN_MEMORY = 3
 # What an opened run has read.
 _FILES = (CONFIG, TOKENIZER, WORDS, MODEL, ALIGNMENT)
 # When a file was written, which one it is, and its size.
@@ -50,7 +50,7 @@ class Runs:
         """`opened` is called with every model that is loaded."""
         self._places, self._device, self._opened = places, device, opened
         self._paths: dict[str, Path] = {}
-        self._newest = lru_cache(IN_MEMORY)(self._open_newest)
+        self._newest = lru_cache(RUNS_IN_MEMORY)(self._open_newest)
 
     def describe(self) -> list[dict[str, Any]]:
         """The fields of `tmt runs --json` for each run, the newest first, and those of its model where there is one."""

@@ -13,7 +13,7 @@ import uvicorn
 from typing_extensions import override
 
 from transformer_mt.errors import InputError, MachineError, TmtError
-from transformer_mt.serve.answers import translate
+from transformer_mt.serve.answers import answer_translate
 from transformer_mt.serve.guard import Refusal
 from transformer_mt.serve.protocol import PunctualProtocol
 from transformer_mt.serve.questions import first_question
@@ -22,15 +22,15 @@ from transformer_mt.serve.served_runs import Runs
 from transformer_mt.serve.worker import Worker
 
 # The port without a wish, and how many after it are tried.
-PORT, TRIED = 8420, 10
+PORT, PORTS_TRIED = 8420, 10
 
 
 def listen(host: str, port: int | None) -> socket.socket:
-    """A socket at an address of this machine, on the port or the first free one of `TRIED`.
+    """A socket at an address of this machine, on the port or the first free one of `PORTS_TRIED`.
 
     Raises `InputError` for a host that is not this machine's, `MachineError` for a port in use.
     """
-    tried, problem = range(PORT, PORT + TRIED) if port is None else [port], OSError()
+    tried, problem = range(PORT, PORT + PORTS_TRIED) if port is None else [port], OSError()
     for number in tried:
         try:
             family, _, _, _, address = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
@@ -89,7 +89,7 @@ class PageServer:
             if "stacks" not in listed:
                 continue
             try:
-                translate(self._runs.open(listed["run"]), first_question(listed, listed["example"] or "."))
+                answer_translate(self._runs.open(listed["run"]), first_question(listed, listed["example"] or "."))
             except (TmtError, Refusal) as problem:
                 problems.append(str(problem))
             else:

@@ -16,7 +16,7 @@ from transformer_mt.serve.guard import Refusal
 Result = TypeVar("Result")
 
 # Requests that wait for the thread, and seconds that one may compute.
-WAITING, SECONDS = 16, 30.0
+WAITING, LONGEST_SECONDS = 16, 30.0
 
 
 class Gone(Refusal):
@@ -71,8 +71,10 @@ class Worker:
                 if gone.done():
                     raise Gone
                 if (left := job.deadline - time.monotonic()) <= 0.0:
-                    raise Refusal(504, f"the request: more than {SECONDS:g} seconds of computing; ask for less")
-                await asyncio.wait((done, gone), timeout=min(left, SECONDS), return_when=asyncio.FIRST_COMPLETED)
+                    raise Refusal(504, f"the request: more than {LONGEST_SECONDS:g} seconds of computing; ask for less")
+                await asyncio.wait(
+                    (done, gone), timeout=min(left, LONGEST_SECONDS), return_when=asyncio.FIRST_COMPLETED
+                )
             return done.result()
         finally:
             job.wanted = False
@@ -81,7 +83,7 @@ class Worker:
             done.cancel()  # passed over if it has not begun
 
     def _compute(self, job: _Job, compute: Callable[[], Result]) -> Result:
-        job.deadline = time.monotonic() + SECONDS
+        job.deadline = time.monotonic() + LONGEST_SECONDS
         self._current = job
         return compute()
 

@@ -30,7 +30,7 @@ OPTIONS: dict[str, Any] = {
     "minloglevel": 2,
 }
 # Characters that are learned from in less than half a second; a process takes as long to start.
-FEW = 100_000
+FEW_TEXTS = 100_000
 _ATTEMPTS, _REFUSED = 8, 65
 _POSSIBLE_SIZE = re.compile(r"set it to a value <= (\d+)|smaller than required_chars\. \d+ vs (\d+)")
 _NO_TEXT = re.compile(r"!sentences_\.empty\(\)|\(all_chars_count\) > \(0\)")
@@ -56,7 +56,7 @@ def learn(sentences: Sequence[str], *, kind: str, size: int) -> bytes:
 
 def learn_with(sentences: Sequence[str], options: dict[str, Any]) -> bytes:
     """The model that these trainer options give. Raises the `RuntimeError` of sentencepiece."""
-    if sum(map(len, sentences)) <= FEW:
+    if sum(map(len, sentences)) <= FEW_TEXTS:
         return _learn(sentences, options)
     # The child imports from where this process does, and nothing from its working directory.
     program = f"import sys; sys.path = {sys.path!r}; from {__name__} import main; main()"

@@ -28,7 +28,7 @@ _KINDS = {"unigram": 1, "bpe": 2}
 # The score of a whole word exceeds that of its parts at least by this.
 _MARGIN = 0.1
 
-Scores = dict[str, float]
+PieceScores = dict[str, float]
 
 
 def load_model(content: bytes) -> SentencePieceProcessor:
@@ -88,7 +88,7 @@ def with_whole_words(model: bytes, words: Mapping[str, float], *, kind: str, siz
     return write_model(dict(sorted(scores.items(), key=lambda piece: -piece[1])), kind), whole
 
 
-def _extend_unigram(scores: Scores, wanted: Mapping[str, float], *, most: int) -> int:
+def _extend_unigram(scores: PieceScores, wanted: Mapping[str, float], *, most: int) -> int:
     """Give the first `most` words a score that keeps them whole: that of their share, if it beats their parts'."""
     chosen = list(wanted)[:most]
     for piece in sorted(chosen, key=len):  # the parts of a word are shorter than it
@@ -98,7 +98,7 @@ def _extend_unigram(scores: Scores, wanted: Mapping[str, float], *, most: int) -
     return len(chosen)
 
 
-def _extend_bpe(scores: Scores, wanted: Mapping[str, float], *, most: int) -> int:
+def _extend_bpe(scores: PieceScores, wanted: Mapping[str, float], *, most: int) -> int:
     """Add merges, after all others, that join the parts of the words from the left, `most` of them at the most."""
     added, lowest = 0, min(scores.values())
     for held, piece in enumerate(wanted):

@@ -24,7 +24,7 @@ from transformer_mt.translation.model import Model
 
 
 @dataclass(frozen=True)
-class Parts:
+class TrainingParts:
     """The parts of a training, the model with its initial weights among them, not yet on the device."""
 
     config: Config
@@ -38,7 +38,7 @@ class Parts:
     model: Seq2Seq
     random_state: Tensor  # after the weights were drawn
 
-    def with_vocabulary(self, size: int) -> "Parts":
+    def with_vocabulary(self, size: int) -> "TrainingParts":
         """The parts with a model for a vocabulary that has come out smaller than configured."""
         if size == self.model.output.out_features:
             return self
@@ -46,7 +46,7 @@ class Parts:
         return replace(self, model=model, random_state=torch.get_rng_state())
 
 
-def build_parts(config: Config, distributed: Distributed | None = None) -> Parts:
+def build_parts(config: Config, distributed: Distributed | None = None) -> TrainingParts:
     """The parts that the configuration names, each made once; in `Parts.config` it names the teacher's weights too.
 
     Raises `InputError` for a name that no table knows, for values that do not go together, and for a model too large.
@@ -63,7 +63,7 @@ def build_parts(config: Config, distributed: Distributed | None = None) -> Parts
     score_of = lookup(VALIDATION_METRICS, training.best_metric, key="training.best_metric")
     model = initial_model(config, device, vocabulary_size=config.tokenizer.vocabulary_size)
     state = torch.get_rng_state()
-    return Parts(config, distributed, device, precision, objective, teacher, averaging, score_of, model, state)
+    return TrainingParts(config, distributed, device, precision, objective, teacher, averaging, score_of, model, state)
 
 
 def initial_model(config: Config, device: torch.device, *, vocabulary_size: int) -> Seq2Seq:

@@ -18,7 +18,7 @@ from transformer_mt.tokenizer.symbols import PAD
 
 # Rows for an efficient product; a GPU is busy only with more.
 CPU_ROWS, GPU_ROWS = 512, 8192
-LARGEST = 60.0  # exp(60) times any size of vocabulary is finite in float32, and exp(−60) not yet zero
+LARGEST_EXPONENT = 60.0  # exp(60) times any size of vocabulary is finite in float32, and exp(−60) not yet zero
 
 
 def chunked_linear_cross_entropy(
@@ -56,7 +56,7 @@ class _CrossEntropy(torch.autograd.Function):
         computed = states.new_empty(min(rows, len(states)), len(bias))
         summed = computed if states.dtype == precise else torch.empty_like(computed, dtype=precise)
         # A GPU would have to be waited for.
-        needs_shift = states.device.type != "cpu" or bool(_largest_logit(states, weight, bias) > LARGEST)
+        needs_shift = states.device.type != "cpu" or bool(_largest_logit(states, weight, bias) > LARGEST_EXPONENT)
         for first in range(0, len(states), rows):
             h, label, of_h = (x[first : first + rows] for x in (states, labels[:, None], of_states))
             low, z = computed[: len(h)], summed[: len(h)]

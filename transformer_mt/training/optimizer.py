@@ -23,7 +23,7 @@ from transformer_mt.runs.weights import pack, unpack
 from transformer_mt.training.schedules import Schedule
 
 # Steps of the trial before it is stopped, and after.
-TRIED = 8
+STEPS_TRIED = 8
 _UNSCALED = torch.amp.GradScaler(enabled=False)
 
 
@@ -204,7 +204,7 @@ def _try_to_resume(optimizers: Sequence[Optimizer]) -> str | None:
         middle = random_states(device)
         for optimizer in (whole, resumed):
             restore_random_states(middle, device)
-            _walk(optimizer, first=TRIED + 1)
+            _walk(optimizer, first=STEPS_TRIED + 1)
     finally:
         restore_random_states(before, device)
     return None if _saved(whole) == _saved(resumed) else "the steps after it are others"
@@ -244,7 +244,7 @@ def _small(optimizers: Sequence[Optimizer]) -> list[Optimizer]:
 
 def _walk(optimizer: ScheduledOptimizer, *, first: int) -> None:
     """A few steps, whose gradients depend on the number of the step."""
-    for step in range(first, first + TRIED):
+    for step in range(first, first + STEPS_TRIED):
         for parameter in optimizer.parameters:
             numbers = torch.arange(parameter.numel(), device=parameter.device, dtype=parameter.dtype)
             parameter.grad = torch.sin(numbers + step).view_as(parameter)

@@ -25,7 +25,7 @@ from transformer_mt.runs.weights import load_weights
 from transformer_mt.seeds import derive_seed
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.batch_stream import BatchStream, TrainingCorpora, train_tokenizer, training_words
-from transformer_mt.training.build import Parts, build_parts
+from transformer_mt.training.build import TrainingParts, build_parts
 from transformer_mt.training.fine_tuning import load_parent, take_weights, taken_vocabulary, vocabulary_notes
 from transformer_mt.training.reports import FinishReport, Report
 from transformer_mt.training.resume import as_begun, require_same, resume_newest
@@ -118,7 +118,7 @@ def open_training(
 
 
 def build_session(
-    parts: Parts,
+    parts: TrainingParts,
     run: Run,
     corpora: TrainingCorpora,
     *,
@@ -156,7 +156,7 @@ def build_session(
     return TrainingSession(config, trainer, corpora.main, tokenizer, (*notes, *validate.notes))
 
 
-def _require_fitting(parts: Parts, tokenizer: Tokenizer) -> None:
+def _require_fitting(parts: TrainingParts, tokenizer: Tokenizer) -> None:
     """Raise `InputError` for a teacher with another vocabulary, and a norm that several processes cannot have."""
     if (teacher := parts.teacher) and teacher.tokenizer.serialized != tokenizer.serialized:
         remedy = f"take the vocabulary of {teacher.path}"
@@ -167,8 +167,8 @@ def _require_fitting(parts: Parts, tokenizer: Tokenizer) -> None:
 
 
 def _with_weights(
-    parts: Parts, run: Run, corpora: TrainingCorpora, tokenizer: Tokenizer | None, notes: list[str]
-) -> tuple[Tokenizer, Parts]:
+    parts: TrainingParts, run: Run, corpora: TrainingCorpora, tokenizer: Tokenizer | None, notes: list[str]
+) -> tuple[Tokenizer, TrainingParts]:
     """The vocabulary, and the parts with a model for it, which has the weights of the run to begin with, if any."""
     config, on_main, pretrained = parts.config, parts.distributed.broadcast_from_main, None
     parent, place = config.init_from.run, config.init_from.run or config.tokenizer.from_run

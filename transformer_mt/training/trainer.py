@@ -21,7 +21,7 @@ from transformer_mt.runs.weights import require_specs, specs_of, weights_of
 from transformer_mt.seeds import derive_seed
 from transformer_mt.tokenizer.symbols import EOS, PAD, UNK
 from transformer_mt.training.batch_stream import BatchStream
-from transformer_mt.training.build import Parts
+from transformer_mt.training.build import TrainingParts
 from transformer_mt.training.optimizer import build_optimizer, reason
 from transformer_mt.training.reports import (
     FinishReport,
@@ -47,7 +47,7 @@ class Trainer:
     def __init__(
         self,
         run: Run,
-        parts: Parts,
+        parts: TrainingParts,
         *,
         stream: BatchStream,
         schedule: Schedule,

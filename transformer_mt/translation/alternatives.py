@@ -10,7 +10,7 @@ from transformer_mt.translation.translator import Translation
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Alternative:
     """A subword and the model's probability for it, given the source and what was written before."""
 
     piece: str
@@ -21,8 +21,8 @@ class Choice:
 class ChosenAmong:
     """The subword that a translation has at a position, and the likeliest others there."""
 
-    chosen: Choice
-    others: tuple[Choice, ...]
+    chosen: Alternative
+    others: tuple[Alternative, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Keys: `piece` and `probability`; `others`, pairs of both, the likeliest first."""
@@ -43,6 +43,8 @@ def find_alternatives(
     written = [*tokenizer.ids(translation.tokens), EOS]
     positions = model.engine.likeliest([*source.ids, EOS], written, count=count)
     return [
-        ChosenAmong(Choice(piece, found.chosen), tuple(map(Choice, tokenizer.pieces(found.ids), found.probabilities)))
+        ChosenAmong(
+            Alternative(piece, found.chosen), tuple(map(Alternative, tokenizer.pieces(found.ids), found.probabilities))
+        )
         for piece, found in zip(tokenizer.pieces(written), positions, strict=True)
     ]

@@ -23,14 +23,14 @@ class Kept(NamedTuple):
     end: str | None
 
 
-Steps = list[list[Kept]]
-_recorded: ContextVar[Steps | None] = ContextVar("recorded_steps", default=None)
+SearchSteps = list[list[Kept]]
+_recorded: ContextVar[SearchSteps | None] = ContextVar("recorded_steps", default=None)
 
 
 @contextmanager
-def recording_search() -> Iterator[Steps]:
+def recording_search() -> Iterator[SearchSteps]:
     """A context in which every beam search adds the candidates of its steps to a list."""
-    steps: Steps = []
+    steps: SearchSteps = []
     token = _recorded.set(steps)
     try:
         yield steps
@@ -38,13 +38,13 @@ def recording_search() -> Iterator[Steps]:
         _recorded.reset(token)
 
 
-def recorded_steps() -> Steps | None:
+def recorded_steps() -> SearchSteps | None:
     """The list that the surrounding `recording_search` fills; None outside of one."""
     return _recorded.get()
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class BeamNode:
     """A subword that the beam kept at a step (from 1), after the node `parent` (None: at the beginning).
 
     `log_probability` and `score` cover the hypothesis up to here. `end` says how it ended, if nothing follows:
@@ -65,7 +65,7 @@ class BeamTrace:
     """The tree of a beam search for one sentence; nodes stand after their parents, and after the common prefix."""
 
     prefix: tuple[str, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[BeamNode, ...]
 
     @property
     def best(self) -> int:
@@ -99,5 +99,5 @@ def beam_trace(steps: Sequence[Sequence[Kept]], pieces: Callable[[list[int]], li
     nodes = []
     for _, step, tokens, log_probability, score, end in kept:
         end = end or (None if tokens in continued else DROPPED)
-        nodes.append(Node(step, index.get(tokens[:-1]), pieces([tokens[-1]])[0], log_probability, score, end))
+        nodes.append(BeamNode(step, index.get(tokens[:-1]), pieces([tokens[-1]])[0], log_probability, score, end))
     return BeamTrace(tuple(pieces(list(kept[0].tokens[:-1]))), tuple(nodes))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.corpus.cleaning import normalized
+from transformer_mt.corpus.cleaning import normalized_pair
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError, checked
 from transformer_mt.memory import require
@@ -59,7 +59,7 @@ class Translation:
 EMPTY = Translation(text="", score=0.0, log_probability=0.0, tokens=())
 
 Item = TypeVar("Item")
-Place = Callable[[int], str]
+PlaceName = Callable[[int], str]
 # The number of a text, then, unless it is its first sentence, the sentence's number in it; both from 0.
 Key = tuple[int, ...]
 # The subwords of sentences with `EOS`.
@@ -109,7 +109,7 @@ class Translator:
         search: SearchConfig | None = None,
         *,
         prefix: str | Sequence[str] = "",
-        place: Place = numbered,
+        place: PlaceName = numbered,
         split: bool = True,
     ) -> list[list[Translation]]:
         """The `search.n_best` best translations of each line, of different texts, best first.
@@ -137,7 +137,7 @@ class Translator:
         search: SearchConfig | None = None,
         *,
         prefix: str | Sequence[str] = "",
-        place: Place = numbered,
+        place: PlaceName = numbered,
         split: bool = True,
         is_waiting: Callable[[], bool] | None = None,
     ) -> Iterator[list[Translation]]:
@@ -154,7 +154,7 @@ class Translator:
         search: SearchConfig,
         *,
         prefix: str | Sequence[str] = "",
-        place: Place = numbered,
+        place: PlaceName = numbered,
         is_waiting: Callable[[], bool] | None = None,
     ) -> Iterator[list[Translation]]:
         """The translations of prepared lines: reads and yields `BATCHES_READ` batches at a time.
@@ -170,7 +170,7 @@ class Translator:
         """ln p of each target given its source, token by token. Raises `InputError` for a pair that is too long."""
         from transformer_mt.translation.scoring import score_pairs  # which imports torch
 
-        return list(score_pairs(self.model.network, self.model.tokenizer, map(normalized, pairs)))
+        return list(score_pairs(self.model.network, self.model.tokenizer, map(normalized_pair, pairs)))
 
     @checked
     def require_fitting(self, sentences: Iterable[PreparedSentence], place: str) -> None:
@@ -185,7 +185,7 @@ class Translator:
         search: SearchConfig,
         *,
         prefix: str | Sequence[str] = "",
-        place: Place = numbered,
+        place: PlaceName = numbered,
     ) -> list[list[Translation]]:
         """The translations of prepared lines, each with its number."""
         tokenizer, engine = self.model.tokenizer, self.model.engine
@@ -224,7 +224,7 @@ class Translator:
                 raise InputError("prefix", f"{piece!r} is no piece that goes on", "give those of a translation")
         return tuple(ids[: len(ids) - ends]), ends
 
-    def _require_fitting(self, count: int, place: Place, number: int = 0) -> None:
+    def _require_fitting(self, count: int, place: PlaceName, number: int = 0) -> None:
         limit = self.model.engine.max_length
         if count > limit:
             raise InputError(place(number), f"{count} tokens, the model takes at most {limit}", "split it")

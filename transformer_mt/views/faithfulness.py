@@ -13,10 +13,9 @@ from transformer_mt.links.tokens import PairTokens, prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.progress import advance
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.methods import METHODS
+from transformer_mt.views.methods import METHODS, REFERENCE
 from transformer_mt.views.rendering import table_lines, wrapped
 
-REFERENCE = "erasure"
 # The name of the baseline beside the methods: the rows of erasure itself, shuffled.
 SHUFFLED = "shuffled"
 _SEED = 1

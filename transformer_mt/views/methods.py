@@ -154,6 +154,7 @@ class Erasure(OfModel):
 
 
 METHODS: dict[str, type[Method]] = {method.name: method for method in (AttentionWeights, ValueNorms, Gradient, Erasure)}
+REFERENCE = Erasure.name  # the method that others are compared with
 
 
 @torch.no_grad()

@@ -41,7 +41,7 @@ _LOG = logging.getLogger(__name__)
 Coordinate = int | float
 Points = Sequence[tuple[Coordinate, Coordinate]]
 
-ROWS, NARROWEST = 10, 40
+CHART_ROWS, NARROWEST_CHART = 10, 40
 # Positions that are shown on a screen.
 SHOWN_POSITIONS = 24
 _SHADES = " ░▒▓█"
@@ -160,17 +160,17 @@ def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
     """The panels one above the other; every curve is drawn with a letter of its own."""
     for place, panel in enumerate(panels):
         yield from [""] * (place > 0)
-        yield from _chart(panel, max(width, NARROWEST))
+        yield from _chart(panel, max(width, NARROWEST_CHART))
 
 
 def _chart(panel: Panel, width: int) -> Iterator[str]:
     (left, right), (low, high) = panel.extent(0), panel.extent(1)
-    numbers = [""] * ROWS
+    numbers = [""] * CHART_ROWS
     for tick in ticks(low, high, most=4):
-        numbers[min(ROWS - 1, int((high - tick) / (high - low) * ROWS))] = f"{tick:,.6g}"
+        numbers[min(CHART_ROWS - 1, int((high - tick) / (high - low) * CHART_ROWS))] = f"{tick:,.6g}"
     gutter = max(map(len, numbers))
     columns = width - gutter - 2
-    canvas, names = np.full((ROWS, columns), " "), []
+    canvas, names = np.full((CHART_ROWS, columns), " "), []
     for letter, curve in zip(cycle(ascii_lowercase), panel.series, strict=False):
         names.append(Text(f"{letter} {escape_controls(curve.name)}"))
         # Straight between its points, in each column that it reaches.
@@ -178,7 +178,7 @@ def _chart(panel: Panel, width: int) -> Iterator[str]:
         xs = (xs - left) / (right - left) * (columns - 1)
         across = np.arange(round(xs[0]), round(xs[-1]) + 1)
         heights = (np.interp(across, xs, ys) - low) / (high - low)
-        canvas[np.minimum(ROWS - 1, ((1 - heights) * ROWS).astype(int)), across] = letter
+        canvas[np.minimum(CHART_ROWS - 1, ((1 - heights) * CHART_ROWS).astype(int)), across] = letter
     yield escape_controls(panel.title)
     for number, line in zip(numbers, canvas.tolist(), strict=True):
         yield f"{number:>{gutter}} │{''.join(line)}".rstrip()

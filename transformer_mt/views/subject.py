@@ -21,11 +21,11 @@ from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.attend import HistoryStep, agreements, view_attention
 from transformer_mt.views.maps import AttentionMaps
-from transformer_mt.views.methods import METHODS
+from transformer_mt.views.methods import METHODS, REFERENCE
 from transformer_mt.views.plot import read_curves
 from transformer_mt.views.serialise import to_json
 
-DEFAULT_METHOD, REFERENCE = "weights", "erasure"
+DEFAULT_METHOD = "weights"
 
 
 @dataclass(frozen=True)
