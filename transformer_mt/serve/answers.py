@@ -46,7 +46,7 @@ def answer_translate(served: ServedRun, asked: Translate) -> Answer:
 
 
 def translation_of(translator: Translator, asked: Translate, line: PreparedLine, read: PreparedLine) -> Answer:
-    """The answer of `translate` for a line, of which `read` is translated."""
+    """The answer of `answer_translate` for a line, of which `read` is translated."""
     heads, model, source = _heads(asked.without), translator.model, read.sentences[0]
     search = changed_search(model.config.search, asked.search)
     if asked.trace:
@@ -164,6 +164,6 @@ VIEWS: dict[str, tuple[type[Any], Callable[[Subject, Any], Answer]]] = {
 # For each route below /v1 that is asked with a sentence, its request and its answer.
 ANSWERS: dict[str, tuple[type[Any], Callable[[ServedRun, Any], Answer]]] = {
     **{name: (kind, _of_pair(compute)) for name, (kind, compute) in VIEWS.items()},
-    "answer_translate": (Translate, answer_translate),
+    "translate": (Translate, answer_translate),
     "history": (HistoryQuestion, history),
 }
