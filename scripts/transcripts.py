@@ -3,8 +3,8 @@
     python scripts/transcripts.py transformer_mt/views/README.md
 
 In every block of the kind `console`, a line `$ command` is run in the shell, and what it prints, 80 columns wide, takes
-the place of the lines up to the next command or the end of the block. The commands need the runs that the page tells
-how to make. Look at the difference before it is committed.
+the place of the lines up to the next command or the end of the block. Lines before the first command stay. The commands
+need the runs that the page tells how to make. Look at the difference before it is committed.
 """
 
 import os
@@ -29,10 +29,13 @@ def main(
 
 def transcript(block: str, *, width: int) -> str:
     """The block with what its commands print now, stdout and stderr in their order."""
-    lines = []
+    lines, is_before = [], True
     for line in block.splitlines():
         if line.startswith("$ "):
+            is_before = False
             lines += [line, *run(line.removeprefix("$ "), width=width)]
+        elif is_before:
+            lines.append(line)
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -4,12 +4,15 @@ A message reads `<file, line or option>: what is wrong; what to do`. All else is
 """
 
 import errno
+import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, wraps
 from inspect import formatannotation, signature
 from itertools import chain
+from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin
 
@@ -99,10 +102,22 @@ def _require(value: Any, hint: Any, place: str) -> None:
         raise TypeError(f"{place} is of type {type(value).__name__}, not {formatannotation(hint)}")
     for key in value if kind is Mapping else ():
         _require(key, inner[0], f"{place}: its key {key!r}")
-    items = value.items() if kind is Mapping else enumerate(value) if isinstance(value, list | tuple) else ()
+    if kind in (str, Path) and Path in get_args(hint):
+        _require_path(value, place)
+    is_ours = type(value).__module__.startswith(f"{__package__}.")  # such as pairs that lie on the disk
+    is_row = bool(inner) and isinstance(value, Sequence) and not is_ours
+    items = value.items() if kind is Mapping else enumerate(value) if is_row else ()
     for key, item in items:
         if type(item) is not (own := inner[key if kind is tuple else -1]):  # as most are
             _require(item, own, f"{place}[{key!r}]")
+
+
+def _require_path(value: str | Path, place: str) -> None:
+    """Raise `InputError` for a name that no file can have."""
+    with suppress(UnicodeEncodeError):
+        if b"\0" not in os.fsencode(value):
+            return
+    raise InputError(place, f"{str(value)[:40]!r} is no name of a file", "give another")
 
 
 @cache

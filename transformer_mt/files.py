@@ -36,17 +36,13 @@ _DEVICES = (Path("/dev"), Path("/dev/fd"))  # the second is on macOS no link int
 _REMEDY = "restore it, or train anew"
 
 
-def read_regular(path: Path, *, limit: int, head: bool = False) -> bytes:
-    """The content of a regular file of at most `limit` bytes. Raises `MachineError` for anything else.
-
-    With `head`, the file may be longer, and only that much of it is read.
-    """
+def read_regular(path: Path, *, limit: int) -> bytes:
+    """The content of a regular file of at most `limit` bytes. Raises `MachineError` for anything else."""
     with _read_errors(path):
-        most = sys.maxsize if head else limit
-        _require_regular(path, os.lstat(path), most)
+        _require_regular(path, os.lstat(path), limit)
         with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
             status = os.fstat(file.fileno())
-            _require_regular(path, status, most)  # the file may have been exchanged
+            _require_regular(path, status, limit)  # the file may have been exchanged
             return file.read(min(status.st_size, limit))  # `limit` bytes would be allocated in advance
 
 

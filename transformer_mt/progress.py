@@ -1,7 +1,7 @@
 """Work that takes long: its name and how far it has come, for whoever shows it; the command line does."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
 # Opened with the name of a work and its number of items, None where that is unknown; gives what is told of items done.
@@ -30,7 +30,7 @@ def shown_by(display: Display) -> Iterator[None]:
 def working(name: str, total: int | None = None) -> Iterator[None]:
     """Work on this many items, that may take longer than a second. Work inside it is not shown beside it."""
     display = _display.get()
-    with display(name, total) if display else _silence() as done:
+    with display(name, total) if display else nullcontext(_nobody) as done:
         tokens = _display.set(None), _done.set(done)
         try:
             yield
@@ -39,11 +39,6 @@ def working(name: str, total: int | None = None) -> Iterator[None]:
             _done.reset(tokens[1])
 
 
-@contextmanager
-def _silence() -> Iterator[Callable[[int], None]]:
-    yield _nobody
-
-
 def advance(count: int = 1) -> None:
-    """Tell that this many items of the work are done."""
+    """Tell that this many items of the work are done. Whoever is told may raise, to end the work here."""
     _done.get()(count)

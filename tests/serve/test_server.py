@@ -139,7 +139,7 @@ def test_a_processor_is_left_to_the_browser(
     deeds: list[int | str] = []
     monkeypatch.setattr(torch, "get_num_threads", lambda: before)
     monkeypatch.setattr(torch, "set_num_threads", deeds.append)
-    monkeypatch.setattr(server.PageServer, "warm_up", lambda self: deeds.append("first translation") or [])
+    monkeypatch.setattr(server.PageServer, "warm_up", lambda self, place: deeds.append("first translation") or [])
     monkeypatch.setattr(server.PageServer, "run", lambda self: None)
     assert run(["serve", "--model", str(home / "runs/one"), "--port", "0"]) == 0
     assert deeds == [served, "first translation"]

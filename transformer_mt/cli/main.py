@@ -3,6 +3,7 @@
 Modules that are slow to import, or may fail to, are imported where a failure is caught.
 """
 
+import errno
 import os
 import sys
 
@@ -27,6 +28,7 @@ def main() -> None:
     import gc
 
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")  # or torch writes to the terminal on its own, unescaped
+    _fill_closed_streams()
     streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream is not None]  # None: closed
     for stream in streams:
         encoding = "utf-8" if sys.platform == "win32" else None  # there it is that of the country
@@ -41,6 +43,22 @@ def main() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     gc.freeze()  # or Python looks through all of torch for garbage before it ends, for most of a second
     sys.exit(code)
+
+
+def _fill_closed_streams() -> None:
+    """Where the shell has closed a standard stream, the next file to be opened would take its number.
+
+    Closed, stdout refuses what is written, stderr forgets it, and stdin is still None for those who read it.
+    """
+    for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)  # takes the lowest number that is free
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def run(arguments: list[str]) -> int:
@@ -79,6 +97,8 @@ def _unexpected(error: BaseException) -> int:
 
     if is_out_of_memory(error):
         return _fail("memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width")
+    if isinstance(error, OSError) and error.errno == errno.EBADF and error.filename is None:
+        return _fail("standard output: it is closed; redirect it to a file, or to /dev/null")
     if isinstance(error, OSError) and error.errno is not None:
         return _fail(f"{error.filename or 'standard output'}: {error.strerror}; check disk and permissions")
     if fault := fault_of(error):

@@ -58,7 +58,7 @@ def serve(
     leave_a_processor()
     with listen(host, port) as listening:
         server = PageServer(places, listening=listening, device=processor)
-        problems = server.warm_up()
+        problems = server.warm_up(folder if not model else ", ".join(map(str, model)))
         if not quiet:
             note(*(f"left out: {problem}" for problem in problems))
         if is_open_to_others(listening):

@@ -21,7 +21,11 @@ def literal_console(*, stderr: bool = False) -> "Console":
     """A console that takes text literally: no markup, no emoji codes, no highlighting."""
     from rich.console import Console
 
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
+    class LiteralConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # rich would end the process with exit code 1
+
+    return LiteralConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
 def note(*lines: str) -> None:

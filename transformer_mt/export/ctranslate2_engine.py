@@ -67,7 +67,7 @@ class CTranslate2Engine(Engine):
         place, _, index = device.partition(":")
         if not re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", device):
             raise InputError("device", f"CTranslate2 has auto, cpu and cuda, not {device}", "choose one of these")
-        self.max_length, self._tokens = max_length, tokens
+        self.max_length, self._tokens, self._process = max_length, tokens, os.getpid()
         self._symbols = [[tokens[symbol]] for symbol in NEVER_GENERATED] if tokens else []
         self._ids = {token: index for index, token in enumerate(tokens)}
         on_cpu = place == "cpu" or (place == "auto" and not import_ctranslate2().get_cuda_device_count())
@@ -93,6 +93,7 @@ class CTranslate2Engine(Engine):
     ) -> Iterator[list[Hypothesis]]:  # fmt: skip
         if search.sample:
             raise InputError("sample", "ctranslate2 draws no translations", "leave it or the engine out")
+        self._require_own_process()
         tasks, beam = list(zip(sources, limits, strict=True)), max(search.beam, count)
         options: dict[str, Any] = {"beam_size": beam, "num_hypotheses": beam}
         # Where more hypotheses end than the beam is wide, those stay whose log-probability is highest by length^x; our
@@ -108,6 +109,11 @@ class CTranslate2Engine(Engine):
                 if not own or not all(math.isfinite(one.log_probability) for one in own):
                     raise MachineError(*NOT_FINITE)
                 yield sorted(own, key=lambda one: -one.score)[:count]
+
+    def _require_own_process(self) -> None:
+        """Raise `MachineError` in a forked process, which would wait forever for threads that it does not have."""
+        if self._process != os.getpid():
+            raise MachineError("engine", "CTranslate2 does not work in a forked process", "open the model there")
 
     def _batches(
         self, tasks: Sequence[Task], size: int, prefix: Prefix, options: Mapping[str, Any]
@@ -194,6 +200,7 @@ class CTranslate2Engine(Engine):
     @override
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
         """From the logits of a greedy search that the target is forced upon."""
+        self._require_own_process()
         package, found = import_ctranslate2(), []
         with _errors():
             (result,) = self._translator.translate_batch(

@@ -74,6 +74,8 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None
         for path in folder.parent.iterdir():
             if original_name(path.name) == folder.name != path.name and _is_export(path):  # half of one that was killed
                 remove(path)
+    if os.path.lexists(folder):  # comparing takes minutes, in which somebody may have put a file there
+        _require_export(folder)
     write_directory(folder, files)
     return parity
 
@@ -99,10 +101,18 @@ def require_possible(folder: Path, *, quantization: str | None, overwrite: bool)
 
 
 def _is_export(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink() and FILES.issuperset(os.listdir(path))
+    return path.is_dir() and not path.is_symlink() and not _foreign(path)
 
 
 def _require_export(folder: Path) -> None:
     require_directory(folder)
-    if others := sorted(set(os.listdir(folder)) - FILES):
+    if others := _foreign(folder):
         raise InputError(folder, f"{others[0]} is no part of an export, and would be deleted", "give another folder")
+
+
+def _foreign(folder: Path) -> list[str]:
+    """What is in a folder besides the files of an export; a directory with such a name is foreign, too."""
+    with os.scandir(folder) as entries:
+        return sorted(
+            entry.name for entry in entries if entry.name not in FILES or not entry.is_file(follow_symlinks=False)
+        )

@@ -67,11 +67,10 @@ class PairTokens:
     @classmethod
     def of(cls, source: PreparedSentence, target: PreparedSentence, *, limit: int) -> "PairTokens":
         """The tokens of a pair. Raises `InputError` for a side of more than `limit` tokens, the end symbol included."""
-        pair = cls(Tokens.of(source), Tokens.of(target, begins=True), Tokens.of(target))
-        for place, tokens in (("source", pair.source), ("target", pair.written)):
-            if len(tokens.ids) > limit:
-                raise InputError(place, f"{len(tokens.ids)} tokens, the model takes at most {limit}", "shorten it")
-        return pair
+        for place, sentence in (("source", source), ("target", target)):
+            if (length := len(sentence.ids) + 1) > limit:
+                raise InputError(place, f"{length} tokens, the model takes at most {limit}", "shorten it")
+        return cls(Tokens.of(source), Tokens.of(target, begins=True), Tokens.of(target))
 
     def sides(self, stack: str) -> tuple[Tokens, Tokens]:
         """The rows and the columns of a stack's matrices."""

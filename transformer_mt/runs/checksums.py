@@ -1,8 +1,14 @@
 """Checksums of a run's files: the saved ones, and the sums of the bytes as they are read now."""
 
 import hashlib
+from pathlib import Path
 
 from pydantic_core import from_json
+
+from transformer_mt.errors import MachineError
+
+# How torch writes the types of a safetensors file.
+_TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "U8": "uint8"}
 
 
 def saved_sums(content: bytes) -> dict[str, str]:
@@ -13,6 +19,27 @@ def saved_sums(content: bytes) -> dict[str, str]:
     except (KeyError, TypeError, ValueError):
         return {}
     return sums if isinstance(sums, dict) else {}
+
+
+def require_intact(content: bytes, path: Path) -> None:
+    """Raise `MachineError` unless the tensors of a file have the sum that is saved in it. torch is not imported."""
+    try:
+        intact = saved_sums(content).get("tensors") == _digest_in(content)
+    except (KeyError, TypeError, ValueError):
+        intact = False
+    if not intact:
+        raise MachineError(path, "damaged (its SHA-256 is not the one in it)", "restore it or train anew")
+
+
+def _digest_in(content: bytes) -> str:
+    """The `digest` of `runs/weights.py`, of the tensors as they lie in a file."""
+    start = 8 + int.from_bytes(content[:8], "little")
+    entries, data, sha = from_json(content[8:start]), memoryview(content)[start:], hashlib.sha256()
+    for name in sorted(entries.keys() - {"__metadata__"}):
+        first, end = entries[name]["data_offsets"]
+        sha.update(f"{name} torch.{_TYPES[entries[name]['dtype']]} {tuple(entries[name]['shape'])}\n".encode())
+        sha.update(data[first:end])
+    return sha.hexdigest()
 
 
 def sha256(content: bytes) -> str:

@@ -51,7 +51,7 @@ from transformer_mt.files import (
 from transformer_mt.memory import free_memory, require
 from transformer_mt.plugins import naming_plugins
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
-from transformer_mt.runs.checksums import saved_sums, sha256
+from transformer_mt.runs.checksums import require_intact, saved_sums, sha256
 from transformer_mt.runs.fingerprints import DATA, ROWS, DataRecord
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.words import WORDS, pack_words, unpack_words
@@ -72,7 +72,6 @@ _LIMITS = {
     CONFIG: 2**20, TOKENIZER: 2**26, DATA: 2**22, ROWS: DataRecord.MOST_BYTES + 2**16, WORDS: 2**28,
     ALIGNMENT: 2**20, METRICS: 2**28,
 }  # fmt: skip
-_LONGEST_HEAD = 2**24  # of a file of weights: the names, shapes and sums
 _MOST_LINES = 2_000_000  # of the metrics: a million steps that are all logged, and as many validations
 _CHECKPOINT = re.compile(r"step-(0|[1-9][0-9]{0,15})")
 
@@ -170,13 +169,17 @@ class Run:
         return model.eval()
 
     def sums(self) -> dict[str, str]:
-        """The checksums saved with the weights, which identify them. The weights themselves are not read.
+        """The checksums saved with the weights, which identify them.
 
-        Raises `MachineError` if the configuration or the vocabulary has changed since, `InputError` before the first
-        validation.
+        Raises `MachineError` if the weights are damaged, or the configuration or the vocabulary has changed since;
+        `InputError` before the first validation.
         """
         self._require_model()
-        return self._own_sums(read_regular(self.model_path, limit=_LONGEST_HEAD, head=True))
+        size = size_of(self.model_path)
+        require(size, free_memory, what=str(self.model_path), remedy="use a machine with more")
+        content = read_regular(self.model_path, limit=size)
+        require_intact(content, self.model_path)
+        return self._own_sums(content)
 
     def _own_sums(self, content: bytes) -> dict[str, str]:
         sums = saved_sums(content)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from transformer_mt.errors import MachineError
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.checksums import saved_sums
+from transformer_mt.runs.checksums import require_intact
 
 # The type and shape of every tensor by its name.
 TensorSpecs = dict[str, tuple[torch.dtype, tuple[int, ...]]]
@@ -33,8 +33,7 @@ def unpack(content: bytes, *, path: Path) -> dict[str, Tensor]:
         tensors = safetensors.torch.load(content)
     except (safetensors.SafetensorError, KeyError, RuntimeError, ValueError):  # KeyError: a type unknown to torch
         raise MachineError(path, "damaged or not a safetensors file", "restore it or train anew") from None
-    if saved_sums(content).get("tensors") != digest(tensors):
-        raise MachineError(path, "damaged (its SHA-256 is not the one in it)", "restore it or train anew")
+    require_intact(content, path)
     return tensors
 
 

@@ -125,8 +125,8 @@ def lens_of(subject: Subject, asked: Pair) -> Answer:
 
 def history(served: ServedRun, asked: HistoryQuestion) -> Answer:
     """One of the `steps` of `tmt attend --history --json`."""
-    then = served.checkpoint(asked.checkpoint)
     subject = Subject.of(served.translator, asked.source, asked.target)
+    then = served.checkpoint(asked.checkpoint)
     step, _ = subject.history_step(then, asked.checkpoint, words=asked.words)
     return to_json(step)
 

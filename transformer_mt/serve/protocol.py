@@ -1,6 +1,12 @@
-"""HTTP as uvicorn speaks it, with deadlines: it sets none itself for a request to arrive and an answer to be read."""
+"""HTTP as uvicorn speaks it, with limits that it lacks.
+
+It waits without end for a request to arrive and for an answer to be read, and its `limit_concurrency` counts requests,
+not connections.
+"""
 
 import asyncio
+import math
+from functools import cache
 from typing import Any
 
 import h11
@@ -13,6 +19,17 @@ from transformer_mt.text.terminal import escaped_json
 # For the headers and the body of a request, from the opening of the connection or its first byte on; and for an answer,
 # from its end on, to be taken.
 ARRIVAL_SECONDS = 10.0
+MOST_CONNECTIONS = 200
+
+
+@cache
+def most_connections() -> int:
+    """How many connections may be open. One more closes the one that has waited longest for its client."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return MOST_CONNECTIONS
+    return min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
 
 
 class PunctualProtocol(H11Protocol):
@@ -26,6 +43,12 @@ class PunctualProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._set_deadline()
+        open_ones = [
+            one for one in self.connections if isinstance(one, PunctualProtocol) and not one.transport.is_closing()
+        ]
+        if len(open_ones) > most_connections():
+            waiting = [one for one in open_ones if one._is_arriving()]
+            min(waiting, key=PunctualProtocol._when).transport.abort()
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -60,9 +83,15 @@ class PunctualProtocol(H11Protocol):
 
     def _cut_off(self) -> None:
         """Close the connection if it is the client that is waited for, and not an answer that takes its time."""
-        is_arriving = self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
-        if is_arriving or self.transport.get_write_buffer_size():
+        if self._is_arriving() or self.transport.get_write_buffer_size():
             self.transport.abort()
+
+    def _is_arriving(self) -> bool:
+        """True while nothing is computed for the client."""
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+
+    def _when(self) -> float:
+        return self._deadline.when() if self._deadline else math.inf
 
     def _drop_deadline(self) -> None:
         if self._deadline is not None:

@@ -1,13 +1,17 @@
 """The port, the address with its key, and the loop that answers."""
 
+import asyncio
 import errno
+import logging
 import os
 import secrets
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, partial
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from typing_extensions import override
@@ -15,7 +19,7 @@ from typing_extensions import override
 from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.serve.answers import answer_translate
 from transformer_mt.serve.guard import Refusal
-from transformer_mt.serve.protocol import PunctualProtocol
+from transformer_mt.serve.protocol import PunctualProtocol, most_connections
 from transformer_mt.serve.questions import first_question
 from transformer_mt.serve.routes import Routes
 from transformer_mt.serve.served_runs import Runs
@@ -23,6 +27,7 @@ from transformer_mt.serve.worker import Worker
 
 # The port without a wish, and how many after it are tried.
 PORT, PORTS_TRIED = 8420, 10
+_LOG = logging.getLogger(__name__)
 
 
 def listen(host: str, port: int | None) -> socket.socket:
@@ -62,6 +67,7 @@ class PageServer:
             ws="none",
             lifespan="off",
             interface="asgi3",
+            backlog=min(128, most_connections()),  # as many are accepted before one is counted
             log_config=None,
             log_level="critical",
             access_log=False,
@@ -76,14 +82,14 @@ class PageServer:
         host, port = self._listening.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}/#key={self._key}"
 
-    def warm_up(self) -> list[str]:
+    def warm_up(self, place: object) -> list[str]:
         """Load the newest run that can be, and translate with it; with the reason for each that cannot.
 
-        Raises `InputError` where none can.
+        Raises `InputError` that names the place where none can.
         """
-        return self.worker.wait_for(self._load_first)
+        return self.worker.wait_for(partial(self._load_first, place))
 
-    def _load_first(self) -> list[str]:
+    def _load_first(self, place: object) -> list[str]:
         problems = []
         for listed in self._runs.describe():
             if "stacks" not in listed:
@@ -95,8 +101,8 @@ class PageServer:
             else:
                 return problems
         if problems:
-            raise InputError("runs", f"no trained model can be served: {problems[0]}")
-        raise InputError("runs", "no trained model to serve", "train one with: tmt train")
+            raise InputError(place, f"no trained model can be served: {problems[0]}")
+        raise InputError(place, "no trained model to serve", "train one with: tmt train")
 
     def run(self) -> None:
         """Answer requests until a signal ends the process."""
@@ -105,7 +111,26 @@ class PageServer:
 
 class _Server(uvicorn.Server):
     @override
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(_say_once)
+        await super().serve(sockets)
+
+    @override
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Signals end the process at once, as they do every command."""
         yield
+
+
+def _say_once(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """A server without free descriptors tries again each second, and says it the first time only."""
+    problem = context.get("exception")
+    if isinstance(problem, OSError) and problem.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+        _say_exhausted(str(problem.strerror))
+    else:
+        loop.default_exception_handler(context)
+
+
+@cache
+def _say_exhausted(reason: str) -> None:
+    _LOG.warning("tmt: the server: takes no further connection for now (%s); close some, or raise ulimit -n", reason)

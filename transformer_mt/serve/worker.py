@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from math import inf
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 from starlette.types import Receive
 
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.progress import shown_by, working
 from transformer_mt.serve.guard import Refusal
 
 Result = TypeVar("Result")
@@ -46,7 +48,10 @@ class Worker:
         self._current = _Job()
 
     def stop_on_steps_of(self, model: Seq2Seq) -> None:
-        """Have the model stop where each step of a search ends, at its output layer, once nobody wants the answer."""
+        """Have the model stop where each step of a search ends, at its output layer, once nobody wants the answer.
+
+        Work without a model stops where it calls `advance`.
+        """
         model.output.register_forward_pre_hook(self._check)
 
     def wait_for(self, compute: Callable[[], Result]) -> Result:
@@ -85,7 +90,8 @@ class Worker:
     def _compute(self, job: _Job, compute: Callable[[], Result]) -> Result:
         job.deadline = time.monotonic() + LONGEST_SECONDS
         self._current = job
-        return compute()
+        with shown_by(lambda *_: nullcontext(self._check)), working(""):
+            return compute()
 
     def _check(self, *_: Any) -> None:
         if not self._current.wanted:

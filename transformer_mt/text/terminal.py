@@ -34,7 +34,17 @@ def escaped_json(value: Any, *, compact: bool = False) -> str:
 
     A compact line has no spaces between values.
     """
-    return _NOT_ASCII.sub(_escaped, json.dumps(value, ensure_ascii=False, separators=(",", ":") if compact else None))
+    return _joined(value, *((",", ":") if compact else (", ", ": ")))
+
+
+def _joined(value: Any, comma: str, colon: str) -> str:
+    """Lists of numbers one by one: Python's encoder lets no other thread run, here the server's, until it is done."""
+    if isinstance(value, dict):
+        entries = [f"{_joined(key, comma, colon)}{colon}{_joined(value[key], comma, colon)}" for key in value]
+        return f"{{{comma.join(entries)}}}"
+    if isinstance(value, list | tuple) and any(isinstance(entry, dict | list | tuple) for entry in value):
+        return f"[{comma.join(_joined(entry, comma, colon) for entry in value)}]"
+    return _NOT_ASCII.sub(_escaped, json.dumps(value, ensure_ascii=False, separators=(comma, colon)))
 
 
 def _escaped(found: re.Match[str]) -> str:

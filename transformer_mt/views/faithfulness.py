@@ -113,12 +113,15 @@ def kendall(first: WordMatrix, second: WordMatrix) -> Float[np.ndarray, " W"]:
     n₁ and n₂ are the numbers of pairs that differ in the first and in the second, so ties count for neither (Kendall
     1945). Columns that are NaN in either are left out; a row without pairs that differ is NaN.
     """
-    left_out = np.isnan(first) | np.isnan(second)
-    # W V V: the order of each pair of columns, 1, 0 or −1; 0 where either is NaN.
-    kept = [np.where(left_out, np.nan, matrix) for matrix in (first, second)]
-    a, b = (np.nan_to_num(np.sign(matrix[:, :, None] - matrix[:, None, :])) for matrix in kept)
-    with np.errstate(invalid="ignore"):
-        return (a * b).sum(axis=(1, 2)) / np.sqrt((a * a).sum(axis=(1, 2)) * (b * b).sum(axis=(1, 2)))
+    correlations = []
+    for row in zip(first, second, strict=True):
+        advance(0)
+        kept = ~np.isnan(row).any(axis=0)
+        # V V: the order of each pair of columns, 1, 0 or −1.
+        a, b = (np.sign(numbers[kept][:, None] - numbers[kept]) for numbers in row)
+        with np.errstate(invalid="ignore"):
+            correlations.append((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
+    return np.array(correlations)
 
 
 def faithfulness_lines(found: Faithfulness, *, width: int) -> Iterator[str]:

@@ -25,6 +25,7 @@ from transformer_mt.links.tokens import PairTokens, shared
 from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.models.transformer import Transformer
+from transformer_mt.progress import advance
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.translation.scoring import BATCH_TOKENS
 from transformer_mt.views.maps import AttentionMaps, StackMaps, maps_of, weights_of_pair
@@ -165,6 +166,7 @@ def value_norms(module: InspectableAttention, weights: Scores, values: ValueVect
     """
     lengths = []
     for key in range(weights.shape[3]):
+        advance(0)
         alone = torch.zeros_like(weights)
         alone[..., key] = weights[..., key]
         heads = alone @ values
@@ -194,8 +196,11 @@ def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> F
             logits, _ = model.decode(read, state)
         written = torch.tensor(tokens.written.ids, device=read.device)[:, None]
         log_p = logits[0].log_softmax(dim=-1).gather(-1, written)[:, 0]
-        slopes = torch.stack([torch.autograd.grad(row, x, retain_graph=True)[0][0] for row in log_p])  # T N D
-        return (slopes * x.detach()).sum(dim=-1)
+        slopes = []
+        for row in log_p:
+            advance(0)
+            slopes.append(torch.autograd.grad(row, x, retain_graph=True)[0][0])
+        return (torch.stack(slopes) * x.detach()).sum(dim=-1)
 
 
 def erase(model: Seq2Seq, tokens: PairTokens, parts: ErasedParts, *, stack: str) -> Float[Tensor, "T N"]:
