@@ -15,6 +15,7 @@ from transformer_mt.translation.translator import Translator
 
 pytestmark = pytest.mark.slow
 
+REMEDY = "restore it or train anew"
 SOURCES = [pair.source for pair in VALIDATION]
 GREEDY = SearchConfig(beam=1, max_length=9)
 # Translates in a new process, and says which modules that took.
@@ -136,3 +137,17 @@ def test_weights_that_change_while_they_are_converted_are_not_kept(
     with pytest.raises(MachineError, match=r": has just been written anew; try again$"):
         converted(Run(run), quantization=None)
     assert not list(folder.glob("*.ctranslate2"))
+
+
+@pytest.mark.parametrize("place", [-1, -1_000])
+def test_damaged_weights_have_one_verdict_in_both_engines(run: Path, place: int) -> None:
+    texts(run)
+    content = bytearray((run / MODEL).read_bytes())
+    content[place] ^= 1
+    (run / MODEL).write_bytes(content)
+    verdicts = []
+    for engine in ("torch", "ctranslate2"):
+        with pytest.raises(MachineError) as error:
+            texts(run, engine)
+        verdicts.append(str(error.value))
+    assert verdicts[0] == verdicts[1] == f"{run / MODEL}: damaged (its SHA-256 is not the one in it); {REMEDY}"

@@ -259,3 +259,13 @@ def test_an_error_of_ctranslate2_is_one_line(other: Translator, monkeypatch: pyt
     monkeypatch.setattr(other.model.engine, "_translator", Broken())
     with pytest.raises(MachineError, match=r"^ctranslate2: no such kernel; "):
         other.translate(["help"])
+
+
+def test_a_forked_process_is_told_to_open_the_model_itself(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.getpid", lambda: 1)
+    for use in (
+        lambda: other.translate(SENTENCES),
+        lambda: other.model.engine.likeliest([EOS], [EOS], count=1),
+    ):
+        with pytest.raises(MachineError, match=r"^engine: CTranslate2 does not work in a forked process; open the"):
+            use()

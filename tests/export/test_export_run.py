@@ -6,6 +6,7 @@ import sys
 import unicodedata
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.small_training import VALIDATION, opened
@@ -240,3 +241,26 @@ def test_without_any_pairs_there_is_no_bleu(run: Run, tmp_path: Path) -> None:
     parity = export_run(run, tmp_path / "model", (long,), quantization=None)
     assert (parity.pairs, parity.greedy.bleu) == (0, None)
     assert not any("BLEU" in line for line in parity_lines(parity))
+
+
+def test_nothing_foreign_is_deleted_whenever_it_appears(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "model"
+    (folder / "model.bin").mkdir(parents=True)
+    (folder / "model.bin" / "thesis.txt").write_text("years of work")
+    with pytest.raises(InputError, match=r"model: model.bin is no part of an export, and would be deleted; "):
+        require_possible(folder, quantization=None, overwrite=True)
+    (folder / "model.bin").rename(tmp_path / "aside")
+    require_possible(folder, quantization=None, overwrite=True)
+    compare = exporting.compare
+
+    def meanwhile(*arguments: Any, **options: Any) -> Parity:
+        (tmp_path / "aside").rename(folder / "model.bin")
+        return compare(*arguments, **options)
+
+    monkeypatch.setattr(exporting, "compare", meanwhile)
+    with pytest.raises(InputError, match=r"model: model.bin is no part of an export"):
+        export_run(run, folder, VALIDATION, quantization=None)
+    assert (folder / "model.bin" / "thesis.txt").read_text() == "years of work"
+    assert os.listdir(tmp_path) == ["model"]

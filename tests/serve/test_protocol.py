@@ -1,14 +1,17 @@
 """A request must arrive in time, an answer must be taken in time; to compute it may take longer."""
 
+import asyncio
+import errno
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from support.serving import Served, read_answer, serving, wait_until
 
-from transformer_mt.serve import protocol
+from transformer_mt.serve import protocol, server
 from transformer_mt.serve.served_runs import Runs
 
 BODY = b'{"run": "one", "source": "Der Hund schlaft."}'
@@ -85,3 +88,28 @@ def test_an_answer_that_nobody_takes_is_cut_off(
         wait_until(lambda: not waiting)
     monkeypatch.undo()
     assert hasty.get("/v1/runs").status == 200
+
+
+def test_more_connections_than_allowed_close_the_longest_silent(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "most_connections", lambda: 5)
+    with serving(home / "runs") as served, ExitStack() as stack:
+        silent = [stack.enter_context(closing(served.connect())) for _ in range(5)]
+        for oldest in silent[:2]:
+            assert served.get("/").status == 200
+            assert read_answer(oldest).status == 0
+            silent.append(stack.enter_context(closing(served.connect())))
+        for connection in silent[2:]:
+            connection.sendall(served.written("GET", "/"))
+            assert read_answer(connection).status == 200
+
+
+def test_exhausted_descriptors_are_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    server._say_exhausted.cache_clear()
+    loop = Mock(spec=asyncio.AbstractEventLoop)
+    for number in (errno.EMFILE, errno.ENFILE, errno.EMFILE):
+        server._say_once(loop, {"exception": OSError(number, "Too many open files")})
+    assert caplog.messages == [
+        "tmt: the server: takes no further connection for now (Too many open files); close some, or raise ulimit -n"
+    ]
+    server._say_once(loop, {"exception": ValueError()})
+    loop.default_exception_handler.assert_called_once()

@@ -67,7 +67,7 @@ def test_a_port_that_listens_is_taken(busy: int) -> None:
         (["--host", "127..1"], 2, "--host: '127..1' is no address of this machine; leave it out"),
         (["--host", 64 * "a"], 2, f"--host: '{64 * 'a'}' is no address of this machine; leave it out"),
         (["nowhere"], 2, "nowhere: no such directory; give one that holds runs"),
-        (["{empty}"], 2, "runs: no trained model to serve; train one with: tmt train"),
+        (["{empty}"], 2, "{empty}: no trained model to serve; train one with: tmt train"),
         (["--model", "{empty}"], 2, f"{{empty}}: {NO_RUN}"),
         (["{runs}", "--model", "{runs}/one"], 2, "--model: names the runs to serve, and so does DIR; give one of them"),
         (["--device", "abacus"], 3, "--device: there is no 'abacus' on this machine; use auto or cpu"),

@@ -1,6 +1,7 @@
 """One thread computes: who waits, who leaves, and what takes too long."""
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from support.serving import Served, read_answer, serving, wait_until
 
 from transformer_mt.models.transformer import Transformer
+from transformer_mt.progress import advance
 from transformer_mt.serve import worker
 from transformer_mt.serve.worker import WAITING
 
@@ -208,3 +210,42 @@ def test_a_problem_of_the_machine_is_no_fault(
     monkeypatch.setattr(routes, "parse", hindered)
     answer = served.post("/v1/translate", **SENTENCE)
     assert (answer.status, answer.json) == (503, {"error": message})
+
+
+def test_who_leaves_stops_work_without_a_model(served: Served) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def describe() -> None:
+        begun.set()
+        try:
+            while True:
+                advance(0)
+        finally:
+            ended.set()
+
+    with pytest.MonkeyPatch.context() as patch, closing(served.connect()) as connection:
+        patch.setattr(served.server._runs, "describe", describe)
+        connection.sendall(served.written("GET", "/v1/runs"))
+        assert begun.wait(10)
+        assert not ended.is_set()
+        connection.close()
+        assert ended.wait(10)
+    assert served.get("/v1/runs").status == 200
+
+
+@pytest.mark.parametrize("route", ["losses", "explain", "lens", "attend", "history"])
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_pair_that_is_too_long_is_refused_before_anything_else(
+    route: str, side: str, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("looked at")
+
+    monkeypatch.setattr("transformer_mt.tokenizer.prepared.words_of_pieces", never)
+    monkeypatch.setattr("transformer_mt.serve.served_runs.Runs._open_checkpoint", never)
+    asked = {"source": "Ja.", "target": "Yes."} | {side: "der Hund " * 6_000}
+    if route == "history":
+        asked["checkpoint"] = 4
+    answer = served.post(f"/v1/{route}", run="one", **asked)
+    assert answer.status == 422
+    assert re.fullmatch(rf"{side}: \d+ tokens, the model takes at most \d+; shorten it", answer.json["error"])

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from torch import Tensor
 
 from transformer_mt.head_names import HeadName
@@ -90,3 +93,10 @@ def test_arrays_have_the_names_of_the_fields() -> None:
 
 def test_the_arrays_of_several_views_have_their_numbers_before_them() -> None:
     assert set(to_arrays(view(), "1.")) == {f"1.{name}" for name in to_arrays(view())}
+
+
+@given(arrays(np.float64, st.integers(0, 5)) | arrays(np.float32, st.integers(0, 5)))
+@example(np.array([0.999995, 9.99995, 99999.5, 999995.0, 0.00390625, 1e300, 5e-324, -0.0]))
+def test_numbers_of_arrays_have_five_significant_digits(numbers: np.ndarray) -> None:
+    expected = [float(f"{number:.5g}") if math.isfinite(number) else None for number in numbers.tolist()]
+    assert repr(to_json(numbers)) == repr(expected)

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -106,3 +107,17 @@ def test_wrapped_text_keeps_its_words(text: str, width: int) -> None:
     lines = wrapped(text, width=width)
     assert all(cell_len(line) <= width for line in lines)
     assert "".join("".join(lines).split()) == "".join(escape_controls(text).split())
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
+
+
+@given(JSON)
+def test_any_value_is_read_back_from_its_line(value: Any) -> None:
+    for compact in (False, True):
+        line = escaped_json(value, compact=compact)
+        assert json.loads(line) == value
+        assert escape_controls(line) == line
+    assert escaped_json({"a": [1, [2.5, None]], "b": {}}) == '{"a": [1, [2.5, null]], "b": {}}'
+    assert escaped_json({"a": [1, [2.5, None]], "b": []}, compact=True) == '{"a":[1,[2.5,null]],"b":[]}'

@@ -1,0 +1,45 @@
+"""Closed standard streams and broken pipes: one line and a documented code, whatever prints."""
+
+import io
+import itertools
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.text import Text
+
+from transformer_mt.cli.terminal import literal_console, progress_bar, result
+
+CLOSED = "tmt: error: standard output: it is closed; redirect it to a file, or to /dev/null\n"
+
+
+class Broken(io.StringIO):
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_a_broken_pipe_is_no_end_of_richs_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", Broken())
+    monkeypatch.setattr("sys.stderr", Broken())
+    for line in ("plain", Text("styled")):
+        with pytest.raises(BrokenPipeError):
+            result(line)
+    console = literal_console(stderr=True)
+    with pytest.raises(BrokenPipeError), progress_bar(console, shown=True):
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments", ["--help", "config", "runs {}", "translate --model {}/run a", "attend --model {}/run a --target b"]
+)
+def test_every_combination_of_closed_streams(arguments: str, home: Path, tmp_path: Path) -> None:
+    for closed in itertools.product(("", " <&-"), ("", " >&-"), ("", " 2>&-")):
+        command = f"{sys.executable} -m transformer_mt {arguments.format(home)}{''.join(closed)}"
+        done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == (3 if closed[1] else 0), closed
+        assert done.stderr.endswith(CLOSED) == (closed[1] != "" and not closed[2]), closed
+        assert "Traceback" not in done.stderr
+        assert bool(done.stdout) == (not closed[1]), closed
+    assert list(tmp_path.iterdir()) == []
