@@ -9,7 +9,7 @@ from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, QK_PROJECTION_EX
 from torch import Tensor
 
 from transformer_mt.attention.build_attention import ATTENTION, build_attention
-from transformer_mt.attention.multihead import Attention, MultiHeadAttention
+from transformer_mt.attention.multihead import Attention
 from transformer_mt.attention.normalisers import NORMALISERS
 from transformer_mt.attention.positions import POSITIONS, AttentionPosition
 from transformer_mt.attention.scores import SCORES
@@ -88,14 +88,3 @@ def test_every_layer_has_weights_of_its_own(kind: str) -> None:
     parameters = [parameter for _ in range(2) for layer in layers(factory) for parameter in layer.parameters()]
     assert len({id(parameter) for parameter in parameters}) == len(parameters)
     assert len({parameter.data_ptr() for parameter in parameters}) == len(parameters)
-
-
-def test_every_layer_has_the_configured_dropout() -> None:
-    made = layers(build_attention(AttentionConfig(heads=HEADS, dropout=0.25), width=WIDTH))
-    assert [layer.dropout.p for layer in made if isinstance(layer, MultiHeadAttention)] == [0.25] * 3
-
-
-def test_an_unknown_kind_is_answered_with_the_nearest_name() -> None:
-    with pytest.raises(InputError) as raised:
-        build_attention(AttentionConfig(kind="liner"), width=WIDTH)
-    assert str(raised.value).startswith("model.attention.kind: there is no 'liner'; did you mean linear? (")
