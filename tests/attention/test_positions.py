@@ -38,6 +38,9 @@ def sinusoid(i: int, c: int, width: int) -> float:
     return math.sin(angle) if c % 2 == 0 else math.cos(angle)
 
 
+# Component c of what a position adds to the embedding at position i, for those that add something.
+ADDED = {"sinusoidal": sinusoid}
+
 every_position = pytest.mark.parametrize("name", POSITIONS)
 
 
@@ -58,11 +61,12 @@ def position_of(text: str, score: str = "scaled_dot", *, heads: int = HEADS, cau
 
 @every_position
 @pytest.mark.parametrize(("width", "start"), [(6, 0), (6, 1_009), (7, 3)])
-def test_only_sinusoids_are_added_to_embeddings(name: str, width: int, start: int) -> None:
+def test_embedding_adds_what_the_formula_says_and_otherwise_nothing(name: str, width: int, start: int) -> None:
     embeddings = torch.randn(2, 5, width)
     added = build_position(POSITION_EXAMPLES[name], None).embed(embeddings, start=start) - embeddings
-    expected = torch.tensor([[sinusoid(start + n, c, width) for c in range(width)] for n in range(5)])
-    torch.testing.assert_close(added, (name == "sinusoidal") * expected.expand(2, 5, width), **TOLERANCE)
+    formula = ADDED.get(name, lambda *_: 0.0)
+    expected = torch.tensor([[formula(start + n, c, width) for c in range(width)] for n in range(5)])
+    torch.testing.assert_close(added, expected.expand(2, 5, width), **TOLERANCE)
 
 
 @every_position
