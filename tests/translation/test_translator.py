@@ -4,14 +4,14 @@ from contextlib import contextmanager
 import pytest
 import torch
 from support.engines import translator_of
-from support.table_model import TableModel
+from support.table_model import TableModel, log_probability
 
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
 from transformer_mt.errors import InputError
 from transformer_mt.progress import shown_by, working
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.search import beam_search
+from transformer_mt.translation.search import beam_search, length_penalty
 from transformer_mt.translation.translator import ATTEMPTS, BATCHES_READ, EMPTY, Translation, Translator
 
 CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
@@ -211,19 +211,11 @@ def test_pieces_that_end_in_the_end_symbol_are_the_translation(translator: Trans
     ((free,),) = translator.translate(["Can you?"], GREEDY)
     ((found,),) = translator.translate(["Can you?"], search, prefix=[*free.tokens[:3], "</s>"])
     assert found.tokens == free.tokens[:3]
-    source = torch.tensor([[*translator.model.tokenizer.encode("Can you?"), EOS]])
-    ids = tuple(translator.model.tokenizer.ids(free.tokens[:3]))
-    (hypothesis,) = beam_search(
-        translator.model.network,
-        source,
-        beam=1,
-        alpha=search.length_penalty,
-        limits=[len(ids) + 1],
-        n_best=1,
-        prefix=ids,
-    )[0]
-    assert found.log_probability == pytest.approx(hypothesis.log_probability)
-    assert found.score == pytest.approx(hypothesis.score)
+    tokenizer = translator.model.tokenizer
+    source = torch.tensor([*tokenizer.encode("Can you?"), EOS])
+    expected = log_probability(translator.model.network, source, tuple(tokenizer.ids(found.tokens)))
+    assert found.log_probability == pytest.approx(expected)
+    assert found.score == pytest.approx(expected / length_penalty(4, search.length_penalty))
 
 
 @pytest.mark.parametrize("pieces", [["<s>"], ["▁", "</s>", "h"], ["<unk>"], ["no piece"], ["<pad>", "</s>"]])
