@@ -11,7 +11,7 @@ import safetensors.torch
 import torch
 from support.hostile import pieces_of
 from support.plugins import loaded, write_example
-from support.small_training import opened
+from support.small_training import opened, train
 from support.variants import VARIANTS, Variant
 from torch import Tensor
 
@@ -33,16 +33,6 @@ HARDEST = (
     "training.checkpoint_every=3",
     "training.validate_every=4",
 )
-
-
-def go_on(training: TrainingSession, *, until: int | None = None) -> list[Report]:
-    """Train up to the report of a step or to the end."""
-    reports = []
-    for report in training.train():
-        reports.append(report)
-        if isinstance(report, StepReport) and report.step == until:
-            break
-    return reports
 
 
 def kill(training: TrainingSession, *, at: int) -> None:
@@ -89,15 +79,15 @@ def assert_same(one: TrainingSession, other: TrainingSession) -> None:
 def assert_resumable(path: Path, stops: Iterable[int], *overrides: str) -> None:
     """Training that is stopped and saved after each of these steps ends as training in one go."""
     whole = opened(path / "whole", *overrides)
-    reports = go_on(whole)
+    reports = train(whole)
     for stop in stops:
         first = opened(path / f"stopped-{stop}", *overrides)
-        before = go_on(first, until=stop)
+        before = train(first, until=stop)
         first.trainer.save()
         torch.manual_seed(99)  # a new process has another random state
         second = opened(path / f"stopped-{stop}", *overrides)
         assert second.notes[-1] == f"continuing {path / f'stopped-{stop}'} from step {stop}"
-        assert losses(before) + losses(go_on(second)) == losses(reports)
+        assert losses(before) + losses(train(second)) == losses(reports)
         assert_same(whole, second)
 
 
@@ -146,11 +136,11 @@ def test_the_scale_of_the_loss_goes_on_bit_for_bit(tmp_path: Path) -> None:
 def test_killed_training_goes_on_from_its_last_checkpoint(tmp_path: Path, averaging: str, killed: int) -> None:
     overrides = (*HARDEST, f"training.averaging={averaging}")
     whole = opened(tmp_path / "whole", *overrides)
-    go_on(whole)
+    train(whole)
     kill(opened(tmp_path / "killed", *overrides), at=killed)  # steps since the last checkpoint are lost
     again = opened(tmp_path / "killed", *overrides)
     assert again.trainer.progress.step == {2: 0, 5: 4, 7: 6}[killed]
-    go_on(again)
+    train(again)
     assert_same(whole, again)
 
 
@@ -159,19 +149,19 @@ def test_optimizers_of_other_kinds_go_on_from_a_checkpoint_when_killed(tmp_path:
     overrides = (*HARDEST, f"optimizer.name={name}")
     with loaded(write_example("class Lion", tmp_path / "optimizers.py")):
         whole = opened(tmp_path / "whole", *overrides)
-        go_on(whole)
+        train(whole)
         kill(opened(tmp_path / "killed", *overrides), at=5)
         again = opened(tmp_path / "killed", *overrides)
         assert again.trainer.progress.step == 4
-        go_on(again)
+        train(again)
         assert_same(whole, again)
 
 
 def test_finished_training_changes_nothing(tmp_path: Path) -> None:
     first = opened(tmp_path)
-    go_on(first)
+    train(first)
     second = opened(tmp_path)
-    assert [type(report).__name__ for report in go_on(second)] == ["FinishReport"]
+    assert [type(report).__name__ for report in train(second)] == ["FinishReport"]
     assert_same(first, second)
 
 
@@ -182,7 +172,7 @@ def damage(path: Path, name: str = "model.safetensors") -> None:
 
 def test_damaged_newest_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> None:
     whole = opened(tmp_path / "whole")
-    go_on(whole)
+    train(whole)
     damaged = tmp_path / "damaged"
     shutil.copytree(tmp_path / "whole", damaged)
     damage(damaged / "checkpoints" / "step-8")
@@ -190,13 +180,13 @@ def test_damaged_newest_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -
     assert len(again.notes) >= 2
     assert f"{damaged}/checkpoints/step-8/model.safetensors: damaged" in again.notes[-2]
     assert again.notes[-1] == f"continuing {damaged} from step 6"
-    go_on(again)
+    train(again)
     assert_same(whole, again)
 
 
 def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found(tmp_path: Path) -> None:
     training = opened(tmp_path)
-    go_on(training, until=4)
+    train(training, until=4)
     for path in sorted((tmp_path / "checkpoints" / "step-4").iterdir()):
         sound = path.read_bytes()
         heads, others = range(min(len(sound), 99)), range(99, len(sound), max(1, len(sound) // 99))
@@ -209,7 +199,7 @@ def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found(tmp_path: Path) -> None
 
 
 def test_weights_of_another_step_are_not_continued_from(tmp_path: Path) -> None:
-    go_on(opened(tmp_path))
+    train(opened(tmp_path))
     shutil.copy(tmp_path / "checkpoints/step-6" / MODEL, tmp_path / "checkpoints/step-8" / MODEL)
     assert opened(tmp_path).notes[-1].endswith("from step 6")
 
@@ -233,7 +223,7 @@ def test_damaged_later_checkpoints_do_not_push_out_what_is_saved_now(tmp_path: P
 
 
 def test_no_sound_checkpoint_is_one_line(tmp_path: Path) -> None:
-    go_on(opened(tmp_path))
+    train(opened(tmp_path))
     for step in (6, 8):
         damage(tmp_path / "checkpoints" / f"step-{step}", STATE)
     with pytest.raises(MachineError) as caught:
@@ -247,7 +237,7 @@ def test_no_sound_checkpoint_is_one_line(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_another_vocabulary_or_configuration_is_not_continued(tmp_path: Path) -> None:
     """Also before the first validation, when there are no weights to use that would say so."""
-    go_on(opened(tmp_path, "training.checkpoint_every=1"), until=3)
+    train(opened(tmp_path, "training.checkpoint_every=1"), until=3)
     vocabulary, config = ((tmp_path / name).read_bytes() for name in (TOKENIZER, CONFIG))
     pieces = list(pieces_of(vocabulary))
     exchanged = b"".join([*pieces[:-2], pieces[-1], pieces[-2]]) + vocabulary.removeprefix(b"".join(pieces))
@@ -270,7 +260,7 @@ def test_another_configuration_is_refused_with_every_difference(tmp_path: Path) 
 
 
 def test_overwriting_deletes_the_run_and_nothing_else(tmp_path: Path) -> None:
-    go_on(opened(tmp_path))
+    train(opened(tmp_path))
     (tmp_path / "notes.txt").write_text("mine")
     again = opened(tmp_path, "model.width=18", overwrite=True)
     assert again.trainer.progress.step == 0
@@ -291,7 +281,7 @@ def test_overwriting_deletes_the_run_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_what_is_refused_deletes_nothing(tmp_path: Path) -> None:
-    go_on(opened(tmp_path))
+    train(opened(tmp_path))
     before = sorted(path for path in tmp_path.rglob("*"))
     with pytest.raises(InputError, match=r"model\.kind"):
         opened(tmp_path, "model.kind=none", overwrite=True)
@@ -318,7 +308,7 @@ def test_a_start_that_was_cut_off_starts_again(tmp_path: Path) -> None:
 
 def test_metrics_of_lost_steps_are_forgotten(tmp_path: Path) -> None:
     first = opened(tmp_path, "training.log_every=1")
-    go_on(first, until=5)
+    train(first, until=5)
     whole_lines = (tmp_path / METRICS).read_bytes()
     lost = whole_lines.splitlines(keepends=True)[-1].replace(b'"step": 5', b'"step": 6')  # after the last checkpoint
     (tmp_path / METRICS).write_bytes(whole_lines + lost + '{"step": 7, "kind": "cut within an ü'.encode()[:-1])
@@ -373,7 +363,7 @@ def test_a_continuation_may_change_only_what_no_step_before_depends_on(tmp_path:
 @pytest.mark.slow
 def test_a_schedule_that_ends_with_training_refuses_another_number_of_steps(tmp_path: Path) -> None:
     overrides = ("schedule.name=cosine", "schedule.warmup=3")
-    go_on(opened(tmp_path, *overrides), until=5)
+    train(opened(tmp_path, *overrides), until=5)
     with pytest.raises(InputError) as caught:
         opened(tmp_path, *overrides, "training.steps=9")
     assert "belongs to another configuration (training.steps is 8 there, 9 now); choose" in str(caught.value)
@@ -405,13 +395,13 @@ def test_the_newest_two_checkpoints_are_complete_and_others_kept_as_configured(
     tmp_path: Path, keep: str, steps: list[int], complete: list[int]
 ) -> None:
     session = opened(tmp_path, f"training.keep_checkpoints={keep}")
-    go_on(session)
+    train(session)
     assert saved_steps(tmp_path / "checkpoints") == steps
     assert session.trainer.checkpoints.steps() == complete
 
 
 def test_weights_alone_are_not_continued_from(tmp_path: Path) -> None:
-    go_on(opened(tmp_path))
+    train(opened(tmp_path))
     for step in (6, 8):
         (tmp_path / "checkpoints" / f"step-{step}" / STATE).unlink()
     with pytest.raises(MachineError, match=r"checkpoints: no complete checkpoint; overwrite the run"):
