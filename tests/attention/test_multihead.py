@@ -3,13 +3,10 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from support.shown import values_of, weights_of
 from support.tiny import padding
 from support.variants import GRAPH_EXAMPLES, POSITION_EXAMPLES, QK_PROJECTION_EXAMPLES, quick_for_some
 from torch import Tensor
-from torch.nn import functional as F
 
 from transformer_mt.attention.build_attention import build_attention
 from transformer_mt.attention.graphs import build_graph
@@ -79,7 +76,6 @@ SOME = [v for v in VARIANTS if v[0] == "scaled_dot"] + [(score, GRAPH, "none", "
 some_variants = quick_for_some(VARIANTS, SOME)
 every_score = pytest.mark.parametrize("score", SCORES)
 either_way = pytest.mark.parametrize("way", ["attend", "attend_fused"])
-sizes = st.integers(1, 7)
 
 
 def inner(
@@ -98,22 +94,7 @@ def with_gradients(function: Callable[..., Tensor], *inputs: Tensor) -> tuple[Te
     return output, *torch.autograd.grad((output * direction).sum(), inputs)
 
 
-# The readable attention against torch (test_transformer.py compares a whole model)
-
-
-@either_way
-@given(batch=sizes, queries=sizes, keys=sizes, masked=st.booleans(), seed=st.integers(0, 999))
-def test_attention_equals_that_of_torch(way: str, batch: int, queries: int, keys: int, masked: bool, seed: int) -> None:
-    torch.manual_seed(seed)
-    attention = build()
-    mask = torch.rand(batch, 1, queries, keys) < 0.5 if masked else torch.ones(1, 1, queries, keys, dtype=torch.bool)
-    mask[..., 0] = True
-    inputs = [torch.randn(batch, HEADS, n, D) for n in (queries, keys, keys)]
-    found = with_gradients(lambda q, k, v: getattr(attention, way)(q, k, v, mask), *inputs)
-    expected = with_gradients(
-        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask if masked else None), *inputs
-    )
-    torch.testing.assert_close(found, expected, **TOLERANCE)
+# The fused kernel (test_transformer.py compares a whole model with torch's)
 
 
 @pytest.mark.parametrize("variant", FUSED, ids=" ".join)

@@ -213,20 +213,6 @@ def test_layers_of_a_stack_share_the_table_of_t5_and_others_have_their_own() -> 
         assert sum(".position." in name for name in weights_of(model)) == tables
 
 
-IN_ATTENTION = [POSITION_EXAMPLES[name] for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition)]
-
-
-@pytest.mark.parametrize("position", IN_ATTENTION)
-@given(cut=st.integers(1, 6))
-def test_a_cached_decoder_counts_positions_on(position: str, cut: int) -> None:
-    attention, states = attention_with(position, graph="causal"), torch.randn(2, 7, WIDTH)
-    whole = attention(states, attention.key_values(states))
-    first = attention.key_values(states[:, :cut])
-    torch.testing.assert_close(attention(states[:, :cut], first), whole[:, :cut], **TOLERANCE)
-    both = first.append(attention.key_values(states[:, cut:]))
-    torch.testing.assert_close(attention(states[:, cut:], both), whole[:, cut:], **TOLERANCE)
-
-
 # Messages
 
 WRONG = {

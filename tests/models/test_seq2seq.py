@@ -1,7 +1,6 @@
 """What every model keeps to, with every variant of attention: a new entry in a table is tested by being there."""
 
 import math
-from itertools import pairwise
 
 import pytest
 import torch
@@ -60,18 +59,6 @@ def test_decoding_token_by_token_equals_decoding_at_once(variant: Variant) -> No
     for t in range(7):
         logits, state = model.decode(target[:, t : t + 1], state)
         torch.testing.assert_close(logits[:, 0], whole[:, t], **TOLERANCE)
-
-
-@some_variants
-@torch.no_grad()
-def test_decoding_in_chunks_equals_decoding_at_once(variant: Variant) -> None:
-    model, source, target = tiny_model(*variant), sentences(5, 3), targets(11, 11)
-    whole = model(source, target)
-    for cuts in ((3, 4, 9), (1, 6, 8), (2, 5, 7, 10)):  # a chunk begins at every place once
-        state = model.start(source)
-        for start, stop in pairwise([0, *cuts, 11]):
-            logits, state = model.decode(target[:, start:stop], state)
-            torch.testing.assert_close(logits, whole[:, start:stop], **TOLERANCE)
 
 
 @every_variant

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 from support.shown import values_of
-from support.tiny import sentences, targets
+from support.tiny import targets
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -103,16 +103,6 @@ def model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, float
         for parameter in model.parameters():
             parameter.mul_(2.0)  # so that what the model prefers depends on what it has read
         yield model.requires_grad_(False)
-
-
-def test_decoding_step_by_step_equals_decoding_at_once(model: Seq2Seq) -> None:
-    source = sentences(5, 3, 2, vocabulary=VOCABULARY)
-    target = targets(7, 7, 7, vocabulary=VOCABULARY)
-    whole, state = model(source, target), model.start(source)
-    for t in range(7):
-        logits, state = model.decode(target[:, t : t + 1], state)
-        torch.testing.assert_close(logits[:, 0], whole[:, t], rtol=0.0, atol=1e-10)
-    assert whole.std() > 0.1
 
 
 def test_hypotheses_that_share_a_sentence_are_decoded_as_if_alone(model: Seq2Seq) -> None:

@@ -1,18 +1,15 @@
 """The search over every kind of model there is: the cache of a real decoder follows the hypotheses."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
-from typing import Self
 
 import pytest
 import torch
 from support.table_model import log_probability
 from support.tiny import varied_model
-from torch import Tensor, nn
 
 from transformer_mt.models.build_model import MODELS
-from transformer_mt.models.seq2seq import Seq2Seq, State
+from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.translation.search import beam_search, sample
 
@@ -21,35 +18,6 @@ SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, P
 LIMITS = (7, 13, 9)
 
 pytestmark = pytest.mark.usefixtures("float64")
-
-
-@dataclass(frozen=True, slots=True)
-class SealedState:
-    """Offers a search nothing but what the protocol promises."""
-
-    sealed: State
-
-    def select(self, rows: Tensor) -> Self:
-        return type(self)(self.sealed.select(rows))
-
-
-class SealedModel(Seq2Seq):
-    """Another model, of whose state a search sees only `select`."""
-
-    def __init__(self, model: Seq2Seq) -> None:
-        super().__init__()
-        self.model, self.output, self.max_length = model, model.output, model.max_length
-
-    def attention_stacks(self) -> dict[str, list[nn.Module]]:
-        return self.model.attention_stacks()
-
-    def start(self, source: Tensor) -> SealedState:
-        return SealedState(self.model.start(source))
-
-    def read(self, target: Tensor, state: State) -> tuple[Tensor, SealedState]:
-        assert isinstance(state, SealedState)
-        states, following = self.model.read(target, state.sealed)
-        return states, SealedState(following)
 
 
 @pytest.fixture(autouse=True)
@@ -62,11 +30,6 @@ def without_gradients() -> Iterator[None]:
 @pytest.fixture(params=sorted(MODELS))
 def model(request: pytest.FixtureRequest, float64: None) -> Seq2Seq:
     return varied_model(f"model.kind={request.param}", vocabulary=VOCABULARY)
-
-
-def test_search_reorders_nothing_but_the_state(model: Seq2Seq) -> None:
-    expected = beam_search(model, SOURCE, beam=4, alpha=1.0, limits=LIMITS, n_best=4)
-    assert beam_search(SealedModel(model), SOURCE, beam=4, alpha=1.0, limits=LIMITS, n_best=4) == expected
 
 
 def test_what_is_found_and_drawn_has_the_probability_of_teacher_forcing(model: Seq2Seq) -> None:
