@@ -157,12 +157,24 @@ def test_optimizers_of_other_kinds_go_on_from_a_checkpoint_when_killed(tmp_path:
         assert_same(whole, again)
 
 
-def test_finished_training_changes_nothing(tmp_path: Path) -> None:
-    first = opened(tmp_path)
-    train(first)
-    second = opened(tmp_path)
-    assert [type(report).__name__ for report in train(second)] == ["FinishReport"]
-    assert_same(first, second)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> TrainingSession:
+    """A training at its end, whose run may be copied and read."""
+    session = opened(tmp_path_factory.mktemp("finished") / "run")
+    train(session)
+    return session
+
+
+@pytest.fixture
+def copy(finished: TrainingSession, tmp_path: Path) -> Path:
+    """A copy of its run."""
+    return Path(shutil.copytree(finished.trainer.run.path, tmp_path / "run"))
+
+
+def test_finished_training_changes_nothing(finished: TrainingSession, copy: Path) -> None:
+    again = opened(copy)
+    assert [type(report).__name__ for report in train(again)] == ["FinishReport"]
+    assert_same(finished, again)
 
 
 def damage(path: Path, name: str = "model.safetensors") -> None:
@@ -170,18 +182,13 @@ def damage(path: Path, name: str = "model.safetensors") -> None:
     (path / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
 
 
-def test_damaged_newest_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> None:
-    whole = opened(tmp_path / "whole")
-    train(whole)
-    damaged = tmp_path / "damaged"
-    shutil.copytree(tmp_path / "whole", damaged)
-    damage(damaged / "checkpoints" / "step-8")
-    again = opened(damaged)
-    assert len(again.notes) >= 2
-    assert f"{damaged}/checkpoints/step-8/model.safetensors: damaged" in again.notes[-2]
-    assert again.notes[-1] == f"continuing {damaged} from step 6"
+def test_damaged_newest_checkpoint_gives_way_to_the_one_before(finished: TrainingSession, copy: Path) -> None:
+    damage(copy / "checkpoints" / "step-8")
+    again = opened(copy)
+    assert f"{copy}/checkpoints/step-8/model.safetensors: damaged" in again.notes[-2]
+    assert again.notes[-1] == f"continuing {copy} from step 6"
     train(again)
-    assert_same(whole, again)
+    assert_same(finished, again)
 
 
 def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found(tmp_path: Path) -> None:
@@ -189,8 +196,7 @@ def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found(tmp_path: Path) -> None
     train(training, until=4)
     for path in sorted((tmp_path / "checkpoints" / "step-4").iterdir()):
         sound = path.read_bytes()
-        heads, others = range(min(len(sound), 99)), range(99, len(sound), max(1, len(sound) // 99))
-        for place in (*heads, *others, len(sound) - 1):
+        for place in (*range(0, min(len(sound), 99), 7), *range(99, len(sound), 1 + len(sound) // 29), len(sound) - 1):
             path.write_bytes(sound[:place] + bytes([sound[place] ^ 1 << place % 8]) + sound[place + 1 :])
             with pytest.raises(MachineError, match=str(tmp_path)):
                 training.trainer.checkpoints.load(4)
@@ -198,10 +204,9 @@ def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found(tmp_path: Path) -> None
     assert training.trainer.checkpoints.load(4).progress.step == 4
 
 
-def test_weights_of_another_step_are_not_continued_from(tmp_path: Path) -> None:
-    train(opened(tmp_path))
-    shutil.copy(tmp_path / "checkpoints/step-6" / MODEL, tmp_path / "checkpoints/step-8" / MODEL)
-    assert opened(tmp_path).notes[-1].endswith("from step 6")
+def test_weights_of_another_step_are_not_continued_from(copy: Path) -> None:
+    shutil.copy(copy / "checkpoints/step-6" / MODEL, copy / "checkpoints/step-8" / MODEL)
+    assert opened(copy).notes[-1].endswith("from step 6")
 
 
 @pytest.mark.slow
@@ -222,17 +227,16 @@ def test_damaged_later_checkpoints_do_not_push_out_what_is_saved_now(tmp_path: P
     assert opened(tmp_path, *overrides).trainer.progress.step == 5
 
 
-def test_no_sound_checkpoint_is_one_line(tmp_path: Path) -> None:
-    train(opened(tmp_path))
+def test_no_sound_checkpoint_is_one_line(copy: Path) -> None:
     for step in (6, 8):
-        damage(tmp_path / "checkpoints" / f"step-{step}", STATE)
+        damage(copy / "checkpoints" / f"step-{step}", STATE)
     with pytest.raises(MachineError) as caught:
-        opened(tmp_path)
+        opened(copy)
     message = str(caught.value)
-    assert message.startswith(f"{tmp_path}/checkpoints: no sound checkpoint ({tmp_path}/checkpoints/step-8/state")
+    assert message.startswith(f"{copy}/checkpoints: no sound checkpoint ({copy}/checkpoints/step-8/state")
     assert message.endswith("; overwrite the run")
     assert "\n" not in message
-    assert opened(tmp_path, overwrite=True).trainer.progress.step == 0
+    assert opened(copy, overwrite=True).trainer.progress.step == 0
 
 
 def test_a_checkpoint_of_another_vocabulary_or_configuration_is_not_continued(tmp_path: Path) -> None:
@@ -259,12 +263,11 @@ def test_another_configuration_is_refused_with_every_difference(tmp_path: Path) 
     )
 
 
-def test_overwriting_deletes_the_run_and_nothing_else(tmp_path: Path) -> None:
-    train(opened(tmp_path))
-    (tmp_path / "notes.txt").write_text("mine")
-    again = opened(tmp_path, "model.width=18", overwrite=True)
+def test_overwriting_deletes_the_run_and_nothing_else(copy: Path) -> None:
+    (copy / "notes.txt").write_text("mine")
+    again = opened(copy, "model.width=18", overwrite=True)
     assert again.trainer.progress.step == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
+    assert sorted(path.name for path in copy.iterdir()) == [
         "checkpoints",
         "config.toml",
         "data.json",
@@ -275,17 +278,16 @@ def test_overwriting_deletes_the_run_and_nothing_else(tmp_path: Path) -> None:
         "training.lock",
         "words.tsv",
     ]
-    assert (tmp_path / "notes.txt").read_text() == "mine"
-    assert not list((tmp_path / "checkpoints").iterdir())
-    assert not [*Run(tmp_path).metrics()]
+    assert (copy / "notes.txt").read_text() == "mine"
+    assert not list((copy / "checkpoints").iterdir())
+    assert not [*Run(copy).metrics()]
 
 
-def test_what_is_refused_deletes_nothing(tmp_path: Path) -> None:
-    train(opened(tmp_path))
-    before = sorted(path for path in tmp_path.rglob("*"))
+def test_what_is_refused_deletes_nothing(copy: Path) -> None:
+    before = sorted(path for path in copy.rglob("*"))
     with pytest.raises(InputError, match=r"model\.kind"):
-        opened(tmp_path, "model.kind=none", overwrite=True)
-    assert sorted(path for path in tmp_path.rglob("*")) == before
+        opened(copy, "model.kind=none", overwrite=True)
+    assert sorted(path for path in copy.rglob("*")) == before
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
@@ -400,12 +402,11 @@ def test_the_newest_two_checkpoints_are_complete_and_others_kept_as_configured(
     assert session.trainer.checkpoints.steps() == complete
 
 
-def test_weights_alone_are_not_continued_from(tmp_path: Path) -> None:
-    train(opened(tmp_path))
+def test_weights_alone_are_not_continued_from(copy: Path) -> None:
     for step in (6, 8):
-        (tmp_path / "checkpoints" / f"step-{step}" / STATE).unlink()
+        (copy / "checkpoints" / f"step-{step}" / STATE).unlink()
     with pytest.raises(MachineError, match=r"checkpoints: no complete checkpoint; overwrite the run"):
-        opened(tmp_path)
+        opened(copy)
 
 
 def test_a_state_that_does_not_fit_into_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

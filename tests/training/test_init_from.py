@@ -79,9 +79,10 @@ def test_a_run_needs_its_parent_no_more_once_it_is_opened(parent: Path, tmp_path
     straight = child(config, tmp_path / "child").trainer
     losses = [float(straight.step().loss) for _ in range(2)]
     shutil.rmtree(tmp_path / "parent")
+    weights = weights_digest(Run(parent).network())
     session = child(config, tmp_path / "child")
     assert session.notes[-1].endswith("from step 0")
-    assert weights_digest(session.trainer.model) == weights_digest(Run(parent).network())
+    assert weights_digest(session.trainer.model) == weights
     assert [float(session.trainer.step().loss) for _ in range(2)] == losses
 
 
