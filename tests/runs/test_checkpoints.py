@@ -144,7 +144,7 @@ def test_killed_training_goes_on_from_its_last_checkpoint(tmp_path: Path, averag
     assert_same(whole, again)
 
 
-@pytest.mark.parametrize("name", ["sgd", pytest.param("lion", marks=pytest.mark.slow), "muon"])
+@pytest.mark.parametrize("name", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("sgd", "lion")), "muon"])
 def test_optimizers_of_other_kinds_go_on_from_a_checkpoint_when_killed(tmp_path: Path, name: str) -> None:
     overrides = (*HARDEST, f"optimizer.name={name}")
     with loaded(write_example("class Lion", tmp_path / "optimizers.py")):

@@ -23,7 +23,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return trained
 
 
-@pytest.mark.parametrize("averaging", ["none", "ema"])
+@pytest.mark.parametrize("averaging", [pytest.param("none", marks=pytest.mark.slow), "ema"])
 def test_the_best_checkpoint_has_the_weights_that_the_run_came_to(averaging: str, runs: Callable[[str], Path]) -> None:
     path = runs(averaging)
     best = max(Run(path).metrics(), key=lambda line: line["step"] * line.get("best", 0))["step"]
@@ -42,7 +42,7 @@ def test_an_earlier_checkpoint_is_another_model_and_translates(runs: Callable[[s
 def test_a_checkpoint_belongs_to_its_run_from_wherever_it_is_named(
     runs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = runs("none")
+    path = runs("ema")
     monkeypatch.chdir(path / "checkpoints")
     assert find_run(Path("step-4")).path == Path("..")
     monkeypatch.chdir(path)
@@ -52,7 +52,7 @@ def test_a_checkpoint_belongs_to_its_run_from_wherever_it_is_named(
 
 
 def test_a_step_without_a_checkpoint_is_named_with_those_there_are(runs: Callable[[str], Path]) -> None:
-    path = runs("none") / "checkpoints" / "step-5"
+    path = runs("ema") / "checkpoints" / "step-5"
     with pytest.raises(InputError) as caught:
         find_run(path)
     assert str(caught.value) == f"{path}: no such checkpoint; there are: step-3, step-4, step-6, step-8"

@@ -72,7 +72,9 @@ def test_who_leaves_the_loop_of_reports_loses_nothing(step: int, tmp_path: Path)
     assert weights_digest(whole) == weights_digest(parts)
 
 
-@pytest.mark.parametrize(("kind", "is_resumed"), [(ValidationReport, False), (FinishReport, True)])
+@pytest.mark.parametrize(
+    ("kind", "is_resumed"), [(ValidationReport, False), pytest.param(FinishReport, True, marks=pytest.mark.slow)]
+)
 def test_what_is_saved_already_is_not_saved_again(
     kind: type[Report], is_resumed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,7 +113,7 @@ def test_a_program_that_ends_in_the_loop_ends(tmp_path: Path) -> None:
 
 
 def test_a_model_without_attention_gets_no_alignment(tmp_path: Path) -> None:
-    config = small_config("model.kind=recurrent", "model.score=none", "training.steps=4")
+    config = small_config("model.kind=recurrent", "model.score=none", "training.steps=1")
     list(open_training(config, tmp_path / "run", corpus_in_memory()).train())
     assert not (tmp_path / "run" / ALIGNMENT).exists()
 
