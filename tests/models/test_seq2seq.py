@@ -73,7 +73,7 @@ def test_selecting_rows_midway_equals_those_sentences_alone(variant: Variant) ->
         torch.testing.assert_close(logits, model(source[chosen], target[chosen])[:, cut:], **TOLERANCE)
 
 
-@quick_for_some(VARIANTS, REPRESENTATIVES[::3])
+@quick_for_some(VARIANTS, [REPRESENTATIVES[0], REPRESENTATIVES[3]])
 @settings(max_examples=3)
 @given(seed=st.integers(0, 999), in_order=st.booleans(), most=st.sampled_from([3, 7, 41]))
 @torch.no_grad()

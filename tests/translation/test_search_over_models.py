@@ -36,7 +36,7 @@ def test_what_is_found_and_drawn_has_the_probability_of_teacher_forcing(model: S
     generators = [torch.Generator().manual_seed(seed) for seed in (1, 2, 3)]
     options = {"temperature": 1.0, "top_k": 0, "top_p": 0.9, "num_samples": 3, "generators": generators}
     drawn = sample(model, SOURCE, alpha=1.0, limits=LIMITS, **options)
-    found = beam_search(model, SOURCE, beam=27, alpha=0.6, limits=LIMITS, n_best=5, prefix=(4, 6))
+    found = beam_search(model, SOURCE, beam=5, alpha=0.6, limits=LIMITS, n_best=5, prefix=(4, 6))
     for row, *hypotheses in zip(SOURCE, drawn, found, strict=True):
         for hypothesis in chain(*hypotheses):
             expected = log_probability(model, row[row != PAD], hypothesis.tokens)
