@@ -61,9 +61,11 @@ def test_what_takes_the_place_of_a_file_before_it_is_opened_is_not_read(
         read_regular(tmp_path / "file", limit=5)
 
 
-def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
+def test_a_file_that_is_too_long_is_not_read_but_for_its_head(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"12345")
     assert read_regular(tmp_path / "file", limit=5) == b"12345"
+    assert read_regular(tmp_path / "file", limit=4, head=True) == b"1234"
+    assert read_regular(tmp_path / "file", limit=40, head=True) == b"12345"
     with pytest.raises(MachineError, match=r"file: 5 bytes, where at most 4 are expected; "):
         read_regular(tmp_path / "file", limit=4)
 
@@ -266,21 +268,24 @@ def test_a_fifo_that_nobody_reads_is_one_line(tmp_path: Path) -> None:
         write_output(tmp_path / "fifo", b"new")
 
 
-def test_an_output_is_not_where_standard_output_goes(tmp_path: Path) -> None:
+def write_new(path: str, out: Path) -> bytes:
+    """Write `new` to a path, in a process whose standard output is appended to `out`; what it says on stderr."""
     program = "from pathlib import Path; from transformer_mt.files import write_output\n"
-    program += "write_output(Path('link'), b'new')"
+    program += f"write_output(Path({path!r}), b'new')"
+    with out.open("a") as file:
+        command = [sys.executable, "-c", program]
+        return subprocess.run(command, stdout=file, stderr=subprocess.PIPE, cwd=out.parent, check=False).stderr
+
+
+def test_an_output_is_not_where_standard_output_goes(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("out")
-    with (tmp_path / "out").open("w") as out:
-        ended = subprocess.run([sys.executable, "-c", program], stdout=out, stderr=-1, cwd=tmp_path, check=False)
-    assert b"InputError: link: standard output goes there too; give another name" in ended.stderr
+    problem = b"InputError: link: standard output goes there too; give another name"
+    assert problem in write_new("link", tmp_path / "out")
 
 
 def test_a_name_of_an_open_file_is_appended_to(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("old\n")
-    program = "from pathlib import Path; from transformer_mt.files import write_output\n"
-    program += "write_output(Path('/dev/stdout'), b'new')"
-    with (tmp_path / "log").open("a") as log:
-        subprocess.run([sys.executable, "-c", program], stdout=log, check=True)
+    assert write_new("/dev/stdout", tmp_path / "log") == b""
     assert (tmp_path / "log").read_text() == "old\nnew"
     assert list(tmp_path.iterdir()) == [tmp_path / "log"]
 

@@ -83,6 +83,7 @@ def test_importing_the_package_loads_neither_torch_nor_datasets() -> None:
     assert ended.stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_the_program_of_the_readme_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert len(program().splitlines()) <= 22

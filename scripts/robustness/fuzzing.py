@@ -17,6 +17,7 @@ import struct
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from inspect import signature
@@ -55,7 +56,20 @@ NASTY_TEXTS = (
     "e\u0301" * 999,
 )
 NASTY_NUMBERS = (0, -1, 1, 2**31, 2**63, 2**64, 10**30, 10**400, -0.0, 1e308, 1e-320)
-NASTY: tuple[Any, ...] = (*NASTY_TEXTS, *NASTY_NUMBERS, None, True, [], {}, [[[[]]]], {"": {"": {}}}, float("nan"))
+NASTY: tuple[Any, ...] = (
+    *NASTY_TEXTS,
+    *NASTY_NUMBERS,
+    b"x",
+    range(3),
+    deque([5]),
+    None,
+    True,
+    [],
+    {},
+    [[[[]]]],
+    {"": {"": {}}},
+    float("nan"),
+)
 
 
 @dataclass(frozen=True)
@@ -215,7 +229,13 @@ READERS: tuple[tuple[str, ...], ...] = LISTERS + tuple(
         ("align", PAIR),
         ("heads", ("--data", "data", "--split", "validation")),
         ("evaluate", ("--data", "data")),
+        ("evaluate", ("--data", "data", "--engine", "ctranslate2")),
+        ("translate", ("--engine", "ctranslate2", *SENTENCE)),
     )
+)
+READERS += (
+    ("score", "--model", "run", "--data", "data", "--split", "test"),
+    ("export", "run", "exported", "--to", "ctranslate2", "--overwrite"),
 )
 
 
@@ -452,6 +472,6 @@ def _problem(case: Case, code: int, err: str, changed: set[str]) -> str | None:
         return "a foreign line on stderr"
     if any((character < " " and character != "\n") or character == "\x9b" for character in err):
         return "a control character on stderr"
-    own = ("cache/", f"{case.arguments[4]}/" if case.arguments[0] == "train" else "python/")
+    own = ("cache/", "exported/", f"{case.arguments[4]}/" if case.arguments[0] == "train" else "python/")
     outside = {name for name in changed if not name.startswith(own)}
     return f"changed {sorted(outside)[:3]}" if outside else None

@@ -27,12 +27,10 @@ FORMULAS: dict[str, Formula] = {
     "fixed(5, 0)": lambda i, j: i // 5 == j // 5,
     "fixed(3, 3)": lambda i, j: True,
     "grid(5)": lambda i, j: abs(i // 5 - j // 5) <= 1 and abs(i % 5 - j % 5) <= 1,
-    "grid(1)": lambda i, j: abs(i - j) <= 1,
     "edges": lambda i, j: False,
     "edges(0, 1, 2, 0, 22, 22)": lambda i, j: (i, j) in {(0, 1), (2, 0), (22, 22)},
     # Combined, with Python's precedence: & before |.
     "band(3) & causal": lambda i, j: i - 3 <= j <= i,
-    "band(1) | fixed(5, 1)": lambda i, j: abs(i - j) <= 1 or i // 5 == j // 5 or j % 5 == 4,
     "band(1) | strided(7) & causal": lambda i, j: abs(i - j) <= 1 or (j <= i and (abs(i - j) < 7 or (i - j) % 7 == 0)),
     "(band(1) | strided(7)) & causal": lambda i, j: j <= i and (i - j <= 1 or i - j < 7 or (i - j) % 7 == 0),
     "causal & (edges(3, 2, 2, 3) | band(0))": lambda i, j: i == j or (i, j) == (3, 2),

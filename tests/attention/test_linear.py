@@ -2,13 +2,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support.shown import values_of
+from support.shown import weights_of
+from support.tiny import padding
 from torch import Tensor
 
 from transformer_mt.attention import linear
 from transformer_mt.attention.build_attention import build_attention
-from transformer_mt.attention.linear import LinearAttention, SummedKeyValues
-from transformer_mt.attention.multihead import KeyValues
+from transformer_mt.attention.linear import LinearAttention
 from transformer_mt.config.sections import AttentionConfig
 
 pytestmark = pytest.mark.usefixtures("float64")
@@ -28,40 +28,24 @@ def build(*, causal: bool) -> LinearAttention:
     return attention
 
 
-def padding(*lengths: int, columns: int) -> Tensor:
-    """True at the first `lengths` of the columns."""
-    return torch.arange(columns) < torch.tensor(lengths)[:, None]
-
-
-def weights_of(attention: LinearAttention, states: Tensor, key_values: KeyValues) -> Tensor:
-    with values_of("α_j") as shown:
-        attention(states, key_values)
-    ((_, weights),) = shown
-    return weights
-
-
 def phi(x: Tensor) -> Tensor:
     """elu(x) + 1, by its cases."""
     return torch.where(x > 0.0, x + 1.0, x.exp())
 
 
-def attended(attention: LinearAttention, x: Tensor, y: Tensor, real: Tensor) -> Tensor:
-    """The attention of one sentence by its weights, one query and one head at a time."""
-    projections = attention.projections
-    rows = []
-    for i in range(len(x)):
-        heads = []
-        for head in range(HEADS):
-            part = slice(head * D, head * D + D)
-            query = phi(projections.query_projection.weight[part] @ x[i])
-            seen = [j for j in range(len(y)) if real[j] and (j <= i or not attention.causal)]
-            keys = [phi(projections.key_projection.weight[part] @ y[j]) for j in seen]
-            values = [attention.value_projection.weight[part] @ y[j] for j in seen]
-            total = sum((query @ key for key in keys), torch.tensor(0.0))
-            mixed = sum((query @ key * value for key, value in zip(keys, values, strict=True)), torch.zeros(D))
-            heads.append(mixed / total if seen else mixed)
-        rows.append(attention.output_projection(torch.cat(heads)))
-    return torch.stack(rows)
+def attended(attention: LinearAttention, x: Tensor, real: Tensor) -> Tensor:
+    """The attention of one sentence to itself by its weights, one head at a time."""
+    projections, heads = attention.projections, []
+    seen = real.expand(len(x), -1).tril() if attention.causal else real.expand(len(x), -1)
+    for head in range(HEADS):
+        part = slice(head * D, head * D + D)
+        queries = phi(x @ projections.query_projection.weight[part].T)
+        keys = phi(x @ projections.key_projection.weight[part].T)
+        products = torch.where(seen, queries @ keys.T, 0.0)
+        weights = products / products.sum(dim=-1, keepdim=True)
+        heads.append(weights @ x @ attention.value_projection.weight[part].T)
+    output: Tensor = attention.output_projection(torch.cat(heads, dim=-1))
+    return output
 
 
 @either_form
@@ -69,10 +53,10 @@ def attended(attention: LinearAttention, x: Tensor, y: Tensor, real: Tensor) -> 
 @torch.no_grad()
 def test_linear_attention_follows_the_formula(causal: bool, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear, "_CHUNK", chunk)
-    attention, states, real = build(causal=causal), torch.randn(2, 7, WIDTH), padding(7, 4, columns=7)
+    attention, states, real = build(causal=causal), torch.randn(2, 7, WIDTH), padding(7, 4)
     output = attention(states, attention.key_values(states, real))
     for b in range(2):
-        torch.testing.assert_close(output[b], attended(attention, states[b], states[b], real[b]), **TOLERANCE)
+        torch.testing.assert_close(output[b], attended(attention, states[b], real[b]), **TOLERANCE)
 
 
 @either_form
@@ -114,24 +98,6 @@ def test_the_past_is_of_one_size_however_long_it_is() -> None:
     assert key_values.sums is not None
     assert key_values.sums.shape == (2, HEADS, D, D + 1)
     assert key_values.keys.shape == (2, HEADS, 1, D)
-
-
-@either_form
-@pytest.mark.parametrize("masked", [True, False])
-def test_selected_rows_of_keys_and_values_are_those_sentences_alone(causal: bool, masked: bool) -> None:
-    attention, states, rows = build(causal=causal), torch.randn(3, 5, WIDTH), torch.tensor([2, 0, 2, 1])
-    key_values = attention.key_values(states, padding(5, 4, 2, columns=5) if masked else None)
-    expected = attention(states, key_values)[rows]
-    torch.testing.assert_close(attention(states[rows], key_values.select(rows)), expected, **TOLERANCE)
-
-
-def test_selected_rows_keep_their_past() -> None:
-    attention, past, states = build(causal=True), torch.randn(3, 5, WIDTH), torch.randn(3, 2, WIDTH)
-    rows = torch.tensor([2, 0, 2, 1])
-    key_values = attention.key_values(past).append(attention.key_values(states))
-    selected = key_values.select(rows)
-    assert isinstance(selected, SummedKeyValues)
-    torch.testing.assert_close(attention(states[rows], selected), attention(states, key_values)[rows], **TOLERANCE)
 
 
 def test_the_weights_of_a_past_that_has_been_summed_up_cannot_be_seen() -> None:

@@ -1,6 +1,4 @@
-import cmath
 import math
-from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -21,7 +19,6 @@ from transformer_mt.attention.positions import (
     Position,
     Relative,
     rotated,
-    sinusoids,
 )
 from transformer_mt.attention.projections import HeadSizes
 from transformer_mt.attention.scores import Dot
@@ -31,7 +28,6 @@ from transformer_mt.runs.weights import weights_of
 
 pytestmark = pytest.mark.usefixtures("float64")
 
-CPU = torch.device("cpu")
 WIDTH, HEADS, D = 6, 3, 2
 TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
 
@@ -42,20 +38,8 @@ def sinusoid(i: int, c: int, width: int) -> float:
     return math.sin(angle) if c % 2 == 0 else math.cos(angle)
 
 
-def nothing(i: int, c: int, width: int) -> float:
-    return 0.0
-
-
-# What each entry of POSITIONS adds to component c of the embedding at position i.
-ADDED: dict[str, Callable[[int, int, int], float]] = {
-    "none": nothing,
-    "sinusoidal": sinusoid,
-    "alibi": nothing,
-    "relative": nothing,
-    "rotary": nothing,
-    "xpos": nothing,
-    "t5": nothing,
-}
+# Component c of what a position adds to the embedding at position i, for those that add something.
+ADDED = {"sinusoidal": sinusoid}
 
 every_position = pytest.mark.parametrize("name", POSITIONS)
 
@@ -72,29 +56,17 @@ def position_of(text: str, score: str = "scaled_dot", *, heads: int = HEADS, cau
     return build_position(text, Place(built, "decoder" if causal else "encoder", causal))
 
 
-def test_every_position_has_an_example_and_a_formula() -> None:
-    assert set(POSITION_EXAMPLES) == set(POSITIONS), "give the position an example in tests/support/variants.py"
-    assert set(ADDED) == set(POSITIONS), "write what the encoding adds into ADDED"
-
-
 # On the embeddings
 
 
-@pytest.mark.parametrize("width", [6, 7])
-@pytest.mark.parametrize("start", [0, 3, 1_009])
-def test_sinusoids_follow_the_formula(width: int, start: int) -> None:
-    encoding = sinusoids(start + 5, width, CPU, torch.float64)[start:]
-    expected = [[sinusoid(start + n, c, width) for c in range(width)] for n in range(5)]
-    torch.testing.assert_close(encoding, torch.tensor(expected), **TOLERANCE)
-
-
 @every_position
-@pytest.mark.parametrize("start", [0, 3])
-def test_embedding_adds_what_the_formula_says(name: str, start: int) -> None:
-    embeddings = torch.randn(2, 5, 6)
+@pytest.mark.parametrize(("width", "start"), [(6, 0), (6, 1_009), (7, 3)])
+def test_embedding_adds_what_the_formula_says_and_otherwise_nothing(name: str, width: int, start: int) -> None:
+    embeddings = torch.randn(2, 5, width)
     added = build_position(POSITION_EXAMPLES[name], None).embed(embeddings, start=start) - embeddings
-    expected = torch.tensor([[ADDED[name](start + n, c, 6) for c in range(6)] for n in range(5)])
-    torch.testing.assert_close(added, expected.expand(2, 5, 6), **TOLERANCE)
+    formula = ADDED.get(name, lambda *_: 0.0)
+    expected = torch.tensor([[formula(start + n, c, width) for c in range(width)] for n in range(5)])
+    torch.testing.assert_close(added, expected.expand(2, 5, width), **TOLERANCE)
 
 
 @every_position
@@ -143,19 +115,31 @@ def test_only_a_model_without_positions_sees_a_bag_of_words(name: str) -> None:
 # Rotary
 
 
+def as_complex(x: Tensor) -> Tensor:
+    """Features 2t and 2t + 1 as one number."""
+    return torch.complex(x[..., 0::2], x[..., 1::2])
+
+
+def frequencies(width: int) -> Tensor:
+    """θ_t = 10000^(−2t/d)."""
+    return 10_000.0 ** (-torch.arange(0, width, 2) / width)
+
+
 @given(width=st.sampled_from([2, 4, 10]), start=st.integers(0, 1_000), seed=st.integers(0, 999))
 def test_rotation_is_multiplication_by_a_complex_number_of_length_one(width: int, start: int, seed: int) -> None:
     torch.manual_seed(seed)
     x = torch.randn(2, 3, 5, width)
-    found = rotated(x, start=start)
-    for n, t in product(range(5), range(width // 2)):
-        turn = cmath.exp(1j * (start + n) * 10_000 ** (-2 * t / width))
-        expected = torch.complex(x[:, :, n, 2 * t], x[:, :, n, 2 * t + 1]) * turn
-        pair = torch.complex(found[:, :, n, 2 * t], found[:, :, n, 2 * t + 1])
-        torch.testing.assert_close(pair, expected, **TOLERANCE)
+    angles = torch.arange(start, start + 5)[:, None] * frequencies(width)
+    expected = as_complex(x) * (1j * angles).exp()
+    torch.testing.assert_close(as_complex(rotated(x, start=start)), expected, **TOLERANCE)
 
 
 # Relative
+
+
+def distances(queries: int) -> Tensor:
+    """i − j of the last so many of 7 positions and all of them."""
+    return torch.arange(7 - queries, 7)[:, None] - torch.arange(7)
 
 
 @pytest.mark.parametrize("score", ["dot", "scaled_dot", "bilinear"])
@@ -166,24 +150,14 @@ def test_relative_positions_follow_the_formula(score: str, clip: int, queries: i
     attention = attention_with(f"relative({clip})", score=score)
     position, states = attention.position, torch.randn(2, 7, WIDTH)
     assert isinstance(position, Relative)
-    q, k = (x.expand(2, HEADS, -1, -1) for x in (
-        attention.projections.queries(states), attention.projections.keys(states)
-    ))  # fmt: skip
-    v = attention.values(states)
+    places = distances(queries).neg().clamp(-clip, clip) + clip
+    q = attention.projections.queries(states[:, 7 - queries :])[:, :, :, None]
+    k = attention.projections.keys(states)[:, :, None] + position.to_keys.weight[places]
+    v = attention.values(states)[:, :, None] + position.to_values.weight[places]
+    weights = (attention.score.scale * (q * k).sum(dim=-1)).softmax(dim=-1)
+    expected = attention.output((weights[..., None] * v).sum(dim=-2))
     output = attention(states[:, 7 - queries :], attention.key_values(states))
-    assert attention.score.scale is not None
-    for b, i in product(range(2), range(7 - queries, 7)):
-        heads = torch.zeros(HEADS, D)
-        for head in range(HEADS):
-            places = [max(-clip, min(clip, j - i)) + clip for j in range(7)]
-            moved = [k[b, head, j] + position.to_keys.weight[places[j]] for j in range(7)]
-            scores = [float(q[b, head, i] @ key) * attention.score.scale for key in moved]
-            total = sum(map(math.exp, scores))
-            for j in range(7):
-                value = v[b, head, j] + position.to_values.weight[places[j]]
-                heads[head] += math.exp(scores[j]) / total * value
-        expected = attention.output_projection(heads.flatten())
-        torch.testing.assert_close(output[b, i - 7 + queries], expected, **TOLERANCE)
+    torch.testing.assert_close(output, expected, **TOLERANCE)
 
 
 @pytest.mark.parametrize("queries", [7, 3])
@@ -191,10 +165,8 @@ def test_a_distance_costs_each_head_its_own_share(queries: int) -> None:
     scores = torch.randn(2, HEADS, queries, 7)
     biased = position_of("alibi").add_to_scores(scores, torch.empty(2, HEADS, queries, D))
     for head in range(HEADS):
-        for i in range(queries):
-            for j in range(7):
-                cost = 2.0 ** (-8 * (head + 1) / HEADS) * abs(j - (7 - queries + i))
-                torch.testing.assert_close(biased[:, head, i, j], scores[:, head, i, j] - cost, **TOLERANCE)
+        costs = 2.0 ** (-8 * (head + 1) / HEADS) * distances(queries).abs()
+        torch.testing.assert_close(biased[:, head], scores[:, head] - costs, **TOLERANCE)
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -203,15 +175,11 @@ def test_xpos_products_are_those_of_rotary_positions_times_a_decay_to_the_left(c
     q, k = torch.randn(2, HEADS, queries, 4), torch.randn(2, HEADS, 7, 4)
     place = Place(Dot(HeadSizes(12, HEADS, 4)), "decoder", causal)
     found_q, found_k = POSITIONS["xpos"](place).rotate(q, k)
-    for i, j in product(range(7 - queries, 7), range(7)):
-        expected = torch.zeros(2, HEADS)
-        for t in range(2):
-            decay = ((2 * t / 4 + 0.4) / 1.4) ** ((i - j) / 512) if causal else 1.0
-            one, other = (torch.view_as_complex(x[..., 2 * t : 2 * t + 2].contiguous()) for x in (q, k))
-            turn = cmath.exp(1j * (i - j) * 10_000 ** (-2 * t / 4))
-            expected += decay * (one[:, :, i - 7 + queries] * other[:, :, j].conj() * turn).real
-        products = (found_q[:, :, i - 7 + queries] * found_k[:, :, j]).sum(dim=-1)
-        torch.testing.assert_close(products, expected, **TOLERANCE)
+    between = distances(queries)[..., None]
+    decay = ((torch.tensor([0.0, 0.5]) + 0.4) / 1.4) ** (between / 512) if causal else 1.0
+    turned = as_complex(q)[:, :, :, None] * as_complex(k).conj()[:, :, None] * (1j * between * frequencies(4)).exp()
+    expected = (decay * turned.real).sum(dim=-1)
+    torch.testing.assert_close(found_q @ found_k.mT, expected, **TOLERANCE)
 
 
 def bucket(right: int, buckets: int, largest: int, *, causal: bool) -> int:
@@ -243,20 +211,6 @@ def test_layers_of_a_stack_share_the_table_of_t5_and_others_have_their_own() -> 
         positions = [layer.self_attention.position for layer in (*model.encoder, *model.decoder)]
         assert len({*map(id, positions)}) == (2 if tables == 2 else 4)
         assert sum(".position." in name for name in weights_of(model)) == tables
-
-
-IN_ATTENTION = [POSITION_EXAMPLES[name] for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition)]
-
-
-@pytest.mark.parametrize("position", IN_ATTENTION)
-@given(cut=st.integers(1, 6))
-def test_a_cached_decoder_counts_positions_on(position: str, cut: int) -> None:
-    attention, states = attention_with(position, graph="causal"), torch.randn(2, 7, WIDTH)
-    whole = attention(states, attention.key_values(states))
-    first = attention.key_values(states[:, :cut])
-    torch.testing.assert_close(attention(states[:, :cut], first), whole[:, :cut], **TOLERANCE)
-    both = first.append(attention.key_values(states[:, cut:]))
-    torch.testing.assert_close(attention(states[:, cut:], both), whole[:, cut:], **TOLERANCE)
 
 
 # Messages

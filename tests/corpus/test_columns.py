@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.data_files import TABLES, lines, load, parquet, texts, tsv, write
+from support.data_files import TABLES, lines, load, texts, tsv, write
 
 from transformer_mt.corpus.source import languages_of, parse_source
 from transformer_mt.errors import InputError
@@ -32,7 +32,7 @@ def test_columns_named_as_languages_are_told_from_others(columns: list[str], lan
     assert languages_of(columns) == languages
 
 
-@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("form", ["tsv", "jsonl"])
 @pytest.mark.parametrize(
     ("names", "changes", "languages"),
     [
@@ -48,14 +48,9 @@ def test_columns_are_found_by_their_names(
     tmp_path: Path, form: str, names: tuple[str, str], changes: dict[str, str], languages: tuple[str, str]
 ) -> None:
     rows = [dict(zip((names[1], "id", names[0]), (target, "7", source), strict=True)) for source, target in PAIRS]
-    table = [list(rows[0]), *(list(row.values()) for row in rows)]
-    content = {
-        "tsv": lines(["\t".join(row) for row in table]),
-        "csv": lines([",".join(row) for row in table]),
-        "jsonl": lines(list(map(json.dumps, rows))),
-        "parquet": parquet(rows),
-    }
-    corpus = load(write(tmp_path / f"x.{form}", content[form]), need="test", **changes)
+    table = map("\t".join, [rows[0], *(row.values() for row in rows)])
+    content = lines([*table] if form == "tsv" else [*map(json.dumps, rows)])
+    corpus = load(write(tmp_path / f"x.{form}", content), need="test", **changes)
     is_turned = not names[0].casefold().startswith("s") and changes
     assert texts(corpus, "test") == [(pair[::-1] if is_turned else pair) for pair in PAIRS]
     assert corpus.languages == languages
@@ -123,6 +118,7 @@ def test_the_cells_of_a_csv_are_its_texts(tmp_path: Path, name: str) -> None:
         ('"Er sagt ""ja""."', 'Er sagt "ja".'),  # as pandas writes it
         ('"""ja"""', '"ja"'),
         ('"ja"', '"ja"'),
+        ('"ja', '"ja'),
         ('"ja" und ""nein""', '"ja" und ""nein""'),
         ('""', '""'),
         ('j""a', 'j""a'),

@@ -3,19 +3,19 @@
 from pathlib import Path
 
 import pytest
-from support.data_files import CLEAN, PAIRED, PAIRS, TABLES, jsonl, lines, load, texts, tsv, write
+from support.data_files import CLEAN, PAIRED, PAIRS, TABLES, jsonl, lines, load, put, texts, tsv, write
 
 from transformer_mt.corpus import clean_corpus
 from transformer_mt.errors import InputError
 
 PACKED_TABLES = (("TSV", ".gz"), ("TSV with languages in its name", ".xz"), ("CSV", ".xz"), ("JSONL", ".gz"))
+PAIRED_FORMS = [*((form, "") for form in PAIRED), ("OPUS", ".gz"), ("text", ".xz")]
 SPLITS = {"train": "train", "valid": "validation", "test": "test"}
 
 
 @pytest.mark.parametrize(("form", "compression"), [*((form, "") for form in TABLES), *PACKED_TABLES])
 def test_one_file_is_the_split_that_is_needed(tmp_path: Path, form: str, compression: str) -> None:
-    name, make = TABLES[form]
-    path = write(tmp_path / (name.format("x") + compression), make(PAIRS))
+    (path,) = put(tmp_path, form, "x", PAIRS, compression)
     corpus = load(path, need="test")
     assert texts(corpus, "test") == CLEAN
     assert list(corpus.splits) == ["test"]
@@ -23,10 +23,9 @@ def test_one_file_is_the_split_that_is_needed(tmp_path: Path, form: str, compres
     assert f"test: {path}, de → en" in corpus.notes
 
 
-@pytest.mark.parametrize(("form", "compression"), [*((form, "") for form in PAIRED), ("OPUS", ".gz"), ("text", ".xz")])
+@pytest.mark.parametrize(("form", "compression"), PAIRED_FORMS)
 def test_a_pair_of_files_is_source_and_target(tmp_path: Path, form: str, compression: str) -> None:
-    names = (name.format("x") + compression for name in PAIRED[form])
-    one, two = (write(tmp_path / name, lines(side)) for name, side in zip(names, zip(*PAIRS, strict=True), strict=True))
+    one, two = put(tmp_path, form, "x", PAIRS, compression)
     corpus = load(f"{one},{two}", need="test")
     assert (texts(corpus, "test"), corpus.languages) == (CLEAN, ("de", "en"))
     turned = load(f"{two},{one}", need="test")
@@ -35,25 +34,16 @@ def test_a_pair_of_files_is_source_and_target(tmp_path: Path, form: str, compres
     assert (texts(asked, "test"), asked.languages) == (CLEAN, ("de", "en"))
 
 
-@pytest.mark.parametrize(("form", "compression"), [("Parquet", ""), ("JSONL, nested", ""), *PACKED_TABLES])
-def test_a_folder_of_tables_has_its_splits(tmp_path: Path, form: str, compression: str) -> None:
-    name, make = TABLES[form]
+@pytest.mark.parametrize(
+    ("form", "compression"), [("Parquet", ""), ("JSONL, nested", ""), *PACKED_TABLES, *PAIRED_FORMS]
+)
+def test_a_folder_has_its_splits(tmp_path: Path, form: str, compression: str) -> None:
     for number, split in enumerate(SPLITS):
-        write(tmp_path / (name.format(split) + compression), make(PAIRS[number:]))
+        put(tmp_path, form, split, PAIRS[number:], compression)
     corpus = load(tmp_path)
     assert list(corpus.splits) == list(SPLITS.values())
     assert [texts(corpus, split) for split in SPLITS.values()] == [CLEAN, CLEAN[1:], CLEAN[2:]]
     assert corpus.languages == ("de", "en")
-
-
-@pytest.mark.parametrize(("form", "compression"), [*((form, "") for form in PAIRED), ("OPUS", ".gz"), ("text", ".xz")])
-def test_a_folder_of_texts_has_its_splits(tmp_path: Path, form: str, compression: str) -> None:
-    for number, split in enumerate(SPLITS):
-        for name, side in zip(PAIRED[form], zip(*PAIRS[number:], strict=True), strict=True):
-            write(tmp_path / (name.format(split) + compression), lines(side))
-    corpus = load(tmp_path)
-    assert list(corpus.splits) == list(SPLITS.values())
-    assert [texts(corpus, split) for split in SPLITS.values()] == [CLEAN, CLEAN[1:], CLEAN[2:]]
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,8 @@ import logging
 import os
 import socket
 import warnings
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from math import nan
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +12,7 @@ import numpy as np
 import pandas
 import pyarrow as pa
 import pytest
+from datasets.exceptions import DatasetNotFoundError
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus import tables
@@ -142,13 +140,6 @@ def test_a_table_with_numbers_is_one_line(folder: Path) -> None:
     assert problem(folder).endswith("train.json:1: de is 7, not text; correct it")
 
 
-def test_every_cell_of_a_csv_is_the_text_it_is(folder: Path) -> None:
-    (folder / "train.jsonl").unlink()
-    (folder / "train.csv").write_text('de,en\n007,NA\n8,null\n"ja, ""ja""",1e3\n')
-    texts = [(pair.source, pair.target) for pair in load(folder).splits["train"]]
-    assert texts == [("007", "NA"), ("8", "null"), ('ja, "ja"', "1e3")]
-
-
 def test_what_a_library_writes_to_stderr_by_any_way_is_not_seen(capfd: pytest.CaptureFixture[str]) -> None:
     with quiet_datasets():
         os.write(2, b"from C++")
@@ -221,41 +212,6 @@ def test_a_hub_that_never_answers_is_given_up_after_one_short_question(monkeypat
             silent.accept()
 
 
-class Answers(BaseHTTPRequestHandler):
-    """A hub that knows no data set."""
-
-    def do_GET(self) -> None:
-        self.send_response(404)
-        self.send_header("X-Error-Code", "RepoNotFound")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Print nothing."""
-
-
-@pytest.fixture
-def hub_without_data_sets() -> Iterator[str]:
-    """The address of a hub that answers and knows no data set."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
-def test_a_data_set_that_the_hub_does_not_know_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, hub_without_data_sets: str
-) -> None:
-    monkeypatch.setattr("datasets.config.HF_ENDPOINT", hub_without_data_sets)
-    message = problem("owner/name")
-    assert message == (
-        "InputError owner/name: no such file or folder, and no such data set or revision on the hub (or no access to "
-        "it); check the spelling"
-    )
-
-
 @pytest.fixture
 def reachable(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A hub that answers and has data sets of two language pairs."""
@@ -288,6 +244,10 @@ def test_a_hub_data_set_is_opened_with_the_configuration_of_its_languages(
         (RuntimeError("Dataset scripts are no longer supported, but found name.py"), "this data set is a program, and"),
         (ValueError("Please pass trust_remote_code=True\nto run it"), "this data set is a program, and tmt runs no"),
         (ValueError("no data\nat all"), "loading failed (no data); give a file or folder"),
+        (
+            DatasetNotFoundError("x"),
+            "no such file or folder, and no such data set or revision on the hub (or no access",
+        ),
         (OSError("disk full"), "loading failed (disk full); give a file or folder"),
     ],
 )
@@ -396,21 +356,18 @@ def test_a_limit_of_words_has_a_range(number: int) -> None:
         Corpus.from_pairs({"train": [("a", "b")]}, max_words=number)
 
 
-@pytest.mark.parametrize("texts", [(None, "b"), ("a", 3)])
-def test_a_pair_has_two_texts(texts: tuple[Any, Any]) -> None:
-    source, target = texts
-    with pytest.raises(TypeError, match=r"^SentencePair: source and target are texts$"):
-        SentencePair.__post_init__(SimpleNamespace(source=source, target=target))  # tests check the rest of it before
-
-
-def test_references_are_texts_not_letters() -> None:
-    with pytest.raises(TypeError, match=r"^SentencePair: references and source_references are tuples of texts$"):
-        SentencePair.__post_init__(SimpleNamespace(source="a", target="b", references="cd", source_references=()))
-
-
-def test_the_rows_of_a_data_frame_are_a_corpus() -> None:
-    rows = list(FRAME.itertuples(index=False, name=None))
-    assert Corpus.from_pairs({"train": rows}) == Corpus.from_pairs({"train": PAIRS})
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"source": None}, "source and target are texts"),
+        ({"target": 3}, "source and target are texts"),
+        ({"references": "cd"}, "references and source_references are tuples of texts"),
+    ],
+)
+def test_a_pair_has_two_texts_and_tuples_of_references(wrong: dict[str, Any], problem: str) -> None:
+    pair = {"source": "a", "target": "b", "references": (), "source_references": ()} | wrong
+    with pytest.raises(TypeError, match=f"^SentencePair: {problem}$"):
+        SentencePair.__post_init__(SimpleNamespace(**pair))  # tests check the types of arguments before
 
 
 def test_what_a_corpus_made_in_python_knows_of_its_pairs_outlives_cleaning() -> None:

@@ -334,22 +334,23 @@ def test_a_mistake_in_data_is_one_line_with_its_place(tmp_path: Path, name: str)
             {"source_language": "de", "target_language": "fr"},
             "{x}/a.tsv: needs the columns de and fr and has de, en",
         ),
+        (
+            {"source_language": "de", "target_language": "fr", "corpus": PAIR},
+            "{x}/a.de and a.en: has de and en, but not de and fr; set data.source_language",
+        ),
         ({"source_language": "fr"}, "{x}/a.tsv: has de and en, but not fr; set data.source_language and"),
         ({"source_column": "1"}, "data.source_column, data.target_column: only one is given; give both"),
-        ({"validation_split": "tune"}, "data.validation_split: {x}/d has no tune, but train; choose one"),
+        (
+            {"validation_split": "tune", "corpus": "{x}/d"},
+            "data.validation_split: {x}/d has no tune, but train; choose one",
+        ),
     ],
 )
 def test_a_configuration_that_the_data_does_not_fit_is_one_line(
     tmp_path: Path, changes: dict[str, str], beginning: str
 ) -> None:
-    corpus = "{x}/d" if "validation_split" in changes else "{x}/a.tsv"
-    files: Files = {"a.tsv": b"de\ten\nja\tyes\n", "d/train.tsv": b"ja\tyes\n"}
-    assert refusal(tmp_path, files, corpus, **changes).startswith(beginning)
-
-
-def test_languages_that_the_files_do_not_have_are_one_line(tmp_path: Path) -> None:
-    message = refusal(tmp_path, pair(TEXT), PAIR, source_language="de", target_language="fr")
-    assert message.startswith("{x}/a.de and a.en: has de and en, but not de and fr; set data.source_language")
+    files: Files = {"a.tsv": b"de\ten\nja\tyes\n", "d/train.tsv": YES, **pair(TEXT)}
+    assert refusal(tmp_path, files, **{"corpus": TSV, **changes}).startswith(beginning)
 
 
 READ = {
@@ -400,13 +401,6 @@ def test_brackets_and_colons_in_the_texts_of_json_are_text(
     pairs = [(f'"{{[\\{number}" : ["', "[{" * 99) for number in range(1_201)]
     (tmp_path / name).write_bytes(make(pairs))
     assert texts(load(tmp_path / name, need="test"), "test") == pairs
-
-
-@pytest.mark.parametrize("quoted", [b'"ja\tyes\n', b'ja\t"yes"\n', b'j""a\tyes\n'])
-def test_quotes_in_a_tsv_are_text(tmp_path: Path, quoted: bytes) -> None:
-    (tmp_path / "a.tsv").write_bytes(quoted + b"nein\tno\n")
-    found = texts(load(tmp_path / "a.tsv", need="test"), "test")
-    assert found == [tuple(quoted.decode().strip().split("\t")), ("nein", "no")]
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz"])

@@ -128,6 +128,7 @@ def test_a_folder_with_a_translation_memory_of_any_name_is_a_corpus(tmp_path: Pa
     assert f"{tmp_path}: not taken for data: memory.xlsx" in corpus.notes
 
 
+@pytest.mark.slow
 def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
     (tmp_path / "a.tmx").write_bytes(tmx(*(unit(de="ja " * 3_000, en="yes " * 3_000) for _ in range(150))))
     memory = TranslationMemory(DataFile.named(tmp_path / "a.tmx"))

@@ -18,7 +18,6 @@ pytestmark = pytest.mark.slow
 REMEDY = "restore it or train anew"
 SOURCES = [pair.source for pair in VALIDATION]
 GREEDY = SearchConfig(beam=1, max_length=9)
-# Translates in a new process, and says which modules that took.
 
 
 @pytest.fixture(scope="module")
@@ -115,12 +114,6 @@ def test_without_sums_or_weights(run: Path) -> None:
     (run / MODEL).unlink()
     with pytest.raises(InputError, match=r"model.safetensors: missing; continue tmt train until its first"):
         texts(run)
-
-
-def test_a_model_that_ctranslate2_cannot_compute(tmp_path: Path) -> None:
-    list(opened(tmp_path / "linear", "training.steps=4", "model.attention.kind=linear").train())
-    with pytest.raises(InputError, match=r"^model.attention.kind: CTranslate2 has no linear; "):
-        texts(tmp_path / "linear")
 
 
 def test_weights_that_change_while_they_are_converted_are_not_kept(

@@ -51,7 +51,7 @@ def test_what_ctranslate2_cannot_compute_is_refused_with_the_key_that_says_so(va
 
 def test_a_refusal_says_what_is_there_and_what_could_be() -> None:
     with pytest.raises(InputError) as error:
-        require_convertible(tiny_config("model.norm=batch"))
+        model_files(tiny_model("model.norm=batch"), tiny_config("model.norm=batch"), TOKENS, quantization=None)
     assert str(error.value) == "model.norm: CTranslate2 has no batch; it computes models with layer or rms there"
 
 

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     path = tmp_path_factory.mktemp("runs") / "trained"
-    list(opened(path, "training.steps=8").train())
+    list(opened(path, "training.steps=8", "search.max_length_margin=50").train())  # the default
     return Run.open(path)
 
 

@@ -11,7 +11,7 @@ import torch
 from support.failing_disk import Crash, FailingDisk, failing
 from support.small_training import opened
 
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.errors import MachineError
 from transformer_mt.runs.lock import release
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.session import TrainingSession
@@ -120,13 +120,3 @@ def test_a_save_that_fails_at_any_operation_loses_nothing_that_stood(
         assert again.trainer.progress.step in (2, 3, 4)
         release(path)
     assert_continues(path, uninterrupted)
-
-
-def test_a_failing_disk_never_looks_like_a_mistake_of_the_user(tmp_path: Path) -> None:
-    for number in range(1, 4):
-        with (
-            failing(FailingDisk(tmp_path / "run", fails=number, fault=refused("ENOSPC"))),
-            pytest.raises(MachineError, match="cannot be written") as caught,
-        ):
-            start(tmp_path / "run")
-        assert not isinstance(caught.value, InputError)

@@ -37,6 +37,8 @@ from transformer_mt.corpus.load_corpus import load_corpus
 from transformer_mt.errors import NOT_FINITE, MachineError
 from transformer_mt.text.terminal import escape_controls
 
+pytestmark = pytest.mark.slow
+
 SECONDS, MEMORY = 30, 2**30
 NAN, INFINITE = float("nan"), float("inf")
 RANDOM = torch.get_rng_state()
@@ -246,7 +248,6 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         )
     },
 }
-QUICK = f"{WEIGHTS} is a FIFO"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -306,7 +307,7 @@ def command(name: str, place: Path) -> list[str]:
     return ["train", "--run-dir", run, *settings()] if name == TRAIN else [name, "--model", run, "--device", "cpu"]
 
 
-@pytest.mark.parametrize("way", [pytest.param(way, marks=() if way == QUICK else pytest.mark.slow) for way in DAMAGED])
+@pytest.mark.parametrize("way", DAMAGED)
 def test_a_hostile_run_is_one_line_and_nothing_changes(
     place: Path, capsys: pytest.CaptureFixture[str], way: str
 ) -> None:
@@ -321,7 +322,6 @@ def test_a_hostile_run_is_one_line_and_nothing_changes(
     assert snapshot(place) == before
 
 
-@pytest.mark.slow
 def test_the_weights_of_a_single_checkpoint_are_looked_at_too(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checkpoint = place / "run" / "checkpoints" / "step-6"
     tensors(largest(lambda x: x.fill_(NAN)))(checkpoint)
@@ -342,7 +342,6 @@ OVERFLOWING = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("arguments", OVERFLOWING, ids=" ".join)
 def test_weights_so_large_that_numbers_overflow_are_said(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
@@ -356,7 +355,6 @@ def test_weights_so_large_that_numbers_overflow_are_said(
     assert not (place / "pruned").exists()
 
 
-@pytest.mark.slow
 def test_nothing_is_written_or_deleted_through_links_that_lie_in_wait(place: Path) -> None:
     run, outside = place / "run", place / "outside"
     (outside / "directory").mkdir()
@@ -375,7 +373,6 @@ def test_nothing_is_written_or_deleted_through_links_that_lie_in_wait(place: Pat
     assert not any((run / "checkpoints" / name).is_symlink() for name in names[1:])
 
 
-@pytest.mark.slow
 def test_overwriting_a_run_of_links_deletes_the_links_alone(place: Path) -> None:
     names = ("config.toml", "tokenizer.model", WEIGHTS, "metrics.jsonl", "checkpoints")
     for name in names:
@@ -386,7 +383,6 @@ def test_overwriting_a_run_of_links_deletes_the_links_alone(place: Path) -> None
     assert not any((place / "run" / name).is_symlink() for name in names)
 
 
-@pytest.mark.slow
 def test_a_hostile_run_is_not_taken_for_the_newest_and_a_run_may_be_a_link(place: Path) -> None:
     from transformer_mt.runs.directory import newest_run
 

@@ -1,7 +1,6 @@
 """What every model keeps to, with every variant of attention: a new entry in a table is tested by being there."""
 
 import math
-from itertools import pairwise
 
 import pytest
 import torch
@@ -13,7 +12,6 @@ from support.variants import REPRESENTATIVES, VARIANTS, Variant, quick_for_some
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer_mt.attention.graphs import Complete
 from transformer_mt.models.seq2seq import Seq2Seq, State, evaluating
 from transformer_mt.tokenizer.symbols import PAD
 
@@ -63,18 +61,6 @@ def test_decoding_token_by_token_equals_decoding_at_once(variant: Variant) -> No
         torch.testing.assert_close(logits[:, 0], whole[:, t], **TOLERANCE)
 
 
-@some_variants
-@torch.no_grad()
-def test_decoding_in_chunks_equals_decoding_at_once(variant: Variant) -> None:
-    model, source, target = tiny_model(*variant), sentences(5, 3), targets(11, 11)
-    whole = model(source, target)
-    for cuts in ((3, 4, 9), (1, 6, 8), (2, 5, 7, 10)):  # a chunk begins at every place once
-        state = model.start(source)
-        for start, stop in pairwise([0, *cuts, 11]):
-            logits, state = model.decode(target[:, start:stop], state)
-            torch.testing.assert_close(logits, whole[:, start:stop], **TOLERANCE)
-
-
 @every_variant
 @torch.no_grad()
 def test_selecting_rows_midway_equals_those_sentences_alone(variant: Variant) -> None:
@@ -87,7 +73,7 @@ def test_selecting_rows_midway_equals_those_sentences_alone(variant: Variant) ->
         torch.testing.assert_close(logits, model(source[chosen], target[chosen])[:, cut:], **TOLERANCE)
 
 
-@some_variants
+@quick_for_some(VARIANTS, [REPRESENTATIVES[0], REPRESENTATIVES[3]])
 @settings(max_examples=3)
 @given(seed=st.integers(0, 999), in_order=st.booleans(), most=st.sampled_from([3, 7, 41]))
 @torch.no_grad()
@@ -110,29 +96,14 @@ def test_hypotheses_that_come_and_go_are_decoded_as_if_alone(
 
 
 @every_variant
-@pytest.mark.parametrize(("more_source", "more_target"), [(3, 0), (0, 4), (3, 4)])
-def test_padding_changes_neither_outputs_nor_gradients(variant: Variant, more_source: int, more_target: int) -> None:
+def test_padding_changes_neither_outputs_nor_gradients(variant: Variant) -> None:
     model, source, target = tiny_model(*variant), sentences(5, 3), targets(7, 4)
-    padded_source, padded_target = (
-        F.pad(source, (0, more_source), value=PAD),
-        F.pad(target, (0, more_target), value=PAD),
-    )
+    padded_source, padded_target = F.pad(source, (0, 3), value=PAD), F.pad(target, (0, 4), value=PAD)
     real, padded_real = target != PAD, padded_target != PAD
     logits, padded_logits = model(source, target), model(padded_source, padded_target)
     torch.testing.assert_close(padded_logits[padded_real], logits[real], **TOLERANCE)
     expected = gradients(model, some_loss(logits, real))
     torch.testing.assert_close(gradients(model, some_loss(padded_logits, padded_real)), expected, **TOLERANCE)
-
-
-@some_variants
-def test_other_sentences_change_neither_outputs_nor_gradients(variant: Variant) -> None:
-    model, source, target = tiny_model(*variant), sentences(3, 5, 2), targets(4, 3, 7)
-    alone = model(source[:1, :3], target[:1, :4])
-    together = model(source, target)[:1, :4]
-    torch.testing.assert_close(together, alone, **TOLERANCE)
-    real = torch.ones(1, 4, dtype=torch.bool)
-    expected = gradients(model, some_loss(alone, real))
-    torch.testing.assert_close(gradients(model, some_loss(together, real)), expected, **TOLERANCE)
 
 
 @some_variants
@@ -146,7 +117,7 @@ def test_a_source_of_padding_alone_gives_finite_outputs_and_gradients(variant: V
 # Gradients
 
 
-@every_variant
+@some_variants
 def test_no_gradient_flows_from_the_future(variant: Variant) -> None:
     model, target = tiny_model(*variant), targets(7, 7)
     embeddings, logits = embeddings_of(model, target, model.start(sentences(5, 3)))
@@ -158,17 +129,6 @@ def test_no_gradient_flows_from_the_future(variant: Variant) -> None:
         assert (gradient[:, t] != 0.0).any()
         reads_the_past |= bool((gradient[:, :t] != 0.0).any())
     assert reads_the_past
-
-
-@some_variants
-def test_the_source_reaches_the_logits(variant: Variant) -> None:
-    model, source, target = tiny_model(*variant), sentences(5, 3), targets(7, 7)
-    embedded: list[Tensor] = []
-    model.source_embedding.register_forward_hook(lambda module, inputs, output: embedded.append(output))
-    logits = model(source, target)
-    (gradient,) = torch.autograd.grad(logits.square().sum(), embedded)
-    reached = (gradient[source != PAD] != 0.0).any(dim=-1)
-    assert reached.all() if model.attention_stacks() else reached.any()
 
 
 @some_variants
@@ -186,27 +146,21 @@ def test_gradients_reach_every_parameter(variant: Variant, tied: str) -> None:
 @torch.no_grad()
 def test_every_layer_shows_its_weights(variant: Variant) -> None:
     model, source, target = tiny_model(*variant), sentences(5, 3), targets(7, 7)
-    shown: dict[nn.Module, list[Tensor]] = {}
     with values_of("α_j") as found:
-        unwatched = model(source, target)
-    for module, value in found:
-        shown.setdefault(module, []).append(value)
-    torch.testing.assert_close(model(source, target), unwatched, **TOLERANCE)
+        watched = model(source, target)
+    torch.testing.assert_close(model(source, target), watched, **TOLERANCE)
     stacks = model.attention_stacks()
-    assert set(shown) == {module for stack in stacks.values() for module in stack}
-    reads = {"encoder": source, "decoder": target, "cross": source}
-    asks = {"encoder": source, "decoder": target, "cross": target}
+    assert {module for module, _ in found} == {module for stack in stacks.values() for module in stack}
+    sides = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
     for name, stack in stacks.items():
+        asks, reads = sides[name]
         for module in stack:
-            weights = torch.cat(shown[module], dim=2)
-            real = reads[name] != PAD
-            assert weights.shape[2:] == (asks[name].shape[1], reads[name].shape[1])
-            graph = getattr(module, "graph", Complete())
-            neighbours = graph.mask(*weights.shape[2:], device=weights.device) & real[:, None]
-            some = neighbours.any(dim=-1).to(weights.dtype)
-            torch.testing.assert_close(weights.sum(dim=-1), some[:, None].expand(weights.shape[:3]), **TOLERANCE)
-            assert (weights.masked_select(~real[:, None, None]) == 0.0).all()
-            assert name != "decoder" or (weights.triu(1) == 0.0).all()
+            weights = torch.cat([value for shown, value in found if shown is module], dim=2)
+            assert weights.shape[2:] == (asks.shape[1], reads.shape[1])
+            sums = weights.sum(dim=-1)  # 0 for a query without neighbours
+            torch.testing.assert_close(sums, sums.round(), **TOLERANCE)
+            assert not weights.masked_select((reads == PAD)[:, None, None]).any()
+            assert name != "decoder" or not weights.triu(1).any()
 
 
 @some_variants

@@ -11,7 +11,7 @@ import safetensors.torch
 import torch
 from support.hostile import pieces_of
 from support.plugins import loaded, write_example
-from support.small_training import opened
+from support.small_training import opened, train
 from support.variants import VARIANTS, Variant
 from torch import Tensor
 
@@ -33,16 +33,6 @@ HARDEST = (
     "training.checkpoint_every=3",
     "training.validate_every=4",
 )
-
-
-def go_on(training: TrainingSession, *, until: int | None = None) -> list[Report]:
-    """Train up to the report of a step or to the end."""
-    reports = []
-    for report in training.train():
-        reports.append(report)
-        if isinstance(report, StepReport) and report.step == until:
-            break
-    return reports
 
 
 def kill(training: TrainingSession, *, at: int) -> None:
@@ -89,15 +79,15 @@ def assert_same(one: TrainingSession, other: TrainingSession) -> None:
 def assert_resumable(path: Path, stops: Iterable[int], *overrides: str) -> None:
     """Training that is stopped and saved after each of these steps ends as training in one go."""
     whole = opened(path / "whole", *overrides)
-    reports = go_on(whole)
+    reports = train(whole)
     for stop in stops:
         first = opened(path / f"stopped-{stop}", *overrides)
-        before = go_on(first, until=stop)
+        before = train(first, until=stop)
         first.trainer.save()
         torch.manual_seed(99)  # a new process has another random state
         second = opened(path / f"stopped-{stop}", *overrides)
         assert second.notes[-1] == f"continuing {path / f'stopped-{stop}'} from step {stop}"
-        assert losses(before) + losses(go_on(second)) == losses(reports)
+        assert losses(before) + losses(train(second)) == losses(reports)
         assert_same(whole, second)
 
 
@@ -146,33 +136,45 @@ def test_the_scale_of_the_loss_goes_on_bit_for_bit(tmp_path: Path) -> None:
 def test_killed_training_goes_on_from_its_last_checkpoint(tmp_path: Path, averaging: str, killed: int) -> None:
     overrides = (*HARDEST, f"training.averaging={averaging}")
     whole = opened(tmp_path / "whole", *overrides)
-    go_on(whole)
+    train(whole)
     kill(opened(tmp_path / "killed", *overrides), at=killed)  # steps since the last checkpoint are lost
     again = opened(tmp_path / "killed", *overrides)
     assert again.trainer.progress.step == {2: 0, 5: 4, 7: 6}[killed]
-    go_on(again)
+    train(again)
     assert_same(whole, again)
 
 
-@pytest.mark.parametrize("name", ["sgd", pytest.param("lion", marks=pytest.mark.slow), "muon"])
+@pytest.mark.parametrize("name", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("sgd", "lion")), "muon"])
 def test_optimizers_of_other_kinds_go_on_from_a_checkpoint_when_killed(tmp_path: Path, name: str) -> None:
     overrides = (*HARDEST, f"optimizer.name={name}")
     with loaded(write_example("class Lion", tmp_path / "optimizers.py")):
         whole = opened(tmp_path / "whole", *overrides)
-        go_on(whole)
+        train(whole)
         kill(opened(tmp_path / "killed", *overrides), at=5)
         again = opened(tmp_path / "killed", *overrides)
         assert again.trainer.progress.step == 4
-        go_on(again)
+        train(again)
         assert_same(whole, again)
 
 
-def test_finished_training_changes_nothing(tmp_path: Path) -> None:
-    first = opened(tmp_path)
-    go_on(first)
-    second = opened(tmp_path)
-    assert [type(report).__name__ for report in go_on(second)] == ["FinishReport"]
-    assert_same(first, second)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> TrainingSession:
+    """A training at its end, whose run may be copied and read."""
+    session = opened(tmp_path_factory.mktemp("finished") / "run")
+    train(session)
+    return session
+
+
+@pytest.fixture
+def copy(finished: TrainingSession, tmp_path: Path) -> Path:
+    """A copy of its run."""
+    return Path(shutil.copytree(finished.trainer.run.path, tmp_path / "run"))
+
+
+def test_finished_training_changes_nothing(finished: TrainingSession, copy: Path) -> None:
+    again = opened(copy)
+    assert [type(report).__name__ for report in train(again)] == ["FinishReport"]
+    assert_same(finished, again)
 
 
 def damage(path: Path, name: str = "model.safetensors") -> None:
@@ -180,27 +182,21 @@ def damage(path: Path, name: str = "model.safetensors") -> None:
     (path / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
 
 
-def test_damaged_newest_checkpoint_gives_way_to_the_one_before(tmp_path: Path) -> None:
-    whole = opened(tmp_path / "whole")
-    go_on(whole)
-    damaged = tmp_path / "damaged"
-    shutil.copytree(tmp_path / "whole", damaged)
-    damage(damaged / "checkpoints" / "step-8")
-    again = opened(damaged)
-    assert len(again.notes) >= 2
-    assert f"{damaged}/checkpoints/step-8/model.safetensors: damaged" in again.notes[-2]
-    assert again.notes[-1] == f"continuing {damaged} from step 6"
-    go_on(again)
-    assert_same(whole, again)
+def test_damaged_newest_checkpoint_gives_way_to_the_one_before(finished: TrainingSession, copy: Path) -> None:
+    damage(copy / "checkpoints" / "step-8")
+    again = opened(copy)
+    assert f"{copy}/checkpoints/step-8/model.safetensors: damaged" in again.notes[-2]
+    assert again.notes[-1] == f"continuing {copy} from step 6"
+    train(again)
+    assert_same(finished, again)
 
 
 def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found(tmp_path: Path) -> None:
     training = opened(tmp_path)
-    go_on(training, until=4)
+    train(training, until=4)
     for path in sorted((tmp_path / "checkpoints" / "step-4").iterdir()):
         sound = path.read_bytes()
-        heads, others = range(min(len(sound), 99)), range(99, len(sound), max(1, len(sound) // 99))
-        for place in (*heads, *others, len(sound) - 1):
+        for place in (*range(0, min(len(sound), 99), 7), *range(99, len(sound), 1 + len(sound) // 29), len(sound) - 1):
             path.write_bytes(sound[:place] + bytes([sound[place] ^ 1 << place % 8]) + sound[place + 1 :])
             with pytest.raises(MachineError, match=str(tmp_path)):
                 training.trainer.checkpoints.load(4)
@@ -208,10 +204,9 @@ def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found(tmp_path: Path) -> None
     assert training.trainer.checkpoints.load(4).progress.step == 4
 
 
-def test_weights_of_another_step_are_not_continued_from(tmp_path: Path) -> None:
-    go_on(opened(tmp_path))
-    shutil.copy(tmp_path / "checkpoints/step-6" / MODEL, tmp_path / "checkpoints/step-8" / MODEL)
-    assert opened(tmp_path).notes[-1].endswith("from step 6")
+def test_weights_of_another_step_are_not_continued_from(copy: Path) -> None:
+    shutil.copy(copy / "checkpoints/step-6" / MODEL, copy / "checkpoints/step-8" / MODEL)
+    assert opened(copy).notes[-1].endswith("from step 6")
 
 
 @pytest.mark.slow
@@ -232,22 +227,21 @@ def test_damaged_later_checkpoints_do_not_push_out_what_is_saved_now(tmp_path: P
     assert opened(tmp_path, *overrides).trainer.progress.step == 5
 
 
-def test_no_sound_checkpoint_is_one_line(tmp_path: Path) -> None:
-    go_on(opened(tmp_path))
+def test_no_sound_checkpoint_is_one_line(copy: Path) -> None:
     for step in (6, 8):
-        damage(tmp_path / "checkpoints" / f"step-{step}", STATE)
+        damage(copy / "checkpoints" / f"step-{step}", STATE)
     with pytest.raises(MachineError) as caught:
-        opened(tmp_path)
+        opened(copy)
     message = str(caught.value)
-    assert message.startswith(f"{tmp_path}/checkpoints: no sound checkpoint ({tmp_path}/checkpoints/step-8/state")
+    assert message.startswith(f"{copy}/checkpoints: no sound checkpoint ({copy}/checkpoints/step-8/state")
     assert message.endswith("; overwrite the run")
     assert "\n" not in message
-    assert opened(tmp_path, overwrite=True).trainer.progress.step == 0
+    assert opened(copy, overwrite=True).trainer.progress.step == 0
 
 
 def test_a_checkpoint_of_another_vocabulary_or_configuration_is_not_continued(tmp_path: Path) -> None:
     """Also before the first validation, when there are no weights to use that would say so."""
-    go_on(opened(tmp_path, "training.checkpoint_every=1"), until=3)
+    train(opened(tmp_path, "training.checkpoint_every=1"), until=3)
     vocabulary, config = ((tmp_path / name).read_bytes() for name in (TOKENIZER, CONFIG))
     pieces = list(pieces_of(vocabulary))
     exchanged = b"".join([*pieces[:-2], pieces[-1], pieces[-2]]) + vocabulary.removeprefix(b"".join(pieces))
@@ -269,12 +263,11 @@ def test_another_configuration_is_refused_with_every_difference(tmp_path: Path) 
     )
 
 
-def test_overwriting_deletes_the_run_and_nothing_else(tmp_path: Path) -> None:
-    go_on(opened(tmp_path))
-    (tmp_path / "notes.txt").write_text("mine")
-    again = opened(tmp_path, "model.width=18", overwrite=True)
+def test_overwriting_deletes_the_run_and_nothing_else(copy: Path) -> None:
+    (copy / "notes.txt").write_text("mine")
+    again = opened(copy, "model.width=18", overwrite=True)
     assert again.trainer.progress.step == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
+    assert sorted(path.name for path in copy.iterdir()) == [
         "checkpoints",
         "config.toml",
         "data.json",
@@ -285,17 +278,16 @@ def test_overwriting_deletes_the_run_and_nothing_else(tmp_path: Path) -> None:
         "training.lock",
         "words.tsv",
     ]
-    assert (tmp_path / "notes.txt").read_text() == "mine"
-    assert not list((tmp_path / "checkpoints").iterdir())
-    assert not [*Run(tmp_path).metrics()]
+    assert (copy / "notes.txt").read_text() == "mine"
+    assert not list((copy / "checkpoints").iterdir())
+    assert not [*Run(copy).metrics()]
 
 
-def test_what_is_refused_deletes_nothing(tmp_path: Path) -> None:
-    go_on(opened(tmp_path))
-    before = sorted(path for path in tmp_path.rglob("*"))
+def test_what_is_refused_deletes_nothing(copy: Path) -> None:
+    before = sorted(path for path in copy.rglob("*"))
     with pytest.raises(InputError, match=r"model\.kind"):
-        opened(tmp_path, "model.kind=none", overwrite=True)
-    assert sorted(path for path in tmp_path.rglob("*")) == before
+        opened(copy, "model.kind=none", overwrite=True)
+    assert sorted(path for path in copy.rglob("*")) == before
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
@@ -318,7 +310,7 @@ def test_a_start_that_was_cut_off_starts_again(tmp_path: Path) -> None:
 
 def test_metrics_of_lost_steps_are_forgotten(tmp_path: Path) -> None:
     first = opened(tmp_path, "training.log_every=1")
-    go_on(first, until=5)
+    train(first, until=5)
     whole_lines = (tmp_path / METRICS).read_bytes()
     lost = whole_lines.splitlines(keepends=True)[-1].replace(b'"step": 5', b'"step": 6')  # after the last checkpoint
     (tmp_path / METRICS).write_bytes(whole_lines + lost + '{"step": 7, "kind": "cut within an ü'.encode()[:-1])
@@ -373,7 +365,7 @@ def test_a_continuation_may_change_only_what_no_step_before_depends_on(tmp_path:
 @pytest.mark.slow
 def test_a_schedule_that_ends_with_training_refuses_another_number_of_steps(tmp_path: Path) -> None:
     overrides = ("schedule.name=cosine", "schedule.warmup=3")
-    go_on(opened(tmp_path, *overrides), until=5)
+    train(opened(tmp_path, *overrides), until=5)
     with pytest.raises(InputError) as caught:
         opened(tmp_path, *overrides, "training.steps=9")
     assert "belongs to another configuration (training.steps is 8 there, 9 now); choose" in str(caught.value)
@@ -405,17 +397,16 @@ def test_the_newest_two_checkpoints_are_complete_and_others_kept_as_configured(
     tmp_path: Path, keep: str, steps: list[int], complete: list[int]
 ) -> None:
     session = opened(tmp_path, f"training.keep_checkpoints={keep}")
-    go_on(session)
+    train(session)
     assert saved_steps(tmp_path / "checkpoints") == steps
     assert session.trainer.checkpoints.steps() == complete
 
 
-def test_weights_alone_are_not_continued_from(tmp_path: Path) -> None:
-    go_on(opened(tmp_path))
+def test_weights_alone_are_not_continued_from(copy: Path) -> None:
     for step in (6, 8):
-        (tmp_path / "checkpoints" / f"step-{step}" / STATE).unlink()
+        (copy / "checkpoints" / f"step-{step}" / STATE).unlink()
     with pytest.raises(MachineError, match=r"checkpoints: no complete checkpoint; overwrite the run"):
-        opened(tmp_path)
+        opened(copy)
 
 
 def test_a_state_that_does_not_fit_into_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,11 +36,17 @@ def holder(directory: Path) -> Iterator["subprocess.Popen[str]"]:
         process.communicate()
 
 
-def test_a_directory_in_training_is_refused_until_its_process_is_killed(tmp_path: Path) -> None:
+def test_a_directory_in_training_is_refused_until_its_process_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
     with holder(tmp_path) as other:
+        monkeypatch.setattr("time.sleep", waits.append)
         assert is_held(tmp_path)
+        assert not waits
         with pytest.raises(InputError) as caught:
             acquire(tmp_path)
+        assert waits
         assert str(caught.value) == (
             f"{tmp_path}: is being trained by another process; wait for it, stop it, or choose another directory"
         )
@@ -51,18 +57,6 @@ def test_a_directory_in_training_is_refused_until_its_process_is_killed(tmp_path
         assert acquire(tmp_path)
         assert is_held(tmp_path)
     release(tmp_path)
-
-
-def test_whether_it_is_held_is_said_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with holder(tmp_path):
-        waits: list[float] = []
-        monkeypatch.setattr("time.sleep", waits.append)
-        assert is_held(tmp_path)
-        assert not waits
-        with pytest.raises(InputError):
-            acquire(tmp_path)
-        assert waits
-    assert not is_held(tmp_path)
 
 
 def test_what_is_released_can_be_held_by_another(tmp_path: Path) -> None:
@@ -76,12 +70,13 @@ def test_what_is_released_can_be_held_by_another(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize("overwrite", [False, True])
-def test_a_run_in_training_is_neither_continued_nor_overwritten(tmp_path: Path, overwrite: bool) -> None:
+def test_a_run_in_training_is_neither_continued_nor_overwritten(tmp_path: Path) -> None:
     list(opened(tmp_path, "training.steps=4").train())
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != LOCK}
-    with holder(tmp_path), pytest.raises(InputError, match="is being trained by another process"):
-        opened(tmp_path, overwrite=overwrite)
+    with holder(tmp_path):
+        for overwrite in (False, True):
+            with pytest.raises(InputError, match="is being trained by another process"):
+                opened(tmp_path, overwrite=overwrite)
     assert {path: path.read_bytes() for path in before} == before
     assert opened(tmp_path, "training.steps=4").trainer.progress.step == 4
 

@@ -128,6 +128,16 @@ def write(path: Path, content: bytes) -> Path:
     return path
 
 
+def put(folder: Path, form: str, split: str, pairs: Texts, compression: str = "") -> list[Path]:
+    """Write a split in this form; its file, or the files of both sides."""
+    if form in TABLES:
+        name, make = TABLES[form]
+        contents = {name: make(pairs)}
+    else:
+        contents = dict(zip(PAIRED[form], map(lines, zip(*pairs, strict=True)), strict=True))
+    return [write(folder / (name.format(split) + compression), content) for name, content in contents.items()]
+
+
 def load(corpus: Path | str, *, need: str = "train", **changes: object) -> Corpus:
     return load_corpus(DataConfig.model_validate({"corpus": str(corpus)} | changes), need=need)
 

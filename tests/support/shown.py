@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from torch import Tensor, nn
 
 from transformer_mt.attention.hooks import Shown, watching
+from transformer_mt.attention.multihead import Attention, KeyValues
 
 
 @contextmanager
@@ -19,3 +20,11 @@ def values_of(symbol: str) -> Iterator[list[tuple[nn.Module, Tensor]]]:
 
     with watching(watch):
         yield found
+
+
+def weights_of(attention: Attention, states: Tensor, key_values: KeyValues) -> Tensor:
+    """The weights of one call."""
+    with values_of("α_j") as shown:
+        attention(states, key_values)
+    ((_, weights),) = shown
+    return weights

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.distributed import Distributed
+from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
+from transformer_mt.runs.weights import digest, weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora
 from transformer_mt.training.build import build_parts
 from transformer_mt.training.reports import Report, StepReport, ValidationReport
@@ -50,6 +52,7 @@ SMALL = (
     "training.log_every=2",
     "training.device=cpu",
     "training.precision=float32",
+    "search.max_length_margin=0",  # a model that has not learned to stop takes its time at each validation
 )
 SMALL_TRANSFORMER = ("model.attention.heads=2", "model.feed_forward_width=17")
 
@@ -83,6 +86,33 @@ def unwritten(
 ) -> TrainingSession:
     """A session at its first step that writes nothing."""
     return build_session(build_parts(config, distributed), run, corpora, **given)
+
+
+def train(session: TrainingSession, *, until: int | None = None) -> list[Report]:
+    """Train up to the report of a step, which leaves and so saves the training, or to the end."""
+    reports = []
+    for report in session.train():
+        reports.append(report)
+        if isinstance(report, StepReport) and report.step == until:
+            break
+    return reports
+
+
+def weights_digest(model: Seq2Seq) -> str:
+    """The same for the same weights, bit for bit."""
+    return digest(weights_of(model))
+
+
+def assert_resumed(start: Callable[[Path], TrainingSession], folder: Path, *, stop: int = 5) -> TrainingSession:
+    """Training that is left after a step and opened again ends with the weights of training in one go, returned."""
+    whole = start(folder / "whole")
+    train(whole)
+    train(start(folder / "stopped"), until=stop)
+    again = start(folder / "stopped")
+    assert again.notes[-1].endswith(f"from step {stop}")
+    assert steps_of(train(again))[0].step == stop + 1
+    assert weights_digest(whole.trainer.model) == weights_digest(again.trainer.model)
+    return whole
 
 
 def steps_of(reports: Sequence[Report]) -> list[StepReport]:

@@ -39,11 +39,16 @@ def varied_model(*overrides: str, vocabulary: int) -> Seq2Seq:
     return model
 
 
+def padding(*lengths: int, columns: int = 7) -> Tensor:
+    """A mask: True at the first `lengths` of the columns."""
+    return torch.arange(columns) < torch.tensor(lengths)[:, None]
+
+
 def sentences(*lengths: int, columns: int | None = None, vocabulary: int = VOCABULARY) -> Tensor:
     """Random tokens of the given lengths, then padding up to the longest or to `columns`."""
     columns = columns or max(lengths)
     tokens = torch.randint(len(SPECIAL), vocabulary, (len(lengths), columns))
-    return torch.where(torch.arange(columns) < torch.tensor(lengths)[:, None], tokens, PAD)
+    return torch.where(padding(*lengths, columns=columns), tokens, PAD)
 
 
 def targets(*lengths: int, columns: int | None = None, vocabulary: int = VOCABULARY) -> Tensor:

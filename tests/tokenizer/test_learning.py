@@ -20,7 +20,7 @@ def sentences(count: int) -> list[str]:
 
 def learn_elsewhere(monkeypatch: pytest.MonkeyPatch, text: list[str], kind: str, **changes: int) -> bytes:
     with monkeypatch.context() as patch:
-        patch.setattr(vocabulary, "FEW", -1)
+        patch.setattr(vocabulary, "FEW_TEXTS", -1)
         return learn_with(text, OPTIONS | {"model_type": kind} | changes)
 
 
@@ -44,9 +44,9 @@ def test_its_refusal_is_the_same_too(
 
 def test_much_text_is_learned_elsewhere_and_little_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("subprocess.run", None)
-    assert learn_with(["aß b"] * (vocabulary.FEW // 4), OPTIONS | {"vocab_size": 264})
+    assert learn_with(["aß b"] * (vocabulary.FEW_TEXTS // 4), OPTIONS | {"vocab_size": 264})
     with pytest.raises(TypeError):
-        learn_with(["aß b"] * (vocabulary.FEW // 4 + 1), OPTIONS | {"vocab_size": 264})
+        learn_with(["aß b"] * (vocabulary.FEW_TEXTS // 4 + 1), OPTIONS | {"vocab_size": 264})
 
 
 def test_nothing_in_the_working_directory_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,6 +124,7 @@ def test_sampling_is_a_function_of_sentences_and_seed(tokenizer: Tokenizer) -> N
     assert tokenizer.encode_batch(corpus, sampling=Sampling(seed=6, alpha=0.3)) != first
 
 
+@pytest.mark.slow
 def test_sampling_is_the_same_in_another_process(tokenizer: Tokenizer, tmp_path: Path) -> None:
     """As after a kill: sentencepiece's own sampling draws otherwise in every process."""
     (tmp_path / "tokenizer.model").write_bytes(tokenizer.serialized)

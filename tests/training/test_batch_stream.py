@@ -53,13 +53,6 @@ def test_each_of_several_other_corpora_gives_its_own_share() -> None:
     assert sum(31 + 23 <= position < 31 + 23 + 7 for position in positions) == len(positions) - 8 == 3
 
 
-def test_an_epoch_of_a_mixture_is_a_function_of_its_number() -> None:
-    walking = mixed(0.5)
-    walked = [taken(walking, epoch) for epoch in range(4)]
-    assert taken(mixed(0.5), 3) == walked[3] != walked[2]
-    assert taken(mixed(0.5, "training.seed=2"), 3) != walked[3]
-
-
 @pytest.mark.parametrize("weight", [0.25, 3.0])
 def test_the_pairs_of_an_epoch_are_those_of_one_random_order_after_another(weight: float) -> None:
     for overrides in ((), ("tokenizer.sampling=subword",)):  # which changes the tokens alone

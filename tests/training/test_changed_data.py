@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.data_files import TABLES, lines, write
+from support import data_files
 from support.small_training import TRAIN, VALIDATION, corpus_in_memory, small_config
 
 from transformer_mt.config.sections import Config
@@ -23,13 +23,7 @@ def put(folder: Path, form: str, train: Texts, validation: Texts = HELD_OUT) -> 
     """Write a corpus of this form; what `--data` calls it."""
     folder.mkdir(exist_ok=True)
     for split, pairs in (("train", train), ("valid", validation)):
-        if form in TABLES:
-            name, make = TABLES[form]
-            write(folder / name.format(split), make(pairs))
-        else:
-            end = ".xz" if form.startswith("compressed") else ""
-            for language, side in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
-                write(folder / f"{split}.{language}{end}", lines(side))
+        data_files.put(folder, form, split, pairs)
     return str(folder)
 
 
@@ -70,7 +64,7 @@ def refusal(run: Path, difference: str) -> str:
     ("form", "changed", "difference"),
     [
         ("TSV", lambda pairs: [*pairs[:4], ("das Pferd", pairs[4][1]), *pairs[5:]], "31 now; {} pair 5"),
-        ("compressed text", lambda pairs: pairs[:-2], "29 now; {} pair 30"),
+        ("Moses", lambda pairs: pairs[:-2], "29 now; {} pair 30"),
         ("Parquet", lambda pairs: [*pairs, ("noch einer", "one more")], "32 now; {} pair 32"),
         ("TSV", lambda pairs: pairs[::-1], "31 now; {} pair 1"),
     ],
@@ -101,7 +95,7 @@ def test_changed_validation_data_is_refused_too(tmp_path: Path) -> None:
 def test_a_changed_test_split_may_go_on(tmp_path: Path) -> None:
     corpus, run = put(tmp_path / "data", "TSV", TEXTS), tmp_path / "run"
     begin(run, corpus)
-    write(tmp_path / "data/test.tsv", b"a\tb\n")
+    data_files.write(tmp_path / "data/test.tsv", b"a\tb\n")
     begin(run, corpus)
 
 
@@ -118,7 +112,7 @@ def test_a_changed_corpus_of_a_mixture_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_run_knows_the_languages_that_were_found(tmp_path: Path) -> None:
-    corpus, run = put(tmp_path / "data", "plain text", TEXTS), tmp_path / "run"
+    corpus, run = put(tmp_path / "data", "Moses", TEXTS), tmp_path / "run"
     session = open_training(config(corpus), run)
     data = session.trainer.run.config().data
     assert (data.source_language, data.target_language) == ("de", "en")

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 import torch
 from support.processes import OneOf
-from support.small_training import TRAIN, VALIDATION, corpus_in_memory, opened, small_config
+from support.small_training import (
+    TRAIN,
+    VALIDATION,
+    assert_resumed,
+    corpus_in_memory,
+    opened,
+    small_config,
+    train,
+    weights_digest,
+)
 
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import Corpus
@@ -18,10 +27,10 @@ from transformer_mt.links.counts import link_counts
 from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.runs.directory import Run
-from transformer_mt.runs.weights import digest, weights_of
-from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport
+from transformer_mt.runs.weights import weights_of
+from transformer_mt.training.reports import FinishReport, Report, ValidationReport
 from transformer_mt.training.sanity_check import check_training
-from transformer_mt.training.session import TrainingSession, open_training
+from transformer_mt.training.session import open_training
 
 
 def test_the_end_of_training_chooses_the_heads_that_link_words(tmp_path: Path) -> None:
@@ -41,7 +50,7 @@ def test_the_end_of_training_chooses_the_heads_that_link_words(tmp_path: Path) -
     assert all(torch.equal(tensor, trained[name]) for name, tensor in weights_of(session.trainer.model).items())
 
 
-@pytest.mark.parametrize("steps", [1, 4])
+@pytest.mark.parametrize("steps", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_a_training_builds_its_model_once(steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[int] = []
 
@@ -56,26 +65,16 @@ def test_a_training_builds_its_model_once(steps: int, tmp_path: Path, monkeypatc
     assert built == [300]
 
 
-def left_at_step(path: Path, step: int) -> TrainingSession:
-    session = opened(path)
-    for report in session.train():
-        if report.step == step:
-            break
-    return session
-
-
-@pytest.mark.parametrize("step", [1, 5])  # with checkpoints at 3, 4, 6 and 8
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 5])  # with checkpoints at 3, 4, 6 and 8
 def test_who_leaves_the_loop_of_reports_loses_nothing(step: int, tmp_path: Path) -> None:
-    list(opened(tmp_path / "whole").train())
-    assert left_at_step(tmp_path / "run", step).trainer.checkpoints.steps()[-1] == step
-    continued = opened(tmp_path / "run")
-    assert continued.notes[-1].endswith(f"from step {step}")
-    assert [report.step for report in continued.train() if isinstance(report, StepReport)] == [*range(step + 1, 9)]
-    whole, parts = (weights_of(Run(tmp_path / name).network()) for name in ("whole", "run"))
-    assert all(torch.equal(tensor, parts[name]) for name, tensor in whole.items())
+    assert_resumed(opened, tmp_path, stop=step)
+    whole, parts = (Run(tmp_path / name).network() for name in ("whole", "stopped"))
+    assert weights_digest(whole) == weights_digest(parts)
 
 
-@pytest.mark.parametrize(("kind", "is_resumed"), [(ValidationReport, False), (FinishReport, True)])
+@pytest.mark.parametrize(
+    ("kind", "is_resumed"), [(ValidationReport, False), pytest.param(FinishReport, True, marks=pytest.mark.slow)]
+)
 def test_what_is_saved_already_is_not_saved_again(
     kind: type[Report], is_resumed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,7 +113,7 @@ def test_a_program_that_ends_in_the_loop_ends(tmp_path: Path) -> None:
 
 
 def test_a_model_without_attention_gets_no_alignment(tmp_path: Path) -> None:
-    config = small_config("model.kind=recurrent", "model.score=none", "training.steps=4")
+    config = small_config("model.kind=recurrent", "model.score=none", "training.steps=1")
     list(open_training(config, tmp_path / "run", corpus_in_memory()).train())
     assert not (tmp_path / "run" / ALIGNMENT).exists()
 
@@ -134,16 +133,13 @@ def test_a_corpus_without_a_split_is_refused_before_anything_is_written(
 def test_who_switches_gradients_off_trains_as_without(without_gradients: Any, tmp_path: Path) -> None:
     list(opened(tmp_path / "with").train())
     with without_gradients():
-        for report in opened(tmp_path / "without").train():
-            assert not torch.is_grad_enabled()
-            if report.step == 4:
-                break
+        train(opened(tmp_path / "without"), until=4)
+        assert not torch.is_grad_enabled()
     continued = opened(tmp_path / "without")
     with without_gradients():
         list(continued.train())
     first, second = (Run.open(tmp_path / name).network() for name in ("with", "without"))
-    assert digest(weights_of(first)) == digest(weights_of(second))
-    assert not (tmp_path / "run").exists()
+    assert weights_digest(first) == weights_digest(second)
 
 
 @pytest.mark.slow

@@ -4,11 +4,10 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from support.small_training import opened
+from support.small_training import opened, train
 
 from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import TENSORBOARD, Run
-from transformer_mt.training.session import TrainingSession
 
 ASKED = "training.tensorboard=true"
 OVERRIDES = (ASKED, "training.steps=8", "training.log_every=2")
@@ -34,30 +33,17 @@ def measured(run: Path) -> dict[str, list[tuple[int, float]]]:
     return dict(points)
 
 
-def train_until(session: TrainingSession, step: int) -> None:
-    """Train as a process that is killed after a step: nothing is closed in order."""
-    reports = session.train()
-    next(report for report in reports if report.step == step)
-    reports.close()  # type: ignore[attr-defined]
-
-
-@installed
-def test_tensorboard_shows_what_the_metrics_say(tmp_path: Path) -> None:
-    list(opened(tmp_path, *OVERRIDES).train())
-    assert shown(tmp_path) == measured(tmp_path)
-    assert {"training/loss", "training/learning_rate", "validation/bleu"} <= shown(tmp_path).keys()
-
-
 @pytest.mark.slow
 @installed
-def test_after_a_resumption_every_point_is_shown_once(tmp_path: Path) -> None:
-    train_until(opened(tmp_path, *OVERRIDES), 7)  # the last checkpoint is that of step 6
+def test_tensorboard_shows_what_the_metrics_say_and_after_a_resumption_every_point_once(tmp_path: Path) -> None:
+    train(opened(tmp_path, *OVERRIDES), until=7)  # the last checkpoint is that of step 6
     assert shown(tmp_path)["training/loss"][-1][0] == 6
-    train_until(opened(tmp_path, *OVERRIDES), 8)
+    train(opened(tmp_path, *OVERRIDES), until=8)
     list(opened(tmp_path, *OVERRIDES).train())
     assert len(list((tmp_path / TENSORBOARD).iterdir())) == 3
     assert [step for step, _ in shown(tmp_path)["training/loss"]] == [2, 4, 6, 8]
     assert shown(tmp_path) == measured(tmp_path)
+    assert {"training/loss", "training/learning_rate", "validation/bleu"} <= shown(tmp_path).keys()
 
 
 def test_without_the_package_nothing_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 import torch
 from support.processes import OneOf
-from support.small_training import TRAIN, corpus_in_memory, opened, small_config, steps_of, unwritten, validations_of
+from support.small_training import (
+    TRAIN,
+    corpus_in_memory,
+    opened,
+    small_config,
+    steps_of,
+    train,
+    unwritten,
+    validations_of,
+    weights_digest,
+)
 from torch import Tensor
 
 from transformer_mt.errors import Diverged, MachineError
@@ -44,9 +54,7 @@ def test_reports_come_in_order(tmp_path: Path) -> None:
 
 def test_a_diverging_loss_is_one_line_and_leaves_the_last_checkpoint(tmp_path: Path) -> None:
     trainer = opened(tmp_path).trainer
-    for report in trainer.train():
-        if report.step == 5:
-            break
+    next(report for report in trainer.train() if report.step == 5)
     with torch.no_grad():
         next(trainer.model.parameters()).fill_(math.nan)
     with pytest.raises(Diverged) as caught:
@@ -61,20 +69,25 @@ def test_a_diverging_loss_is_one_line_and_leaves_the_last_checkpoint(tmp_path: P
     assert all(tensor.isfinite().all() for tensor in weights_of(again.model).values())
 
 
-def test_gradients_are_clipped_to_the_norm(tmp_path: Path) -> None:
-    trainer = opened(tmp_path, "optimizer.max_grad_norm=0.001").trainer
-    seen: list[float] = []
+def gradients_of_a_step(trainer: Trainer) -> list[Tensor]:
+    """What the optimizer is given at the next step."""
+    seen: list[Tensor] = []
     step = trainer.optimizer.step
 
     def observed(number: int) -> float:
-        gradients = [parameter.grad.flatten() for parameter in trainer.model.parameters() if parameter.grad is not None]
-        seen.append(float(torch.cat(gradients).norm()))
+        seen.extend(parameter.grad.clone() for parameter in trainer.model.parameters() if parameter.grad is not None)
         return step(number)
 
     trainer.optimizer.step = observed  # type: ignore[method-assign]
-    report = trainer.step()
-    assert report.gradient_norm > 0.01
-    assert seen == [pytest.approx(0.001, rel=1e-3)]
+    trainer.step()
+    return seen
+
+
+def test_gradients_are_clipped_to_the_norm(tmp_path: Path) -> None:
+    trainer = opened(tmp_path, "optimizer.max_grad_norm=0.001").trainer
+    norm = torch.cat([gradient.flatten() for gradient in gradients_of_a_step(trainer)]).norm()
+    assert float(norm) == pytest.approx(0.001, rel=1e-3)
+    assert trainer.step().gradient_norm > 0.01
 
 
 def test_loss_of_a_step_is_the_mean_over_its_tokens(tmp_path: Path) -> None:
@@ -86,20 +99,6 @@ def test_loss_of_a_step_is_the_mean_over_its_tokens(tmp_path: Path) -> None:
     chosen = log_p.gather(2, batch.labels[:, :, None])[:, :, 0][batch.labels != 0]
     assert trainer.step().loss == pytest.approx(-float(chosen.mean()), rel=1e-5)
     assert len(TRAIN) > len(batch.pairs)
-
-
-def gradients_of_a_step(trainer: Trainer) -> list[Tensor]:
-    """What the optimizer is given at the next step, before clipping has any effect."""
-    seen: list[Tensor] = []
-    step = trainer.optimizer.step
-
-    def observed(number: int) -> float:
-        seen.extend(parameter.grad.clone() for parameter in trainer.model.parameters() if parameter.grad is not None)
-        return step(number)
-
-    trainer.optimizer.step = observed  # type: ignore[method-assign]
-    trainer.step()
-    return seen
 
 
 def test_the_gradient_of_an_accumulated_step_is_that_of_the_mean_over_all_its_tokens(tmp_path: Path) -> None:
@@ -122,34 +121,27 @@ def validated_with(trainer: Trainer, scores: list[tuple[float, float, float]]) -
     return finish
 
 
-def finish_of(trainer: Trainer) -> FinishReport:
-    *_, finish = trainer.train()
-    assert isinstance(finish, FinishReport)
-    return finish
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("accumulated", [1, 3])
 def test_epochs_end_training_after_so_many_passes_whatever_the_steps(tmp_path: Path, accumulated: int) -> None:
-    trainer = opened(
-        tmp_path, "training.epochs=3", "training.steps=2", f"training.accumulation_steps={accumulated}"
-    ).trainer
-    batches = 3 * len(trainer.stream.plan)
-    finish = finish_of(trainer)
+    epochs = ("training.epochs=3", "training.steps=2", f"training.accumulation_steps={accumulated}")
+    session = opened(tmp_path, *epochs)
+    batches = 3 * len(session.trainer.stream.plan)
+    finish = train(session)[-1]
+    assert isinstance(finish, FinishReport)
     assert (finish.step, finish.reason) == (math.ceil(batches / accumulated), "all epochs are done")
-    assert trainer.progress.validated_step == finish.step
+    assert session.trainer.progress.validated_step == finish.step
 
 
 @pytest.mark.slow
 def test_a_training_by_epochs_is_stopped_and_continued_as_if_it_had_not_been(tmp_path: Path) -> None:
-    whole, stopped = opened(tmp_path / "whole", "training.epochs=2").trainer, tmp_path / "stopped"
-    finish_of(whole)
-    assert finish_of(opened(stopped, "training.epochs=1").trainer).step < whole.progress.step
-    continued = opened(stopped, "training.epochs=2").trainer
-    assert finish_of(continued).step == whole.progress.step
-    for name, tensor in weights_of(whole.model).items():
-        assert torch.equal(tensor, weights_of(continued.model)[name]), name
-    assert finish_of(opened(stopped, "training.epochs=2").trainer).step == whole.progress.step
+    whole, stopped = opened(tmp_path / "whole", "training.epochs=2"), tmp_path / "stopped"
+    steps = train(whole)[-1].step
+    assert train(opened(stopped, "training.epochs=1"))[-1].step < steps
+    continued = opened(stopped, "training.epochs=2")
+    assert train(continued)[-1].step == steps
+    assert weights_digest(whole.trainer.model) == weights_digest(continued.trainer.model)
+    assert train(opened(stopped, "training.epochs=2"))[-1].step == steps
 
 
 @pytest.mark.parametrize(("score", "best"), [("loss", 1), ("bleu", 2), ("chrf", 3)])
@@ -187,11 +179,11 @@ def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
 def test_weights_that_a_step_makes_infinite_are_neither_averaged_nor_saved(tmp_path: Path) -> None:
     trainer = opened(tmp_path, "training.log_every=1").trainer
     trainer.step()
-    before = {name: tensor.clone() for name, tensor in weights_of(trainer.averaging.candidate()).items()}
+    before = weights_digest(trainer.averaging.candidate())
     trainer.optimizer.schedule = lambda step: 1e39
     with pytest.raises(Diverged, match=r"the weights diverged at step 2, at a learning rate of 1\.0e"):
         trainer.step()
-    assert all(torch.equal(tensor, before[name]) for name, tensor in weights_of(trainer.averaging.candidate()).items())
+    assert weights_digest(trainer.averaging.candidate()) == before
     assert trainer.progress.step == 1
     assert not trainer.checkpoints.steps()
 
@@ -244,8 +236,7 @@ def test_what_is_interrupted_where_it_may_be_continues_as_if_nothing_had_been(
     assert continued.progress.step == stopped.progress.step
     list(continued.train())
     assert (continued.progress.history, continued.progress.batch) == (whole.progress.history, whole.progress.batch)
-    for name, tensor in weights_of(whole.model).items():
-        assert torch.equal(tensor, weights_of(continued.model)[name]), name
+    assert weights_digest(continued.model) == weights_digest(whole.model)
 
 
 def test_a_step_and_what_follows_a_validation_may_not_be_interrupted(
@@ -279,15 +270,15 @@ def loss_scale(trainer: Trainer) -> tuple[float, int]:
 
 def test_in_float16_the_loss_is_scaled_and_an_overflow_skips_the_step(tmp_path: Path) -> None:
     trainer = opened(tmp_path, "training.precision=float16").trainer
-    start = {name: tensor.clone() for name, tensor in weights_of(trainer.model).items()}
+    start = weights_digest(trainer.model)
     trainer.scaler.load_state_dict(trainer.scaler.state_dict() | {"scale": 2.0**120, "_growth_tracker": 3})
     assert not math.isfinite(float(trainer.step().gradient_norm))
-    assert all(torch.equal(tensor, start[name]) for name, tensor in weights_of(trainer.model).items())
+    assert weights_digest(trainer.model) == start
     assert loss_scale(trainer) == (2.0**119, 0)
     trainer.scaler.load_state_dict(trainer.scaler.state_dict() | {"scale": 2.0**16, "_growth_tracker": 3})
     assert 0 < float(trainer.step().gradient_norm) < 100
     assert loss_scale(trainer) == (2.0**16, 4)
-    assert not any(torch.equal(tensor, start[name]) for name, tensor in weights_of(trainer.model).items())
+    assert weights_digest(trainer.model) != start
 
 
 def test_a_gradient_that_no_scale_makes_finite_is_divergence(tmp_path: Path) -> None:

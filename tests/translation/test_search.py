@@ -54,17 +54,6 @@ def textbook_beam(model: TableModel, source: Tensor, *, beam: int, alpha: float,
     return ranked(model, source, ended, alpha)
 
 
-def greedy(model: TableModel, source: Tensor, *, max_length: int) -> tuple[int, ...]:
-    tokens: tuple[int, ...] = ()
-    while len(tokens) < max_length - 1:
-        logits = model(source[None], torch.tensor([[BOS, *tokens]]))[0, -1]
-        token = max([EOS, *words(VOCABULARY)], key=lambda choice: float(logits[choice]))
-        if token == EOS:
-            break
-        tokens = (*tokens, token)
-    return tokens
-
-
 def same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
     assert [hypothesis.tokens for hypothesis in found] == [hypothesis.tokens for hypothesis in expected]
     for one, other in zip(found, expected, strict=True):
@@ -79,20 +68,12 @@ def generators(*seeds: int) -> list[torch.Generator]:
 def drawn_from(model: TableModel, **changes: Any) -> list[list[Hypothesis]]:
     """Samples for the sentences, whose options are neutral where they are not given."""
     neutral = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "alpha": 1.0, "limits": (7, 7, 7), "num_samples": 5}
-    return sample(model, SOURCE, **{**neutral, "generators": generators(1, 2, 3), **changes})
+    return sample(model, **{"source": SOURCE, **neutral, "generators": generators(1, 2, 3), **changes})
 
 
 @pytest.mark.parametrize(("length", "alpha", "expected"), [(1, 0.7, 1.0), (7, 1.0, 2.0), (7, 0.0, 1.0), (19, 0.5, 2.0)])
 def test_length_penalty_is_equation_14_of_wu_et_al(length: int, alpha: float, expected: float) -> None:
     assert length_penalty(length, alpha) == pytest.approx(expected)
-
-
-@given(seed=seeds, alpha=alphas, n_best=st.integers(1, 11))
-def test_beam_as_wide_as_everything_is_exhaustive(seed: int, alpha: float, n_best: int) -> None:
-    model = table(seed)
-    found = beam_search(model, SOURCE, beam=EVERYTHING, alpha=alpha, limits=(4, 2, 3), n_best=n_best)
-    for source, limit, hypotheses in zip(SOURCE, (4, 2, 3), found, strict=True):
-        same(hypotheses, ranked(model, source, all_translations(VOCABULARY, limit), alpha)[:n_best])
 
 
 @given(
@@ -106,31 +87,21 @@ def test_stopping_early_never_changes_the_result(seed: int, alpha: float, beam: 
         same(hypotheses, expected[:n_best])
 
 
-@given(seed=seeds, alpha=alphas)
-def test_beam_of_one_is_greedy(seed: int, alpha: float) -> None:
-    model = table(seed)
-    found = beam_search(model, SOURCE, beam=1, alpha=alpha, limits=(2, 11, 5), n_best=1)
-    expected = [greedy(model, source, max_length=limit) for source, limit in zip(SOURCE, (2, 11, 5), strict=True)]
-    assert [best.tokens for (best,) in found] == expected
-
-
-@given(seed=seeds, beam=st.integers(1, 5))
-def test_batched_search_is_one_by_one_search(seed: int, beam: int) -> None:
-    model = table(seed)
-    together = beam_search(model, SOURCE, beam=beam, alpha=1.0, limits=(3, 11, 6), n_best=2)
-    for source, limit, hypotheses in zip(SOURCE, (3, 11, 6), together, strict=True):
-        unpadded = source[source != PAD][None]
-        (alone,) = beam_search(model, unpadded, beam=beam, alpha=1.0, limits=[limit], n_best=2)
-        assert hypotheses == alone
-
-
-@given(seed=seeds, alpha=alphas, prefix=st.lists(st.sampled_from([1, 4, 5, 6]), min_size=1, max_size=3).map(tuple))
-def test_prefix_restricts_the_search_to_what_begins_with_it(seed: int, alpha: float, prefix: tuple[int, ...]) -> None:
-    model = table(seed)
-    found = beam_search(model, SOURCE, beam=EVERYTHING, alpha=alpha, limits=(5, 5, 5), n_best=3, prefix=prefix)
-    endings = all_translations(VOCABULARY, 5 - len(prefix))
-    for source, hypotheses in zip(SOURCE, found, strict=True):
-        same(hypotheses, ranked(model, source, [(*prefix, *ending) for ending in endings], alpha)[:3])
+@given(
+    seed=seeds,
+    alpha=alphas,
+    n_best=st.integers(1, 11),
+    prefix=st.lists(st.sampled_from([1, 4, 5, 6]), max_size=3).map(tuple),
+)
+def test_beam_as_wide_as_everything_finds_the_best_of_all_that_begin_with_the_prefix(
+    seed: int, alpha: float, n_best: int, prefix: tuple[int, ...]
+) -> None:
+    model, more = table(seed), (4, 2, 3)
+    limits = [len(prefix) + limit for limit in more]
+    found = beam_search(model, SOURCE, beam=EVERYTHING, alpha=alpha, limits=limits, n_best=n_best, prefix=prefix)
+    for source, limit, hypotheses in zip(SOURCE, more, found, strict=True):
+        candidates = [(*prefix, *ending) for ending in all_translations(VOCABULARY, limit)]
+        same(hypotheses, ranked(model, source, candidates, alpha)[:n_best])
 
 
 def test_each_token_is_decoded_once_and_finished_sentences_leave_the_decoder() -> None:
@@ -264,32 +235,21 @@ def test_samples_report_the_models_own_log_probability() -> None:
 
 @pytest.mark.parametrize(("temperature", "top_k", "top_p"), [(1.0, 1, 1.0), (1e-320, 0, 1.0), (1.0, 0, 1e-9)])
 def test_sampling_without_any_freedom_is_greedy(temperature: float, top_k: int, top_p: float) -> None:
-    model = table(11)
-    drawn = drawn_from(model, temperature=temperature, top_k=top_k, top_p=top_p, limits=(11, 4, 2), num_samples=2)
-    for source, limit, hypotheses in zip(SOURCE, (11, 4, 2), drawn, strict=True):
-        assert [hypothesis.tokens for hypothesis in hypotheses] == [greedy(model, source, max_length=limit)] * 2
+    model, limits = table(11), (11, 4, 2)
+    drawn = drawn_from(model, temperature=temperature, top_k=top_k, top_p=top_p, limits=limits, num_samples=2)
+    greedy = beam_search(model, SOURCE, beam=1, alpha=1.0, limits=limits, n_best=1)
+    assert [[one.tokens for one in hypotheses] for hypotheses in drawn] == [[best.tokens] * 2 for (best,) in greedy]
 
 
 def test_sampling_is_a_function_of_the_sentence_and_its_generator() -> None:
     model = table(13)
 
-    def drawn(
-        source: Tensor, seeds: tuple[int, ...], limits: tuple[int, ...], num_samples: int
-    ) -> list[list[Hypothesis]]:
-        return sample(
-            model,
-            source,
-            temperature=1.0,
-            top_k=0,
-            top_p=1.0,
-            alpha=1.0,
-            limits=limits,
-            num_samples=num_samples,
-            generators=generators(*seeds),
-        )
+    def third(seed: int, num_samples: int = 5) -> list[Hypothesis]:
+        alone = {"source": SOURCE[[2]], "limits": (7,), "generators": generators(seed)}
+        return drawn_from(model, **alone, num_samples=num_samples)[0]
 
-    together = drawn(SOURCE, (1, 2, 3), (11, 4, 7), 5)
-    assert together == drawn(SOURCE, (1, 2, 3), (11, 4, 7), 5)
-    assert together[2] == drawn(SOURCE[[2]], (3,), (7,), 5)[0]
-    assert together[2][:2] == drawn(SOURCE[[2]], (3,), (7,), 2)[0]
-    assert together[2] != drawn(SOURCE[[2]], (4,), (7,), 5)[0]
+    together = drawn_from(model, limits=(11, 4, 7))
+    assert together == drawn_from(model, limits=(11, 4, 7))
+    assert together[2] == third(seed=3)
+    assert together[2][:2] == third(seed=3, num_samples=2)
+    assert together[2] != third(seed=4)

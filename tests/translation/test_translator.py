@@ -4,14 +4,14 @@ from contextlib import contextmanager
 import pytest
 import torch
 from support.engines import translator_of
-from support.table_model import TableModel
+from support.table_model import TableModel, log_probability
 
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
 from transformer_mt.errors import InputError
 from transformer_mt.progress import shown_by, working
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.search import beam_search
+from transformer_mt.translation.search import beam_search, length_penalty
 from transformer_mt.translation.translator import ATTEMPTS, BATCHES_READ, EMPTY, Translation, Translator
 
 CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
@@ -33,6 +33,13 @@ def model(tokenizer: Tokenizer) -> TableModel:
 
 @pytest.fixture
 def translator(model: TableModel, tokenizer: Tokenizer) -> Translator:
+    return translator_of(model, tokenizer)
+
+
+def endless(tokenizer: Tokenizer) -> Translator:
+    """Ends a translation only where it must."""
+    model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=61)
+    model.table[:, EOS] -= 50.0
     return translator_of(model, tokenizer)
 
 
@@ -191,10 +198,10 @@ def test_best_of_equal_texts_is_kept(model: TableModel, tokenizer: Tokenizer) ->
     assert [translation.score for translation in found] == [hypotheses[0].score, hypotheses[other].score]
 
 
-def test_translations_begin_with_the_prefix(translator: Translator) -> None:
-    for search in (GREEDY, BEAM, SAMPLES):
-        for translations in translator.translate(["help", "Can you?"], search, prefix="Can you"):
-            assert all(translation.text.startswith("Can you") for translation in translations)
+@pytest.mark.parametrize("search", [GREEDY, BEAM, SAMPLES])
+def test_translations_begin_with_the_prefix(translator: Translator, search: SearchConfig) -> None:
+    for translations in translator.translate(["help", "Can you?"], search, prefix="Can you"):
+        assert all(translation.text.startswith("Can you") for translation in translations)
 
 
 def test_a_prefix_may_be_pieces_in_which_a_text_would_not_be_cut(translator: Translator, tokenizer: Tokenizer) -> None:
@@ -211,19 +218,11 @@ def test_pieces_that_end_in_the_end_symbol_are_the_translation(translator: Trans
     ((free,),) = translator.translate(["Can you?"], GREEDY)
     ((found,),) = translator.translate(["Can you?"], search, prefix=[*free.tokens[:3], "</s>"])
     assert found.tokens == free.tokens[:3]
-    source = torch.tensor([[*translator.model.tokenizer.encode("Can you?"), EOS]])
-    ids = tuple(translator.model.tokenizer.ids(free.tokens[:3]))
-    (hypothesis,) = beam_search(
-        translator.model.network,
-        source,
-        beam=1,
-        alpha=search.length_penalty,
-        limits=[len(ids) + 1],
-        n_best=1,
-        prefix=ids,
-    )[0]
-    assert found.log_probability == pytest.approx(hypothesis.log_probability)
-    assert found.score == pytest.approx(hypothesis.score)
+    tokenizer = translator.model.tokenizer
+    source = torch.tensor([*tokenizer.encode("Can you?"), EOS])
+    expected = log_probability(translator.model.network, source, tuple(tokenizer.ids(found.tokens)))
+    assert found.log_probability == pytest.approx(expected)
+    assert found.score == pytest.approx(expected / length_penalty(4, search.length_penalty))
 
 
 @pytest.mark.parametrize("pieces", [["<s>"], ["▁", "</s>", "h"], ["<unk>"], ["no piece"], ["<pad>", "</s>"]])
@@ -258,23 +257,18 @@ def test_sentence_too_long_for_the_model_is_named(translator: Translator, tokeni
 def test_translation_is_so_many_subwords_longer_than_its_sentence_and_no_more(
     tokenizer: Tokenizer, sampling: bool
 ) -> None:
-    model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=61)
-    model.table[:, EOS] -= 50.0
     search = SearchConfig(sample=sampling, max_length_margin=3, max_length=17)
-    found = translator_of(model, tokenizer).translate(SENTENCES, search)
+    found = endless(tokenizer).translate(SENTENCES, search)
     lengths = [len(tokenizer.encode(sentence)) for sentence in SENTENCES]
     assert [len(best.tokens) for best, *_ in found] == [min(length + 3, 16) if length else 0 for length in lengths]
     assert min(lengths) + 3 < 16 < max(lengths) + 3
 
 
 def test_prefix_longer_than_the_sentence_leaves_as_many_subwords_after_it(tokenizer: Tokenizer) -> None:
-    model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=61)
-    model.table[:, EOS] -= 50.0
-    prefix = SENTENCES[3]
     for extra in (0, 2):
         search = SearchConfig(max_length_margin=extra)
-        ((found,),) = translator_of(model, tokenizer).translate(["a"], search, prefix=prefix)
-        assert len(found.tokens) == len(tokenizer.encode(prefix)) + extra
+        ((found,),) = endless(tokenizer).translate(["a"], search, prefix=SENTENCES[3])
+        assert len(found.tokens) == len(tokenizer.encode(SENTENCES[3])) + extra
 
 
 def test_samples_depend_on_the_seed_and_on_the_sentences_number(translator: Translator) -> None:
