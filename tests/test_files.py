@@ -61,11 +61,9 @@ def test_what_takes_the_place_of_a_file_before_it_is_opened_is_not_read(
         read_regular(tmp_path / "file", limit=5)
 
 
-def test_a_file_that_is_too_long_is_not_read_but_for_its_head(tmp_path: Path) -> None:
+def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"12345")
     assert read_regular(tmp_path / "file", limit=5) == b"12345"
-    assert read_regular(tmp_path / "file", limit=4, head=True) == b"1234"
-    assert read_regular(tmp_path / "file", limit=40, head=True) == b"12345"
     with pytest.raises(MachineError, match=r"file: 5 bytes, where at most 4 are expected; "):
         read_regular(tmp_path / "file", limit=4)
 
@@ -288,11 +286,3 @@ def test_a_name_of_an_open_file_is_appended_to(tmp_path: Path) -> None:
     assert write_new("/dev/stdout", tmp_path / "log") == b""
     assert (tmp_path / "log").read_text() == "old\nnew"
     assert list(tmp_path.iterdir()) == [tmp_path / "log"]
-
-
-def test_a_longer_file_than_expected_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"0123456789")
-    assert read_regular(path, limit=10) == b"0123456789"
-    with pytest.raises(MachineError, match="10 bytes, where at most 4 are expected"):
-        read_regular(path, limit=4)
