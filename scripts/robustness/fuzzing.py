@@ -59,9 +59,6 @@ NASTY_NUMBERS = (0, -1, 1, 2**31, 2**63, 2**64, 10**30, 10**400, -0.0, 1e308, 1e
 NASTY: tuple[Any, ...] = (
     *NASTY_TEXTS,
     *NASTY_NUMBERS,
-    b"x",
-    range(3),
-    deque([5]),
     None,
     True,
     [],
@@ -267,7 +264,9 @@ def call_from_python(name: str, seed: str) -> int:
             arguments[parameter.name] = good[parameter.name]
         elif parameter.default is parameter.empty or chance.random() < 0.5:
             values = [
-                value for value in (*NASTY, *good.values()) if not (name == "open_training" and value in NASTY_TEXTS)
+                value
+                for value in (*NASTY, b"x", range(3), deque([5]), *good.values())
+                if not (name == "open_training" and value in NASTY_TEXTS)
             ]
             arguments[parameter.name] = chance.choice(values)
     try:

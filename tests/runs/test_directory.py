@@ -13,7 +13,9 @@ from transformer_mt.errors import TmtError
 from transformer_mt.runs import directory
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TRAIN_LOG, Run, newest_run
 from transformer_mt.runs.weights import digest, pack, weights_of
+from transformer_mt.runs.words import WORDS
 from transformer_mt.training.reports import ValidationReport
+from transformer_mt.translation.model import Model
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +110,28 @@ def test_a_reader_that_meets_a_run_being_replaced_never_mixes_two(
     found = Run.open(path)
     assert digest(weights_of(found.network())) == digest(safetensors.torch.load((other / MODEL).read_bytes()))
     assert found.config().training.seed == 7
+
+
+def test_an_opened_model_keeps_the_words_and_heads_of_its_moment(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, other = Path(shutil.copytree(trained, tmp_path / "run")), tmp_path / "other"
+    list(opened(other, "training.steps=4", "training.seed=7").train())
+    (other / WORDS).unlink()
+    model = Model.open(Run.open(path), device="cpu")
+    shutil.copytree(other, path, dirs_exist_ok=True)
+    (path / WORDS).unlink()  # which the other had no more
+    assert model.known is not None
+    assert model.alignment is not None
+    assert model.alignment == Run.open(trained).alignment()
+    read = Run._read_if_there
+
+    def replacing(run: Run, name: str) -> bytes | None:
+        shutil.copytree(trained, path, dirs_exist_ok=True)
+        return read(run, name)
+
+    monkeypatch.setattr(Run, "_read_if_there", replacing)
+    assert problem(lambda: Model.open(Run.open(path), device="cpu")) == f"{path}: has just been written anew; try again"
 
 
 def test_weights_name_the_files_they_were_trained_with_also_when_one_is_damaged_meanwhile(

@@ -88,6 +88,7 @@ class Run:
         self.path, self.step = path, step
         self.model_path = path / MODEL if step is None else path / CHECKPOINTS / f"step-{step}" / MODEL
         self._first_read: dict[str, bytes] = {}
+        self._kept: dict[str, bytes | None] = {}
 
     @classmethod
     def create(
@@ -130,12 +131,12 @@ class Run:
 
     def words(self) -> TrainingWords | None:
         """The words of the training data; None where they are not known."""
-        content = self._read_if_there(WORDS)
+        content = self._beside(WORDS)
         return None if content is None else unpack_words(content, path=self.path / WORDS)
 
     def alignment(self) -> AlignmentHeads | None:
         """The heads that link words; None before training ends."""
-        content = self._read_if_there(ALIGNMENT)
+        content = self._beside(ALIGNMENT)
         try:
             return None if content is None else AlignmentHeads.model_validate_json(content)
         except (InputError, ValidationError):
@@ -143,6 +144,19 @@ class Run:
 
     def save_alignment(self, heads: AlignmentHeads) -> None:
         write_atomically(self.path / ALIGNMENT, heads.model_dump_json().encode())
+
+    def keep_beside(self) -> None:
+        """Read what lies beside the weights; `words` and `alignment` are from now on those of this moment.
+
+        Raises `MachineError` where the run has been written anew since its configuration was read.
+        """
+        self._kept = {name: self._read_if_there(name) for name in (WORDS, ALIGNMENT)}
+        for name in (CONFIG, TOKENIZER):
+            if self._read(name) != self._own(name):
+                raise MachineError(self.path, "has just been written anew", "try again")
+
+    def _beside(self, name: str) -> bytes | None:
+        return self._kept[name] if name in self._kept else self._read_if_there(name)
 
     def network(self) -> "Seq2Seq":
         """The network with the weights to use, which belong to `config()` and `tokenizer()` of this object.

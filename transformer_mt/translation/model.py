@@ -31,13 +31,14 @@ class Model:
 
     @classmethod
     def open(cls, run: Run, *, device: str = "auto", engine: str = OWN, quantization: str | None = None) -> Self:
-        """The model of a run, or of its checkpoint. Configuration, vocabulary and weights are of one moment.
+        """The model of a run, or of its checkpoint. All its files are of one moment.
 
         Raises `InputError` before the first validation, for an unknown device or engine, and for a model that the
         engine cannot compute; `MachineError` for a damaged file.
         """
         module = import_module(lookup(ENGINES, engine, key="engine"))
         run, opened = module.open_engine(run.anew(), device=device, quantization=quantization)
+        run.keep_beside()
         return cls(run.config(), run.tokenizer(), opened, run)
 
     @property
