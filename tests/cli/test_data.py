@@ -13,8 +13,8 @@ SIZES = ("--set", "data.builtin.train=40", "--set", "data.builtin.validation=11"
 def test_json_counts_and_samples_with_links(tmt: Tmt) -> None:
     outcome = tmt("data", *SIZES, "--sample", "5", "--json")
     assert (outcome.code, outcome.err) == (0, "")
-    assert json.loads(outcome.out)["languages"] == ["de", "en"]
-    found = json.loads(outcome.out)
+    assert outcome.json["languages"] == ["de", "en"]
+    found = outcome.json
     assert (found["corpus"], found["links"]) == ("builtin", True)
     assert {name: found["splits"][name]["pairs"] for name in ("train", "validation", "test")} == {
         "train": 40,
@@ -139,7 +139,7 @@ def test_structure_is_shown_in_aligned_columns_the_source_first(tmt: Tmt) -> Non
 def test_without_being_asked_for_no_structure_is_shown_and_json_holds_it_always(tmt: Tmt) -> None:
     assert "nsubj" not in tmt("data").out
     assert tmt("data", "--json").out == tmt("data", "--json", "--structure").out
-    splits = json.loads(tmt("data", "--json").out)["splits"]
+    splits = tmt("data", "--json").json["splits"]
     [found], [plain] = splits["train"]["samples"], splits["test_everyday"]["samples"]
     assert (found["references"], found["source_references"]) == (["He is arriving."], ["Er kommt an."])
     assert [node["word"] for node in found["structure"]["target"]] == ["He", "arrives", "."]
@@ -155,8 +155,7 @@ def test_without_being_asked_for_no_structure_is_shown_and_json_holds_it_always(
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_corpus_without_structure_has_none_to_show(as_json: bool, data: str, tmt: Tmt) -> None:
-    outcome = tmt("data", "--data", data, "--structure", *(["--json"] if as_json else []))
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.splitlines()[-1] == (
-        f"tmt: error: --structure: {data} has no dependency trees; leave it out, or look at --data builtin"
+    assert (
+        tmt("data", "--data", data, "--structure", *(["--json"] if as_json else [])).mistake
+        == f"--structure: {data} has no dependency trees; leave it out, or look at --data builtin"
     )

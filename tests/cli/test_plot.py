@@ -1,4 +1,3 @@
-import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -22,7 +21,7 @@ def test_a_run_is_plotted_as_text_picture_and_numbers(trained: str, tmt: Tmt) ->
         assert title in Path("run.svg").read_text()
     assert max(map(len, outcome.lines)) <= 100
     ET.parse("run.svg")
-    (found,) = json.loads(tmt("plot", trained, "--json").out)["runs"]
+    (found,) = tmt("plot", trained, "--json").json["runs"]
     measured = [*Run(Path(trained)).metrics()]
     assert found["run"] == trained
     assert found["bleu"] == [[line["step"], line["bleu"]] for line in measured if line["kind"] == "validation"]
@@ -49,7 +48,7 @@ def test_a_schedule_is_that_of_training(tmt: Tmt) -> None:
     options = [part for override in overrides for part in ("--set", override)]
     outcome = tmt("plot", "--schedule", *options, "--json", "--figure", "schedule.png")
     assert (outcome.code, outcome.err) == (0, "")
-    (curve,) = json.loads(outcome.out)["curves"]
+    (curve,) = outcome.json["curves"]
     rate = build_schedule(load_config(None, overrides))
     assert curve == {"name": "default", "points": [[step, rate(step)] for step in range(1, 51)]}
     assert Path("schedule.png").read_bytes().startswith(b"\x89PNG")
@@ -57,13 +56,13 @@ def test_a_schedule_is_that_of_training(tmt: Tmt) -> None:
 
 
 def test_the_schedule_of_a_configuration_that_comes_with_the_package_is_plotted_by_its_name(tmt: Tmt) -> None:
-    (curve,) = json.loads(tmt("plot", "--schedule", "multi30k", "--json").out)["curves"]
+    (curve,) = tmt("plot", "--schedule", "multi30k", "--json").json["curves"]
     assert (curve["name"], curve["points"][-1][0]) == ("multi30k", load_config("multi30k").training.steps)
 
 
 def test_positions_are_those_of_the_models_width(tmt: Tmt) -> None:
     outcome = tmt("plot", "--positions", "--set", "model.width=12", "--json", "--npz", "p.npz", "--figure", "p.pdf")
-    rows = np.array(json.loads(outcome.out)["rows"])
+    rows = np.array(outcome.json["rows"])
     expected = sinusoids(len(rows), 12, torch.device("cpu"), torch.float64).numpy()
     np.testing.assert_allclose(rows, expected, rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(np.load("p.npz")["rows"], expected)
@@ -89,12 +88,13 @@ def test_positions_are_those_of_the_models_width(tmt: Tmt) -> None:
 def test_what_cannot_be_plotted_is_one_line(options: tuple[str, ...], message: str, tmt: Tmt) -> None:
     for name in ("a", "b"):
         Path(f"{name}.toml").touch()
-    outcome = tmt("plot", *options)
-    assert (outcome.code, outcome.out, outcome.err) == (2, "", f"tmt: error: {message}\n")
+    assert tmt("plot", *options).mistake == message
 
 
 def test_a_figure_and_numbers_need_two_files(tmt: Tmt, workplace: Path) -> None:
     Path("a.npz").symlink_to("a.svg")
-    outcome = tmt("plot", "--positions", "--figure", "a.svg", "--npz", "a.npz")
-    assert (outcome.code, outcome.err) == (2, "tmt: error: --npz: the picture goes to a.npz too; give another name\n")
+    assert (
+        tmt("plot", "--positions", "--figure", "a.svg", "--npz", "a.npz").mistake
+        == "--npz: the picture goes to a.npz too; give another name"
+    )
     assert [path.name for path in workplace.iterdir()] == ["a.npz"]

@@ -95,8 +95,8 @@ def test_a_conversion_is_named(own_run: Path, tmt: Tmt, works: Works) -> None:
     assert [*works] == ["converting run for CTranslate2"]
 
 
-def test_quiet_is_quiet(trained: str, data: str, tmt: Tmt, works: Works) -> None:
-    assert tmt("heads", "--quiet", "--model", trained, "--data", data).err == ""
+def test_quiet_is_quiet(data: str, works: Works, on_run: Tmt) -> None:
+    assert on_run("heads", "--quiet", "--data", data).err == ""
     assert works == {}
 
 

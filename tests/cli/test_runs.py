@@ -1,4 +1,3 @@
-import json
 import os
 import shutil
 import time
@@ -20,7 +19,7 @@ def listed(trained: str, workplace: Path) -> Path:
 def described(tmt: Tmt) -> dict[str, dict[str, object]]:
     outcome = tmt("runs", "--json")
     assert (outcome.code, outcome.err) == (0, "")
-    return {found["run"]: found for found in map(json.loads, outcome.lines)}
+    return {found["run"]: found for found in outcome.records}
 
 
 def changed(file: Path, old: str, new: str) -> None:

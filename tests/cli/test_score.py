@@ -17,8 +17,8 @@ def files(workplace: Path) -> None:
         Path(f"a.{language}").write_text("".join(f"{pair[side]}\n" for pair in PAIRS), "utf-8")
 
 
-def test_a_line_a_pair_and_one_for_all(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("score", "--model", trained, *FILES)
+def test_a_line_a_pair_and_one_for_all(trained: str, on_run: Tmt) -> None:
+    outcome = on_run("score", *FILES)
     assert (outcome.code, outcome.err) == (0, "")
     *lines, last = [line.split("\t") for line in outcome.lines]
     expected = Translator.load(trained).score([SentencePair(*pair) for pair in PAIRS])
@@ -30,9 +30,9 @@ def test_a_line_a_pair_and_one_for_all(trained: str, tmt: Tmt) -> None:
     assert last == ["total", f"{total:.4f}", str(tokens), f"{math.exp(-total / tokens):.4f}"]
 
 
-def test_json_says_the_same_with_the_documented_keys(trained: str, tmt: Tmt) -> None:
-    *records, together = map(json.loads, tmt("score", "--model", trained, *FILES, "--json", "--tokens").lines)
-    *lines, last = tmt("score", "--model", trained, *FILES).lines
+def test_json_says_the_same_with_the_documented_keys(on_run: Tmt) -> None:
+    *records, together = on_run("score", *FILES, "--json", "--tokens").records
+    *lines, last = on_run("score", *FILES).lines
     for record, line in zip(records, lines, strict=True):
         assert line == f"{record['log_probability']:.4f}\t{record['tokens']}\t{record['perplexity']:.4f}"
         assert len(record["pieces"]) == record["tokens"]
@@ -40,11 +40,11 @@ def test_json_says_the_same_with_the_documented_keys(trained: str, tmt: Tmt) -> 
         assert all(f"`{key}`" in VIEWS_PAGE for key in (*record, *record["pieces"][0]))
     assert together["pairs"] == len(PAIRS)
     assert last == f"total\t{together['log_probability']:.4f}\t{together['tokens']}\t{together['perplexity']:.4f}"
-    assert "pieces" not in json.loads(tmt("score", "--model", trained, *FILES, "--json").lines[0])
+    assert "pieces" not in json.loads(on_run("score", *FILES, "--json").lines[0])
 
 
-def test_tokens_stand_below_their_pair(trained: str, tmt: Tmt) -> None:
-    lines = tmt("score", "--model", trained, *FILES, "--tokens").lines
+def test_tokens_stand_below_their_pair(on_run: Tmt) -> None:
+    lines = on_run("score", *FILES, "--tokens").lines
     count = int(lines[0].split("\t")[1])
     numbers, pieces = zip(*(line.split() for line in lines[1 : count + 1]), strict=True)
     assert "".join(pieces) == f"{PAIRS[0][1]}</s>".replace(" ", "▁").removeprefix("▁").join(["▁", ""])
@@ -63,22 +63,17 @@ def test_tokens_stand_below_their_pair(trained: str, tmt: Tmt) -> None:
         (("--data", "DATA", "--split", "tset"), "--split: there is no 'tset'; did you mean test?"),
     ],
 )
-def test_wrong_input_is_one_line(options: tuple[str, ...], message: str, trained: str, data: str, tmt: Tmt) -> None:
+def test_wrong_input_is_one_line(options: tuple[str, ...], message: str, data: str, on_run: Tmt) -> None:
     Path("short.en").write_text("a\n")
     Path("long.en").write_text("a " * 9_000 + "\n")
-    outcome = tmt("score", "--model", trained, *(option.replace("DATA", data) for option in options))
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.splitlines()[-1].startswith(f"tmt: error: {message}")
+    assert on_run("score", *(option.replace("DATA", data) for option in options)).mistake.startswith(message)
 
 
-def test_json_has_no_infinite_number_and_no_pairs_are_a_mistake(
-    trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_json_has_no_infinite_number_and_no_pairs_are_a_mistake(monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("transformer_mt.translation.scoring.perplexity", lambda *_: math.inf)
-        assert json.loads(tmt("score", "--model", trained, *FILES, "--json").lines[-1])["perplexity"] is None
-        assert tmt("score", "--model", trained, *FILES).lines[-1].endswith("\tinf")
+        assert json.loads(on_run("score", *FILES, "--json").lines[-1])["perplexity"] is None
+        assert on_run("score", *FILES).lines[-1].endswith("\tinf")
     for language in ("de", "en"):
         Path(f"a.{language}").write_text("")
-    outcome = tmt("score", "--model", trained, *FILES)
-    assert (outcome.code, outcome.err) == (2, "tmt: error: a.de: no pairs to score; give at least one\n")
+    assert on_run("score", *FILES).mistake == "a.de: no pairs to score; give at least one"

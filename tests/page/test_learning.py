@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.page import LoadedPage, expect, texts
+from support.page import LoadedPage, expect
 from support.serving import Served, serving
 
 from transformer_mt.views.plot import ticks
@@ -33,14 +33,14 @@ def learning(opened: LoadedPage) -> LoadedPage:
 @pytest.mark.parametrize(("low", "high"), [(100.0, 101.0), (0.98, 0.99), (3e-6, 0.7), (2.0, 45.0)])
 def test_round_numbers_stand_at_the_axis_wherever_it_is(opened: LoadedPage, low: float, high: float) -> None:
     curves = {name: [[1, low], [2, high]] for name in CURVES}
-    shown = opened.drawn("learning", "m.drawCurves({ runs: a })", texts(".upward"), curves)
+    shown = opened.drawing("learning", "m.drawCurves({ runs: a })", curves).texts(".upward")
     expected = ticks(low, high, most=5)
     assert [float(text) for text in shown] == pytest.approx(expected * (len(shown) // len(expected)), rel=1e-3)
 
 
 def test_of_many_steps_the_table_has_some_and_the_last(opened: LoadedPage) -> None:
     points = [[step, 1.0 / step] for step in range(1, 1001)]
-    steps = opened.drawn("learning", "m.drawCurves({ runs: a })", texts("tbody th"), dict.fromkeys(CURVES, points))
+    steps = opened.drawing("learning", "m.drawCurves({ runs: a })", dict.fromkeys(CURVES, points)).texts("tbody th")
     assert 30 <= len(steps) <= 60
     assert steps[-1] == "1,000"
 

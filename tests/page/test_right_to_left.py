@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.command_line import settings
-from support.page import VIEWS, LoadedPage, attributes, expect, texts
+from support.page import VIEWS, LoadedPage, expect
 from support.right_to_left import SENTENCES, write_pairs
 from support.serving import serving
 
@@ -180,15 +180,15 @@ SAID = "▁كلب (j = 3) gives 30 % of what head 1 of layer 2 adds to ▁dog; �
 
 
 def test_a_sentence_of_the_program_stays_as_it_is_around_foreign_words(opened: LoadedPage) -> None:
-    assert opened.drawn("dom", "m.mixed(a[0])", texts("bdi bdi"), SAID) == ["▁كلب", "▁بيت"]
-    assert opened.drawn("dom", "m.mixed(a[0])", texts("bdi[dir=ltr]"), SAID) == [SAID]
+    assert opened.drawing("dom", "m.mixed(a[0])", SAID).texts("bdi bdi") == ["▁كلب", "▁بيت"]
+    assert opened.drawing("dom", "m.mixed(a[0])", SAID).texts("bdi[dir=ltr]") == [SAID]
 
 
 def test_numbers_and_marks_stay_in_their_place_in_a_line_from_the_right(opened: LoadedPage) -> None:
     line: dict[str, Any] = {"words": [{"text": "كلب"}, {"text": "("}, {"text": "3"}], "dir": "rtl", "name": ""}
     call = "m.linkedWords({ lines: [a[0], a[0]], links: [], name: '' })"
-    shown = opened.drawn("words", call, attributes(".above bdi", "dir"), line)
-    assert shown == [["rtl"]] * 3, "a mark without letters is turned as its line is"
+    shown = opened.drawing("words", call, line).attribute(".above bdi", "dir")
+    assert shown == ["rtl"] * 3, "a mark without letters is turned as its line is"
     for selector in (".number", ".below-word", ".matrix td"):
         kind = selector.split()[0].removeprefix(".")
         name = "td" if "td" in selector else "span"

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from support.page import LoadedPage, expect, texts
+from support.page import LoadedPage, expect
 from support.sentences import small_tokenizer
 from support.serving import Served
 from support.tiny import varied_model
@@ -89,7 +89,7 @@ def test_only_long_vectors_are_cut(opened: LoadedPage, served: Served, width: in
             step["values"] = step["values"][:width]
         elif step["over"] != "row" and isinstance(step["values"][0], list):
             step["values"] = [vector[:width] for vector in step["values"]]
-    drawn = opened.drawn("steps", "m.drawSteps(...a, [])", texts(".entries"), found, RUN)
+    drawn = opened.drawing("steps", "m.drawSteps(...a, [])", found, RUN).texts(".entries")
     assert len(drawn) > 10
     assert {len(text.split()) for text in drawn} == {entries}
     assert all(("… " in text) is (width > 6) for text in drawn)
