@@ -36,19 +36,17 @@ def test_json_is_the_explanation_and_npz_its_arrays(on_run: Tmt) -> None:
     options = (*PAIR, "--word", "2", "--piece", "1", "--stack", "decoder", "--layer", "1")
     found = on_run("explain", *options, "--json", "--npz", "numbers.npz").json
     assert [found[key] for key in ("source", "target", "word", "stack", "layer", "never_seen")] == [
-        *PAIRS[0],
-        "dog",
-        "decoder",
-        1,
-        [],
-    ]
+        SOURCE, TARGET, "dog", "decoder", 1, [],
+    ]  # fmt: skip
     steps = {step["name"]: step["values"] for stage in found["stages"] for step in stage["steps"]}
     arrays = np.load("numbers.npz")
-    assert set(steps) < set(arrays)
-    for name, values in steps.items():
+    for name, values in (steps | {"contributions": found["contributions"]}).items():
         np.testing.assert_allclose(np.array(values), arrays[name], rtol=1e-7)
     assert arrays["columns"].tolist() == found["columns"]
-    assert len(found["choice"]["without"]) == 2
+    assert arrays["head_name"] == f"decoder.1.{found['head']}"
+    without = found["choice"]["without"]
+    assert min(without, key=without.__getitem__) == f"decoder.1.{found['head']}"
+    assert all(sentence in " ".join(on_run("explain", *options).out.split()) for sentence in found["in_words"])
 
 
 def test_any_search_finds_the_translation(on_run: Tmt) -> None:

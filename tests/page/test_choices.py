@@ -35,7 +35,7 @@ def test_a_chosen_piece_is_kept_and_undone(opened: LoadedPage, served: Served) -
     opened.find(".piece").nth(1).click()
     other = opened.find(".choice bdi").nth(1).inner_text()
     opened.find(".choice").nth(1).click()
-    asked = served.post("/v1/translate", run="one", source=SENTENCE, prefix=[before[0], other], alternatives=1).json
+    asked = served.ask("translate", source=SENTENCE, prefix=[before[0], other], alternatives=1).json
     expect(opened.find(".piece bdi")).to_have_text([position["piece"] for position in asked["alternatives"]])
     expect(opened.find(".piece.chosen bdi")).to_have_text([before[0], other])
     opened.find("[data-place=undo]").click()

@@ -26,8 +26,8 @@ def heads(opened: LoadedPage) -> LoadedPage:
 
 
 def answer(served: Served, **asked: object) -> dict:  # type: ignore[type-arg]
-    target = served.post("/v1/translate", run="one", source=SENTENCE, without=asked.get("without", [])).json
-    return served.post("/v1/attend", run="one", source=SENTENCE, target=target["translation"], **asked).json
+    target = served.ask("translate", source=SENTENCE, without=asked.get("without", [])).json
+    return served.ask("attend", source=SENTENCE, target=target["translation"], **asked).json
 
 
 def shown_numbers(opened: LoadedPage) -> list[list[str]]:
@@ -81,7 +81,7 @@ def test_every_method_shows_its_numbers(heads: LoadedPage, served: Served, metho
 def test_a_head_that_is_switched_off_is_compared_with_the_usual(heads: LoadedPage, served: Served) -> None:
     every = [f"cross.{layer}.{head}" for layer in (1, 2) for head in (1, 2)]
     for off in map(list, chain(combinations(every, 2), combinations(every, 3))):
-        asked = served.post("/v1/translate", run="one", source=SENTENCE, without=off).json
+        asked = served.ask("translate", source=SENTENCE, without=off).json
         if asked["translation"] != asked["usual"]:
             break
     assert asked["translation"] != asked["usual"], "nothing to compare; look at another sentence"

@@ -104,7 +104,7 @@ NOTHING = {"made": [], "outside": [], "raw": []}
 def test_what_is_typed_is_seen_as_text(opened: LoadedPage, served: Served) -> None:
     for text in TYPED:
         opened.type(text)
-        alignment = served.post("/v1/translate", run="one", source=text, align=True).json["alignment"]
+        alignment = served.ask("translate", source=text, align=True).json["alignment"]
         words = [escape_controls(word) for word in alignment["source_words"]]
         expect(opened.find("#translation .above .word bdi")).to_have_text(words)
         assert opened.find("main").locator("script, img, b, a, style, svg[onload]").count() == 0
@@ -140,11 +140,11 @@ def genuine(served: Served) -> dict[str, Any]:
     """The server's answers about two sentences, by routes."""
     source = "Der Quaxl wartet. Der Hund schläft."
     asked = {"align": True, "alternatives": 9, "trace": True, "prefix": ["▁The"], "without": ["cross.1.1"]}
-    answers = {"translate": served.post("/v1/translate", run="one", source=source, **asked).json}
+    answers = {"translate": served.ask("translate", source=source, **asked).json}
     pair = {"run": "one", "source": source, "target": answers["translate"]["translation"]}
     more: dict[str, Any] = {"explain": {"stack": "cross"}, "history": {"checkpoint": 150}}
     for route in ("attend", "losses", "explain", "lens", "history"):
-        answers[route] = served.post(f"/v1/{route}", **pair, **more.get(route, {})).json
+        answers[route] = served.ask(route, **pair, **more.get(route, {})).json
     answers |= {"runs": served.get("/v1/runs").json, "curves": served.get("/v1/curves?run=one").json}
     answers["lens"]["words"] = [{"word": one["piece"], "decided": 1} for one in answers["lens"]["positions"]]
     for place, position in enumerate(answers["lens"]["positions"]):

@@ -46,12 +46,12 @@ def test_of_many_steps_the_table_has_some_and_the_last(opened: LoadedPage) -> No
 
 
 def test_the_sentence_at_each_checkpoint(learning: LoadedPage, served: Served) -> None:
-    target = served.post("/v1/translate", run="one", source=SENTENCE).json["translation"]
+    target = served.ask("translate", source=SENTENCE).json["translation"]
     (listed,) = served.get("/v1/runs").json["runs"]
     expect(learning.find("#history h3").first).to_contain_text(f"After step {listed['checkpoints'][-1]}")
     for place in (0, 1):
         step = listed["checkpoints"][place]
-        frame = served.post("/v1/history", run="one", source=SENTENCE, target=target, checkpoint=step).json
+        frame = served.ask("history", source=SENTENCE, target=target, checkpoint=step).json
         learning.find("#checkpoint").fill(str(place))
         expect(learning.find("#history h3").first).to_have_text(
             f"After step {step}, loss on validation {frame['loss']:.4g}"

@@ -19,8 +19,8 @@ def lens(opened: LoadedPage) -> LoadedPage:
 
 @pytest.fixture
 def answer(served: Served) -> dict:  # type: ignore[type-arg]
-    target = served.post("/v1/translate", run="one", source=SENTENCE).json["translation"]
-    return served.post("/v1/lens", run="one", source=SENTENCE, target=target).json  # type: ignore[no-any-return]
+    target = served.ask("translate", source=SENTENCE).json["translation"]
+    return served.ask("lens", source=SENTENCE, target=target).json  # type: ignore[no-any-return]
 
 
 def printed(number: float) -> str:

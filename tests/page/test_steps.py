@@ -48,8 +48,8 @@ def steps(opened: LoadedPage) -> LoadedPage:
 
 
 def answer(served: Served, source: str = SENTENCE, **asked: object) -> dict:  # type: ignore[type-arg]
-    target = served.post("/v1/translate", run="one", source=source).json["translation"]
-    return served.post("/v1/explain", run="one", source=source, target=target, **asked).json
+    target = served.ask("translate", source=source).json["translation"]
+    return served.ask("explain", source=source, target=target, **asked).json
 
 
 def number(text: str) -> float:

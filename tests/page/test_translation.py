@@ -51,9 +51,7 @@ def test_the_example_is_there_at_the_beginning(opened: LoadedPage) -> None:
 def test_links_are_lit_with_their_numbers_by_pointer_and_by_keyboard(opened: LoadedPage, served: Served) -> None:
     opened.type("Der Baum fällt.")
     expect(opened.find("#translation .above")).to_contain_text("Baum")
-    answer = served.post(
-        "/v1/translate", run="one", source="Der Baum fällt.", align=True, alternatives=9, trace=True
-    ).json
+    answer = served.ask("translate", source="Der Baum fällt.", align=True, alternatives=9, trace=True).json
     alignment = answer["alignment"]
     assert alignment["links"]
     source, target = alignment["links"][0]

@@ -5,14 +5,13 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from rich.cells import cell_len
 from support.right_to_left import moved
 from support.shown import values_of
 from support.tiny import varied_model
-from support.variants import VARIANTS, Variant
+from support.variants import REPRESENTATIVES, VARIANTS, Variant, quick_for_some
 from torch import Tensor
 
 from transformer_mt.errors import InputError
@@ -25,7 +24,7 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views import head_importance
 from transformer_mt.views.explain import Explanation, Stage, Step, explain_row, in_words, lines_of, projected_shares
 from transformer_mt.views.head_importance import head_losses
-from transformer_mt.views.serialise import to_arrays, to_json
+from transformer_mt.views.serialise import to_json
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
 # The layer that is looked at, so that one of them is the first.
@@ -47,7 +46,7 @@ def close(found: Tensor, expected: Tensor) -> None:
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("variant", ALL, ids=" ".join)
+@quick_for_some(ALL, REPRESENTATIVES)
 def test_the_numbers_are_those_of_the_model_and_follow_from_each_other(variant: Variant, tokenizer: Tokenizer) -> None:
     model = varied_model(*variant, vocabulary=tokenizer.size)
     inputs = prepare_pair(model, tokenizer, SOURCE, TARGET).inputs(model)
@@ -272,19 +271,6 @@ def test_a_stack_whose_heads_are_all_gone_is_an_input_error(places: Any, monkeyp
 
 
 # As data and as text
-
-
-def test_json_and_arrays_hold_the_same_numbers(tokenizer: Tokenizer) -> None:
-    found = explained(tokenizer, word="old", head=None)
-    data, arrays = to_json(found), to_arrays(found)
-    for step in (step for stage in data["stages"] for step in stage["steps"]):
-        # As float32 they come back.
-        assert np.array_equal(np.array(step["values"], arrays[step["name"]].dtype), arrays[step["name"]])
-    assert (data["stack"], data["layer"], data["head"]) == found.head
-    assert [data["word"], data["row"], data["columns"]] == ["old", found.row, list(found.columns)]
-    assert data["choice"]["without"][str(found.head)] == min(data["choice"]["without"].values())
-    assert data["contributions"] == pytest.approx(arrays["contributions"].tolist())
-    assert data["in_words"] == in_words(found)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,6 @@ from transformer_mt.views.faithfulness import (
 )
 from transformer_mt.views.maps import AttentionMaps
 from transformer_mt.views.methods import METHODS, Gradient
-from transformer_mt.views.serialise import to_arrays, to_json
 
 PAIRS = [
     SentencePair("Der alte Mann liest ein gutes Buch.", "The old man is reading a good book."),
@@ -186,15 +185,6 @@ def test_methods_that_do_not_apply_are_left_out(tokenizer: Tokenizer) -> None:
         model = tiny_model(RECURRENT, f"model.score={score}", vocabulary=tokenizer.size)
         found = faithfulness(model, tokenizer, PAIRS[2:], methods=QUICK)
         assert {row.method for row in found.agreements} == methods
-
-
-def test_the_json_and_the_arrays_have_every_agreement(found: Faithfulness) -> None:
-    plain, arrays = to_json(found)["agreements"], to_arrays(found)
-    assert [(data["method"], data["layer"], data["head"]) for data in plain] == [
-        (row.method, row.layer, row.head) for row in found.agreements
-    ]
-    assert [data["correlation"]["low"] for data in plain] == arrays["agreements.correlation.low"].tolist()
-    assert [data["head"] or 0 for data in plain] == np.nan_to_num(arrays["agreements.head"]).tolist()
 
 
 def measured(method: str, layer: int | None, head: int | None, correlation: float) -> Agreement:
