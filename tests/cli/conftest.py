@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support.command_line import Outcome, Terminal, Tmt, settings, write_corpus
+from support.command_line import OnTerminal, Terminal, Tmt, settings, write_corpus
+from support.command_line import tmt as tmt
 from support.serving import write_run
 from support.tiny import SIZES, varied_model
 
@@ -77,26 +78,13 @@ def own_run(home: Path, workplace: Path) -> Path:
 
 
 @pytest.fixture
-def tmt(capsys: pytest.CaptureFixture[str]) -> Tmt:
-    """Call `tmt` with these arguments."""
-
-    def call(*arguments: str) -> Outcome:
-        capsys.readouterr()
-        code = run(list(arguments))
-        captured = capsys.readouterr()
-        return Outcome(code, captured.out, captured.err)
-
-    return call
-
-
-@pytest.fixture
 def on_run(trained: str, tmt: Tmt) -> Tmt:
     """Call this command of `tmt` with the shared run and these arguments."""
     return lambda command, *arguments: tmt(command, "--model", trained, *arguments)
 
 
 @pytest.fixture
-def terminal() -> Iterator[Callable[..., tuple[int, str]]]:
+def terminal() -> Iterator[OnTerminal]:
     """Call `tmt` with these arguments on a terminal, at which `typed` has been typed."""
     with pytest.MonkeyPatch.context() as patch:
         yield lambda *arguments, typed="": Terminal(typed=typed, patch=patch).tmt(*arguments)

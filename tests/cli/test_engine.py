@@ -36,11 +36,6 @@ def test_greedy_translations_print_the_same(options: tuple[str, ...], on_run: Tm
         assert a == b
 
 
-def test_words_never_seen_are_named_as_before(on_run: Tmt) -> None:
-    outcome = on_run("translate", *ENGINE, UNKNOWN)
-    assert "never seen in training: Das, Xylophon" in outcome.err
-
-
 def test_a_line_that_cannot_be_translated_comes_out_empty(on_run: Tmt) -> None:
     outcome = on_run("translate", *ENGINE, SOURCES[0], "Hund " * 200)
     assert (outcome.code, outcome.lines[1]) == (2, "")

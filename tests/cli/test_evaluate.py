@@ -1,20 +1,19 @@
 import dataclasses
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.significance import PairedTest
 from support.command_line import PAIRS, VIEWS_PAGE, Tmt
 
 from transformer_mt.config.toml import dump_config, load_config
-from transformer_mt.corpus.load_corpus import Corpus, load_corpus
+from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.evaluation import Scores
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
-from transformer_mt.translation.translator import Translator
 
 KEYS = {field.name for field in dataclasses.fields(Scores)} - {"translations"}
 
@@ -112,25 +111,18 @@ def test_sets_are_scored_one_after_the_other(data: str, on_run: Tmt) -> None:
 
 @pytest.mark.slow
 def test_further_runs_are_compared_as_sacrebleu_compares_them(trained: str, data: str, on_run: Tmt) -> None:
-    other = str(Path(trained) / "checkpoints/step-3")
-    found = on_run("evaluate", "--against", other, "--data", data, "--beam", "1", "--json").json
-    pairs = load_corpus(load_config(None, [f"data.corpus={data}"]).data).splits["test"]
-    for number, run in enumerate((trained, other)):
-        translator = Translator.load(run)
-        search = translator.search.model_copy(update={"beam": 1})
-        ranked = translator.translate([pair.source for pair in pairs], search)
-        Path(f"{number}.txt").write_text("".join(f"{best.text}\n" for [best] in ranked), "utf-8")
-    Path("ref.txt").write_text("".join(f"{pair.target}\n" for pair in pairs), "utf-8")
-    command = [sys.executable, "-m", "sacrebleu", "ref.txt", "-i", "0.txt", "1.txt", "-m", "bleu", "chrf"]
-    options = ["--paired-bs", "-f", "latex", "-w", "6"]
-    printed = subprocess.run([*command, *options], capture_output=True, text=True, check=True).stdout
-    rows = [row for row in printed.splitlines() if ".txt &" in row]
-    for ours, row in zip((found, *found["against"]), rows, strict=True):
-        for name, cell in zip(("bleu", "chrf"), row.split("&")[1:], strict=True):
-            interval = ours["intervals"][name]
-            expected = [float(number) for number in re.findall(r"\d+\.\d+", cell)]
-            values = [ours[name], interval["mean"], interval["half_width"], interval["p_value"]]
-            assert [value for value in values if value is not None] == pytest.approx(expected, abs=2e-6)
+    runs = (trained, str(Path(trained) / "checkpoints/step-3"))
+    found = on_run("evaluate", "--against", runs[1], "--data", data, "--beam", "1", "--json").json
+    sources, targets = zip(*PAIRS, strict=True)
+    metrics = {"bleu": BLEU(references=[targets]), "chrf": CHRF(references=[targets])}
+    systems = [(run, on_run("translate", "--model", run, "--beam", "1", "--quiet", *sources).lines) for run in runs]
+    _, expected = PairedTest(systems, metrics, references=None, test_type="bs")()
+    for number, ours in enumerate((found, *found["against"])):
+        for name in metrics:
+            theirs, interval = expected[name][number], ours["intervals"][name]
+            assert interval["p_value"] == theirs.p_value
+            values = (ours[name], interval["mean"], interval["half_width"])
+            assert values == pytest.approx((theirs.score, theirs.mean, theirs.ci))
 
 
 def test_the_comparison_is_printed_below_the_scores(trained: str, data: str, on_run: Tmt) -> None:

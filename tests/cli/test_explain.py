@@ -61,10 +61,7 @@ def test_any_search_finds_the_translation(on_run: Tmt) -> None:
     [
         (("--word", "cat"), "--word: there is no 'cat' in the translation or the source; "),
         (("--stack", "croos"), "--stack: there is no 'croos'; did you mean cross?"),
-        (("--layer", "2"), "--layer: there is no 2; choose one of 1"),
-        (("--head", "3"), "--head: there is no 3; choose one of 1, 2"),
         (("--head", "mean"), "--head: input should be a valid integer"),
-        (("--word", "dog", "--piece", "40"), "--piece: 'dog' has no piece 40"),
     ],
 )
 def test_what_there_is_not_is_one_line(options: tuple[str, ...], message: str, on_run: Tmt) -> None:

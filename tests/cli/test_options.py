@@ -39,8 +39,6 @@ def test_a_wrong_value_names_its_option() -> None:
     ("given", "configured", "message"),
     [
         ({"temperature": 0.5}, {}, "temperature: acts only on random draws; draw with sample, or leave it out"),
-        ({"top_k": 5}, {}, "top_k: acts only on random draws; draw with sample, or leave it out"),
-        ({"top_p": 0.5}, {}, "top_p: acts only on random draws; draw with sample, or leave it out"),
         ({"seed": 0}, {}, "seed: acts only on random draws; draw with sample, or leave it out"),
         (
             {"beam": 5, "n_best": 3},

@@ -89,12 +89,3 @@ def test_what_cannot_be_plotted_is_one_line(options: tuple[str, ...], message: s
     for name in ("a", "b"):
         Path(f"{name}.toml").touch()
     assert tmt("plot", *options).mistake == message
-
-
-def test_a_figure_and_numbers_need_two_files(tmt: Tmt, workplace: Path) -> None:
-    Path("a.npz").symlink_to("a.svg")
-    assert (
-        tmt("plot", "--positions", "--figure", "a.svg", "--npz", "a.npz").mistake
-        == "--npz: the picture goes to a.npz too; give another name"
-    )
-    assert [path.name for path in workplace.iterdir()] == ["a.npz"]

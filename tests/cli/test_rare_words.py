@@ -1,10 +1,9 @@
 """Remarks about lines: words that training never showed, or seldom, and other reasons to doubt a translation."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.command_line import PAIRS, Tmt
+from support.command_line import PAIRS, OnTerminal, Tmt
 
 KNOWN = PAIRS[0][0]
 UNKNOWN = "Der Bahnhofsvorsteher schläft."
@@ -90,7 +89,7 @@ def test_copied_words_do_not_count_but_are_in_json(command: str, tmt: Tmt) -> No
     assert "guesses" not in tmt(*options[:-1], "Otto and Anna's Hund: Anna", "--json").err
 
 
-def test_at_the_prompt_each_line_has_its_own(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
+def test_at_the_prompt_each_line_has_its_own(trained: str, terminal: OnTerminal) -> None:
     _, screen = terminal("translate", "--model", trained, typed=f"{UNKNOWN}\n{KNOWN}\n{UNKNOWN}\n:quit\n")
     assert screen.count(NOTE) == 2
 

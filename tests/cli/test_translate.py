@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.command_line import PAIRS, PROGRAM, Tmt
+from support.command_line import PAIRS, PROGRAM, OnTerminal, Tmt
 
 from transformer_mt.text.terminal import escape_controls
 from transformer_mt.tokenizer.prepared import PreparedLine
@@ -58,34 +58,26 @@ def test_one_line_comes_out_for_each_line_that_goes_in(
     stdin(content)
     from_file = on_run("translate", "--quiet", "--input", "in.txt")
     assert (from_file.code, from_file.err) == (0, "")
-    assert len(from_file.lines) == len(lines)
-    assert from_file.out.count("\n") == len(lines)
-    assert "\r" not in from_file.out
-    assert "\x1b" not in from_file.out
+    assert len(from_file.lines) == from_file.out.count("\n") == len(lines)
+    assert not {"\r", "\x1b"} & set(from_file.out)
     assert all(found == "" for line, found in zip(lines, from_file.lines, strict=True) if not line)
-    assert on_run("translate", "--quiet") == from_file
-    assert on_run("translate", "--quiet", "--", *lines) == from_file
+    assert on_run("translate", "--quiet") == on_run("translate", "--quiet", "--", *lines) == from_file
 
 
-@pytest.fixture
-def echo(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A translator says each line back, in brackets."""
+def say(patch: pytest.MonkeyPatch, translation: Callable[[str], Translation]) -> None:
+    """The translator says this of each line."""
 
-    def translate(
-        _: Translator, lines: Iterable[PreparedLine], *__: object, **___: object
-    ) -> Iterator[list[Translation]]:
-        return ([Translation(f"[{line.given}]", -1.5, -3.0, ())] for line in lines)
+    def translate(_: Translator, lines: Iterable[PreparedLine], *__: object, **___: object) -> object:
+        return ([translation(line.given)] for line in lines)
 
-    monkeypatch.setattr(Translator, "translate_lines", translate)
+    patch.setattr(Translator, "translate_lines", translate)
 
 
-@pytest.mark.usefixtures("echo")
-def test_what_a_model_says_cannot_command_the_terminal(on_run: Tmt) -> None:
+def test_what_a_model_says_cannot_command_the_terminal(on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    say(monkeypatch, lambda line: Translation(f"[{line}]", -1.5, -3.0, ()))
     evil = "\x1b[2J\x1b]0;title\x07 \u202eabc\u2028 \x9b31m\r\n"
-    plain = on_run("translate", evil)
-    assert plain.lines == ["[␛[2J␛]0;title␇ ⟨U+202E⟩abc⟨U+2028⟩ ⟨U+009B⟩31m␍␊]"]
+    assert on_run("translate", evil).lines == ["[␛[2J␛]0;title␇ ⟨U+202E⟩abc⟨U+2028⟩ ⟨U+009B⟩31m␍␊]"]
     packed = on_run("translate", "--json", evil)
-    assert len(packed.lines) == 1
     assert not {"\x1b", "\x07", "\u202e", "\u2028", "\x9b", "\r"} & set(packed.out)
     assert packed.json["translation"] == f"[{evil}]"
 
@@ -99,44 +91,38 @@ def test_the_output_is_written_and_nothing_is_left_beside_it(on_run: Tmt) -> Non
 
 
 def test_json_adds_to_the_objects_that_come_in(on_run: Tmt) -> None:
-    records = [{"id": 7, "de": SOURCES[0], "tags": ["a", {}]}, {"source": SOURCES[0], "de": "not this"}, {"de": ""}]
-    Path("in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records) + f"{SOURCES[0]}\n")
-    outcome = on_run("translate", "--json", "--input", "in.jsonl")
-    first, second, third, plain = outcome.records
-    added = {"translation", "score", "log_probability", "never_seen", "remarks", "sentences"}
-    assert {key: first[key] for key in first if key not in added} == records[0]
-    assert second.keys() == {"source", "de"} | added
-    nothing: dict[str, Any] = {"translation": "", "score": 0.0, "log_probability": 0.0, "remarks": {}}
-    assert third == {"de": "", **{key: [] for key in added}, **nothing}
-    assert list(plain) == ["source", "translation", "score", "log_probability", "never_seen", "remarks", "sentences"]
-    assert plain["source"] == SOURCES[0]
-    assert first["translation"] == second["translation"] == plain["translation"]
-    assert isinstance(plain["score"], float)
-    assert plain["log_probability"] <= 0
+    given: list[dict[str, Any]] = [{"id": 7, "de": SOURCE, "tags": ["a", {}]}, {"source": SOURCE, "de": "not this"}]
+    Path("in.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (*given, {"de": ""})) + f"{SOURCE}\n")
+    first, second, empty, plain = on_run("translate", "--json", "--input", "in.jsonl").records
+    added = ["translation", "score", "log_probability", "never_seen", "remarks", "sentences"]
+    assert list(plain) == ["source", *added]
+    assert plain.pop("source") == SOURCE
+    for found, one in ((first, given[0]), (second, given[1])):
+        assert found.pop("score") == pytest.approx(plain["score"])
+        assert found.pop("log_probability") == pytest.approx(plain["log_probability"])
+        assert found == one | {key: plain[key] for key in added if key in found}
+    assert list(empty) == ["de", *added]
+    assert not any(empty.values())
 
 
-def test_a_closed_stdin_is_one_line(monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
+@pytest.mark.parametrize("source", [[], ["--input", "-"]])
+def test_a_closed_stdin_is_one_line(source: list[str], monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
     monkeypatch.setattr("sys.stdin", None)
-    for source in ([], ["--input", "-"]):
-        outcome = on_run("translate", *source)
-        message = "tmt: error: stdin: is closed; give sentences, or a file with --input\n"
-        assert (outcome.code, outcome.err) == (2, message)
+    assert on_run("translate", *source).mistake == "stdin: is closed; give sentences, or a file with --input"
 
 
-def test_a_line_is_translated_sentence_by_sentence(trained: str, tmt: Tmt) -> None:
-    line, call = f"{SOURCES[0]} {SOURCES[1]}", ("translate", "--model", trained)
-    apart = tmt(*call, *SOURCES[:2]).lines
-    assert tmt(*call, line).lines == [" ".join(apart)]
-    found = tmt(*call, line, "--json").json
+def test_a_line_is_translated_sentence_by_sentence(on_run: Tmt) -> None:
+    call = ("translate", " ".join(SOURCES[:2]))
+    apart = on_run("translate", *SOURCES[:2]).lines
+    assert on_run(*call).lines == [" ".join(apart)]
+    found = on_run(*call, "--json").json
     assert [part["source"] for part in found["sentences"]] == SOURCES[:2]
     assert [escape_controls(part["translation"]) for part in found["sentences"]] == apart
-    assert sum(part["score"] for part in found["sentences"]) == pytest.approx(found["score"])
-    assert sum(part["log_probability"] for part in found["sentences"]) == pytest.approx(found["log_probability"])
-    whole = tmt(*call, line, "--no-split").out
-    assert "sentences" not in tmt(*call, line, "--no-split", "--json").json
-    assert tmt(*call, line, "--trace").out.startswith(whole)
-    for options in (["--n-best", "2"], ["--alternatives"], ["--prefix", "The"]):
-        assert "sentences" not in tmt(*call, line, "--json", *options).json, options
+    for name in ("score", "log_probability"):
+        assert sum(part[name] for part in found["sentences"]) == pytest.approx(found[name])
+    assert on_run(*call, "--trace").out.startswith(on_run(*call, "--no-split").out)
+    for options in (["--no-split"], ["--n-best", "2"], ["--alternatives"], ["--prefix", "The"]):
+        assert "sentences" not in on_run(*call, "--json", *options).json, options
 
 
 def test_the_n_best_are_different_and_numbered(on_run: Tmt) -> None:
@@ -167,18 +153,15 @@ def test_the_newest_run_is_used_and_named(trained: str, tmt: Tmt, on_run: Tmt) -
     assert outcome.out == on_run("translate", SOURCES[0]).out
 
 
-def test_a_quit_ends_the_prompt(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
-    code, screen = terminal("translate", "--model", trained, typed=f"{SOURCES[0]}\n:quit\nJa\n")
-    assert code == 0
-    assert screen.count("de> ") == 2
+def test_a_quit_ends_the_prompt_and_a_bad_line_does_not(trained: str, terminal: OnTerminal) -> None:
+    code, screen = terminal("translate", "--model", trained, typed=f"{'Hund ' * 96}\nJa\n:quit\nJa\n")
+    assert (code, screen.count("de> ")) == (0, 3)
     assert "tmt: one sentence a line; :quit or Ctrl-D ends\n" in screen
-
-
-def test_a_bad_line_does_not_end_the_prompt(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
-    code, screen = terminal("translate", "--model", trained, typed=f"{'Hund ' * 96}\nJa\n\x04")
-    assert code == 0
-    assert screen.count("de> ") == 3
     assert "tmt: the line: 97 tokens, the model takes at most 96; split it\n" in screen
+
+
+def test_the_end_of_a_terminal_ends_the_prompt(trained: str, terminal: OnTerminal) -> None:
+    assert terminal("translate", "--model", trained, typed="\x04")[0] == 0
 
 
 DOUBT = "the model is unsure here, as of what it has not learned"
@@ -186,14 +169,8 @@ DOUBT = "the model is unsure here, as of what it has not learned"
 
 @pytest.fixture
 def doubting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A translator that finds some translations likelier than others: their mean ln p is what the line says."""
-
-    def translate(
-        _: Translator, lines: Iterable[PreparedLine], *__: object, **___: object
-    ) -> Iterator[list[Translation]]:
-        return ([Translation("text", -1.0, 3 * float(line.given), ("te", "xt"))] for line in lines)
-
-    monkeypatch.setattr(Translator, "translate_lines", translate)
+    """The mean ln p of a translation is what the line says."""
+    say(monkeypatch, lambda line: Translation("text", -1.0, 3 * float(line), ("te", "xt")))
 
 
 @pytest.mark.usefixtures("doubting")

@@ -228,11 +228,14 @@ def test_curves_fill_their_frame_and_numbers_stand_where_they_belong(opened: Loa
     assert drawn.texts("tbody td") == ["3", "4", "–", "–", "2.5", "2", "0.004", "–"]
 
 
-@pytest.mark.parametrize(("value", "low", "high"), [(4.0, 2.0, 6.0), (0.0, 0.0, 1.0), (-2.0, -3.0, -1.0)])
-def test_a_curve_that_never_changes_has_an_axis_too(opened: LoadedPage, value: float, low: float, high: float) -> None:
-    flat: dict[str, Any] = {name: [] for name in CURVES} | {"training_loss": [[1, value], [3, value]]}
-    shown = opened.drawing("learning", "m.drawCurves({ runs: [a[0]] })", flat).texts(".upward")
-    assert [float(text) for text in shown] == pytest.approx(ticks(low, high, most=5))
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [([4, 4], 2, 6), ([0, 0], 0, 1), ([-2, -2], -3, -1), ([100, 101], 100, 101), ([3e-6, 0.7], 3e-6, 0.7)],
+)
+def test_round_numbers_stand_at_the_axis(opened: LoadedPage, values: list[float], low: float, high: float) -> None:
+    curves: dict[str, Any] = {name: [] for name in CURVES} | {"training_loss": [*enumerate(values)]}
+    shown = opened.drawing("learning", "m.drawCurves({ runs: [a[0]] })", curves).texts(".upward")
+    assert [float(text) for text in shown] == pytest.approx(ticks(low, high, most=5), rel=1e-3)
 
 
 def test_a_checkpoint_without_a_loss_has_none(opened: LoadedPage) -> None:

@@ -1,18 +1,17 @@
 """A route answers what the command prints with `--json`, for every model of the laboratory."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.command_line import Tmt
 from support.sentences import small_tokenizer
 from support.serving import Answer, Served, serving, write_run
 from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
 from support.variants import RECURRENT, VARIANTS, Variant, quick_for_some, with_sizes
 
-from transformer_mt.cli.main import run
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.head_names import HeadName
 from transformer_mt.links.align import align_pairs
@@ -37,14 +36,12 @@ MODELS: list[Variant] = [
 
 
 @pytest.fixture
-def printed(capsys: pytest.CaptureFixture[str]) -> Command:
+def printed(tmt: Tmt) -> Command:
     """What a command prints with --json; of an error its line, without the place."""
 
     def call(*arguments: str) -> Any:
-        capsys.readouterr()
-        code = run([*arguments, "--json"])
-        captured = capsys.readouterr()
-        return json.loads(captured.out) if code == 0 else captured.err.strip().removeprefix("tmt: error: ")
+        outcome = tmt(*arguments, "--json")
+        return outcome.json if outcome.code == 0 else outcome.mistake
 
     return call
 
@@ -125,18 +122,18 @@ def test_the_search_is_changed_as_by_options(served: Served, printed: Command, h
 
 
 def test_a_prefix_is_pieces_and_may_end_there(served: Served, printed: Command, home: Path) -> None:
-    plain = served.ask("translate", source=SOURCE).json
-    pieces = plain["pieces"]
-    again = served.ask("translate", source=SOURCE, prefix=pieces[:2]).json
-    assert again["pieces"][:2] == pieces[:2]
-    ended = served.ask("translate", source=SOURCE, prefix=[*pieces[:2], "</s>"], alternatives=2).json
-    assert ended["pieces"] == pieces[:2]
-    assert [position["piece"] for position in ended["alternatives"]] == [*pieces[:2], "</s>"]
-    odd = served.ask("translate", source=SOURCE, prefix=["▁The", "<0xE2>", "▁The", "</s>"]).json
+    def going_on(*prefix: str) -> Any:
+        return served.ask("translate", source=SOURCE, prefix=prefix, alternatives=2).json
+
+    first = going_on()["pieces"][:2]
+    assert going_on(*first)["pieces"][:2] == first
+    ended = going_on(*first, "</s>")
+    assert ended["pieces"] == first
+    assert [position["piece"] for position in ended["alternatives"]] == [*first, "</s>"]
+    odd = going_on("▁The", "<0xE2>", "▁The", "</s>")
     assert (odd["translation"], odd["piece_words"]) == ("The\ufffd The", [[], [], []])
     text = printed("translate", "--model", str(home / "runs/one"), "--no-split", "--prefix", "The", SOURCE)
-    whole = served.ask("translate", source=SOURCE, prefix=["▁The"]).json
-    assert whole.items() >= text.items()
+    assert going_on("▁The").items() >= text.items()
 
 
 def test_a_text_without_capitals_is_read_with_them(served: Served) -> None:

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -143,22 +144,14 @@ def test_requests_that_come_together_do_not_mix(served: Served) -> None:
     asked = [short, short | {"without": ["cross.1.1"]}, short | {"without": ["encoder.1.1", "encoder.1.2"]}]
     expected = [served.ask("translate", **one).json for one in asked]
     assert len({one["log_probability"] for one in expected}) == 3
-    found: list[tuple[int, Any]] = []
 
-    def ask(number: int) -> None:
-        for turn in range(3):
-            which = (number + turn) % 3
-            answer = served.ask("translate", **asked[which])
-            found.append((answer.status, answer.status == 503 or answer.json == expected[which]))
+    def ask(number: int) -> tuple[int, bool]:
+        answer = served.ask("translate", **asked[number % 3])
+        return answer.status, answer.status == 503 or answer.json == expected[number % 3]
 
-    threads = [threading.Thread(target=ask, args=[number]) for number in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 36
-    assert set(found) <= {(200, True), (503, True)}
-    assert (200, True) in found
+    with ThreadPoolExecutor(12) as pool:
+        found = {*pool.map(ask, range(36))}
+    assert (200, True) in found <= {(200, True), (503, True)}
 
 
 def test_a_fault_of_ours_is_one_line_and_a_report(

@@ -81,6 +81,21 @@ class Outcome:
 
 
 Tmt = Callable[..., Outcome]
+# Calls `tmt` on a terminal: its exit code and the screen.
+OnTerminal = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def tmt(capsys: pytest.CaptureFixture[str]) -> Tmt:
+    """Call `tmt` with these arguments."""
+
+    def call(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        code = run(list(arguments))
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return call
 
 
 def settings(**changes: str) -> list[str]:

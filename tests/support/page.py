@@ -90,13 +90,41 @@ class LoadedPage:
     def find(self, selector: str) -> "Locator":
         return self.page.locator(selector)
 
+    def click(self, selector: str) -> None:
+        self.find(selector).click()
+
+    def fill(self, selector: str, text: str) -> None:
+        self.find(selector).fill(text)
+
+    def select(self, selector: str, value: str) -> None:
+        self.find(selector).select_option(value)
+
+    def wait(self, selector: str) -> None:
+        self.find(selector).first.wait_for()
+
+    def expect_text(self, selector: str, text: str | list[str]) -> None:
+        """Wait until the elements at a selector have this text, as the methods below wait."""
+        expect(self.find(selector)).to_have_text(text)
+
+    def expect_part(self, selector: str, text: str | list[str]) -> None:
+        expect(self.find(selector)).to_contain_text(text)
+
+    def expect_count(self, selector: str, count: int) -> None:
+        expect(self.find(selector)).to_have_count(count)
+
+    def expect_value(self, selector: str, value: str) -> None:
+        expect(self.find(selector)).to_have_value(value)
+
+    def expect_attribute(self, selector: str, name: str, value: str) -> None:
+        expect(self.find(selector)).to_have_attribute(name, value)
+
     def type(self, sentence: str) -> None:
         """Write a sentence in place of the one there, key by key, and wait until its translation is drawn."""
         field = self.find("#source")
         field.fill("")
         with self.page.expect_response(lambda got: (got.request.post_data_json or {}).get("source") == sentence):
             field.press_sequentially(sentence, delay=5)
-        expect(self.find("#translation")).to_have_attribute("aria-busy", "false")
+        self.expect_attribute("#translation", "aria-busy", "false")
 
     def hold_clock(self) -> None:
         """Load the page anew, with a clock that goes on only when a test lets it: a slow machine changes nothing."""

@@ -58,12 +58,6 @@ def test_kendall_counts_pairs_in_the_same_and_in_opposite_order(first: list[floa
     assert found == pytest.approx([by_pairs(first, second), by_pairs(second, second)], nan_ok=True)
 
 
-def test_kendall_of_the_same_order_is_one_and_of_the_opposite_minus_one() -> None:
-    falling = np.array([[7.0, 5.0, 3.0, -2.0]])
-    assert kendall(falling, falling**3) == pytest.approx([1.0])
-    assert kendall(falling, -falling) == pytest.approx([-1.0])
-
-
 def test_rows_that_cannot_be_compared_do_not_count() -> None:
     first = np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0], [2.0, 3.0, 1.0]])
     second = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])
@@ -200,11 +194,11 @@ def test_the_table_has_a_line_for_each_layers_mean_and_for_the_best_head() -> No
     lines = [*faithfulness_lines(Faithfulness(11, rows), width=80)]
     assert max(map(len, lines)) <= 80
     assert "in 11 sentences" in lines[0]
-    assert [line.split() for line in lines[lines.index("") + 1 :]] == [
-        ["method", "layer", "head", "tau", "interval", "first", "interval"],
-        ["weights", "1", "mean", "0.25", "0.12", "to", "1.00", "0.50", "0.25", "to", "0.75"],
-        ["weights", "2", "mean", "0.12", "0.00", "to", "1.00", "0.50", "0.25", "to", "0.75"],
-        ["weights", "1", "best:", "2", "0.50", "0.38", "to", "1.00", "0.50", "0.25", "to", "0.75"],
-        ["gradient", "0.38", "0.25", "to", "1.00", "0.50", "0.25", "to", "0.75"],
-        ["shuffled", "-0.50", "-0.62", "to", "1.00", "0.50", "0.25", "to", "0.75"],
+    assert [" ".join(line.split()) for line in lines[lines.index("") + 1 :]] == [
+        "method layer head tau interval first interval",
+        "weights 1 mean 0.25 0.12 to 1.00 0.50 0.25 to 0.75",
+        "weights 2 mean 0.12 0.00 to 1.00 0.50 0.25 to 0.75",
+        "weights 1 best: 2 0.50 0.38 to 1.00 0.50 0.25 to 0.75",
+        "gradient 0.38 0.25 to 1.00 0.50 0.25 to 0.75",
+        "shuffled -0.50 -0.62 to 1.00 0.50 0.25 to 0.75",
     ]

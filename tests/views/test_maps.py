@@ -80,7 +80,8 @@ def test_a_mean_over_heads_has_no_number_where_none_may_attend(maps: AttentionMa
 
 
 def test_words_take_the_mean_of_their_rows_and_the_sum_of_their_columns() -> None:
-    rows, columns = np.array([[1, 1, 0], [0, 0, 1]]), np.array([[1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]])
+    rows = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    columns = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
     weights = np.random.default_rng(0).random((2, 3, 4))
     merged = over_words(weights, rows, columns)
     assert merged.shape == (2, 2, 3)
