@@ -32,7 +32,6 @@ def test_json_and_arrays_say_the_same(trained: str, on_run: Tmt) -> None:
     assert all(key in VIEWS_PAGE for key in record)
     assert (record["source"], record["target"], record["never_seen"]) == (SOURCE, TARGET, [])
     stored = Run(Path(trained)).alignment()
-    assert stored is not None
     assert (record["heads"], record["chosen_by"]) == (list(map(str, stored.heads)), "guess")
     with np.load("found.npz") as found:
         assert found["links"].tolist() == record["links"]

@@ -239,14 +239,14 @@ def test_the_matrix_as_a_graph(on_run: Tmt) -> None:
 
 
 def test_the_graph_as_json(deeper: str, tmt: Tmt) -> None:
-    pair = ("--model", deeper, SOURCE, "--target", TARGET, "--json")
-    found = tmt("attend", *pair, "--graph").json
+    pair = ("attend", "--model", deeper, SOURCE, "--target", TARGET, "--json")
+    found = tmt(*pair, "--graph").json
     graph = found.pop("graph")
-    assert found == tmt("attend", *pair).json
+    assert found == tmt(*pair).json
     assert graph["threshold"] == 0.1
     assert list(graph["matrices"]) == [f"{s}.{layer}.{head}" for s, layer, head in product(STACKS, (1, 2, 3), (1, 2))]
-    weights = found["stacks"]["decoder"]["weights"][2][1]
-    expected = [[i, j, w] for i, row in enumerate(weights) for j, w in enumerate(row) if w is not None and w >= 0.1]
+    weights = np.array(found["stacks"]["decoder"]["weights"][2][1], float)
+    expected = [[*place, weights[tuple(place)]] for place in np.argwhere(weights >= 0.1).tolist()]
     assert graph["matrices"]["decoder.3.2"]["edges"] == expected
 
 

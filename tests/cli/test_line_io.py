@@ -49,7 +49,6 @@ def test_of_a_file_every_line_is_there(workplace: Path) -> None:
 def test_of_a_pipe_a_line_is_there_once_it_is_whole(workplace: Path) -> None:
     os.mkfifo("pipe")
     lines, is_waiting = arriving_lines(Path("pipe"))
-    assert is_waiting is not None
     with open("pipe", "wb", buffering=0) as writer:
         writer.write(b"eins\nzw")
         assert next(lines) == ("pipe:1", "eins")

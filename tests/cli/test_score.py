@@ -26,14 +26,13 @@ def test_a_line_a_pair_and_one_for_all(trained: str, on_run: Tmt) -> None:
 
 
 def test_json_says_the_same_with_the_documented_keys(on_run: Tmt) -> None:
-    *records, together = on_run("score", *FILES, "--json", "--tokens").records
-    *lines, last = on_run("score", *FILES).lines
-    for record, line in zip([*records, together], [*lines, last.removeprefix("total\t")], strict=True):
+    first, *_, together = on_run("score", *FILES, "--json", "--tokens").records
+    lines = on_run("score", *FILES).lines
+    for record, line in ((first, lines[0]), (together, lines[-1].removeprefix("total\t"))):
         assert line == f"{record['log_probability']:.4f}\t{record['tokens']}\t{record['perplexity']:.4f}"
-    for record in records:
-        assert len(record["pieces"]) == record["tokens"]
-        assert sum(one["log_probability"] for one in record["pieces"]) == pytest.approx(record["log_probability"])
-    assert all(f"`{key}`" in VIEWS_PAGE for key in (*records[0], *records[0]["pieces"][0]))
+    assert len(first["pieces"]) == first["tokens"]
+    assert sum(one["log_probability"] for one in first["pieces"]) == pytest.approx(first["log_probability"])
+    assert all(f"`{key}`" in VIEWS_PAGE for key in (*first, *first["pieces"][0]))
     assert together["pairs"] == len(PAIRS)
     assert "pieces" not in on_run("score", *FILES, "--json").records[0]
 

@@ -126,17 +126,15 @@ def test_a_line_is_translated_sentence_by_sentence(on_run: Tmt) -> None:
 
 
 def test_the_n_best_are_different_and_numbered(on_run: Tmt) -> None:
-    outcome = on_run("translate", "--n-best", "3", "--scores", *SOURCES[:2], "")
-    rows = [line.split("\t") for line in outcome.lines]
+    rows = [line.split("\t") for line in on_run("translate", "--n-best", "3", "--scores", *SOURCES[:2], "").lines]
     assert [row[0] for row in rows] == ["1", "1", "1", "2", "2", "2", "3"]
-    for number in "12":
-        scores = [float(row[1]) for row in rows if row[0] == number]
+    for found in (rows[:3], rows[3:6]):
+        scores = [float(score) for _, score, _ in found]
         assert scores == sorted(scores, reverse=True)
-        assert len({row[2] for row in rows if row[0] == number}) == 3
-    packed = on_run("translate", "--n-best", "3", "--json", "Ja").records
-    assert len(packed) == 1
-    assert packed[0]["n_best"][0] == {"text": packed[0]["translation"], "score": packed[0]["score"]}
-    assert len(packed[0]["n_best"]) == 3
+        assert len({text for _, _, text in found}) == 3
+    packed = on_run("translate", "--n-best", "3", "--json", "Ja").json
+    assert packed["n_best"][0] == {"text": packed["translation"], "score": packed["score"]}
+    assert len(packed["n_best"]) == 3
 
 
 def test_a_translation_begins_with_the_prefix(on_run: Tmt) -> None:
@@ -243,8 +241,6 @@ def translating(*options: str) -> Iterator[tuple["subprocess.Popen[bytes]", Call
     ) as process:
 
         def ask(text: bytes) -> bytes:
-            assert process.stdin is not None
-            assert process.stdout is not None
             process.stdin.write(text)
             process.stdin.flush()
             return process.stdout.readline()
@@ -277,13 +273,10 @@ def test_who_keeps_a_pipe_open_gets_each_answer_before_the_next_line(
 def test_a_reader_who_leaves_an_open_pipe_ends_it_quietly(trained: str) -> None:
     with translating("--model", trained) as (process, ask):
         assert ask(b"\n") == b"\n"
-        assert process.stdout is not None
-        assert process.stdin is not None
         process.stdout.close()
         process.stdin.write(b"\n")
         process.stdin.flush()  # and stays open
         assert process.wait(20) == 141
-        assert process.stderr is not None
         assert process.stderr.read() == b""
 
 
@@ -294,7 +287,6 @@ def test_a_signal_ends_it_while_it_waits_for_a_line(number: int, trained: str) -
         assert ask(b"\n") == b"\n"
         process.send_signal(number)
         assert process.wait(20) == 128 + number
-        assert process.stderr is not None
         assert process.stderr.read() == b""
 
 

@@ -154,7 +154,6 @@ def test_without_a_head_it_is_the_one_without_which_the_word_is_least_probable(
     model = varied_model(vocabulary=tokenizer.size)
     found = row_of(model, tokenizer, word="3", stack=stack)
     row = None if stack == "encoder" else found.row
-    assert found.choice is not None
     assert found.choice.log_probability == pytest.approx(log_probability(model, tokenizer, row), abs=5e-5)
     names = [HeadName(*one) for one in product([stack] if stack else ["cross", "decoder"], (1, 2), (1, 2, 3))]
     expected = {name: log_probability(model, tokenizer, row, name) for name in names}
@@ -179,7 +178,6 @@ def test_the_losses_of_heads_are_what_the_translation_loses_without_each(
 def test_a_masked_head_is_not_among_those_in_question(tokenizer: Tokenizer) -> None:
     model = varied_model("model.attention.head_mask=['cross.2.1']", vocabulary=tokenizer.size)
     found = row_of(model, tokenizer, stack="cross", layer=2)
-    assert found.choice is not None
     assert list(found.choice.without) == [HeadName("cross", 2, 2), HeadName("cross", 2, 3)]
     assert not found["head_outputs"][0].any()
     with pytest.raises(InputError, match="there is no 1; choose one of 2, 3"):
@@ -353,7 +351,6 @@ def test_the_largest_contributions_are_told_in_words(tokenizer: Tokenizer) -> No
 
 def test_it_says_which_row_it_is_and_why_this_head(tokenizer: Tokenizer) -> None:
     found = explained(tokenizer, stack=None, word="man", layer=None, head=None)
-    assert found.choice is not None
     text = " ".join(printed(found, width=500))
     stack, layer, head = found.head
     name = {"cross": "Cross-attention", "decoder": "Decoder self-attention"}[stack]

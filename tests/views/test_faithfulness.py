@@ -66,7 +66,6 @@ def test_rows_that_cannot_be_compared_do_not_count() -> None:
     # The first words are compared where both have numbers.
     first = np.array([[9.0, 2.0, 3.0, np.nan], [5.0, 6.0, 7.0, np.nan]])
     found = compare_rows(first, np.array([[1.0, 2.0, 3.0, np.nan], [-3.0, -2.0, -1.0, np.nan]]))
-    assert found is not None
     assert found[1] == 0.5
 
 
@@ -159,7 +158,6 @@ def test_a_figure_is_that_of_the_matrix_beside_the_one_of_erasure(
         for row in faithfulness(trained, tokenizer, PAIRS[2:], methods=["weights"]).agreements
         if (row.method, row.layer, row.head) == ("weights", 2, 3)
     )
-    assert expected is not None
     assert (row.correlation.value, row.first.value) == pytest.approx(expected)
 
 

@@ -84,7 +84,6 @@ def test_where_a_head_looks_is_what_its_words_say(
                 sums[look].append(words[j] if 0 <= j < len(words) else 0.0)
             sums["aligned"] += [words[source] for source, target in pair.links or () if target == i]
     (found,) = (one for one in table.heads if one.head == head)
-    assert found.distance is not None
     assert found.distance.value == pytest.approx(moved / weight, abs=1e-5)
     for look in set(LOOKS) - {"distance", *(() if head.stack == "cross" else ("aligned",))}:
         assert getattr(found, look).value == pytest.approx(np.mean(sums[look]), abs=1e-5), look

@@ -218,8 +218,6 @@ def luminance(color: Color) -> float:
 def test_numbers_are_readable_on_every_background_and_these_get_lighter(system: ColorSystem, least: float) -> None:
     backgrounds = []
     for style in Colours.styles:
-        assert style.color
-        assert style.bgcolor
         light = sorted(luminance(color.downgrade(system)) for color in (style.color, style.bgcolor))
         assert (light[1] + 0.05) / (light[0] + 0.05) >= least
         backgrounds.append(luminance(style.bgcolor))
