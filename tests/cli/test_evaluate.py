@@ -110,16 +110,17 @@ def test_sets_are_scored_one_after_the_other(data: str, on_run: Tmt) -> None:
 
 
 @pytest.mark.slow
-def test_further_runs_are_compared_as_sacrebleu_compares_them(trained: str, data: str, on_run: Tmt) -> None:
+def test_further_runs_are_compared_as_sacrebleu_compares_them(trained: str, data: str, tmt: Tmt, on_run: Tmt) -> None:
     runs = (trained, str(Path(trained) / "checkpoints/step-3"))
     found = on_run("evaluate", "--against", runs[1], "--data", data, "--beam", "1", "--json").json
     sources, targets = zip(*PAIRS, strict=True)
     metrics = {"bleu": BLEU(references=[targets]), "chrf": CHRF(references=[targets])}
-    systems = [(run, on_run("translate", "--model", run, "--beam", "1", "--quiet", *sources).lines) for run in runs]
-    _, expected = PairedTest(systems, metrics, references=None, test_type="bs")()
-    for number, ours in enumerate((found, *found["against"])):
-        for name in metrics:
-            theirs, interval = expected[name][number], ours["intervals"][name]
+    systems = [(run, tmt("translate", "--model", run, "--beam", "1", "--quiet", *sources).lines) for run in runs]
+    _, scores = PairedTest(systems, metrics, references=None, test_type="bs")()
+    assert scores.pop("System") == [*runs]
+    for name, expected in zip(metrics, scores.values(), strict=True):
+        for ours, theirs in zip((found, *found["against"]), expected, strict=True):
+            interval = ours["intervals"][name]
             assert interval["p_value"] == theirs.p_value
             values = (ours[name], interval["mean"], interval["half_width"])
             assert values == pytest.approx((theirs.score, theirs.mean, theirs.ci))
