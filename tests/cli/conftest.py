@@ -3,12 +3,17 @@
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
-from support.command_line import Outcome, Terminal, Tmt, settings, write_corpus
+from support.command_line import OnTerminal, Terminal, Tmt, settings, write_corpus
+from support.command_line import tmt as tmt
+from support.serving import write_run
+from support.tiny import SIZES, varied_model
 
 from transformer_mt.cli.main import run
+from transformer_mt.runs.directory import Run
 
 # What ignores signals, such as nohup or a shell's background, does not reach the processes that the tests start.
 for number in (signal.SIGINT, signal.SIGHUP):
@@ -25,6 +30,19 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", str(home / "cache"))
         assert run(["train", "--data", str(home / "data"), "--run-dir", str(home / "run"), *settings()]) == 0
     return home
+
+
+@pytest.fixture(scope="session")
+def recurrent(home: Path) -> Callable[[str], str]:
+    """The run of a recurrent model with this score, which nothing has trained."""
+
+    @cache
+    def made(score: str) -> str:
+        tokenizer, kind = Run.open(home / "run").tokenizer(), ("model.kind=recurrent", f"model.score={score}")
+        model = varied_model(*kind, vocabulary=tokenizer.size)
+        return str(write_run(home / score, model, tokenizer, *kind, *SIZES))
+
+    return made
 
 
 @pytest.fixture(autouse=True)
@@ -60,20 +78,13 @@ def own_run(home: Path, workplace: Path) -> Path:
 
 
 @pytest.fixture
-def tmt(capsys: pytest.CaptureFixture[str]) -> Tmt:
-    """Call `tmt` with these arguments."""
-
-    def call(*arguments: str) -> Outcome:
-        capsys.readouterr()
-        code = run(list(arguments))
-        captured = capsys.readouterr()
-        return Outcome(code, captured.out, captured.err)
-
-    return call
+def on_run(trained: str, tmt: Tmt) -> Tmt:
+    """Call this command of `tmt` with the shared run and these arguments."""
+    return lambda command, *arguments: tmt(command, "--model", trained, *arguments)
 
 
 @pytest.fixture
-def terminal() -> Iterator[Callable[..., tuple[int, str]]]:
+def terminal() -> Iterator[OnTerminal]:
     """Call `tmt` with these arguments on a terminal, at which `typed` has been typed."""
     with pytest.MonkeyPatch.context() as patch:
         yield lambda *arguments, typed="": Terminal(typed=typed, patch=patch).tmt(*arguments)

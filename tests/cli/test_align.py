@@ -1,12 +1,10 @@
-import json
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.command_line import PAIRS, VIEWS_PAGE, Tmt, settings
+from support.command_line import PAIRS, VIEWS_PAGE, Tmt
 
-from transformer_mt.cli.main import run
 from transformer_mt.head_names import HeadName
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.directory import Run
@@ -16,8 +14,8 @@ GIVEN = (SOURCE, "--target", TARGET)
 PHARAOH = re.compile(r"(\d+-\d+( \d+-\d+)*)?")
 
 
-def test_links_come_first_then_both_sentences_with_numbers(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("align", "--model", trained, *GIVEN)
+def test_links_come_first_then_both_sentences_with_numbers(on_run: Tmt) -> None:
+    outcome = on_run("align", *GIVEN)
     assert (outcome.code, outcome.err) == (0, "")
     links, source, target = outcome.lines
     assert PHARAOH.fullmatch(links)
@@ -28,45 +26,44 @@ def test_links_come_first_then_both_sentences_with_numbers(trained: str, tmt: Tm
     assert printed == set(links.split())
 
 
-def test_json_and_arrays_say_the_same(trained: str, tmt: Tmt) -> None:
-    record = json.loads(tmt("align", "--model", trained, *GIVEN, "--json", "--npz", "found.npz").out)
-    assert record["pharaoh"] == tmt("align", "--model", trained, *GIVEN).lines[0]
+def test_json_and_arrays_say_the_same(trained: str, on_run: Tmt) -> None:
+    record = on_run("align", *GIVEN, "--json", "--npz", "found.npz").json
+    assert record["pharaoh"] == on_run("align", *GIVEN).lines[0]
     assert all(key in VIEWS_PAGE for key in record)
     assert (record["source"], record["target"], record["never_seen"]) == (SOURCE, TARGET, [])
     stored = Run(Path(trained)).alignment()
-    assert stored is not None
     assert (record["heads"], record["chosen_by"]) == (list(map(str, stored.heads)), "guess")
     with np.load("found.npz") as found:
         assert found["links"].tolist() == record["links"]
         assert found["shares"] == pytest.approx(np.array(record["shares"]), abs=1e-4)
 
 
-def test_files_give_a_line_a_pair(trained: str, tmt: Tmt) -> None:
+def test_files_give_a_line_a_pair(on_run: Tmt) -> None:
     Path("a.de").write_text(f"{SOURCE}\n\n{PAIRS[5][0]}\n")
     Path("a.en").write_text(f"{TARGET}\n\n{PAIRS[5][1]}\n")
     files = ("--input", "a.de", "--target-file", "a.en")
-    first, empty, last = tmt("align", "--model", trained, *files).lines
+    first, empty, last = on_run("align", *files).lines
     assert empty == ""
     for pair, line in ((PAIRS[0], first), (PAIRS[5], last)):
-        assert tmt("align", "--model", trained, pair[0], "--target", pair[1]).lines[0] == line
-    records = [json.loads(line) for line in tmt("align", "--model", trained, *files, "--json").lines]
+        assert on_run("align", pair[0], "--target", pair[1]).lines[0] == line
+    records = on_run("align", *files, "--json").records
     assert [record["pharaoh"] for record in records] == [first, "", last]
 
 
-def test_layer_and_head_take_other_heads(trained: str, tmt: Tmt) -> None:
-    record = json.loads(tmt("align", "--model", trained, *GIVEN, "--json", "--layer", "1", "--head", "2").out)
+def test_layer_and_head_take_other_heads(on_run: Tmt) -> None:
+    record = on_run("align", *GIVEN, "--json", "--layer", "1", "--head", "2").json
     assert (record["heads"], record["chosen_by"]) == (["cross.1.2"], "given")
-    assert json.loads(tmt("align", "--model", trained, *GIVEN, "--json", "--head", "2").out)["heads"] == ["cross.1.2"]
-    record = json.loads(tmt("align", "--model", trained, *GIVEN, "--json", "--layer", "1").out)
+    assert on_run("align", *GIVEN, "--json", "--head", "2").json["heads"] == ["cross.1.2"]
+    record = on_run("align", *GIVEN, "--json", "--layer", "1").json
     assert record["heads"] == ["cross.1.1", "cross.1.2"]
 
 
 def test_the_run_s_heads_are_used_and_all_where_it_has_none(own_run: Path, tmt: Tmt) -> None:
     Run(own_run).save_alignment(AlignmentHeads(heads=(HeadName("cross", 1, 2),), chosen_by="links"))
-    assert json.loads(tmt("align", "--model", "run", *GIVEN, "--json").out)["heads"] == ["cross.1.2"]
+    assert tmt("align", "--model", "run", *GIVEN, "--json").json["heads"] == ["cross.1.2"]
     (own_run / ALIGNMENT).unlink()
     outcome = tmt("align", "--model", "run", *GIVEN, "--json")
-    assert json.loads(outcome.out)["chosen_by"] == "guess"
+    assert outcome.json["chosen_by"] == "guess"
     assert outcome.err == "tmt: run: has no alignment.json, which training writes at its end; averaging all heads\n"
     assert tmt("align", "--model", "run", *GIVEN, "--quiet").err == ""
 
@@ -101,23 +98,11 @@ def test_a_choice_of_heads_that_the_model_lacks_is_refused(own_run: Path, tmt: T
         ([SOURCE, "--target", "x " * 200], "--target: 201 tokens, the model takes at most 96; shorten it"),
     ],
 )
-def test_mistakes_are_one_line(options: list[str], message: str, trained: str, tmt: Tmt) -> None:
+def test_mistakes_are_one_line(options: list[str], message: str, on_run: Tmt) -> None:
     Path("a.de").write_text(f"{SOURCE}\n{SOURCE}\n")
     Path("a.en").write_text(f"{TARGET}\n")
     Path("b.de").write_bytes(b"\xff\n")
     Path("c.de").write_text("x " * 200)
-    outcome = tmt("align", "--model", trained, *options)
+    outcome = on_run("align", *options)
     assert outcome.code == 2
     assert re.sub(r"\d{3} tokens", "201 tokens", outcome.err).endswith(f"tmt: error: {message}\n")
-
-
-def test_a_model_without_cross_attention_says_so(data: str, tmt: Tmt) -> None:
-    kept = {"data", "tokenizer", "training", "search"}
-    sizes = [f"--set={text}" for text in settings()[1::2] if text.split(".")[0] in kept]
-    kind = ("--set=model.kind=recurrent", "--set=model.score=none", "--set=model.width=16", "--set=training.steps=3")
-    assert run(["train", "--data", data, "--run-dir", "bare", *sizes, *kind]) == 0
-    outcome = tmt("align", "--model", "bare", *GIVEN)
-    assert outcome.code == 2
-    assert outcome.err.endswith(
-        "tmt: error: bare: this model has no cross-attention to link words by; choose another model\n"
-    )

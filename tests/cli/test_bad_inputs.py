@@ -223,15 +223,13 @@ BAD_LINES = b"Ja\n" + f"{LONG}\n".encode() + b"B\xfcsche\n\n" + b"a" * (LONGEST_
 
 
 @pytest.mark.parametrize("source", ["file", "stdin"])
-def test_one_bad_line_does_not_lose_the_others(
-    source: str, trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_bad_line_does_not_lose_the_others(source: str, monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
     Path("letters.de").write_bytes(BAD_LINES)
     place, option = ("stdin", []) if source == "stdin" else ("letters.de", ["--input", "letters.de"])
-    (yes,) = tmt("translate", "--model", trained, "Ja").lines
+    (yes,) = on_run("translate", "Ja").lines
     with Path("letters.de").open(encoding="utf-8") as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
-        outcome = tmt("translate", "--quiet", "--model", trained, *option)
+        outcome = on_run("translate", "--quiet", *option)
     assert (outcome.code, outcome.lines) == (2, [yes, "", "", "", "", yes])
     long, encoding, huge, error = outcome.err.splitlines()
     assert re.fullmatch(rf"tmt: {place}:2: \d+ tokens, the model takes at most 96; split it", long)
@@ -240,19 +238,19 @@ def test_one_bad_line_does_not_lose_the_others(
     assert error == f"tmt: error: {place}: 3 of 6 lines are not translated; correct those named above"
 
 
-def test_bad_lines_keep_their_columns(trained: str, tmt: Tmt) -> None:
+def test_bad_lines_keep_their_columns(on_run: Tmt) -> None:
     Path("letters.de").write_bytes(b"Ja\n\xff\n")
-    options = ("translate", "--model", trained, "--input", "letters.de")
-    assert tmt(*options, "--scores").lines[-1] == "\t"
-    assert tmt(*options, "--n-best", "2").lines[-1] == "2\t"
-    assert tmt(*options, "--n-best", "2", "--scores").lines[-1] == "2\t\t"
+    options = ("translate", "--input", "letters.de")
+    assert on_run(*options, "--scores").lines[-1] == "\t"
+    assert on_run(*options, "--n-best", "2").lines[-1] == "2\t"
+    assert on_run(*options, "--n-best", "2", "--scores").lines[-1] == "2\t\t"
 
 
-def test_in_json_a_bad_line_is_an_object_with_the_error(trained: str, tmt: Tmt) -> None:
+def test_in_json_a_bad_line_is_an_object_with_the_error(on_run: Tmt) -> None:
     lines = ['{"de": "Ja"}', '{"de": ', '{"fr": "oui"}', json.dumps({"de": LONG, "id": 7}), LONG]
     Path("in.jsonl").write_bytes("".join(f"{line}\n" for line in lines).encode() + b"\xff\n")
-    outcome = tmt("translate", "--quiet", "--model", trained, "--json", "--input", "in.jsonl")
-    good, cut, other, long, plain, raw = map(json.loads, outcome.lines)
+    outcome = on_run("translate", "--quiet", "--json", "--input", "in.jsonl")
+    good, cut, other, long, plain, raw = outcome.records
     assert outcome.code == 2
     assert "error" not in good
     assert cut.pop("error").startswith("in.jsonl:2: not valid JSON (")
@@ -265,8 +263,8 @@ def test_in_json_a_bad_line_is_an_object_with_the_error(trained: str, tmt: Tmt) 
     assert len(outcome.err.splitlines()) == 6
 
 
-def test_a_bad_sentence_among_arguments_is_named_by_its_number(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("translate", "--quiet", "--model", trained, "Ja", LONG)
+def test_a_bad_sentence_among_arguments_is_named_by_its_number(on_run: Tmt) -> None:
+    outcome = on_run("translate", "--quiet", "Ja", LONG)
     assert len(outcome.lines) == 2
     note, error = outcome.err.splitlines()
     assert re.fullmatch(r"tmt: sentence 2: \d+ tokens, the model takes at most 96; split it", note)

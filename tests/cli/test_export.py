@@ -25,7 +25,7 @@ def test_an_export_says_how_both_programs_compare(trained: str, data: str, tmt: 
 def test_without_data_the_sentences_that_the_run_has_kept_are_compared(trained: str, tmt: Tmt) -> None:
     outcome = tmt("export", trained, "out", *TO, "--json", "--quiet", "--quantization", "int8")
     assert (outcome.code, outcome.err) == (0, "")
-    found = json.loads(outcome.out)
+    found = outcome.json
     assert found == json.loads(Path("out/parity.json").read_text("utf-8"))
     assert (found["pairs"], found["quantization"]) == (3, "int8")
 
@@ -40,17 +40,13 @@ def test_without_data_the_sentences_that_the_run_has_kept_are_compared(trained: 
     ],
 )
 def test_a_wrong_option_is_named(trained: str, tmt: Tmt, arguments: tuple[str, ...], message: str) -> None:
-    outcome = tmt("export", trained, "out", *arguments)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.splitlines()[-1].startswith(f"tmt: error: {message}")
+    assert tmt("export", trained, "out", *arguments).mistake.startswith(message)
     assert not Path("out").exists()
 
 
 def test_what_is_there_is_replaced_only_if_that_is_asked(trained: str, tmt: Tmt) -> None:
     Path("out").mkdir()
-    refused = tmt("export", trained, "out", *TO)
-    assert refused.code == 2
-    assert refused.err == "tmt: error: out: is there already; give another name, or overwrite it\n"
+    assert tmt("export", trained, "out", *TO).mistake == "out: is there already; give another name, or overwrite it"
     assert tmt("export", trained, "out", *TO, "--overwrite").code == 0
     assert "model.bin" in os.listdir("out")
 

@@ -88,17 +88,17 @@ def test_it_continues_when_the_parent_is_gone(trained: str, own: str, tmt: Tmt) 
 def test_what_cannot_be_meant_is_one_line(
     trained: str, own: str, tmt: Tmt, arguments: tuple[str, ...], message: str
 ) -> None:
-    outcome = tmt("train", *(argument.replace("RUN", trained) for argument in arguments))
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith(f"tmt: error: {message.replace('RUN', trained)}")
+    assert tmt("train", *(argument.replace("RUN", trained) for argument in arguments)).mistake.startswith(
+        f"{message.replace('RUN', trained)}"
+    )
     assert not Path("runs/own").exists()
 
 
 def test_a_name_that_is_not_utf8_is_one_line(trained: str, own: str, tmt: Tmt) -> None:
     shutil.copytree(trained, "run\udcff")
-    outcome = tmt("train", "--from", "run\udcff", "--data", own)
-    assert outcome.code == 2
-    assert outcome.err.startswith(f"tmt: error: {Path.cwd()}/run⟨U+DCFF⟩: not UTF-8, ")
+    assert tmt("train", "--from", "run\udcff", "--data", own).mistake.startswith(
+        f"{Path.cwd()}/run⟨U+DCFF⟩: not UTF-8, "
+    )
     assert not Path("runs").exists()
 
 

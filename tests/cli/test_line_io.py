@@ -33,9 +33,9 @@ def test_the_longest_line_is_one(workplace: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["[" * 50_000, "9" * 5_000 + "}", "1e400}", "-Infinity}", "[NaN]}"])
-def test_json_that_cannot_be_read_or_written_again_is_one_line(value: str, trained: str, tmt: Tmt) -> None:
+def test_json_that_cannot_be_read_or_written_again_is_one_line(value: str, on_run: Tmt) -> None:
     Path("in").write_text(f'{{"de": "ja", "x": {value}')
-    outcome = tmt("translate", "--model", trained, "--json", "--input", "in")
+    outcome = on_run("translate", "--json", "--input", "in")
     assert outcome.code == 2
     assert outcome.err.startswith("tmt: in:1: not valid JSON (")
 
@@ -49,7 +49,6 @@ def test_of_a_file_every_line_is_there(workplace: Path) -> None:
 def test_of_a_pipe_a_line_is_there_once_it_is_whole(workplace: Path) -> None:
     os.mkfifo("pipe")
     lines, is_waiting = arriving_lines(Path("pipe"))
-    assert is_waiting is not None
     with open("pipe", "wb", buffering=0) as writer:
         writer.write(b"eins\nzw")
         assert next(lines) == ("pipe:1", "eins")

@@ -14,6 +14,12 @@ from transformer_mt import plugins
 SENTENCE = PAIRS[0][0]
 
 
+@pytest.fixture(autouse=True)
+def no_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plugins of other tests are forgotten."""
+    monkeypatch.setattr(plugins, "_loaded", {})
+
+
 def process(*arguments: str) -> str:
     """The output of tmt in a process of its own, whose plugins meet no other test."""
     return subprocess.run([*PROGRAM, *arguments], check=True, capture_output=True, encoding="utf-8").stdout
@@ -38,8 +44,7 @@ def test_the_plugin_of_the_page_trains_and_translates_and_a_run_names_it(data: s
     )
     for command in (["translate", "--model", "run", SENTENCE], ["train", "--resume", "run"]):
         without = tmt(*command)
-        assert (without.code, without.out) == (2, "")
-        assert without.err.startswith("tmt: error: run/config.toml: schedule.name: there is no 'falling'; ")
+        assert without.mistake.startswith("run/config.toml: schedule.name: there is no 'falling'; ")
         assert without.err.endswith(f"{hint}\n")
     text = Path("run/config.toml").read_text("utf-8").replace('"falling"', '"constant"').replace("fall = 3", "")
     Path("own.toml").write_text(text, "utf-8")
@@ -58,22 +63,13 @@ def test_the_plugin_of_the_page_trains_and_translates_and_a_run_names_it(data: s
         ("raise ValueError\n", "bad.py:1: ValueError: no reason given; "),
     ],
 )
-def test_an_error_in_a_plugin_is_one_line_with_its_place(
-    content: str | None, error: str, workplace: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(plugins, "_loaded", {})
+def test_an_error_in_a_plugin_is_one_line_with_its_place(content: str | None, error: str, tmt: Tmt) -> None:
     if content is not None:
         Path("bad.py").write_text(content, "utf-8")
-    outcome = tmt("--plugin", "bad.py", "config")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith(f"tmt: error: {error}")
-    assert outcome.err.count("\n") == 1
+    assert tmt("--plugin", "bad.py", "config").mistake.startswith(error)
 
 
-def test_two_plugins_of_one_name_are_refused_since_a_run_could_not_tell_them_apart(
-    workplace: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(plugins, "_loaded", {})
+def test_two_plugins_of_one_name_are_refused_since_a_run_could_not_tell_them_apart(tmt: Tmt) -> None:
     for path in (Path("one/same.py"), Path("two/same.py")):
         path.parent.mkdir()
         path.write_text("", "utf-8")
@@ -95,7 +91,6 @@ def test_a_plugin_after_the_command_is_told_its_place(tmt: Tmt) -> None:
 def test_an_error_in_a_plugin_while_it_works_is_one_line_with_its_place(
     line: str, error: str, workplace: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plugins, "_loaded", {})
     import transformer_mt.cli.config as module
 
     monkeypatch.setattr(module, "dump_config", module.dump_config)
@@ -118,15 +113,14 @@ def install(folder: Path, code: str) -> None:
 
 @pytest.mark.parametrize("is_broken", [False, True])
 def test_an_installed_plugin_is_loaded_by_commands_that_build_a_model_only(
-    is_broken: bool, trained: str, workplace: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+    is_broken: bool, workplace: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch, on_run: Tmt
 ) -> None:
-    monkeypatch.setattr(plugins, "_loaded", {})
     install(workplace, "import no_such_module\n" if is_broken else "")
     monkeypatch.syspath_prepend(workplace)
     for command in (["--help"], ["config"], ["runs"]):
         tmt(*command)
         assert not plugins.names()
-    outcome = tmt("translate", "--model", trained, SENTENCE)
+    outcome = on_run("translate", SENTENCE)
     sys.modules.pop("my_layer", None)
     if is_broken:
         assert outcome.code == 2

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.command_line import PAIRS, Tmt, settings
+from support.command_line import PAIRS, OnTerminal, Tmt, settings
 
 from transformer_mt.cli.terminal import show_work
 from transformer_mt.progress import shown_by, working
@@ -34,19 +34,19 @@ def works(monkeypatch: pytest.MonkeyPatch) -> Works:
     return works
 
 
-def test_training_names_what_it_does_before_and_after_its_steps(data: str, tmt: Tmt, works: Works) -> None:
-    trained = tmt("train", "--data", data, "--run-dir", "new", *settings())
-    assert trained.code == 0
-    subwords = "making subwords of the pairs"
-    assert [*works] == [f"reading {data}", "learning a vocabulary of 310 subwords", subwords, "counting words"]
-    lines = trained.err.splitlines()
-    assert lines.index("tmt: finding the heads that link words") == len(lines) - 3  # the end and a hint follow
+LOOKING = "looking for characters that the vocabulary lacks"
 
 
-def test_fine_tuning_names_what_it_does_before(trained: str, data: str, tmt: Tmt, works: Works) -> None:
-    assert tmt("train", "--from", trained, "--data", data, "--run-dir", "new", "--steps", "1").code == 0
-    looking = "looking for characters that the vocabulary lacks"
-    assert [*works] == [f"reading {data}", looking, "making subwords of the pairs", "counting words"]
+@pytest.mark.parametrize(
+    ("options", "learned"),
+    [(settings(), "learning a vocabulary of 310 subwords"), (["--from", "run", "--steps", "1"], LOOKING)],
+)
+def test_training_names_what_it_does_before_and_after_its_steps(
+    options: list[str], learned: str, own_run: Path, data: str, tmt: Tmt, works: Works
+) -> None:
+    lines = tmt("train", "--data", data, "--run-dir", "new", *options).err.splitlines()
+    assert [*works] == [f"reading {data}", learned, "making subwords of the pairs", "counting words"]
+    assert lines[-3] == "tmt: finding the heads that link words"  # the end and a hint follow
 
 
 def test_data_names_what_it_does(data: str, tmt: Tmt, works: Works) -> None:
@@ -59,8 +59,8 @@ def test_data_names_what_it_does(data: str, tmt: Tmt, works: Works) -> None:
     [
         ("evaluate", 15),
         ("heads", 15 * (3 + 6)),
-        ("heads --bleu", 15 * (4 + 2 * 6)),
-        ("heads --faithful", 15),
+        pytest.param("heads --bleu", 15 * (4 + 2 * 6), marks=pytest.mark.slow),
+        pytest.param("heads --faithful", 15, marks=pytest.mark.slow),
         ("export {out} --to ctranslate2", 4 * 15),
     ],
 )
@@ -95,8 +95,8 @@ def test_a_conversion_is_named(own_run: Path, tmt: Tmt, works: Works) -> None:
     assert [*works] == ["converting run for CTranslate2"]
 
 
-def test_quiet_is_quiet(trained: str, data: str, tmt: Tmt, works: Works) -> None:
-    assert tmt("heads", "--quiet", "--model", trained, "--data", data).err == ""
+def test_quiet_is_quiet(data: str, works: Works, on_run: Tmt) -> None:
+    assert on_run("heads", "--quiet", "--data", data).err == ""
     assert works == {}
 
 
@@ -130,17 +130,13 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(("term", "has_bar"), [("xterm-256color", True), ("dumb", False)])
 def test_on_a_terminal_a_bar_stands_below_until_the_work_is_done(
-    term: str,
-    has_bar: bool,
-    trained: str,
-    data: str,
-    terminal: Callable[..., tuple[int, str]],
+    term: str, has_bar: bool, trained: str, data: str, terminal: OnTerminal,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+) -> None:  # fmt: skip
     monkeypatch.setenv("TERM", term)
-    code, screen = terminal("heads", "--faithful", "--model", trained, "--data", data)
+    code, screen = terminal("heads", "--model", trained, "--data", data)
     assert code == 0
     assert bool(re.search(r"\d %\S* \S*0:00:\d\d\S* left ", screen)) == has_bar
     assert screen.count("\x1b[?25l") == screen.count("\x1b[?25h")
-    assert has_bar or "\n\n" not in screen.partition("Agreement")[0]
-    assert "Agreement with erasure" in screen
+    assert has_bar or "\n\n" not in screen.partition("sentences, loss")[0]
+    assert "sentences, loss" in screen

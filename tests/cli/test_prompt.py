@@ -3,12 +3,11 @@
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
 import termios
-import time
-from threading import Thread
 
 import pytest
 
@@ -30,66 +29,60 @@ LONGEST = 100
 class Person:
     """Types at a terminal on which the prompt runs, and reads what appears."""
 
-    def __init__(self, program: str = PROGRAM) -> None:
+    def __init__(self) -> None:
         self.master, self.slave = pty.openpty()
         self.screen = b""
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", program], stdin=self.slave, stdout=self.slave, stderr=self.slave
-        )
-        self.reader = Thread(target=self._read)
-        self.reader.start()
+        program = [sys.executable, "-c", PROGRAM]
+        self.process = subprocess.Popen(program, stdin=self.slave, stdout=self.slave, stderr=self.slave)
 
-    def _read(self) -> None:
-        try:
-            while chunk := os.read(self.master, 65536):
-                self.screen += chunk
-        except OSError:  # nobody holds the other side any more
-            return
+    @property
+    def is_echoing(self) -> bool:
+        return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
 
-    def sees(self, text: str, *, times: int = 1) -> None:
-        end = time.monotonic() + LONGEST
-        while self.screen.decode(errors="replace").count(text) < times:
-            assert time.monotonic() < end, self.screen
-            time.sleep(0.01)
+    def reads(self, *, within: float) -> bool:
+        """Read whatever comes within these seconds; a prompt waits until its last words are read."""
+        is_there = bool(select.select([self.master], [], [], within)[0])
+        if is_there:
+            self.screen += os.read(self.master, 65536)
+        return is_there
 
-    def types(self, *texts: str) -> None:
+    def sees(self, text: bytes, *, times: int = 1) -> None:
+        while self.screen.count(text) < times:
+            assert self.reads(within=LONGEST), self.screen
+
+    def types(self, *texts: bytes) -> None:
         """Every text at a prompt of its own."""
-        for text in texts:
-            self.sees("de> ", times=1 + self.screen.count(b"got"))
-            before = self.screen.count(b"got")
-            os.write(self.master, text.encode())
-            if text.endswith("\n") and ":quit" not in text:
-                self.sees("got", times=before + 1)
+        for number, text in enumerate(texts, start=1):
+            self.sees(b"de> ", times=number)
+            os.write(self.master, text)
+            if b":quit" not in text:
+                self.sees(b"got", times=number)
 
-    def ends(self) -> tuple[int, str]:
-        code = self.process.wait(LONGEST)
-        self.echoes = bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
+    def ends(self, code: int) -> str:
+        """What stands on the screen when the process has ended with this code, at a terminal that echoes."""
+        while self.process.poll() is None or self.reads(within=0.0):
+            self.reads(within=0.01)
+        assert (self.process.returncode, self.is_echoing) == (code, True)
         os.close(self.slave)
-        self.reader.join()
         os.close(self.master)
-        return code, self.screen.decode().replace("\r\n", "\n")
+        return self.screen.decode()
 
 
 def test_lines_are_edited_and_called_back() -> None:
     person = Person()
-    person.types("abc\x02X\n", "\x1b[A\n", ":quit\n")
-    code, screen = person.ends()
-    assert (code, re.findall("got.*|end", screen)) == (0, ["got 'abXc'", "got 'abXc'", "end"])
-    assert person.echoes
+    person.types(b"abc\x02X\n", b"\x1b[A\n", b":quit\n")
+    assert re.findall("got '.*'|end", person.ends(0)) == ["got 'abXc'", "got 'abXc'", "end"]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_at_the_prompt_leaves_a_terminal_that_echoes(number: int, code: int) -> None:
     person = Person()
-    person.types("ja\n")
-    person.sees("de> ", times=2)
-    while termios.tcgetattr(person.slave)[3] & termios.ECHO:  # until the line is being edited
-        time.sleep(0.01)
+    person.types(b"ja\n")
+    person.sees(b"de> ", times=2)
+    while person.is_echoing or person.reads(within=0.1):  # until the line is being edited, and nothing more comes
+        continue
     person.process.send_signal(number)
-    returned, screen = person.ends()
-    assert returned == code
-    assert person.echoes
-    assert "Traceback" not in screen
+    assert "Traceback" not in person.ends(code)
 
 
 def test_a_prompt_off_a_terminal_reads_lines_until_quit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,9 @@
 """Remarks about lines: words that training never showed, or seldom, and other reasons to doubt a translation."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.command_line import PAIRS, Tmt
+from support.command_line import PAIRS, OnTerminal, Tmt
 
 KNOWN = PAIRS[0][0]
 UNKNOWN = "Der Bahnhofsvorsteher schläft."
@@ -16,89 +14,82 @@ def never_seen(*words: str) -> str:
     return f"never seen in training: {', '.join(words)}; the translation guesses"
 
 
-def translate(tmt: Tmt, run: str | Path, *arguments: str) -> tuple[str, str]:
-    outcome = tmt("translate", "--model", str(run), *arguments)
-    assert outcome.code == 0, outcome.err
-    return outcome.out, outcome.err
-
-
-def test_translate_names_the_words_on_stderr(trained: str, tmt: Tmt) -> None:
+def test_translate_names_the_words_on_stderr(on_run: Tmt) -> None:
     for text in (KNOWN, "der HUND SCHLÄFT 17."):
-        assert "training: " not in translate(tmt, trained, text)[1]
-    assert translate(tmt, trained, UNKNOWN)[1].startswith(f"tmt: {NOTE}")
+        assert "training: " not in on_run("translate", text).err
+    assert on_run("translate", UNKNOWN).err.startswith(f"tmt: {NOTE}")
 
 
-def test_a_line_without_capitals_is_translated_like_one_with_them(trained: str, tmt: Tmt) -> None:
-    careful = json.loads(translate(tmt, trained, KNOWN, "--json")[0])
-    typed = json.loads(translate(tmt, trained, KNOWN.lower(), "--json", "--quiet")[0])
-    assert KNOWN.lower() != KNOWN
+def test_a_line_without_capitals_is_translated_like_one_with_them(on_run: Tmt) -> None:
+    careful = on_run("translate", KNOWN, "--json").json
+    typed = on_run("translate", KNOWN.lower(), "--json").json
     assert [typed[key] for key in ("source", "score")] == [KNOWN.lower(), careful["score"]]
-    others = [translate(tmt, trained, text, "--alternatives", "--quiet") for text in (KNOWN, KNOWN.lower())]
-    assert others[0] == others[1]
+    options = ("--alternatives", "--quiet")
+    assert on_run("translate", KNOWN, *options) == on_run("translate", KNOWN.lower(), *options)
 
 
-def test_several_are_named_once_each_and_of_many_only_the_first(trained: str, tmt: Tmt) -> None:
-    found = translate(tmt, trained, "Zwei Züge, zwei Autos; ein Zug.")[1]
+def test_several_are_named_once_each_and_of_many_only_the_first(on_run: Tmt) -> None:
+    found = on_run("translate", "Zwei Züge, zwei Autos; ein Zug.").err
     assert found.startswith(f"tmt: {never_seen('Zwei', 'Züge', 'Autos', 'ein', 'Zug')}")
     letters = " ".join(f"x{letter}" for letter in "abcdefghijk")
-    assert "training: xa, xb, xc, xd, xe, xf, xg, xh, xi and 2 more; " in translate(tmt, trained, letters)[1]
+    assert "training: xa, xb, xc, xd, xe, xf, xg, xh, xi and 2 more; " in on_run("translate", letters).err
 
 
-def test_of_several_sentences_each_is_named_by_its_number(trained: str, tmt: Tmt) -> None:
-    lines = translate(tmt, trained, UNKNOWN, KNOWN, UNKNOWN)[1].splitlines()
+def test_of_several_sentences_each_is_named_by_its_number(on_run: Tmt) -> None:
+    lines = on_run("translate", UNKNOWN, KNOWN, UNKNOWN).err.splitlines()
     assert [line.partition(f": {NOTE}")[0] for line in lines if NOTE in line] == ["tmt: sentence 1", "tmt: sentence 3"]
 
 
-def test_of_a_file_the_first_lines_are_named_at_the_end_and_each_in_json(trained: str, tmt: Tmt) -> None:
+def test_of_a_file_the_first_lines_are_named_at_the_end_and_each_in_json(on_run: Tmt) -> None:
     Path("in.txt").write_text(f"{UNKNOWN}\n{KNOWN}\nEin Zug.\n\n{UNKNOWN}\n", "utf-8")
-    out, err = translate(tmt, trained, "--input", "in.txt")
-    assert len(out.splitlines()) == 5
+    err = on_run("translate", "--input", "in.txt").err
     expected = {1: NOTE, 3: never_seen("Ein", "Zug"), 5: NOTE}
     lines = [line for line in err.splitlines() if "never seen" in line]
     for line, (number, remark) in zip(lines, expected.items(), strict=True):
         assert line.startswith(f"tmt: in.txt:{number}: {remark}")
-    assert translate(tmt, trained, "--input", "in.txt", "--output", "out.txt") == ("", err)
-    out, again = translate(tmt, trained, "--input", "in.txt", "--json")
-    assert again == err
-    found = [json.loads(line)["never_seen"] for line in out.splitlines()]
+    assert on_run("translate", "--input", "in.txt", "--output", "out.txt").err.endswith(err)
+    outcome = on_run("translate", "--input", "in.txt", "--json")
+    assert outcome.err == err
+    found = [record["never_seen"] for record in outcome.records]
     assert found == [["Bahnhofsvorsteher"], [], ["Ein", "Zug"], [], ["Bahnhofsvorsteher"]]
 
 
 @pytest.mark.parametrize(("lines", "last"), [(5, ":5: never seen in"), (6, "further lines with such remarks: 1")])
-def test_five_lines_are_named_and_the_others_counted(lines: int, last: str, trained: str, tmt: Tmt) -> None:
+def test_five_lines_are_named_and_the_others_counted(lines: int, last: str, on_run: Tmt) -> None:
     Path("in.txt").write_text(f"{UNKNOWN}\n" * lines, "utf-8")
-    notes = translate(tmt, trained, "--input", "in.txt")[1].splitlines()
+    notes = on_run("translate", "--input", "in.txt").err.splitlines()
     assert len(notes) == lines
     assert last in notes[-1]
 
 
 @pytest.fixture
-def seldom(own_run: Path) -> Path:
+def seldom(own_run: Path) -> None:
     """A run that has seen `Hund` nine times, `Vogel` ten times, and no dog."""
     (own_run / "words.tsv").write_text(
         "complete\t4\nsource\t10\tVogel\nsource\t9\tDer\nsource\t5\tHUND\nsource\t4\tHund"
     )
-    return own_run
 
 
-def test_seldom_and_never_seen_words_are_told_apart(seldom: Path, tmt: Tmt) -> None:
-    out, err = translate(tmt, seldom, "Der Hund, der Hund! Ein Vogel", "--json", "--no-split")
+@pytest.mark.usefixtures("seldom")
+def test_seldom_and_never_seen_words_are_told_apart(tmt: Tmt) -> None:
+    outcome = tmt("translate", "--model", "run", "Der Hund, der Hund! Ein Vogel", "--json", "--no-split")
     seldom_seen = "seen fewer than ten times in training: Der, Hund; the translation guesses"
-    assert err.startswith(f"tmt: {never_seen('Ein')}; {seldom_seen}")
-    assert json.loads(out)["never_seen"] == ["Ein"]
-    assert "in training" not in translate(tmt, seldom, "Vogel")[1]
+    assert outcome.err.startswith(f"tmt: {never_seen('Ein')}; {seldom_seen}")
+    assert outcome.json["never_seen"] == ["Ein"]
+    assert "in training" not in tmt("translate", "--model", "run", "Vogel").err
 
 
+@pytest.mark.usefixtures("seldom")
 @pytest.mark.parametrize("command", ["attend", "lens", "align"])
-def test_copied_words_do_not_count_but_are_in_json(command: str, seldom: Path, tmt: Tmt) -> None:
-    options = (command, "--model", str(seldom), "Anna Hund Otto", "--target", "Anna's Hund, otto")
+def test_copied_words_do_not_count_but_are_in_json(command: str, tmt: Tmt) -> None:
+    options = (command, "--model", "run", "Anna Hund Otto", "--target", "Anna's Hund, otto")
     outcome = tmt(*options, "--json")
     assert outcome.err.startswith(f"tmt: {never_seen('Anna', 'Otto')}; ")
-    assert json.loads(outcome.out)["never_seen"] == ["Anna", "Otto"]
+    assert outcome.json["never_seen"] == ["Anna", "Otto"]
     assert "guesses" not in tmt(*options[:-1], "Otto and Anna's Hund: Anna", "--json").err
 
 
-def test_at_the_prompt_each_line_has_its_own(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
+def test_at_the_prompt_each_line_has_its_own(trained: str, terminal: OnTerminal) -> None:
     _, screen = terminal("translate", "--model", trained, typed=f"{UNKNOWN}\n{KNOWN}\n{UNKNOWN}\n:quit\n")
     assert screen.count(NOTE) == 2
 
@@ -113,14 +104,14 @@ def test_quiet_leaves_the_remark_out_and_json_still_carries_it(
     assert tmt(command, UNKNOWN, "--quiet").err == ""
     outcome = tmt(command, UNKNOWN, "--quiet", "--json")
     assert outcome.err == ""
-    assert json.loads(outcome.out)["never_seen"] == ["Bahnhofsvorsteher"]
+    assert outcome.json["never_seen"] == ["Bahnhofsvorsteher"]
 
 
 @pytest.mark.parametrize("command", ["translate", "attend"])
 def test_a_run_that_does_not_know_its_words_claims_nothing(command: str, own_run: Path, tmt: Tmt) -> None:
     (own_run / "words.tsv").unlink()
     assert "never seen" not in tmt(command, "--model", str(own_run), UNKNOWN).err
-    assert json.loads(tmt(command, "--model", str(own_run), UNKNOWN, "--json").out)["never_seen"] is None
+    assert tmt(command, "--model", str(own_run), UNKNOWN, "--json").json["never_seen"] is None
 
 
 LONG = "Der Hund schläft Der Hund"
@@ -139,23 +130,23 @@ ODD = {
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_what_is_odd_about_a_line_is_on_stderr_and_in_json(text: str, trained: str, tmt: Tmt) -> None:
+def test_what_is_odd_about_a_line_is_on_stderr_and_in_json(text: str, on_run: Tmt) -> None:
     remark, fields = ODD[text]
-    out, err = translate(tmt, trained, text, "--json")
-    assert remark in err
-    found = json.loads(out)["remarks"]
+    outcome = on_run("translate", text, "--json")
+    assert remark in outcome.err
+    found = outcome.json["remarks"]
     assert {name: found[name] for name in fields} == fields
     if text != "Собака":  # the only one with several
         assert {*found} - {"spelled_as_bytes"} == {*fields} - {"spelled_as_bytes"}
-    assert translate(tmt, trained, text, "--output", "out.txt") == ("", err)
-    assert translate(tmt, trained, text, "--quiet")[1] == ""
+    assert on_run("translate", text, "--output", "out.txt").err.endswith(outcome.err)
+    assert on_run("translate", text, "--quiet").err == ""
 
 
 @pytest.mark.parametrize("command", ["attend", "explain", "lens", "align"])
-def test_views_say_the_same(command: str, trained: str, tmt: Tmt) -> None:
-    outcome = tmt(command, "--model", trained, "DER HUND SCHLÄFT", "--json")
+def test_views_say_the_same(command: str, on_run: Tmt) -> None:
+    outcome = on_run(command, "DER HUND SCHLÄFT", "--json")
     assert "tmt: all in capitals, read as: Der Hund schläft" in outcome.err
-    found = json.loads(outcome.out)
+    found = outcome.json
     assert (found["source"], found["remarks"]["case"]) == ("Der Hund schläft", "lowered")
 
 
@@ -165,4 +156,6 @@ def test_a_fine_tuned_run_knows_the_words_of_its_parent_too(trained: str, tmt: T
         Path(f"own.{language}").write_text(f"{text}\n{text} x\n" * 10, "utf-8")
     outcome = tmt("train", "--from", trained, "--data", "own.de,own.en", "--steps", "1", "--learning-rate", "1e-9")
     assert outcome.code == 0, outcome.err
-    assert translate(tmt, "runs/own", "Der Hund wächst nicht.")[1].startswith(f"tmt: {never_seen('nicht')}")
+    assert tmt("translate", "--model", "runs/own", "Der Hund wächst nicht.").err.startswith(
+        f"tmt: {never_seen('nicht')}"
+    )

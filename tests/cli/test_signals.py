@@ -64,7 +64,6 @@ def child(*command: str) -> Iterator["subprocess.Popen[str]"]:
 
 def read_until(process: "subprocess.Popen[str]", text: str) -> str:
     """What a process writes to stderr, up to the line that holds the text."""
-    assert process.stderr is not None
     seen = []
     for line in process.stderr:
         seen.append(line)

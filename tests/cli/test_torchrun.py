@@ -71,7 +71,6 @@ def failing(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_signal_saves_and_the_same_command_continues(data: str, uninterrupted: str) -> None:
     with subprocess.Popen(command(data), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
         lines = [line for line in iter(process.stderr.readline, "") if "step 2/" not in line or process.terminate()]
     (step,) = re.findall(r"tmt: stopped at step (\d+), saved; the same command continues", "".join(lines))
     assert saved_steps(Path("run/checkpoints"))[-1] == int(step) < 12

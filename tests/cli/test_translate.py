@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.command_line import PAIRS, PROGRAM, Tmt
+from support.command_line import PAIRS, PROGRAM, OnTerminal, Tmt
 
 from transformer_mt.text.terminal import escape_controls
 from transformer_mt.tokenizer.prepared import PreparedLine
@@ -51,134 +51,115 @@ def stdin(
 @given(lines=LINES)
 @settings(max_examples=12)
 def test_one_line_comes_out_for_each_line_that_goes_in(
-    lines: list[str], trained: str, tmt: Tmt, stdin: Callable[[bytes], None]
+    lines: list[str], stdin: Callable[[bytes], None], on_run: Tmt
 ) -> None:
     content = "".join(f"{line}\n" for line in lines).encode()
     Path("in.txt").write_bytes(content)
     stdin(content)
-    from_file = tmt("translate", "--quiet", "--model", trained, "--input", "in.txt")
+    from_file = on_run("translate", "--quiet", "--input", "in.txt")
     assert (from_file.code, from_file.err) == (0, "")
-    assert len(from_file.lines) == len(lines)
-    assert from_file.out.count("\n") == len(lines)
-    assert "\r" not in from_file.out
-    assert "\x1b" not in from_file.out
+    assert len(from_file.lines) == from_file.out.count("\n") == len(lines)
+    assert not {"\r", "\x1b"} & set(from_file.out)
     assert all(found == "" for line, found in zip(lines, from_file.lines, strict=True) if not line)
-    assert tmt("translate", "--quiet", "--model", trained) == from_file
-    assert tmt("translate", "--quiet", "--model", trained, "--", *lines) == from_file
+    assert on_run("translate", "--quiet") == on_run("translate", "--quiet", "--", *lines) == from_file
 
 
-@pytest.fixture
-def echo(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A translator says each line back, in brackets."""
+def say(patch: pytest.MonkeyPatch, translation: Callable[[str], Translation]) -> None:
+    """The translator says this of each line."""
 
-    def translate(
-        _: Translator, lines: Iterable[PreparedLine], *__: object, **___: object
-    ) -> Iterator[list[Translation]]:
-        return ([Translation(f"[{line.given}]", -1.5, -3.0, ())] for line in lines)
+    def translate(_: Translator, lines: Iterable[PreparedLine], *__: object, **___: object) -> object:
+        return ([translation(line.given)] for line in lines)
 
-    monkeypatch.setattr(Translator, "translate_lines", translate)
+    patch.setattr(Translator, "translate_lines", translate)
 
 
-@pytest.mark.usefixtures("echo")
-def test_what_a_model_says_cannot_command_the_terminal(trained: str, tmt: Tmt) -> None:
+def test_what_a_model_says_cannot_command_the_terminal(on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    say(monkeypatch, lambda line: Translation(f"[{line}]", -1.5, -3.0, ()))
     evil = "\x1b[2J\x1b]0;title\x07 \u202eabc\u2028 \x9b31m\r\n"
-    plain = tmt("translate", "--model", trained, evil)
-    assert plain.lines == ["[␛[2J␛]0;title␇ ⟨U+202E⟩abc⟨U+2028⟩ ⟨U+009B⟩31m␍␊]"]
-    packed = tmt("translate", "--model", trained, "--json", evil)
-    assert len(packed.lines) == 1
+    assert on_run("translate", evil).lines == ["[␛[2J␛]0;title␇ ⟨U+202E⟩abc⟨U+2028⟩ ⟨U+009B⟩31m␍␊]"]
+    packed = on_run("translate", "--json", evil)
     assert not {"\x1b", "\x07", "\u202e", "\u2028", "\x9b", "\r"} & set(packed.out)
-    assert json.loads(packed.out)["translation"] == f"[{evil}]"
+    assert packed.json["translation"] == f"[{evil}]"
 
 
-def test_the_output_is_written_and_nothing_is_left_beside_it(trained: str, tmt: Tmt) -> None:
+def test_the_output_is_written_and_nothing_is_left_beside_it(on_run: Tmt) -> None:
     Path("letters.en").write_text("old")
-    outcome = tmt("translate", "--model", trained, "--output", "letters.en", SOURCES[0])
+    outcome = on_run("translate", "--output", "letters.en", SOURCES[0])
     assert (outcome.code, outcome.out) == (0, "")
-    assert Path("letters.en").read_text("utf-8") == tmt("translate", "--model", trained, SOURCES[0]).out
+    assert Path("letters.en").read_text("utf-8") == on_run("translate", SOURCES[0]).out
     assert os.listdir() == ["letters.en"]
 
 
-def test_json_adds_to_the_objects_that_come_in(trained: str, tmt: Tmt) -> None:
-    records = [{"id": 7, "de": SOURCES[0], "tags": ["a", {}]}, {"source": SOURCES[0], "de": "not this"}, {"de": ""}]
-    Path("in.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records) + f"{SOURCES[0]}\n")
-    outcome = tmt("translate", "--model", trained, "--json", "--input", "in.jsonl")
-    first, second, third, plain = map(json.loads, outcome.lines)
-    added = {"translation", "score", "log_probability", "never_seen", "remarks", "sentences"}
-    assert {key: first[key] for key in first if key not in added} == records[0]
-    assert second.keys() == {"source", "de"} | added
-    nothing: dict[str, Any] = {"translation": "", "score": 0.0, "log_probability": 0.0, "remarks": {}}
-    assert third == {"de": "", **{key: [] for key in added}, **nothing}
-    assert list(plain) == ["source", "translation", "score", "log_probability", "never_seen", "remarks", "sentences"]
-    assert plain["source"] == SOURCES[0]
-    assert first["translation"] == second["translation"] == plain["translation"]
-    assert isinstance(plain["score"], float)
-    assert plain["log_probability"] <= 0
+def test_json_adds_to_the_objects_that_come_in(on_run: Tmt) -> None:
+    given: list[dict[str, Any]] = [{"id": 7, "de": SOURCE, "tags": ["a", {}]}, {"source": SOURCE, "de": "not this"}]
+    Path("in.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (*given, {"de": ""})) + f"{SOURCE}\n")
+    first, second, empty, plain = on_run("translate", "--json", "--input", "in.jsonl").records
+    added = ["translation", "score", "log_probability", "never_seen", "remarks", "sentences"]
+    assert list(plain) == ["source", *added]
+    assert plain.pop("source") == SOURCE
+    for found, one in ((first, given[0]), (second, given[1])):
+        assert found.pop("score") == pytest.approx(plain["score"])
+        assert found.pop("log_probability") == pytest.approx(plain["log_probability"])
+        assert found == one | {key: plain[key] for key in added if key in found}
+    assert list(empty) == ["de", *added]
+    assert not any(empty.values())
 
 
-def test_a_closed_stdin_is_one_line(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("source", [[], ["--input", "-"]])
+def test_a_closed_stdin_is_one_line(source: list[str], monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
     monkeypatch.setattr("sys.stdin", None)
-    for source in ([], ["--input", "-"]):
-        outcome = tmt("translate", "--model", trained, *source)
-        message = "tmt: error: stdin: is closed; give sentences, or a file with --input\n"
-        assert (outcome.code, outcome.err) == (2, message)
+    assert on_run("translate", *source).mistake == "stdin: is closed; give sentences, or a file with --input"
 
 
-def test_a_line_is_translated_sentence_by_sentence(trained: str, tmt: Tmt) -> None:
-    line, call = f"{SOURCES[0]} {SOURCES[1]}", ("translate", "--model", trained)
-    apart = tmt(*call, *SOURCES[:2]).lines
-    assert tmt(*call, line).lines == [" ".join(apart)]
-    found = json.loads(tmt(*call, line, "--json").out)
+def test_a_line_is_translated_sentence_by_sentence(on_run: Tmt) -> None:
+    call = ("translate", " ".join(SOURCES[:2]))
+    apart = on_run("translate", *SOURCES[:2]).lines
+    assert on_run(*call).lines == [" ".join(apart)]
+    found = on_run(*call, "--json").json
     assert [part["source"] for part in found["sentences"]] == SOURCES[:2]
     assert [escape_controls(part["translation"]) for part in found["sentences"]] == apart
-    assert sum(part["score"] for part in found["sentences"]) == pytest.approx(found["score"])
-    assert sum(part["log_probability"] for part in found["sentences"]) == pytest.approx(found["log_probability"])
-    whole = tmt(*call, line, "--no-split").out
-    assert "sentences" not in json.loads(tmt(*call, line, "--no-split", "--json").out)
-    assert tmt(*call, line, "--trace").out.startswith(whole)
-    for options in (["--n-best", "2"], ["--alternatives"], ["--prefix", "The"]):
-        assert "sentences" not in json.loads(tmt(*call, line, "--json", *options).out), options
+    for name in ("score", "log_probability"):
+        assert sum(part[name] for part in found["sentences"]) == pytest.approx(found[name])
+    assert on_run(*call, "--trace").out.startswith(on_run(*call, "--no-split").out)
+    for options in (["--no-split"], ["--n-best", "2"], ["--alternatives"], ["--prefix", "The"]):
+        assert "sentences" not in on_run(*call, "--json", *options).json, options
 
 
-def test_the_n_best_are_different_and_numbered(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("translate", "--model", trained, "--n-best", "3", "--scores", *SOURCES[:2], "")
-    rows = [line.split("\t") for line in outcome.lines]
+def test_the_n_best_are_different_and_numbered(on_run: Tmt) -> None:
+    rows = [line.split("\t") for line in on_run("translate", "--n-best", "3", "--scores", *SOURCES[:2], "").lines]
     assert [row[0] for row in rows] == ["1", "1", "1", "2", "2", "2", "3"]
-    for number in "12":
-        scores = [float(row[1]) for row in rows if row[0] == number]
+    for found in (rows[:3], rows[3:6]):
+        scores = [float(score) for _, score, _ in found]
         assert scores == sorted(scores, reverse=True)
-        assert len({row[2] for row in rows if row[0] == number}) == 3
-    packed = [json.loads(line) for line in tmt("translate", "--model", trained, "--n-best", "3", "--json", "Ja").lines]
-    assert len(packed) == 1
-    assert packed[0]["n_best"][0] == {"text": packed[0]["translation"], "score": packed[0]["score"]}
-    assert len(packed[0]["n_best"]) == 3
+        assert len({text for _, _, text in found}) == 3
+    packed = on_run("translate", "--n-best", "3", "--json", "Ja").json
+    assert packed["n_best"][0] == {"text": packed["translation"], "score": packed["score"]}
+    assert len(packed["n_best"]) == 3
 
 
-def test_a_translation_begins_with_the_prefix(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("translate", "--model", trained, "--prefix", "The dog", *SOURCES[:3])
+def test_a_translation_begins_with_the_prefix(on_run: Tmt) -> None:
+    outcome = on_run("translate", "--prefix", "The dog", *SOURCES[:3])
     assert all(line.startswith("The dog") for line in outcome.lines)
 
 
-def test_the_newest_run_is_used_and_named(trained: str, tmt: Tmt) -> None:
+def test_the_newest_run_is_used_and_named(trained: str, tmt: Tmt, on_run: Tmt) -> None:
     for name, age in (("old", 200), ("new", 100), ("oldest", 300)):
         shutil.copytree(trained, f"runs/{name}")
         os.utime(f"runs/{name}/model.safetensors", (1e9 - age, 1e9 - age))
     outcome = tmt("translate", SOURCES[0])
     assert outcome.err.startswith("tmt: using runs/new (de → en, data)\n")
-    assert outcome.out == tmt("translate", "--model", trained, SOURCES[0]).out
+    assert outcome.out == on_run("translate", SOURCES[0]).out
 
 
-def test_a_quit_ends_the_prompt(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
-    code, screen = terminal("translate", "--model", trained, typed=f"{SOURCES[0]}\n:quit\nJa\n")
-    assert code == 0
-    assert screen.count("de> ") == 2
+def test_a_quit_ends_the_prompt_and_a_bad_line_does_not(trained: str, terminal: OnTerminal) -> None:
+    code, screen = terminal("translate", "--model", trained, typed=f"{'Hund ' * 96}\nJa\n:quit\nJa\n")
+    assert (code, screen.count("de> ")) == (0, 3)
     assert "tmt: one sentence a line; :quit or Ctrl-D ends\n" in screen
-
-
-def test_a_bad_line_does_not_end_the_prompt(trained: str, terminal: Callable[..., tuple[int, str]]) -> None:
-    code, screen = terminal("translate", "--model", trained, typed=f"{'Hund ' * 96}\nJa\n\x04")
-    assert code == 0
-    assert screen.count("de> ") == 3
     assert "tmt: the line: 97 tokens, the model takes at most 96; split it\n" in screen
+
+
+def test_the_end_of_a_terminal_ends_the_prompt(trained: str, terminal: OnTerminal) -> None:
+    assert terminal("translate", "--model", trained, typed="\x04")[0] == 0
 
 
 DOUBT = "the model is unsure here, as of what it has not learned"
@@ -186,20 +167,14 @@ DOUBT = "the model is unsure here, as of what it has not learned"
 
 @pytest.fixture
 def doubting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A translator that finds some translations likelier than others: their mean ln p is what the line says."""
-
-    def translate(
-        _: Translator, lines: Iterable[PreparedLine], *__: object, **___: object
-    ) -> Iterator[list[Translation]]:
-        return ([Translation("text", -1.0, 3 * float(line.given), ("te", "xt"))] for line in lines)
-
-    monkeypatch.setattr(Translator, "translate_lines", translate)
+    """The mean ln p of a translation is what the line says."""
+    say(monkeypatch, lambda line: Translation("text", -1.0, 3 * float(line), ("te", "xt")))
 
 
 @pytest.mark.usefixtures("doubting")
 @pytest.mark.parametrize("options", [[], ["--output", "out"], ["--json"]])
-def test_a_doubtful_translation_gets_a_remark_wherever_it_goes(options: list[str], trained: str, tmt: Tmt) -> None:
-    sure, unsure = tmt("translate", "--model", trained, *options, "--", "-0.59", "-0.61").err.splitlines()
+def test_a_doubtful_translation_gets_a_remark_wherever_it_goes(options: list[str], on_run: Tmt) -> None:
+    sure, unsure = on_run("translate", *options, "--", "-0.59", "-0.61").err.splitlines()
     assert sure.startswith("tmt: sentence 1: ")
     assert DOUBT not in sure
     assert unsure.startswith("tmt: sentence 2: ")
@@ -208,8 +183,8 @@ def test_a_doubtful_translation_gets_a_remark_wherever_it_goes(options: list[str
 
 @pytest.mark.usefixtures("doubting")
 @pytest.mark.parametrize("options", [["--sample"], ["--prefix", "a"]])
-def test_draws_and_prefixes_are_not_doubted(options: list[str], trained: str, tmt: Tmt) -> None:
-    assert DOUBT not in tmt("translate", "--model", trained, *options, "--", "-9").err
+def test_draws_and_prefixes_are_not_doubted(options: list[str], on_run: Tmt) -> None:
+    assert DOUBT not in on_run("translate", *options, "--", "-9").err
 
 
 @pytest.mark.slow
@@ -234,27 +209,27 @@ def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (141, b"\n", b"")
 
 
-def test_windows_line_ends_and_byte_order_marks_are_no_part_of_what_json_gives_back(trained: str, tmt: Tmt) -> None:
+def test_windows_line_ends_and_byte_order_marks_are_no_part_of_what_json_gives_back(on_run: Tmt) -> None:
     lines = [json.dumps({"id": 7, "de": SOURCES[0]}), SOURCES[1], "", json.dumps({"source": SOURCES[2]})]
     outcomes = []
     for name, start, end in (("unix.jsonl", "", "\n"), ("windows.jsonl", "\ufeff", "\r\n")):
         Path(name).write_bytes((start + "".join(line + end for line in lines)).encode())
-        outcomes.append(tmt("translate", "--model", trained, "--json", "--quiet", "--input", name))
+        outcomes.append(on_run("translate", "--json", "--quiet", "--input", name))
     unix, windows = outcomes
     assert (unix.code, len(unix.lines)) == (0, 4)
     assert windows == unix
     assert [json.loads(line).get("source") for line in windows.lines] == [None, SOURCES[1], "", SOURCES[2]]
 
 
-def test_names_and_sentences_need_not_be_utf8(trained: str, tmt: Tmt) -> None:
+def test_names_and_sentences_need_not_be_utf8(trained: str, tmt: Tmt, on_run: Tmt) -> None:
     shutil.copytree(trained, "r\udcfcn")
     Path("\udcfc.de").write_text(f"{SOURCES[0]}\n")
     outcome = tmt("translate", "--quiet", "--model", "r\udcfcn", "--input", "\udcfc.de", "--output", "\udcfc.en")
     assert (outcome.code, outcome.err) == (0, "")
-    assert Path("\udcfc.en").read_text("utf-8") == tmt("translate", "--model", trained, SOURCES[0]).out
-    packed = tmt("translate", "--model", trained, "--json", "B\udcfcsche")
-    assert json.loads(packed.out)["source"] == "B\udcfcsche"
-    missing = tmt("translate", "--model", trained, "--input", "B\udcfcsche")
+    assert Path("\udcfc.en").read_text("utf-8") == on_run("translate", SOURCES[0]).out
+    packed = on_run("translate", "--json", "B\udcfcsche")
+    assert packed.json["source"] == "B\udcfcsche"
+    missing = on_run("translate", "--input", "B\udcfcsche")
     assert missing.err.startswith("tmt: error: B⟨U+DCFC⟩sche: cannot be read (")
 
 
@@ -266,8 +241,6 @@ def translating(*options: str) -> Iterator[tuple["subprocess.Popen[bytes]", Call
     ) as process:
 
         def ask(text: bytes) -> bytes:
-            assert process.stdin is not None
-            assert process.stdout is not None
             process.stdin.write(text)
             process.stdin.flush()
             return process.stdout.readline()
@@ -283,11 +256,11 @@ def translating(*options: str) -> Iterator[tuple["subprocess.Popen[bytes]", Call
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--json"], ["--scores"], ["--engine", "ctranslate2"]])
 def test_who_keeps_a_pipe_open_gets_each_answer_before_the_next_line(
-    options: list[str], trained: str, tmt: Tmt
+    options: list[str], trained: str, on_run: Tmt
 ) -> None:
     lines = [f"{SOURCES[0]}\n".encode(), b"\xff\n", f"{SOURCES[1]}\n".encode()]
     Path("stdin").write_bytes(b"".join(lines))
-    together = tmt("translate", "--model", trained, *options, "--input", "stdin")
+    together = on_run("translate", *options, "--input", "stdin")
     with translating("--model", trained, *options) as (process, ask):
         answers = "".join(ask(line).decode() for line in lines)
         out, err = process.communicate()
@@ -300,13 +273,10 @@ def test_who_keeps_a_pipe_open_gets_each_answer_before_the_next_line(
 def test_a_reader_who_leaves_an_open_pipe_ends_it_quietly(trained: str) -> None:
     with translating("--model", trained) as (process, ask):
         assert ask(b"\n") == b"\n"
-        assert process.stdout is not None
-        assert process.stdin is not None
         process.stdout.close()
         process.stdin.write(b"\n")
         process.stdin.flush()  # and stays open
         assert process.wait(20) == 141
-        assert process.stderr is not None
         assert process.stderr.read() == b""
 
 
@@ -317,21 +287,20 @@ def test_a_signal_ends_it_while_it_waits_for_a_line(number: int, trained: str) -
         assert ask(b"\n") == b"\n"
         process.send_signal(number)
         assert process.wait(20) == 128 + number
-        assert process.stderr is not None
         assert process.stderr.read() == b""
 
 
-def test_alternatives_follow_each_translation(trained: str, tmt: Tmt) -> None:
-    plain = tmt("translate", "--model", trained, "--n-best", "2", SOURCE).lines
-    lines = tmt("translate", "--model", trained, "--n-best", "2", "--alternatives", SOURCE, "").lines
+def test_alternatives_follow_each_translation(on_run: Tmt) -> None:
+    plain = on_run("translate", "--n-best", "2", SOURCE).lines
+    lines = on_run("translate", "--n-best", "2", "--alternatives", SOURCE, "").lines
     assert [line for line in lines if not line.startswith("  ")] == [*plain, "2\t"]
     shown = [line for line in lines if line.startswith("  ")]
     assert sum("</s>" in line.split()[1] for line in shown) == 2
     assert all(len(re.findall(r"\b[01]\.\d{3} ", line)) == 5 for line in shown)
 
 
-def test_alternatives_in_json_have_every_translations_probabilities(trained: str, tmt: Tmt) -> None:
-    found = json.loads(tmt("translate", "--model", trained, "--n-best", "2", "--alternatives", "--json", SOURCE).out)
+def test_alternatives_in_json_have_every_translations_probabilities(on_run: Tmt) -> None:
+    found = on_run("translate", "--n-best", "2", "--alternatives", "--json", SOURCE).json
     assert found["alternatives"] == found["n_best"][0]["alternatives"]
     for one in found["n_best"]:
         assert [len(position["others"]) for position in one["alternatives"]] == [4] * len(one["alternatives"])
@@ -339,18 +308,18 @@ def test_alternatives_in_json_have_every_translations_probabilities(trained: str
     assert total == pytest.approx(found["log_probability"], rel=1e-3)
 
 
-def test_the_beam_is_shown_as_a_tree(trained: str, tmt: Tmt) -> None:
-    outcome = tmt("translate", "--model", trained, "--trace", SOURCE, " ")
+def test_the_beam_is_shown_as_a_tree(on_run: Tmt) -> None:
+    outcome = on_run("translate", "--trace", SOURCE, " ")
     first, *tree, last = outcome.lines
-    assert [first, last] == [*tmt("translate", "--model", trained, SOURCE).lines, ""]
+    assert [first, last] == [*on_run("translate", SOURCE).lines, ""]
     assert sum(line.endswith(": the best") for line in tree) == 1
     assert all(line.startswith("  ") for line in tree)
 
 
-def test_the_tree_in_json_leads_to_the_translation(trained: str, tmt: Tmt) -> None:
-    found = json.loads(tmt("translate", "--model", trained, "--trace", "--json", SOURCE).out)
+def test_the_tree_in_json_leads_to_the_translation(on_run: Tmt) -> None:
+    found = on_run("translate", "--trace", "--json", SOURCE).json
     trace = found["trace"]
     best = trace["nodes"][trace["best"]]
     assert best["end"] == "ended"
     assert best["score"] == pytest.approx(found["score"], rel=1e-5)
-    assert json.loads(tmt("translate", "--model", trained, "--trace", "--json", " ").out)["trace"] is None
+    assert on_run("translate", "--trace", "--json", " ").json["trace"] is None

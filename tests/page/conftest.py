@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from benchmarks.page import browser_path
+from support.command_line import tmt as tmt
 from support.page import LoadedPage, expect
 from support.serving import Served, serving, train_run
 

@@ -48,23 +48,23 @@ SHADED = f"""(shade) => {{
 def shown(request: pytest.FixtureRequest, chromium: "Browser", served: Served) -> Iterator[LoadedPage]:
     with LoadedPage.opened(chromium, served.server.address, color_scheme=request.param) as opened:
         opened.type("Der Quaxl wartet. Der Hund der Mann der Vogel.")
-        expect(opened.find("#translation .above")).to_contain_text("Quaxl")
+        opened.expect_part("#translation .above", "Quaxl")
         yield opened
 
 
 def open_heads(opened: LoadedPage) -> None:
-    opened.find("#tab-heads").click()
+    opened.click("#tab-heads")
     opened.find(".pick").nth(3).click()
-    opened.find("#ask-losses").click()
-    opened.find(".loss").first.wait_for()
+    opened.click("#ask-losses")
+    opened.wait(".loss")
     opened.find(".switch").nth(1).click()
-    expect(opened.find(".remarks")).to_contain_text("Without")
-    opened.find(".small.empty").wait_for()
+    opened.expect_part(".remarks", "Without")
+    opened.wait(".small.empty")
 
 
 def open_view(opened: LoadedPage, tab: str) -> None:
-    opened.find(f"#tab-{tab}").click()
-    opened.find(VIEWS[tab]).first.wait_for()
+    opened.click(f"#tab-{tab}")
+    opened.wait(VIEWS[tab])
     while (closed := opened.find("details:not([open]) > summary:visible")).count():
         closed.first.click()
 
@@ -114,8 +114,8 @@ def test_what_is_drawn_can_be_told_from_the_page(shown: LoadedPage) -> None:
 
 def test_in_forced_colours_the_chosen_and_the_shaded_can_be_told(chromium: "Browser", served: Served) -> None:
     with LoadedPage.opened(chromium, served.server.address, forced_colors="active") as opened:
-        opened.find("#tab-heads").click()
-        opened.find(".matrix").wait_for()
+        opened.click("#tab-heads")
+        opened.wait(".matrix")
         for selector, property in ((".word bdi", "color"), (".pick[aria-pressed=true]", "borderTopColor")):
             element = opened.find(selector).first.element_handle()
             assert opened.page.evaluate(CONTRAST, [element, property]) >= 4.5
@@ -173,8 +173,8 @@ def test_the_outline_of_the_page(opened: LoadedPage) -> None:
     assert opened.find("h1").count() == 1
     for landmark in ("banner", "main"):
         expect(opened.page.get_by_role(landmark)).to_have_count(1)  # type: ignore[arg-type]
-    opened.find("#tab-heads").click()
-    opened.find(".matrix").wait_for()
+    opened.click("#tab-heads")
+    opened.wait(".matrix")
     table = opened.find(".matrix")
     assert table.locator("thead th:not([scope=col]), tbody th:not([scope=row])").count() == 0
     assert table.locator("caption").count() == 1

@@ -20,14 +20,14 @@ SENTENCE = "Der Baum fällt."
 @pytest.fixture
 def heads(opened: LoadedPage) -> LoadedPage:
     opened.type(SENTENCE)
-    opened.find("#tab-heads").click()
-    opened.find(".matrix").wait_for()
+    opened.click("#tab-heads")
+    opened.wait(".matrix")
     return opened
 
 
 def answer(served: Served, **asked: object) -> dict:  # type: ignore[type-arg]
-    target = served.post("/v1/translate", run="one", source=SENTENCE, without=asked.get("without", [])).json
-    return served.post("/v1/attend", run="one", source=SENTENCE, target=target["translation"], **asked).json
+    target = served.ask("translate", source=SENTENCE, without=asked.get("without", [])).json
+    return served.ask("attend", source=SENTENCE, target=target["translation"], **asked).json
 
 
 def shown_numbers(opened: LoadedPage) -> list[list[str]]:
@@ -47,58 +47,51 @@ def printed(matrix: list[list[float | None]]) -> list[list[str]]:
 
 @pytest.mark.parametrize("unit", ["words", "pieces"])
 def test_the_chosen_head_is_a_table_of_the_models_numbers(heads: LoadedPage, served: Served, unit: str) -> None:
-    heads.find("#unit").select_option(unit)
+    heads.select("#unit", unit)
     stacks = answer(served, words=unit == "words")["stacks"]
     for stack, layer, head in (("cross", 2, 1), ("decoder", 1, 2), ("encoder", 1, 1)):
-        heads.find(f"[data-place='pick {stack}.{layer}.{head}']").click()
-        expect(heads.find("caption")).to_contain_text(f"{stack}.{layer}.{head}. A number is the weight")
-        expect(heads.find(".matrix thead th")).to_have_text(stacks[stack]["columns"])
-        expect(heads.find(".matrix tbody th")).to_have_text(stacks[stack]["rows"])
+        heads.click(f"[data-place='pick {stack}.{layer}.{head}']")
+        heads.expect_part("caption", f"{stack}.{layer}.{head}. A number is the weight")
+        heads.expect_text(".matrix thead th", stacks[stack]["columns"])
+        heads.expect_text(".matrix tbody th", stacks[stack]["rows"])
         assert shown_numbers(heads) == printed(stacks[stack]["weights"][layer - 1][head - 1])
 
 
 @pytest.mark.parametrize("method", ["values", "gradient", "erasure"])
 def test_every_method_shows_its_numbers(heads: LoadedPage, served: Served, method: str) -> None:
-    heads.find("#method").select_option(method)
-    stacks = answer(served, method=method)["stacks"]
-    matrix = stacks["cross"]["weights"][0][0]
+    heads.select("#method", method)
+    matrix = answer(served, method=method)["stacks"]["cross"]["weights"][0][0]
     scale = Scale.of([np.array(matrix, float)])
-    levels = printed([[level / scale.unit for level in Blocks(scale).levels]])[0]
-    expected = printed([[None if n is None else n / scale.unit for n in row] for row in matrix])
+    (levels,) = printed([[level / scale.unit for level in Blocks(scale).levels]])
     shades = f"shades from {', '.join(levels[:3])} and {levels[3]}."
-    expect(heads.find("caption")).to_contain_text(f"A number is {METHODS[method].meaning}; {shades}")
-    expect(heads.find("caption")).to_contain_text(f"in units of {scale.unit:g}" if scale.unit != 1 else "A number")
+    heads.expect_part("caption", f"A number is {METHODS[method].meaning}; {shades}")
+    if scale.unit != 1:
+        heads.expect_part("caption", f"in units of {scale.unit:g}")
+    expected = printed([[None if n is None else n / scale.unit for n in row] for row in matrix])
     expect(heads.find(".matrix tbody tr").first.locator("td")).to_have_text(expected[0])
     assert shown_numbers(heads) == expected
-    linked = [n / scale.unit for row in matrix for n in row if n and Blocks(scale).level(n)]
-    assert heads.find("#one-head .link-number").all_text_contents() == printed([linked])[0]
-    linked_shades = [(link.get_attribute("class") or "")[-1] for link in heads.find("#one-head path.link").all()]
-    assert linked_shades == [str(Blocks(scale).level(n * scale.unit)) for n in linked]
+    linked = printed([[n / scale.unit for row in matrix for n in row if n and Blocks(scale).level(n)]])
+    assert [heads.find("#one-head .link-number").all_text_contents()] == linked
     if method in ("gradient", "erasure"):
-        assert heads.find(".switch").count() == 0, "one matrix for the whole model is no head"
+        heads.expect_count(".switch", 0)  # one matrix for the whole model is no head
 
 
 def test_a_head_that_is_switched_off_is_compared_with_the_usual(heads: LoadedPage, served: Served) -> None:
     every = [f"cross.{layer}.{head}" for layer in (1, 2) for head in (1, 2)]
     for off in map(list, chain(combinations(every, 2), combinations(every, 3))):
-        asked = served.post("/v1/translate", run="one", source=SENTENCE, without=off).json
+        asked = served.ask("translate", source=SENTENCE, without=off).json
         if asked["translation"] != asked["usual"]:
             break
-    assert asked["translation"] != asked["usual"], "nothing to compare; look at another sentence"
     for name in off:
-        heads.find(f"[data-place='switch {name}']").click()
-        expect(heads.find(f"[data-place='switch {name}']")).to_have_attribute("aria-pressed", "false")
-    expect(heads.find(".remarks")).to_contain_text(f"Without {', '.join(off)}: ")
-    texts = [asked["translation"], asked["usual"]]
-    expect(heads.find(".compared")).to_have_text(texts)
-    for shown, other in zip(heads.find(".compared").all(), reversed(texts), strict=True):
-        marked = shown.locator("mark").all_inner_texts()
-        assert set(marked) == {word for word in shown.inner_text().split() if word not in other.split()}
+        heads.click(f"[data-place='switch {name}']")
+        heads.expect_attribute(f"[data-place='switch {name}']", "aria-pressed", "false")
+    heads.expect_part(".remarks", f"Without {', '.join(off)}: ")
+    heads.expect_text(".compared", [asked["translation"], asked["usual"]])
     assert heads.find(".compared mark").count()
-    expect(heads.find(f"[data-place='pick {off[0]}']")).to_have_text("off")
-    heads.find("[data-place='all on']").click()
-    expect(heads.find(".compared")).to_have_count(0)
-    expect(heads.find(".switch[aria-pressed=false]")).to_have_count(0)
+    heads.expect_text(f"[data-place='pick {off[0]}']", "off")
+    heads.click("[data-place='all on']")
+    heads.expect_count(".compared", 0)
+    heads.expect_count(".switch[aria-pressed=false]", 0)
 
 
 def test_words_that_are_not_marked_are_a_longest_common_subsequence(opened: LoadedPage) -> None:
@@ -119,17 +112,17 @@ def subsequences(text: str) -> Iterator[str]:
 
 def test_a_head_that_is_chosen_and_off_stays_chosen(heads: LoadedPage) -> None:
     for method in ("erasure", "weights"):  # the one matrix of a method stands for no head
-        heads.find("#method").select_option(method)
+        heads.select("#method", method)
         heads.find("[data-place^='pick cross']").first.click()
-    heads.find("[data-place='pick cross.2.1']").click()
-    heads.find("[data-place='switch cross.2.1']").click()
-    expect(heads.find("#one-head")).to_contain_text("cross.2.1 is switched off.")
-    expect(heads.find("#one-head")).to_contain_text("All other heads are on here.")
-    expect(heads.find("[data-place='pick cross.2.1']")).to_have_attribute("aria-pressed", "true")
+    heads.click("[data-place='pick cross.2.1']")
+    heads.click("[data-place='switch cross.2.1']")
+    heads.expect_part("#one-head", "cross.2.1 is switched off.")
+    heads.expect_part("#one-head", "All other heads are on here.")
+    heads.expect_attribute("[data-place='pick cross.2.1']", "aria-pressed", "true")
     for view in ("steps", "lens"):
-        heads.find(f"#tab-{view}").click()
-        expect(heads.find(f"#{view}")).to_contain_text("All heads are on here.")
-    heads.find("[data-place='all on']").click()
+        heads.click(f"#tab-{view}")
+        heads.expect_part(f"#{view}", "All heads are on here.")
+    heads.click("[data-place='all on']")
     expect(heads.find("#lens .lens")).to_be_visible()
     expect(heads.find("#lens")).not_to_contain_text("All heads are on here.")
 

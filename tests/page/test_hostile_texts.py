@@ -101,18 +101,6 @@ WRONG = """(mark) => {
 NOTHING = {"made": [], "outside": [], "raw": []}
 
 
-def test_what_is_typed_is_seen_as_text(opened: LoadedPage, served: Served) -> None:
-    for text in TYPED:
-        opened.type(text)
-        alignment = served.post("/v1/translate", run="one", source=text, align=True).json["alignment"]
-        words = [escape_controls(word) for word in alignment["source_words"]]
-        expect(opened.find("#translation .above .word bdi")).to_have_text(words)
-        assert opened.find("main").locator("script, img, b, a, style, svg[onload]").count() == 0
-    opened.find("#tab-heads").click()
-    opened.find("#unit").select_option("pieces")
-    expect(opened.find(".matrix thead th").first).to_contain_text("▁")
-
-
 def rewritten(answer: Any, texts: Iterator[str], key: str = "", *, foreign: bool = False) -> Any:
     """The answer with other texts in place of those of models, corpora and runs, and of the program's own."""
     match answer:
@@ -140,11 +128,11 @@ def genuine(served: Served) -> dict[str, Any]:
     """The server's answers about two sentences, by routes."""
     source = "Der Quaxl wartet. Der Hund schläft."
     asked = {"align": True, "alternatives": 9, "trace": True, "prefix": ["▁The"], "without": ["cross.1.1"]}
-    answers = {"translate": served.post("/v1/translate", run="one", source=source, **asked).json}
+    answers = {"translate": served.ask("translate", source=source, **asked).json}
     pair = {"run": "one", "source": source, "target": answers["translate"]["translation"]}
     more: dict[str, Any] = {"explain": {"stack": "cross"}, "history": {"checkpoint": 150}}
     for route in ("attend", "losses", "explain", "lens", "history"):
-        answers[route] = served.post(f"/v1/{route}", **pair, **more.get(route, {})).json
+        answers[route] = served.ask(route, **pair, **more.get(route, {})).json
     answers |= {"runs": served.get("/v1/runs").json, "curves": served.get("/v1/curves?run=one").json}
     answers["lens"]["words"] = [{"word": one["piece"], "decided": 1} for one in answers["lens"]["positions"]]
     for place, position in enumerate(answers["lens"]["positions"]):
@@ -172,7 +160,7 @@ class Answering:
     def reload(self, *texts: str) -> None:
         self.texts, self.fails = hostile(texts), ""
         self.opened.page.reload()
-        self.opened.find("#translation .words").first.wait_for()
+        self.opened.wait("#translation .words")
 
 
 def check_seen(opened: LoadedPage, texts: tuple[str, ...], *places: str) -> None:
@@ -190,12 +178,12 @@ def test_what_models_corpora_and_runs_say_is_seen_as_text(opened: LoadedPage, se
     answering = Answering(opened, served)
     answering.reload(*texts)
     for view in VIEWS:
-        opened.find(f"#tab-{view}").click()
-        opened.find(VIEWS[view]).first.wait_for()
+        opened.click(f"#tab-{view}")
+        opened.wait(VIEWS[view])
         if view == "choices":
             opened.find(".piece").nth(1).click()
             opened.find(".choice").nth(1).click()
-            opened.find(".actions bdi").wait_for()
+            opened.wait(".actions bdi")
             opened.find(".piece").nth(1).click()
         elif view == "lens":
             opened.find(".guess").first.hover()
@@ -203,7 +191,7 @@ def test_what_models_corpora_and_runs_say_is_seen_as_text(opened: LoadedPage, se
     check_seen(opened, texts, *ALWAYS)
     answering.answers["translate"]["alignment"] = None
     answering.reload(MARK.join(texts))  # all texts are the same
-    opened.find("#tab-learning").click()
+    opened.click("#tab-learning")
     check_seen(opened, texts, ".several + .words bdi", ".words + .words bdi", ".then bdi")
 
 
@@ -212,13 +200,13 @@ def test_errors_of_every_route_are_seen_as_text(opened: LoadedPage, served: Serv
     answering.reload(*TEXTS)
     opened.find("#ask-losses").evaluate("(button) => button.click()")
     for number, (route, place) in enumerate(ERRORS):
-        opened.find("#tab-choices").click()
+        opened.click("#tab-choices")
         answering.fails, answering.place = route, "search.beam" if place == "beam" else place
-        opened.find("#source").fill(f"Der Hund {number}.")
+        opened.fill("#source", f"Der Hund {number}.")
         if place in VIEWS:
-            opened.find("#translation .linked").wait_for()
-            opened.find(f"#tab-{place}").click()
-        expect(opened.find(".problem:not(:empty)")).to_have_count(1)
+            opened.wait("#translation .linked")
+            opened.click(f"#tab-{place}")
+        opened.expect_count(".problem:not(:empty)", 1)
         check_seen(opened, TEXTS, f"#{place}-problem bdi")
     answering.fails = "runs"
     opened.page.reload()
@@ -233,9 +221,9 @@ def test_a_run_of_any_name_is_seen_by_it(chromium: "Browser", home: Path, tmp_pa
         options = opened.find("#run option").all_text_contents()
         assert sorted(options) == sorted(map(escape_controls, names))
         for option in opened.find("#run option").all():
-            opened.find("#run").select_option(option.get_attribute("value"))
+            opened.select("#run", option.get_attribute("value"))
             opened.type("Der Hund wartet.")
-            expect(opened.find("#translation .above")).to_contain_text("Hund")
+            opened.expect_part("#translation .above", "Hund")
 
 
 def test_characters_are_made_visible_as_in_the_terminal(opened: LoadedPage) -> None:

@@ -30,6 +30,12 @@ def place(opened: LoadedPage) -> str:
     return str(found)
 
 
+def press(opened: LoadedPage, *keys: str, to: str) -> None:
+    """Press the keys, which leads to this place."""
+    opened.press(*keys)
+    assert place(opened) == to
+
+
 def tab_to(opened: LoadedPage, wanted: str, *, key: str = "Tab", most: int = 12) -> None:
     for _ in range(most):
         opened.press(key)
@@ -40,41 +46,37 @@ def tab_to(opened: LoadedPage, wanted: str, *, key: str = "Tab", most: int = 12)
 
 def test_a_walk_through_the_page(two_runs: LoadedPage) -> None:
     opened = two_runs
-    opened.press("Tab", "Enter")  # the skip link
-    assert place(opened) == "source"
+    press(opened, "Tab", "Enter", to="source")  # the skip link
     opened.press("Control+a")
     opened.page.keyboard.type("Der Vogel wartet.")
-    expect(opened.find("#translation .above")).to_contain_text("Vogel")
+    opened.expect_part("#translation .above", "Vogel")
     words = opened.find("#translation .below .word").count()
 
     tab_to(opened, "above 0", most=1)
-    opened.press("ArrowRight")
-    assert place(opened) == "above 1"
+    press(opened, "ArrowRight", to="above 1")
     expect(opened.find("#translation .link.lit").first).to_be_attached()
     opened.press("ArrowDown")
     assert place(opened).startswith("above"), "the line below is a tab stop of its own"
     tab_to(opened, "below 0", most=1)
-    opened.press("End")
-    assert place(opened) == f"below {words - 1}"
+    press(opened, "End", to=f"below {words - 1}")
     opened.press("Home", "Enter")
     expect(opened.find(".piece").first).to_have_attribute("aria-expanded", "true")
     assert place(opened) == "piece 0"
 
     tab_to(opened, "choice", most=2)
     opened.press("Escape")
-    expect(opened.find(".choice")).to_have_count(0)
+    opened.expect_count(".choice", 0)
     assert place(opened) == "piece 0"
     opened.press("ArrowRight", "Enter")
     tab_to(opened, "choice 0", most=2)
-    opened.press("ArrowDown")
-    assert place(opened) == "choice 1"
+    press(opened, "ArrowDown", to="choice 1")
     chosen = opened.find(".choice bdi").nth(1).inner_text()
     opened.press("Enter")
     expect(opened.find(".piece.chosen bdi").nth(1)).to_have_text(chosen)
     assert place(opened) == "piece 1"
     tab_to(opened, "undo", most=2)
     opened.press("Enter")
-    expect(opened.find(".piece.chosen")).to_have_count(0)
+    opened.expect_count(".piece.chosen", 0)
 
     tab_to(opened, "node", most=3)
     at = opened.page.evaluate("Number(document.activeElement.ariaLevel)")
@@ -88,49 +90,44 @@ def test_a_walk_through_the_page(two_runs: LoadedPage) -> None:
     expect(opened.find(".matrix")).to_be_visible()
     tab_to(opened, "pick cross.1.1")
     opened.press("ArrowRight", "Enter")
-    expect(opened.find("#one-head h3")).to_have_text("cross.1.2")
+    opened.expect_text("#one-head h3", "cross.1.2")
     assert place(opened) == "pick cross.1.2"
-    opened.press("ArrowDown")
-    assert place(opened) == "switch cross.1.2"
+    press(opened, "ArrowDown", to="switch cross.1.2")
     opened.press("Space")
-    expect(opened.find("[data-place='switch cross.1.2']")).to_have_attribute("aria-pressed", "false")
-    expect(opened.find(".remarks")).to_contain_text("Without cross.1.2")
+    opened.expect_attribute("[data-place='switch cross.1.2']", "aria-pressed", "false")
+    opened.expect_part(".remarks", "Without cross.1.2")
     assert place(opened) == "switch cross.1.2"
     opened.press("ArrowUp", "ArrowLeft", "Enter")
-    expect(opened.find("#one-head h3")).to_have_text("cross.1.1")
+    opened.expect_text("#one-head h3", "cross.1.1")
     tab_to(opened, "cell 0 0", most=3)
-    opened.press("ArrowRight", "ArrowDown")
-    assert place(opened) == "cell 1 1"
+    press(opened, "ArrowRight", "ArrowDown", to="cell 1 1")
 
     tab_to(opened, "heads", key="Shift+Tab")
     opened.press("ArrowRight", "Enter")
-    opened.find(VIEWS["steps"]).wait_for()
+    opened.wait(VIEWS["steps"])
     tab_to(opened, "explained-row", most=1)
     before = opened.find("#explained-row").input_value()
     opened.press("ArrowDown")
     expect(opened.find("#explained-row")).not_to_have_value(before)
     tab_to(opened, "explained-head", most=1)
     opened.press("End")
-    expect(opened.find("#all-steps h3")).to_contain_text("Cross-attention, layer 2, head 2")
+    opened.expect_part("#all-steps h3", "Cross-attention, layer 2, head 2")
     tab_to(opened, "stage 0", most=1)
     opened.press("Enter")
     expect(opened.find(".stage").first).to_have_attribute("open", "")
     tab_to(opened, "temperature")
     opened.press("ArrowRight")
-    expect(opened.find("output")).to_have_text("T = 1.12")
+    opened.expect_text("output", "T = 1.12")
 
     tab_to(opened, "steps", key="Shift+Tab")
     opened.press("ArrowRight", "Enter")
-    opened.find(VIEWS["lens"]).wait_for()
+    opened.wait(VIEWS["lens"])
     tab_to(opened, "cell 0 0", most=1)
-    said = opened.find(".guesses").inner_text()
-    opened.press("ArrowRight", "ArrowDown")
-    assert place(opened) == "cell 1 1"
-    expect(opened.find(".guesses")).not_to_have_text(said)
+    press(opened, "ArrowRight", "ArrowDown", to="cell 1 1")
 
     tab_to(opened, "lens", key="Shift+Tab")
     opened.press("ArrowRight", "Enter")
-    opened.find(VIEWS["learning"]).wait_for()
+    opened.wait(VIEWS["learning"])
     tab_to(opened, "numbers", most=1)
     opened.press("Enter")
     expect(opened.find("#curves td").first).to_be_visible()
@@ -140,14 +137,14 @@ def test_a_walk_through_the_page(two_runs: LoadedPage) -> None:
 
     tab_to(opened, "run", key="Shift+Tab", most=16)
     opened.press("ArrowDown")
-    expect(opened.find("#run")).to_have_value("other")
+    opened.expect_value("#run", "other")
     expect(opened.find(".remarks")).not_to_contain_text("Without")
-    expect(opened.find("#source")).to_have_value("Der Vogel wartet.")
+    opened.expect_value("#source", "Der Vogel wartet.")
 
 
 def test_each_line_of_words_tree_and_matrix_is_one_tab_stop(opened: LoadedPage) -> None:
     for tab, drawn in VIEWS.items():
-        opened.find(f"#tab-{tab}").click()
+        opened.click(f"#tab-{tab}")
         opened.find(drawn).first.wait_for()
         for group in opened.find(".words, .pieces, .others, .tree, .heads, .matrix tbody, [role=tablist]").all():
             stops = group.locator("[tabindex='0']")

@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.page import LoadedPage, expect, texts
+from support.page import LoadedPage, expect
 from support.serving import Served, serving
-
-from transformer_mt.views.plot import ticks
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
@@ -24,47 +22,36 @@ CHANGED = {"training_loss": [[10, 4.0], [20, 2.0]], "validation_loss": [], "lear
 @pytest.fixture
 def learning(opened: LoadedPage) -> LoadedPage:
     opened.type(SENTENCE)
-    opened.find("#tab-learning").click()
-    opened.find(".panel").first.wait_for()
-    opened.find("#history h3").first.wait_for()
+    opened.click("#tab-learning")
+    opened.wait(".panel")
+    opened.wait("#history h3")
     return opened
-
-
-@pytest.mark.parametrize(("low", "high"), [(100.0, 101.0), (0.98, 0.99), (3e-6, 0.7), (2.0, 45.0)])
-def test_round_numbers_stand_at_the_axis_wherever_it_is(opened: LoadedPage, low: float, high: float) -> None:
-    curves = {name: [[1, low], [2, high]] for name in CURVES}
-    shown = opened.drawn("learning", "m.drawCurves({ runs: a })", texts(".upward"), curves)
-    expected = ticks(low, high, most=5)
-    assert [float(text) for text in shown] == pytest.approx(expected * (len(shown) // len(expected)), rel=1e-3)
 
 
 def test_of_many_steps_the_table_has_some_and_the_last(opened: LoadedPage) -> None:
     points = [[step, 1.0 / step] for step in range(1, 1001)]
-    steps = opened.drawn("learning", "m.drawCurves({ runs: a })", texts("tbody th"), dict.fromkeys(CURVES, points))
+    steps = opened.drawing("learning", "m.drawCurves({ runs: a })", dict.fromkeys(CURVES, points)).texts("tbody th")
     assert 30 <= len(steps) <= 60
     assert steps[-1] == "1,000"
 
 
-def test_the_sentence_at_each_checkpoint(learning: LoadedPage, served: Served) -> None:
-    target = served.post("/v1/translate", run="one", source=SENTENCE).json["translation"]
-    (listed,) = served.get("/v1/runs").json["runs"]
-    expect(learning.find("#history h3").first).to_contain_text(f"After step {listed['checkpoints'][-1]}")
-    for place in (0, 1):
-        step = listed["checkpoints"][place]
-        frame = served.post("/v1/history", run="one", source=SENTENCE, target=target, checkpoint=step).json
-        learning.find("#checkpoint").fill(str(place))
-        expect(learning.find("#history h3").first).to_have_text(
-            f"After step {step}, loss on validation {frame['loss']:.4g}"
-        )
-        now = ", as now" if frame["translation"] == target else ""
-        expect(learning.find(".then")).to_have_text(f"It translated{now}: {frame['translation']}")
-        assert set(learning.find(".then mark").all_inner_texts()).isdisjoint(target.split())
-        learning.find("[data-place='pick cross.2.1']").click()
-        matrix = frame["stacks"]["cross"]["weights"][1][0]
-        first = [f"{number:.2f}".removeprefix("0") for number in matrix[0]]
-        expect(learning.find("#history .matrix tbody tr").first.locator("td")).to_have_text(first)
-        assert learning.find("#history .switch").count() == 0
-        assert learning.find("#checkpoint").get_attribute("aria-valuetext") == f"step {step}"
+@pytest.mark.parametrize("place", [0, 1])
+def test_the_sentence_at_each_checkpoint(learning: LoadedPage, served: Served, place: int) -> None:
+    target = served.ask("translate", source=SENTENCE).json["translation"]
+    steps = served.get("/v1/runs").json["runs"][0]["checkpoints"]
+    expect(learning.find("#history h3").first).to_contain_text(f"After step {steps[-1]}")
+    step = steps[place]
+    frame = served.ask("history", source=SENTENCE, target=target, checkpoint=step).json
+    learning.fill("#checkpoint", str(place))
+    title = f"After step {step}, loss on validation {frame['loss']:.4g}"
+    expect(learning.find("#history h3").first).to_have_text(title)
+    now = ", as now" if frame["translation"] == target else ""
+    learning.expect_text(".then", f"It translated{now}: {frame['translation']}")
+    learning.click("[data-place='pick cross.2.1']")
+    first = [f"{number:.2f}".removeprefix("0") for number in frame["stacks"]["cross"]["weights"][1][0][0]]
+    expect(learning.find("#history .matrix tbody tr").first.locator("td")).to_have_text(first)
+    learning.expect_count("#history .switch", 0)
+    learning.expect_attribute("#checkpoint", "aria-valuetext", f"step {step}")
 
 
 def test_what_was_asked_about_a_translation_goes_with_it(learning: LoadedPage) -> None:
@@ -72,9 +59,9 @@ def test_what_was_asked_about_a_translation_goes_with_it(learning: LoadedPage) -
         learning.page.route(f"**/v1/{route}", lambda route: None)  # never answered
         with learning.page.expect_request(f"**/v1/{route}"):
             learning.find(field).fill(value)
-    learning.find("#source").fill("")
-    expect(learning.find("#translation")).to_be_empty()
-    expect(learning.find("#history")).to_be_empty()
+    learning.fill("#source", "")
+    learning.expect_text("#translation", "")
+    learning.expect_text("#history", "")
 
 
 def test_a_run_with_one_checkpoint_says_how_to_keep_more(opened: LoadedPage) -> None:
@@ -118,26 +105,26 @@ def test_curves_grow_while_a_run_trains_and_are_seen(opened: LoadedPage, served:
     changing.listed["runs"][0]["state"] = "training"
     changing.change("runs")
     changing.pass_by(10)
-    expect(opened.find("#about")).to_contain_text("training")
+    opened.expect_part("#about", "training")
     assert ("curves", None) not in changing.pass_by(6), "curves are not seen"
-    opened.find("#tab-learning").click()
-    opened.find(".panel").first.wait_for()
+    opened.click("#tab-learning")
+    opened.wait(".panel")
     asked = [known for name, known in changing.pass_by(4) if name == "curves"]
     assert asked == ['"1"', '"1"']
     panels = opened.find(".panel").count()
     changing.curves["runs"] = [CHANGED | {"run": "one"}]
     changing.change("curves")
     changing.pass_by(2)
-    expect(opened.find(".panel")).to_have_count(2)
+    opened.expect_count(".panel", 2)
     assert panels == 3
-    opened.find("#tab-lens").click()
+    opened.click("#tab-lens")
     assert not [name for name, _ in changing.pass_by(4) if name == "curves"]
 
 
 def test_of_a_run_that_has_finished_curves_are_asked_once(opened: LoadedPage, served: Served) -> None:
     changing = Changing(opened, served)
-    opened.find("#tab-learning").click()
-    opened.find(".panel").first.wait_for()
+    opened.click("#tab-learning")
+    opened.wait(".panel")
     assert [name for name, _ in changing.pass_by(6)] in ([], ["runs"])
 
 
@@ -147,41 +134,41 @@ def test_what_has_trained_on_is_asked_anew(opened: LoadedPage, served: Served) -
     changing.change("runs")
     with opened.page.expect_request("**/v1/translate"):
         changing.pass_by(10)
-    expect(opened.find("#about")).to_contain_text("step 151")
+    opened.expect_part("#about", "step 151")
 
 
 def test_another_model_by_the_same_name_is_begun_anew(opened: LoadedPage, served: Served) -> None:
     changing = Changing(opened, served)
-    opened.find("#tab-heads").click()
-    opened.find("#method").select_option("values")
-    opened.find("[data-place='switch cross.2.1']").click()
-    expect(opened.find(".remarks")).to_contain_text("Without cross.2.1")
+    opened.click("#tab-heads")
+    opened.select("#method", "values")
+    opened.click("[data-place='switch cross.2.1']")
+    opened.expect_part(".remarks", "Without cross.2.1")
     stacks = changing.listed["runs"][0]["stacks"]
     changing.listed["runs"][0] |= {"stacks": stacks | {"cross": [[1, 2]]}, "step": 151}
     changing.change("runs")
     changing.pass_by(10)
     expect(opened.find(".remarks")).not_to_contain_text("Without")
-    expect(opened.find("#method")).to_have_value("weights")
+    opened.expect_value("#method", "weights")
     expect(opened.find("[data-place='pick cross.1.1']")).to_be_visible()
-    expect(opened.find("[data-place='pick cross.2.1']")).to_have_count(0)
+    opened.expect_count("[data-place='pick cross.2.1']", 0)
 
 
 def test_a_checkpoint_that_has_gone_is_left_for_the_newest(opened: LoadedPage, served: Served) -> None:
     changing = Changing(opened, served)
-    opened.find("#tab-learning").click()
-    opened.find("#checkpoint").fill("2")
+    opened.click("#tab-learning")
+    opened.fill("#checkpoint", "2")
     expect(opened.find("#history h3").first).to_contain_text("After step 150")
     changing.listed["runs"][0]["checkpoints"].pop()
     changing.change("runs")
     changing.pass_by(10)
     expect(opened.find("#history h3").first).to_contain_text("After step 100")
-    expect(opened.find("#checkpoint")).to_have_value("1")
+    opened.expect_value("#checkpoint", "1")
     expect(opened.find("#checkpoint")).to_be_visible()
     changing.listed["runs"][0]["checkpoints"].pop()
     changing.change("runs")
     changing.pass_by(10)
     expect(opened.find("#checkpoint")).to_be_hidden()
-    expect(opened.find("#too-few")).to_contain_text("training.keep_checkpoints=weights")
+    opened.expect_part("#too-few", "training.keep_checkpoints=weights")
 
 
 def test_nothing_is_asked_while_nothing_is_new(opened: LoadedPage, served: Served) -> None:
@@ -197,12 +184,12 @@ def test_a_run_that_appears_is_offered_and_one_that_goes_is_named(
         opened.hold_clock()
         shutil.copytree(home / "runs/one", tmp_path / "two")
         opened.pass_by(10)
-        expect(opened.find("#run option")).to_have_count(2)
-        expect(opened.find("#run")).to_have_value("one")
+        opened.expect_count("#run option", 2)
+        opened.expect_value("#run", "one")
         shutil.rmtree(tmp_path / "one")
         opened.pass_by(10)
-        expect(opened.find("#run option")).to_have_count(1)
-        expect(opened.find("#problem")).to_contain_text("The run one is gone")
-        opened.find("#run").select_option("two")
-        expect(opened.find("#about")).to_contain_text("de → en")
-        expect(opened.find("#problem")).to_be_empty()
+        opened.expect_count("#run option", 1)
+        opened.expect_part("#problem", "The run one is gone")
+        opened.select("#run", "two")
+        opened.expect_part("#about", "de → en")
+        opened.expect_text("#problem", "")

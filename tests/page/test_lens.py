@@ -12,15 +12,15 @@ SENTENCE = "Der Baum fällt."
 @pytest.fixture
 def lens(opened: LoadedPage) -> LoadedPage:
     opened.type(SENTENCE)
-    opened.find("#tab-lens").click()
-    opened.find(".lens").wait_for()
+    opened.click("#tab-lens")
+    opened.wait(".lens")
     return opened
 
 
 @pytest.fixture
 def answer(served: Served) -> dict:  # type: ignore[type-arg]
-    target = served.post("/v1/translate", run="one", source=SENTENCE).json["translation"]
-    return served.post("/v1/lens", run="one", source=SENTENCE, target=target).json  # type: ignore[no-any-return]
+    target = served.ask("translate", source=SENTENCE).json["translation"]
+    return served.ask("lens", source=SENTENCE, target=target).json  # type: ignore[no-any-return]
 
 
 def printed(number: float) -> str:
@@ -31,7 +31,7 @@ def test_each_cell_is_a_guess_with_its_probability_and_the_mark_of_what_is_decid
     lens: LoadedPage,
     answer: dict,  # type: ignore[type-arg]
 ) -> None:
-    expect(lens.find(".lens tbody th")).to_have_text([position["piece"] for position in answer["positions"]])
+    lens.expect_text(".lens tbody th", [position["piece"] for position in answer["positions"]])
     expected, deciding = [], 0
     for position in answer["positions"]:
         for layer, of_layer in enumerate(position["layers"], start=1):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.command_line import settings
-from support.page import VIEWS, LoadedPage, attributes, expect, texts
+from support.page import VIEWS, LoadedPage
 from support.right_to_left import SENTENCES, write_pairs
 from support.serving import serving
 
@@ -49,8 +49,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pair(request: pytest.FixtureRequest, chromium: "Browser", runs: Path) -> Iterator[LoadedPage]:
     """The page of a run with a sentence in its language."""
     with serving([runs / request.param]) as served, LoadedPage.opened(chromium, served.server.address) as opened:
-        opened.find("#source").fill(SENTENCES[request.param])
-        expect(opened.find("#translation .above bdi")).to_have_text(words(SENTENCES[request.param]))
+        opened.fill("#source", SENTENCES[request.param])
+        opened.expect_text("#translation .above bdi", words(SENTENCES[request.param]))
         yield opened
 
 
@@ -77,8 +77,8 @@ def read(opened: LoadedPage) -> dict[str, str]:
 
 
 def show(opened: LoadedPage, view: str) -> None:
-    opened.find(f"#tab-{view}").click()
-    opened.find(VIEWS[view]).first.wait_for()
+    opened.click(f"#tab-{view}")
+    opened.wait(VIEWS[view])
 
 
 # The left and the right end of each curve at a selector, as they lie on the page.
@@ -98,7 +98,6 @@ def test_words_and_their_links_go_where_their_line_is_read(pair: LoadedPage) -> 
             word.focus()
             box = word.bounding_box()
             for ends in pair.find("#translation path.link.lit").evaluate_all(ENDS):
-                assert box
                 assert ends[end] == pytest.approx(box["x"] + box["width"] / 2, abs=1)
                 linked += 1
     assert linked == 2 * pair.find("#translation path.link").count() > 0
@@ -108,8 +107,8 @@ def test_columns_of_a_matrix_go_where_their_sentence_is_read(pair: LoadedPage) -
     of = read(pair)
     show(pair, "heads")
     for name, side in {"cross.1.1": "source", "encoder.1.1": "source", "decoder.1.1": "target"}.items():
-        pair.find(f"[data-place='pick {name}']").click()
-        expect(pair.find("#one-head h3")).to_have_text(name)
+        pair.click(f"[data-place='pick {name}']")
+        pair.expect_text("#one-head h3", name)
         pair.settle()
         assert direction_of(pair, "#one-head thead th") == of[side]
         assert direction_of(pair, "#one-head tbody tr:first-child > *") == of[side], "the row begins with its label"
@@ -126,10 +125,9 @@ def test_pieces_tree_and_lens_go_where_the_translation_is_read(pair: LoadedPage)
     boxes = [node.bounding_box() for node in pair.find(".node.best").all()]
     for (parent, child), box in zip(pair.find(".branch.best").evaluate_all(ENDS), boxes, strict=True):
         assert (parent > child) == (target == "rtl")
-        assert box
         assert child == pytest.approx(box["x"] + (box["width"] if target == "rtl" else 0), abs=1)
     pair.find(".piece").first.click()
-    expect(pair.find(".others")).to_have_attribute("dir", target)
+    pair.expect_attribute(".others", "dir", target)
     show(pair, "lens")
     assert direction_of(pair, ".lens thead th") == target
 
@@ -180,30 +178,25 @@ SAID = "▁كلب (j = 3) gives 30 % of what head 1 of layer 2 adds to ▁dog; �
 
 
 def test_a_sentence_of_the_program_stays_as_it_is_around_foreign_words(opened: LoadedPage) -> None:
-    assert opened.drawn("dom", "m.mixed(a[0])", texts("bdi bdi"), SAID) == ["▁كلب", "▁بيت"]
-    assert opened.drawn("dom", "m.mixed(a[0])", texts("bdi[dir=ltr]"), SAID) == [SAID]
+    assert opened.drawing("dom", "m.mixed(a[0])", SAID).texts("bdi bdi") == ["▁كلب", "▁بيت"]
+    assert opened.drawing("dom", "m.mixed(a[0])", SAID).texts("bdi[dir=ltr]") == [SAID]
 
 
-def test_numbers_and_marks_stay_in_their_place_in_a_line_from_the_right(opened: LoadedPage) -> None:
+@pytest.mark.parametrize(("around", "inner"), [("", "number"), ("", "below-word"), ("matrix", "")])
+def test_numbers_stay_in_their_place_in_a_line_from_the_right(opened: LoadedPage, around: str, inner: str) -> None:
+    program = """([around, inner]) => {
+      const line = Object.assign(document.createElement("div"), { dir: "rtl", className: around });
+      const number = Object.assign(document.createElement(around ? "td" : "span"), { className: inner });
+      document.body.append(line);
+      line.append(number);
+      const { direction, unicodeBidi } = getComputedStyle(number);
+      line.remove();
+      return [direction, unicodeBidi];
+    }"""
+    assert opened.page.evaluate(program, [around, inner]) == ["ltr", "isolate"]
+
+
+def test_a_mark_without_letters_is_turned_as_its_line_is(opened: LoadedPage) -> None:
     line: dict[str, Any] = {"words": [{"text": "كلب"}, {"text": "("}, {"text": "3"}], "dir": "rtl", "name": ""}
-    call = "m.linkedWords({ lines: [a[0], a[0]], links: [], name: '' })"
-    shown = opened.drawn("words", call, attributes(".above bdi", "dir"), line)
-    assert shown == [["rtl"]] * 3, "a mark without letters is turned as its line is"
-    for selector in (".number", ".below-word", ".matrix td"):
-        kind = selector.split()[0].removeprefix(".")
-        name = "td" if "td" in selector else "span"
-        styles = opened.page.evaluate(
-            """([kind, name]) => {
-              const [around, inner] = [document.createElement("div"), document.createElement(name)];
-              around.dir = "rtl";
-              around.className = name === "td" ? kind : "";
-              inner.className = name === "td" ? "" : kind;
-              document.body.append(around);
-              around.append(inner);
-              const { direction, unicodeBidi } = getComputedStyle(inner);
-              around.remove();
-              return [direction, unicodeBidi];
-            }""",
-            [kind, name],
-        )
-        assert styles == ["ltr", "isolate"]
+    drawn = opened.drawing("words", "m.linkedWords({ lines: [a[0], a[0]], links: [], name: '' })", line)
+    assert drawn.attribute(".above bdi", "dir") == ["rtl"] * 3

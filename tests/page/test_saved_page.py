@@ -1,12 +1,12 @@
 """The page of one pair in a file: opened from disk, it asks nobody, shows the command's numbers, and needs no model."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from support.command_line import Tmt
 from support.page import LoadedPage, expect, violations
 from support.sentences import small_tokenizer
 from support.serving import write_run
@@ -56,25 +56,18 @@ def saved(chromium: "Browser", file: Path) -> Iterator[LoadedPage]:
         yield opened
 
 
-def printed(home: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    capsys.readouterr()
-    assert run([*arguments, "--model", str(home / "runs/one"), "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def test_the_translation_its_alternatives_and_the_beam_are_there(
-    saved: LoadedPage, home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = printed(home, capsys, "translate", SENTENCE, "--no-split", "--alternatives", "--trace")
-    expect(saved.find("#source")).to_have_value(SENTENCE)
+def test_the_translation_its_alternatives_and_the_beam_are_there(saved: LoadedPage, home: Path, tmt: Tmt) -> None:
+    options = ("--no-split", "--alternatives", "--trace", "--json")
+    found = tmt("translate", "--model", str(home / "runs/one"), SENTENCE, *options).json
+    saved.expect_value("#source", SENTENCE)
     below = saved.find("#translation .below .word bdi").all_inner_texts()
     assert "".join(below) == found["translation"].replace(" ", "")
     saved.find("#translation .below .word").first.hover()
     expect(saved.find("#translation .link-number.lit").first).to_be_attached()
-    saved.find("#tab-choices").click()
-    expect(saved.find(".node")).to_have_count(len(found["trace"]["nodes"]))
+    saved.click("#tab-choices")
+    saved.expect_count(".node", len(found["trace"]["nodes"]))
     saved.find(".piece").nth(1).click()
-    expect(saved.find(".choice")).to_have_count(10)
+    saved.expect_count(".choice", 10)
     first = saved.find(".choice .number").all_inner_texts()[1]
     assert abs(float(first) - found["alternatives"][1]["others"][0][1]) <= 0.005
 
@@ -83,13 +76,13 @@ def test_what_needs_the_model_is_switched_off_and_says_so(saved: LoadedPage) -> 
     expect(saved.find("main > p").first).to_contain_text(
         "Controls that need the model are off; use tmt serve for them."
     )
-    expect(saved.find("[role=tab][tabindex='0']")).to_have_attribute("id", "tab-heads")
+    saved.expect_attribute("[role=tab][tabindex='0']", "id", "tab-heads")
     expect(saved.find("#source")).not_to_be_editable()
     expect(saved.find("#run")).to_be_disabled()
     saved.find("[data-place='switch cross.1.1']").focus()
     saved.press("Enter")
-    expect(saved.find("[data-place='switch cross.1.1']")).to_have_attribute("aria-pressed", "true")
-    saved.find("#tab-choices").click()
+    saved.expect_attribute("[data-place='switch cross.1.1']", "aria-pressed", "true")
+    saved.click("#tab-choices")
     expect(saved.find("#beam")).to_be_disabled()
     saved.find(".piece").nth(1).click()
     pieces = saved.find(".piece bdi").all_inner_texts()
@@ -101,14 +94,14 @@ def test_what_needs_the_model_is_switched_off_and_says_so(saved: LoadedPage) -> 
         saved.press("Enter", "Space")
         one.click(force=True)
     assert saved.find(".piece bdi").all_inner_texts() == pieces
-    expect(saved.find(".piece.chosen")).to_have_count(0)
+    saved.expect_count(".piece.chosen", 0)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(chromium: "Browser", file: Path, scheme: str) -> None:
     with LoadedPage.opened(chromium, file.as_uri(), wait=".matrix", color_scheme=scheme) as opened:
         assert violations(opened) == []
-        opened.find("#tab-choices").click()
+        opened.click("#tab-choices")
         opened.find(".piece").nth(1).click()
         assert violations(opened) == []
 
@@ -117,15 +110,15 @@ def test_the_options_of_the_command_are_where_it_begins(chromium: "Browser", sav
     options = ("--target", "The table sleeps.", "--method", "values", "--pieces", "--without", "cross.1.2,decoder.2.2")
     with from_disk(chromium, save(SENTENCE, *options)) as opened:
         assert "".join(opened.find("#translation .below .word bdi").all_inner_texts()) == "Thetablesleeps."
-        expect(opened.find("#method")).to_have_value("values")
-        expect(opened.find("#unit")).to_have_value("pieces")
-        expect(opened.find(".matrix caption")).to_contain_text("the length of the vector")
+        opened.expect_value("#method", "values")
+        opened.expect_value("#unit", "pieces")
+        opened.expect_part(".matrix caption", "the length of the vector")
         expect(opened.find(".matrix thead th").first).to_contain_text("▁")
-        expect(opened.find("[data-place='pick cross.1.2']")).to_have_text("off")
-        expect(opened.find("[data-place='switch decoder.2.2']")).to_have_attribute("aria-pressed", "false")
-        expect(opened.find("[data-place='all on']")).to_have_attribute("aria-disabled", "true")
-        opened.find("#tab-choices").click()
-        expect(opened.find(".piece.chosen")).to_have_count(opened.find(".piece").count())
+        opened.expect_text("[data-place='pick cross.1.2']", "off")
+        opened.expect_attribute("[data-place='switch decoder.2.2']", "aria-pressed", "false")
+        opened.expect_attribute("[data-place='all on']", "aria-disabled", "true")
+        opened.click("#tab-choices")
+        opened.expect_count(".piece.chosen", opened.find(".piece").count())
 
 
 def test_hostile_texts_are_seen_as_text(chromium: "Browser", save: Save) -> None:

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from support.page import LoadedPage, expect, texts
+from support.page import LoadedPage, expect
 from support.sentences import small_tokenizer
 from support.serving import Served
 from support.tiny import varied_model
@@ -42,97 +42,86 @@ DRAWN = """((answer, run, place) => {
 @pytest.fixture
 def steps(opened: LoadedPage) -> LoadedPage:
     opened.type(SENTENCE)
-    opened.find("#tab-steps").click()
-    opened.find("#temperature").wait_for()
+    opened.click("#tab-steps")
+    opened.wait("#temperature")
     return opened
 
 
 def answer(served: Served, source: str = SENTENCE, **asked: object) -> dict:  # type: ignore[type-arg]
-    target = served.post("/v1/translate", run="one", source=source).json["translation"]
-    return served.post("/v1/explain", run="one", source=source, target=target, **asked).json
+    target = served.ask("translate", source=source).json["translation"]
+    return served.ask("explain", source=source, target=target, **asked).json
 
 
 def number(text: str) -> float:
     return float(text.replace("−", "-"))
 
 
+def head_line(found: dict) -> str:  # type: ignore[type-arg]
+    place = f"layer {found['layer']}, head {found['head']}, row i = {found['row']}"
+    return f"{place}, which reads {found['read']}"
+
+
 def test_the_stages_are_those_of_the_command(steps: LoadedPage, served: Served) -> None:
     found = answer(served)
-    titles = steps.find(".stage > summary").all_inner_texts()
-    assert [re.sub(r"^\d+\. ", "", title) for title in titles] == [
-        stage["title"].replace(": ", " ", 1) for stage in found["stages"]
-    ]
-    expect(steps.find("#all-steps h3")).to_contain_text(
-        f"layer {found['layer']}, head {found['head']}, row i = {found['row']}, which reads {found['read']}"
-    )
+    for number, (title, stage) in enumerate(
+        zip(steps.find(".stage > summary").all_inner_texts(), found["stages"], strict=True), start=1
+    ):
+        assert title == f"{number}. {stage['title'].replace(': ', ' ', 1)}"
+        shown = steps.find(".stage").nth(number - 1).locator("code").all_text_contents()
+        for step, code in zip(stage["steps"], shown, strict=False):
+            assert code.startswith(" = ".join(filter(None, [step["symbol"], step["formula"]])))
+    steps.expect_part("#all-steps h3", head_line(found))
     expect(steps.find("#all-steps h3 bdi").first).to_have_attribute("lang", "en")
-    for sentence in found["in_words"]:
-        expect(steps.find("#all-steps")).to_contain_text(sentence)
-    expect(steps.find("#all-steps")).to_contain_text(f"Of {len(found['choice']['without'])} heads this one matters")
-    for stage in found["stages"]:
-        for step in stage["steps"]:
-            equation = " = ".join(filter(None, [step["symbol"], step["formula"]]))
-            assert equation in [re.sub(r" = −?[\d.]+$", "", code) for code in shown(steps, "code")] + shown(
-                steps, "code"
-            )
+    for sentence in (*found["in_words"], f"Of {len(found['choice']['without'])} heads this one matters"):
+        steps.expect_part("#all-steps", sentence)
 
 
-def shown(opened: LoadedPage, selector: str) -> list[str]:
-    return opened.find(f"#all-steps {selector}").all_text_contents()
-
-
-@pytest.mark.parametrize(("width", "entries"), [(6, 6), (7, 6)])
-def test_only_long_vectors_are_cut(opened: LoadedPage, served: Served, width: int, entries: int) -> None:
+@pytest.mark.parametrize("width", [6, 7])
+def test_only_long_vectors_are_cut(opened: LoadedPage, served: Served, width: int) -> None:
     found = answer(served)
-    for step in [step for stage in found["stages"] for step in stage["steps"]]:
+    for step in (step for stage in found["stages"] for step in stage["steps"]):
         if step["over"] == "row" and isinstance(step["values"], list):
             step["values"] = step["values"][:width]
         elif step["over"] != "row" and isinstance(step["values"][0], list):
             step["values"] = [vector[:width] for vector in step["values"]]
-    drawn = opened.drawn("steps", "m.drawSteps(...a, [])", texts(".entries"), found, RUN)
+    drawn = opened.drawing("steps", "m.drawSteps(...a, [])", found, RUN).texts(".entries")
     assert len(drawn) > 10
-    assert {len(text.split()) for text in drawn} == {entries}
-    assert all(("… " in text) is (width > 6) for text in drawn)
+    assert {(len(text.split()), "… " in text) for text in drawn} == {(6, width > 6)}
 
 
 def test_a_word_a_piece_and_a_head_can_be_chosen(steps: LoadedPage, served: Served) -> None:
     sentence = "Der Quaxl wartet."
     steps.type(sentence)
-    expect(steps.find("#explained-row")).to_contain_text("Quaxl: ▁")
+    steps.expect_part("#explained-row", "Quaxl: ▁")
     word = next(word for word, pieces in answer(served, sentence)["rows"]["source"] if len(pieces) > 1)
-    for asked in (
-        {"word": word, "stack": "encoder", "layer": 1, "head": 2, "piece": 1},
-        {"word": word, "stack": "encoder", "piece": 2},
-    ):
-        row = {"side": "source", "word": asked["word"], "piece": asked["piece"]}
-        steps.find("#explained-row").select_option(json.dumps(row, separators=(",", ":")))
-        head = f"{asked['stack']}.{asked['layer']}.{asked['head']}" if "head" in asked else ""
-        expect(steps.find("#all-steps h3")).to_contain_text("Encoder self-attention")
-        steps.find("#explained-head").select_option(head)
-        found = answer(served, sentence, **asked)
-        expect(steps.find("#all-steps h3")).to_contain_text(
-            f"layer {found['layer']}, head {found['head']}, row i = {found['row']}, which reads {found['piece']}"
+    for piece, head, place in ((1, "encoder.1.2", {"layer": 1, "head": 2}), (2, "", {})):
+        row = {"side": "source", "word": word, "piece": piece}
+        steps.select("#explained-row", json.dumps(row, separators=(",", ":")))
+        steps.expect_part("#all-steps h3", "Encoder self-attention")
+        steps.select("#explained-head", head)
+        steps.expect_part(
+            "#all-steps h3", head_line(answer(served, sentence, word=word, stack="encoder", piece=piece, **place))
         )
-        expect(steps.find("#explained-head option:checked")).to_contain_text(head or "the one that matters most")
-    steps.find("#explained-head").select_option("cross.1.2")
-    expect(steps.find("#all-steps h3")).to_contain_text("Cross-attention, layer 1, head 2")
-    expect(steps.find("#explained-row optgroup[label=Translation] option:checked")).to_have_count(1)
+        steps.expect_part("#explained-head option:checked", head or "the one that matters most")
+    steps.select("#explained-head", "cross.1.2")
+    steps.expect_part("#all-steps h3", "Cross-attention, layer 1, head 2")
+    steps.expect_count("#explained-row optgroup[label=Translation] option:checked", 1)
 
 
 def test_the_head_chosen_among_all_is_the_one_explained(opened: LoadedPage) -> None:
-    opened.find("#tab-heads").click()
-    opened.find("[data-place='pick decoder.2.1']").click()
-    opened.find("#tab-steps").click()
-    expect(opened.find("#all-steps h3")).to_contain_text("Decoder self-attention, layer 2, head 1")
-    expect(opened.find("#explained-head")).to_have_value("decoder.2.1")
+    opened.click("#tab-heads")
+    opened.click("[data-place='pick decoder.2.1']")
+    opened.click("#tab-steps")
+    opened.expect_part("#all-steps h3", "Decoder self-attention, layer 2, head 1")
+    opened.expect_value("#explained-head", "decoder.2.1")
 
 
 def test_a_stage_stays_open_when_another_head_is_chosen(steps: LoadedPage) -> None:
     stage = steps.find(".stage").first
     assert stage.get_attribute("open") is None
     stage.locator("summary").click()
-    steps.find("#explained-head").select_option("cross.1.2")
-    expect(steps.find("#all-steps h3")).to_contain_text("Cross-attention, layer 1, head 2")
+    steps.select("#explained-head", "cross.1.2")
+    steps.expect_part("#all-steps h3", "Cross-attention, layer 1, head 2")
     expect(stage).to_have_attribute("open", "")
 
 
@@ -141,7 +130,7 @@ def test_a_word_of_an_earlier_translation_is_forgotten(steps: LoadedPage) -> Non
     opened = steps
     opened.type("Der Vogel wartet.")
     expect(opened.find("#explained-row")).not_to_contain_text("Baum")
-    expect(opened.find("#steps-problem")).to_be_empty()
+    opened.expect_text("#steps-problem", "")
 
 
 WITHOUT_SOFTMAX = (
@@ -150,7 +139,7 @@ WITHOUT_SOFTMAX = (
 
 
 def test_every_entry_of_the_laboratory_is_explained_with_a_slider_where_a_softmax_is(opened: LoadedPage) -> None:
-    tokenizer, without = small_tokenizer(), 0
+    tokenizer = small_tokenizer()
     for variant in VARIOUS:
         model = varied_model(*variant, vocabulary=tokenizer.size)
         stack = "decoder" if "decoder" in model.attention_stacks() else "cross"
@@ -159,11 +148,9 @@ def test_every_entry_of_the_laboratory_is_explained_with_a_slider_where_a_softma
         drawn = opened.module("steps", DRAWN, to_json(explanation), RUN, -0.3)
         assert len(drawn["stages"]) == len(explanation.stages)
         numbers = {step.name: step.values.numpy() for step in explanation.steps()}
-        if any(choice in variant for choice in WITHOUT_SOFTMAX):
-            without += 1
-            assert drawn["slider"] is None
+        assert drawn["slider"] == (None if {*WITHOUT_SOFTMAX} & {*variant} else "T = 0.50"), variant
+        if not drawn["slider"]:
             continue
-        assert drawn["slider"] == "T = 0.50", variant
         scores = numbers.get("scores_with_position", numbers["scores"])
         scores = np.where(numbers.get("mask", True), scores, -np.inf)
         powers = np.exp((scores - max(scores.max(), -1e9)) / 10**-0.3)
@@ -171,7 +158,6 @@ def test_every_entry_of_the_laboratory_is_explained_with_a_slider_where_a_softma
         assert [number(cells[2]) for cells in drawn["cells"]] == pytest.approx(weights.tolist(), abs=6e-4)
         assert drawn["bars"] == pytest.approx(np.maximum(0.5, 100 * weights).tolist(), abs=0.01)
         values = numbers["values"] + numbers.get("position_values", 0.0)
-        for vector, expected in zip(drawn["vectors"], (numbers["head"], weights @ values), strict=True):
-            length = number(vector.partition("= ")[2].partition("[")[0])
-            assert length == pytest.approx(np.linalg.norm(expected), rel=2e-2, abs=6e-4)
-    assert without
+        lengths = [number(vector.partition("= ")[2].partition("[")[0]) for vector in drawn["vectors"]]
+        expected = [np.linalg.norm(vector) for vector in (numbers["head"], weights @ values)]
+        assert lengths == pytest.approx(expected, rel=2e-2, abs=6e-4)

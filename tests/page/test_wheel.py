@@ -64,7 +64,6 @@ def test_the_page_starts_from_an_installed_wheel(
     environment = os.environ | {"PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
         try:
-            assert process.stdout
             assert Path(process.stdout.readline().strip()).is_relative_to(installed)
             with LoadedPage.opened(chromium, process.stdout.readline().strip()) as opened:
                 expect(opened.find("#translation .below .word").first).to_be_visible()

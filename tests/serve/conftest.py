@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.command_line import tmt as tmt
 from support.serving import Served, serving, train_run
 
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import socket
 import ssl
 from contextlib import closing
@@ -11,8 +12,8 @@ from support.serving import Answer, Served, read_answer
 
 from transformer_mt.serve.guard import HEADERS, is_own_host
 
-SENTENCE = {"run": "one", "source": "Der Hund schläft."}
-BODY = json.dumps(SENTENCE).encode()
+SENTENCE = {"source": "Der Hund schläft."}
+BODY = json.dumps({"run": "one"} | SENTENCE).encode()
 
 
 def require_one_line(answer: Answer, status: int) -> None:
@@ -62,12 +63,9 @@ def test_addresses_and_localhost_are_fine(host: bytes, served: Served) -> None:
     assert served.get("/v1/runs", Host=host.decode(), Origin=origin.upper().replace("HTTP", "http")).status == 200
 
 
-def test_a_missing_host_is_refused_by_its_version(served: Served) -> None:
+def test_before_1_1_a_host_must_be_named_too(served: Served) -> None:
     require_one_line(served.raw(b"GET / HTTP/1.0\r\n\r\n"), 421)
-    require_one_line(served.raw(b"GET / HTTP/1.1\r\n\r\n"), 400)
-    host = f"Host: {served.host}\r\n".encode()
-    require_one_line(served.raw(b"GET / HTTP/1.1\r\n" + host + host + b"\r\n"), 400)
-    assert served.raw(b"GET / HTTP/1.0\r\n" + host + b"\r\n").status == 200
+    assert served.raw(f"GET / HTTP/1.0\r\nHost: {served.host}\r\n\r\n".encode()).status == 200
 
 
 @pytest.mark.parametrize(
@@ -78,19 +76,19 @@ def test_another_origin_gets_403(origin: str, served: Served) -> None:
         require_one_line(served.get(path, Origin=origin.format(served.host)), 403)
 
 
-def test_a_second_origin_gets_403(served: Served) -> None:
-    request = served.written("GET", "/v1/runs").replace(b"\r\n\r\n", b"\r\nOrigin: null\r\n\r\n")
-    require_one_line(served.raw(request), 403)
-
-
-@pytest.mark.parametrize("site", ["cross-site", "same-site", "", "none, cross-site"])
-def test_another_site_gets_403_under_v1(site: str, served: Served) -> None:
-    require_one_line(served.get("/v1/runs", Sec_Fetch_Site=site), 403)
-
-
-@pytest.mark.parametrize("site", [None, "none", "same-origin"])
-def test_nobody_elses_site_is_fine(site: str | None, served: Served) -> None:
-    assert served.get("/v1/runs", Sec_Fetch_Site=site, Origin=None).status == 200
+@pytest.mark.parametrize(
+    ("site", "status"),
+    [
+        (None, 200),
+        ("none", 200),
+        ("same-origin", 200),
+        ("cross-site", 403),
+        ("same-site", 403),
+        ("none, cross-site", 403),
+    ],
+)
+def test_another_site_gets_403_under_v1(site: str | None, status: int, served: Served) -> None:
+    assert served.get("/v1/runs", Sec_Fetch_Site=site, Origin=None).status == status
 
 
 @pytest.mark.parametrize("key", [None, "", "Bearer", "Bearer x", "Basic {}", "{}", "bearer {}", "Bearer {}x"])
@@ -99,16 +97,17 @@ def test_without_the_key_there_is_401(key: str | None, path: str, served: Served
     require_one_line(served.get(path, Authorization=key and key.format(served.key)), 401)
 
 
-def test_two_keys_are_none(served: Served) -> None:
-    own = f"Authorization: Bearer {served.key}\r\n".encode()
-    for other in (own, b"Authorization: Bearer x\r\n"):
-        request = served.written("GET", "/v1/runs").replace(own, own + other)
-        require_one_line(served.raw(request), 401)
+@pytest.mark.parametrize(
+    ("more", "status"), [("Authorization: Bearer {}", 401), ("Authorization: Bearer x", 401), ("Origin: null", 403)]
+)
+def test_a_second_key_or_origin_is_none(more: str, status: int, served: Served) -> None:
+    line = more.format(served.key).encode()
+    request = served.written("GET", "/v1/runs").replace(b"\r\n\r\n", b"\r\n" + line + b"\r\n\r\n")
+    require_one_line(served.raw(request), status)
 
 
-def test_keys_are_random(served: Served) -> None:
-    assert len(served.key) == 22
-    assert set(served.key) < set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+def test_a_key_has_128_bits(served: Served) -> None:
+    assert re.fullmatch(r"[\w-]{22}", served.key, re.ASCII)
 
 
 @pytest.mark.parametrize(
@@ -122,54 +121,42 @@ def test_an_unknown_path_gets_404(path: str, served: Served) -> None:
     require_one_line(served.get(path), 404)
 
 
-def test_an_upgrade_is_ignored(served: Served) -> None:
-    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": "13"}
-    assert served.get("/v1/runs", **upgrade).status == 200
-    require_one_line(served.get("/v1/socket", **upgrade), 404)
-
-
-@pytest.mark.parametrize("method", ["DELETE", "PUT", "OPTIONS", "PATCH", "TRACE", "CONNECT", "BREW"])
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS", "TRACE", "CONNECT", "BREW"])
 @pytest.mark.parametrize(
-    ("path", "allowed"), [("/", "GET, HEAD"), ("/v1/runs", "GET, HEAD"), ("/v1/translate", "POST")]
+    ("path", "allowed"), [("/", {"GET", "HEAD"}), ("/v1/runs", {"GET", "HEAD"}), ("/v1/translate", {"POST"})]
 )
-def test_a_method_that_the_route_does_not_name_gets_405(method: str, path: str, allowed: str, served: Served) -> None:
+def test_a_method_that_the_route_does_not_name_gets_405(
+    method: str, path: str, allowed: set[str], served: Served
+) -> None:
+    if method in allowed:
+        return
     answer = served.request(method, path)
-    require_one_line(answer, 405)
-    assert sorted(answer.headers["allow"].split(", ")) == allowed.split(", ")
-
-
-def test_get_does_not_ask_and_post_does_not_list(served: Served) -> None:
-    require_one_line(served.get("/v1/translate"), 405)
-    require_one_line(served.request("POST", "/v1/runs", b"{}"), 405)
+    assert answer.status == 405
+    assert {*answer.headers["allow"].split(", ")} == allowed
 
 
 @pytest.mark.parametrize(
-    "kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/jsonp", "multipart/form-data"]
+    ("kind", "status"),
+    [
+        *((kind, 415) for kind in (None, "text/plain", "application/jsonp", "multipart/form-data")),
+        ("Application/JSON; charset=utf-8", 200),
+    ],
 )
-def test_what_is_not_declared_as_json_gets_415(kind: str | None, served: Served) -> None:
-    require_one_line(served.request("POST", "/v1/translate", BODY, Content_Type=kind), 415)
+def test_what_is_not_declared_as_json_gets_415(kind: str | None, status: int, served: Served) -> None:
+    assert served.request("POST", "/v1/translate", BODY, Content_Type=kind).status == status
 
 
-def test_parameters_of_the_type_are_fine(served: Served) -> None:
-    assert served.request("POST", "/v1/translate", BODY, Content_Type="Application/JSON; charset=utf-8").status == 200
-
-
-@pytest.mark.parametrize("size", [65_537, 200_000])
-def test_too_large_a_body_gets_413(size: int, served: Served) -> None:
-    body = BODY + b" " * (size - len(BODY))
+def test_too_large_a_body_gets_413(served: Served) -> None:
+    largest = BODY + b" " * (65_536 - len(BODY))
+    assert served.request("POST", "/v1/translate", largest).status == 200
+    body = largest + b" "
     require_one_line(served.request("POST", "/v1/translate", body), 413)
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:60_000], body[60_000:])) + b"0\r\n\r\n"
-    head = served.written("POST", "/v1/translate", Content_Type="application/json", Transfer_Encoding="chunked")
+    kind = {"Content_Type": "application/json"}
+    head = served.written("POST", "/v1/translate", **kind, Transfer_Encoding="chunked")
     require_one_line(served.raw(head + chunks), 413)
-    with closing(served.connect()) as connection:  # declared, not sent
-        connection.sendall(
-            served.written("POST", "/v1/translate", Content_Type="application/json", Content_Length=str(size))
-        )
-        require_one_line(read_answer(connection), 413)
-
-
-def test_the_largest_body_is_read(served: Served) -> None:
-    assert served.request("POST", "/v1/translate", BODY + b" " * (65_536 - len(BODY))).status == 200
+    declared = served.written("POST", "/v1/translate", **kind, Content_Length=str(len(body)))
+    require_one_line(served.raw(declared), 413)  # before it is sent
 
 
 @pytest.mark.parametrize(
@@ -182,13 +169,18 @@ def test_what_is_no_json_gets_400(body: bytes, served: Served) -> None:
 
 
 def test_what_is_no_http_gets_400(served: Served) -> None:
-    require_one_line(served.raw(served.written("GET", "/", X_Long="a" * 200_000)), 400)
-    many = {f"X_{number}": "a" * 90 for number in range(2_000)}
-    require_one_line(served.get("/", **many), 400)
+    host = b"Host: localhost\r\n"
     request = served.written("POST", "/v1/translate", BODY)
-    require_one_line(served.raw(request.replace(b"Content-Length", b"Content-Length: 1\r\nContent-Length")), 400)
-    require_one_line(served.raw(b"nonsense\r\n\r\n"), 400)
-    require_one_line(served.raw(b"GET /\x80 HTTP/1.1\r\nHost: localhost\r\n\r\n"), 400)
+    for wrong in (
+        served.written("GET", "/", X_Long="a" * 200_000),
+        served.written("GET", "/", **{f"X_{number}": "a" * 90 for number in range(2_000)}),
+        request.replace(b"Content-Length", b"Content-Length: 1\r\nContent-Length"),
+        b"nonsense\r\n\r\n",
+        b"GET /\x80 HTTP/1.1\r\n" + host + b"\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + host + host + b"\r\n",
+    ):
+        require_one_line(served.raw(wrong), 400)
     with closing(served.connect()) as connection, pytest.raises((ssl.SSLError, ConnectionError)):
         ssl._create_unverified_context().wrap_socket(connection)
 
@@ -209,7 +201,7 @@ def test_whatever_comes_the_server_answers_or_closes_and_goes_on(served: Served)
             except TimeoutError:
                 continue
         assert answer.status != 500
-    assert served.post("/v1/translate", **SENTENCE).status == 200
+    assert served.ask("translate", **SENTENCE).status == 200
 
 
 def test_a_connection_may_be_used_again(served: Served) -> None:

@@ -13,7 +13,6 @@ from support.serving import Served, serving, write_run
 from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
 
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.checkpoints import Checkpoints
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.serve.served_runs import RUNS_IN_MEMORY, Runs
@@ -31,13 +30,13 @@ def test_runs_that_come_and_go_are_listed_the_newest_first(own_runs: Path) -> No
         shutil.copytree(own_runs / "one", own_runs / "two")
         for path in (own_runs / "one").rglob("*"):
             os.utime(path, (1e9, 1e9))
-        assert served.post("/v1/translate", run="two", **SENTENCE).status == 200
+        assert served.ask("translate", run="two", **SENTENCE).status == 200
         assert names(served) == ["two", "one"]
         shutil.rmtree(own_runs / "two")
         assert names(served) == ["one"]
-        gone = served.post("/v1/translate", run="two", **SENTENCE)
+        gone = served.ask("translate", run="two", **SENTENCE)
         assert (gone.status, "retry-after" in gone.headers) == (503, False)  # to ask again would not help
-        assert served.post("/v1/translate", run="one", **SENTENCE).status == 200
+        assert served.ask("translate", **SENTENCE).status == 200
 
 
 @pytest.mark.parametrize("name", ["three", "", ".", "..", "../one", "one/", "runs/one", "one\x00", "ONE", "{path}"])
@@ -45,8 +44,8 @@ def test_a_run_is_a_name_and_never_a_path(name: str, served: Served, home: Path)
     name = name.format(path=home / "runs/one")
     message = "run: there is none of this name; choose one that /v1/runs lists"
     for answer in (
-        served.post("/v1/translate", run=name, **SENTENCE),
-        served.post("/v1/lens", run=name, target="a", **SENTENCE),
+        served.ask("translate", run=name, **SENTENCE),
+        served.ask("lens", run=name, target="a", **SENTENCE),
         served.get(f"/v1/curves?run={quote(name)}"),
     ):
         assert (answer.status, answer.json) == (404, {"error": message})
@@ -57,7 +56,7 @@ def test_a_run_of_the_same_name_gets_another(own_runs: Path, tmp_path: Path) -> 
     shutil.copytree(own_runs / "one", other)
     with serving([own_runs / "one", other]) as served:
         assert sorted(names(served)) == ["one", "one′"]
-        assert served.post("/v1/translate", run="one′", **SENTENCE).json["run"] == "one′"
+        assert served.ask("translate", run="one′", **SENTENCE).json["run"] == "one′"
 
 
 def test_a_hostile_name_is_data(own_runs: Path) -> None:
@@ -68,32 +67,32 @@ def test_a_hostile_name_is_data(own_runs: Path) -> None:
     with serving(Path(os.fsdecode(other))) as served:
         assert set(names(served)) == {hostile, "\ufffd"}
         for name in names(served):
-            assert served.post("/v1/translate", run=name, **SENTENCE).json["run"] == name
+            assert served.ask("translate", run=name, **SENTENCE).json["run"] == name
         assert b"\x1b" not in served.get("/v1/runs").body
 
 
 def test_new_weights_are_used_at_once_and_say_their_step(own_runs: Path) -> None:
     path = own_runs / "one"
     with serving(own_runs) as served:
-        before = served.post("/v1/translate", run="one", **SENTENCE).json
+        before = served.ask("translate", **SENTENCE).json
         assert before["step"] == 60
         run = Run(path)
         run.save_model({name: 1.5 * tensor for name, tensor in weights_of(run.network()).items()})
         # As in training: weights first, then the checkpoint that says their step.
-        assert served.post("/v1/translate", run="one", **SENTENCE).json["step"] == 60
+        assert served.ask("translate", **SENTENCE).json["step"] == 60
         progress = path / "checkpoints/step-60/progress.json"
         progress.write_text(json.dumps(json.loads(progress.read_text()) | {"best_step": 30}))
-        after = served.post("/v1/translate", run="one", **SENTENCE).json
+        after = served.ask("translate", **SENTENCE).json
         assert after["step"] == 30
         assert after["log_probability"] != before["log_probability"]
 
 
 def test_links_are_those_of_the_newest_choice(own_runs: Path) -> None:
     with serving(own_runs) as served:
-        before = served.post("/v1/translate", run="one", **SENTENCE, align=True).json["alignment"]
+        before = served.ask("translate", **SENTENCE, align=True).json["alignment"]
         assert before["chosen_by"] == "guess"
         (own_runs / "one/alignment.json").write_text('{"heads": ["cross.1.2"], "chosen_by": "links"}')
-        after = served.post("/v1/translate", run="one", **SENTENCE, align=True).json["alignment"]
+        after = served.ask("translate", **SENTENCE, align=True).json["alignment"]
         assert (after["heads"], after["chosen_by"]) == (["cross.1.2"], "links")
 
 
@@ -106,25 +105,22 @@ def test_a_run_that_is_damaged_meanwhile_gets_503_and_may_come_back(name: str, o
         content = path.read_bytes()
         path.write_bytes(b"damaged")
         os.utime(own_runs / "one/model.safetensors", (1e9, 1e9))
-        answer = served.post("/v1/translate", run="one", **SENTENCE)
+        answer = served.ask("translate", **SENTENCE)
         assert answer.status == 503
         assert len(answer.json["error"].splitlines()) == 1
         assert served.get("/v1/runs").status == 200
         path.write_bytes(content)
-        assert served.post("/v1/translate", run="one", **SENTENCE).status == 200
+        assert served.ask("translate", **SENTENCE).status == 200
 
 
 def test_a_damaged_run_is_listed_with_its_error(own_runs: Path) -> None:
-    shutil.copytree(own_runs / "one", own_runs / "bad")
-    (own_runs / "bad/config.toml").write_text("damaged")
-    shutil.copytree(own_runs / "one", own_runs / "odd")
-    (own_runs / "odd/tokenizer.model").write_text("damaged")
+    for name, file in (("bad", "config.toml"), ("odd", "tokenizer.model")):
+        shutil.copytree(own_runs / "one", own_runs / name)
+        (own_runs / name / file).write_text("damaged")
     with serving(own_runs) as served:
-        found = {one["run"]: one for one in served.get("/v1/runs").json["runs"]}
-        assert "stacks" in found["one"]
-        assert "error" in found["bad"]
-        assert "error" in found["odd"]
-        assert served.get("/v1/curves?run=bad").status in (200, 503)
+        runs = served.get("/v1/runs").json["runs"]
+        assert {one["run"] for one in runs if "error" in one} == {"bad", "odd"}
+        assert {one["run"] for one in runs if "stacks" in one} == {"one"}
 
 
 def test_a_run_that_has_measured_nothing_has_no_curves_yet(own_runs: Path) -> None:
@@ -195,31 +191,17 @@ def test_only_runs_with_a_model_say_what_it_can_show(own_runs: Path) -> None:
     (own_runs / "new/model.safetensors").unlink()
     with serving(own_runs) as served:
         found = {one["run"]: one for one in served.get("/v1/runs").json["runs"]}
-        assert "stacks" not in found["new"]
-        assert found["one"].keys() > {
-            "stacks",
-            "methods",
-            "search",
-            "max_length",
-            "example",
-            "has_links",
-            "checkpoints",
-        }
-        assert served.post("/v1/translate", run="new", **SENTENCE).status == 503
+        assert found["one"].keys() - found["new"].keys() == {
+            "stacks", "methods", "search", "max_length", "example", "has_links", "checkpoints",
+        }  # fmt: skip
+        assert served.ask("translate", run="new", **SENTENCE).status == 503
 
 
 def test_a_checkpoint_that_is_deleted_is_not_there(own_runs: Path) -> None:
-    pair = {"run": "one", **SENTENCE, "target": "The dog."}
+    pair = {**SENTENCE, "target": "The dog."}
     with serving(own_runs) as served:
-        assert served.post("/v1/history", **pair, checkpoint=30).status == 200
+        assert served.ask("history", **pair, checkpoint=30).status == 200
         (own_runs / "one/checkpoints/step-30/model.safetensors").write_bytes(b"damaged")
-        assert served.post("/v1/history", **pair, checkpoint=30).status == 503
+        assert served.ask("history", **pair, checkpoint=30).status == 503
         shutil.rmtree(own_runs / "one/checkpoints/step-30")
-        assert served.post("/v1/history", **pair, checkpoint=30).status == 422
-
-
-def test_the_checkpoints_that_are_listed_are_those_of_the_run(own_runs: Path) -> None:
-    run = Run(own_runs / "one")
-    assert Checkpoints(run, {}).steps()
-    with serving(own_runs) as served:
-        assert served.get("/v1/runs").json["runs"][0]["checkpoints"] == [30, 60]
+        assert served.ask("history", **pair, checkpoint=30).status == 422

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.command_line import PROGRAM
+from support.command_line import PROGRAM, Outcome, Tmt
 from support.serving import Served
 
 from transformer_mt.cli.main import run
@@ -61,38 +61,30 @@ def test_a_port_that_listens_is_taken(busy: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--port", "{busy}"], 3, f"--port: {{busy}} cannot be opened ({IN_USE}); give another, or 0 for any"),
-        (["--host", "192.0.2.1"], 2, "--host: '192.0.2.1' is no address of this machine; leave it out"),
-        (["--host", "no host"], 2, "--host: 'no host' is no address of this machine; leave it out"),
-        (["--host", "127..1"], 2, "--host: '127..1' is no address of this machine; leave it out"),
-        (["--host", 64 * "a"], 2, f"--host: '{64 * 'a'}' is no address of this machine; leave it out"),
-        (["nowhere"], 2, "nowhere: no such directory; give one that holds runs"),
-        (["{empty}"], 2, "{empty}: no trained model to serve; train one with: tmt train"),
-        (["--model", "{empty}"], 2, f"{{empty}}: {NO_RUN}"),
-        (["{runs}", "--model", "{runs}/one"], 2, "--model: names the runs to serve, and so does DIR; give one of them"),
-        (["--device", "abacus"], 3, "--device: there is no 'abacus' on this machine; use auto or cpu"),
+        ("{runs} --port {busy}", 3, f"--port: {{busy}} cannot be opened ({IN_USE}); give another, or 0 for any"),
+        ("{runs} --host 192.0.2.1", 2, "--host: '192.0.2.1' is no address of this machine; leave it out"),
+        ("{runs} --host 'no host'", 2, "--host: 'no host' is no address of this machine; leave it out"),
+        ("{runs} --host 127..1", 2, "--host: '127..1' is no address of this machine; leave it out"),
+        ("{runs} --host " + 64 * "a", 2, f"--host: '{64 * 'a'}' is no address of this machine; leave it out"),
+        ("nowhere", 2, "nowhere: no such directory; give one that holds runs"),
+        ("{empty}", 2, "{empty}: no trained model to serve; train one with: tmt train"),
+        ("--model {empty}", 2, f"{{empty}}: {NO_RUN}"),
+        ("{runs} --model {runs}/one", 2, "--model: names the runs to serve, and so does DIR; give one of them"),
+        ("{runs} --device abacus", 3, "--device: there is no 'abacus' on this machine; use auto or cpu"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_served_is_one_line(
-    arguments: list[str], code: int, message: str, home: Path, busy: int, tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    names = {"busy": str(busy), "empty": str(tmp_path), "runs": str(home / "runs")}
-    given = [part.format(**names) for part in arguments]
-    if not any("runs" in part or "empty" in part or "nowhere" in part for part in arguments):
-        given.append(names["runs"])
-    assert run(["serve", *given]) == code
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", f"tmt: error: {message.format(**names)}\n")
-
-
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
 )
+def test_what_cannot_be_served_is_one_line(
+    arguments: str, code: int, message: str, home: Path, busy: int, tmp_path: Path, tmt: Tmt
+) -> None:
+    names = {"busy": busy, "empty": tmp_path, "runs": home / "runs"}
+    outcome = tmt("serve", *shlex.split(arguments.format(**names)))
+    assert outcome == Outcome(code, "", f"tmt: error: {message.format(**names)}\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_it_prints_its_address_answers_and_ends(number: signal.Signals, code: int, home: Path) -> None:
     with started(str(home / "runs"), "--port", "0") as process:
-        assert process.stdout
-        assert process.stderr
         found = ADDRESS.fullmatch(process.stdout.readline())
         assert found
         port, key = found.groups()
@@ -117,19 +109,18 @@ def test_only_other_machines_are_warned_of() -> None:
         assert not is_open_to_others(found)
 
 
-@pytest.mark.parametrize("quiet", [True, False])
+@pytest.mark.parametrize("options", [[], ["--quiet"]])
 def test_what_is_served_beyond_this_machine_is_warned_of(
-    quiet: bool, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    options: list[str], home: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr(server.PageServer, "run", lambda self: None)
-    options = ["--host", "0.0.0.0", "--port", "0", "--open", *(["--quiet"] if quiet else [])]
-    assert run(["serve", "--model", str(home / "runs/one"), *options]) == 0
-    captured = capsys.readouterr()
-    assert captured.err.startswith("tmt: --host 0.0.0.0: others can reach this; ")
-    assert captured.err.count("\n") == 1
-    assert opened == [captured.out.strip()]
+    host = ("--host", "0.0.0.0", "--port", "0", "--open")
+    outcome = tmt("serve", "--model", str(home / "runs/one"), *host, *options)
+    assert outcome.err.startswith("tmt: --host 0.0.0.0: others can reach this; ")
+    assert outcome.err.count("\n") == 1
+    assert opened == [outcome.out.strip()]
 
 
 @pytest.mark.parametrize(("before", "served"), [(8, 7), (2, 1), (1, 1)])
@@ -145,9 +136,7 @@ def test_a_processor_is_left_to_the_browser(
     assert deeds == [served, "first translation"]
 
 
-def test_a_run_that_cannot_be_loaded_is_left_out(
-    own_runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_cannot_be_loaded_is_left_out(own_runs: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server.PageServer, "run", lambda self: None)
     (own_runs / "one").rename(own_runs / "good")
     shutil.copytree(own_runs / "good", own_runs / "bad")
@@ -155,13 +144,13 @@ def test_a_run_that_cannot_be_loaded_is_left_out(
     bad.write_bytes(b"damaged")
     for path in (own_runs / "good").rglob("*"):
         os.utime(path, (1e9, 1e9))
-    assert run(["serve", str(own_runs), "--port", "0"]) == 0
-    captured = capsys.readouterr()
-    assert captured.err.startswith(f"tmt: left out: {bad}: ")
+    serve = ("serve", str(own_runs), "--port", "0")
+    assert tmt(*serve).err.startswith(f"tmt: left out: {bad}: ")
     bad.parent.joinpath("config.toml").unlink()
     (own_runs / "good/model.safetensors").write_bytes(b"damaged")
-    assert run(["serve", str(own_runs), "--port", "0"]) in (2, 3)
-    assert "good/model.safetensors: " in capsys.readouterr().err
+    outcome = tmt(*serve)
+    assert outcome.code in (2, 3)
+    assert "good/model.safetensors: " in outcome.err
 
 
 def test_the_lines_of_the_page_answer(served: Served) -> None:
@@ -174,12 +163,8 @@ def test_the_lines_of_the_page_answer(served: Served) -> None:
         path = url.partition(served.host)[2].replace("builtin", "one")
         asked.add(path.partition("?")[0])
         body = words[words.index("--json") + 1] if "--json" in words else ""
-        body = (
-            body.replace("builtin", "one")
-            .replace("400", "30")
-            .replace("cross.2.1", "cross.1.1")
-            .replace("▁Could", "▁The")
-        )
+        for theirs, ours in {"builtin": "one", "400": "30", "cross.2.1": "cross.1.1", "▁Could": "▁The"}.items():
+            body = body.replace(theirs, ours)
         headers = {"Authorization": words[words.index("-H") + 1].removeprefix("Authorization: ")}
         answer = served.request("POST" if body else "GET", path, body.encode(), **headers)
         assert answer.status == 200, (line, answer)

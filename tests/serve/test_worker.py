@@ -5,6 +5,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
 
 def steps_of_one(served: Served, slow: Slow) -> int:
     before = slow.steps
-    assert served.post("/v1/translate", **SENTENCE).status == 200
+    assert served.ask("translate", **SENTENCE).status == 200
     return slow.steps - before
 
 
@@ -72,14 +73,14 @@ def test_who_leaves_stops_the_search_at_its_next_step(served: Served, slow: Slow
     needed = steps_of_one(served, slow)
     assert needed > 3
     before = leave_within(served, slow, "/v1/translate", SENTENCE)
-    assert served.post("/v1/translate", **SENTENCE).status == 200
+    assert served.ask("translate", **SENTENCE).status == 200
     assert slow.steps - before <= needed + 2
 
 
 def test_who_leaves_stops_a_view_too(served: Served, slow: Slow) -> None:
     asked = SENTENCE | {"target": "The dog sleeps.", "method": "erasure"}
     before = slow.steps
-    assert served.post("/v1/attend", **asked).status == 200
+    assert served.ask("attend", **asked).status == 200
     assert slow.steps - before > 2
     before = leave_within(served, slow, "/v1/attend", asked)
     served.get("/v1/runs")
@@ -132,35 +133,27 @@ def test_what_computes_too_long_gets_504_and_stops(home: Path, monkeypatch: pyte
     with serving(home / "runs") as served:
         slow = Slow(monkeypatch, seconds=0.1)
         monkeypatch.setattr(worker, "LONGEST_SECONDS", 0.25)
-        answer = served.post("/v1/translate", **SENTENCE)
+        answer = served.ask("translate", **SENTENCE)
         assert answer.status == 504
         assert answer.json == {"error": "the request: more than 0.25 seconds of computing; ask for less"}
         assert slow.steps <= 4  # of some ten
         monkeypatch.setattr(worker, "LONGEST_SECONDS", 20.0)
-        assert served.post("/v1/translate", **SENTENCE).status == 200
+        assert served.ask("translate", **SENTENCE).status == 200
 
 
 def test_requests_that_come_together_do_not_mix(served: Served) -> None:
     short = SENTENCE | {"search": {"beam": 1, "max_length": 5}}
     asked = [short, short | {"without": ["cross.1.1"]}, short | {"without": ["encoder.1.1", "encoder.1.2"]}]
-    expected = [served.post("/v1/translate", **one).json for one in asked]
+    expected = [served.ask("translate", **one).json for one in asked]
     assert len({one["log_probability"] for one in expected}) == 3
-    found: list[tuple[int, Any]] = []
 
-    def ask(number: int) -> None:
-        for turn in range(3):
-            which = (number + turn) % 3
-            answer = served.post("/v1/translate", **asked[which])
-            found.append((answer.status, answer.status == 503 or answer.json == expected[which]))
+    def ask(number: int) -> tuple[int, bool]:
+        answer = served.ask("translate", **asked[number % 3])
+        return answer.status, answer.status == 503 or answer.json == expected[number % 3]
 
-    threads = [threading.Thread(target=ask, args=[number]) for number in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 36
-    assert set(found) <= {(200, True), (503, True)}
-    assert (200, True) in found
+    with ThreadPoolExecutor(12) as pool:
+        found = {*pool.map(ask, range(36))}
+    assert (200, True) in found <= {(200, True), (503, True)}
 
 
 def test_a_fault_of_ours_is_one_line_and_a_report(
@@ -175,7 +168,7 @@ def test_a_fault_of_ours_is_one_line_and_a_report(
 
     with monkeypatch.context() as patch:
         patch.setattr(routes, "parse", wrong)
-        answer = served.post("/v1/translate", **SENTENCE)
+        answer = served.ask("translate", **SENTENCE)
     (report,) = tmp_path.glob("tmt-*.txt")
     assert answer.status == 500
     line = f"internal error (ZeroDivisionError): this is a fault of tmt; a report with the traceback is in {report}"
@@ -184,8 +177,8 @@ def test_a_fault_of_ours_is_one_line_and_a_report(
     assert served.key not in report.read_text()
     with monkeypatch.context() as patch, suppress(ConnectionError):
         patch.setattr(routes, "_body", wrong)
-        assert served.post("/v1/translate", **SENTENCE).status == 500
-    assert served.post("/v1/translate", **SENTENCE).status == 200
+        assert served.ask("translate", **SENTENCE).status == 500
+    assert served.ask("translate", **SENTENCE).status == 200
 
 
 NO_MEMORY = "memory: there is not enough; ask for less"
@@ -208,7 +201,7 @@ def test_a_problem_of_the_machine_is_no_fault(
         raise problem
 
     monkeypatch.setattr(routes, "parse", hindered)
-    answer = served.post("/v1/translate", **SENTENCE)
+    answer = served.ask("translate", **SENTENCE)
     assert (answer.status, answer.json) == (503, {"error": message})
 
 

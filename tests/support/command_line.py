@@ -1,5 +1,6 @@
 """The command line called as a shell would call it, without the cost of a process, and what a tiny training needs."""
 
+import json
 import os
 import pty
 import sys
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -59,8 +61,41 @@ class Outcome:
         """The lines of stdout, cut at newlines only."""
         return self.out.removesuffix("\n").split("\n") if self.out else []
 
+    @property
+    def mistake(self) -> str:
+        """The line about a person's mistake, beside which nothing but notes was written."""
+        assert (self.code, self.out) == (2, "")
+        *_, line = self.err.splitlines()
+        assert line.startswith("tmt: error: ")
+        return line.removeprefix("tmt: error: ")
+
+    @property
+    def json(self) -> Any:
+        """What `--json` printed."""
+        return json.loads(self.out)
+
+    @property
+    def records(self) -> list[Any]:
+        """What `--json` printed, a line for each object."""
+        return [json.loads(line) for line in self.lines]
+
 
 Tmt = Callable[..., Outcome]
+# Calls `tmt` on a terminal: its exit code and the screen.
+OnTerminal = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def tmt(capsys: pytest.CaptureFixture[str]) -> Tmt:
+    """Call `tmt` with these arguments."""
+
+    def call(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        code = run(list(arguments))
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return call
 
 
 def settings(**changes: str) -> list[str]:

@@ -1,6 +1,6 @@
 """The page in a browser, watched: nothing may be logged, fail, be refused or be asked of another origin."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -14,7 +14,7 @@ except ImportError:  # tests are skipped then
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Request, Response
 
-__all__ = ["VIEWS", "LoadedPage", "attributes", "expect", "texts", "violations"]
+__all__ = ["VIEWS", "Drawing", "LoadedPage", "expect", "violations"]
 
 # For each view below the translation what it draws.
 VIEWS = {
@@ -90,13 +90,41 @@ class LoadedPage:
     def find(self, selector: str) -> "Locator":
         return self.page.locator(selector)
 
+    def click(self, selector: str) -> None:
+        self.find(selector).click()
+
+    def fill(self, selector: str, text: str) -> None:
+        self.find(selector).fill(text)
+
+    def select(self, selector: str, value: str) -> None:
+        self.find(selector).select_option(value)
+
+    def wait(self, selector: str) -> None:
+        self.find(selector).first.wait_for()
+
+    def expect_text(self, selector: str, text: str | list[str]) -> None:
+        """Wait until the elements at a selector have this text, as the methods below wait."""
+        expect(self.find(selector)).to_have_text(text)
+
+    def expect_part(self, selector: str, text: str | list[str]) -> None:
+        expect(self.find(selector)).to_contain_text(text)
+
+    def expect_count(self, selector: str, count: int) -> None:
+        expect(self.find(selector)).to_have_count(count)
+
+    def expect_value(self, selector: str, value: str) -> None:
+        expect(self.find(selector)).to_have_value(value)
+
+    def expect_attribute(self, selector: str, name: str, value: str) -> None:
+        expect(self.find(selector)).to_have_attribute(name, value)
+
     def type(self, sentence: str) -> None:
         """Write a sentence in place of the one there, key by key, and wait until its translation is drawn."""
         field = self.find("#source")
         field.fill("")
         with self.page.expect_response(lambda got: (got.request.post_data_json or {}).get("source") == sentence):
             field.press_sequentially(sentence, delay=5)
-        expect(self.find("#translation")).to_have_attribute("aria-busy", "false")
+        self.expect_attribute("#translation", "aria-busy", "false")
 
     def hold_clock(self) -> None:
         """Load the page anew, with a clock that goes on only when a test lets it: a slow machine changes nothing."""
@@ -128,22 +156,44 @@ class LoadedPage:
             f"async (a) => {{ const m = await import('/page/{name}.js'); return {expression}; }}", list(arguments)
         )
 
-    def drawn(self, module: str, call: str, found: str, *arguments: Any) -> Any:
-        """`found`, an expression of the element `all` around what a call of a module draws."""
-        put = f"all.append(...[{call}].flat(Infinity).filter((one) => one))"
-        return self.module(
-            module, f"((all) => {{ {put}; return {found}; }})(document.createElement('div'))", *arguments
-        )
+    def drawing(self, module: str, call: str, *arguments: Any) -> "Drawing":
+        """What a call of a module draws of these arguments."""
+        return Drawing(self, module, call, arguments)
 
 
-def texts(selector: str) -> str:
-    """For `drawn`: the text of each element at a selector."""
-    return f"[...all.querySelectorAll('{selector}')].map((one) => one.textContent)"
+@dataclass(frozen=True)
+class Drawing:
+    """What a call of a module draws, anew for each question, in an element `all`."""
 
+    opened: LoadedPage
+    module: str
+    call: str
+    arguments: Sequence[Any]
 
-def attributes(selector: str, *names: str) -> str:
-    """For `drawn`: the attributes by these names of each element at a selector."""
-    return f"[...all.querySelectorAll('{selector}')].map((one) => {list(names)}.map((name) => one.getAttribute(name)))"
+    def found(self, expression: str) -> Any:
+        """The value of an expression of `all`."""
+        put = f"all.append(...[{self.call}].flat(Infinity).filter((one) => one))"
+        program = f"((all) => {{ {put}; return {expression}; }})(document.createElement('div'))"
+        return self.opened.module(self.module, program, *self.arguments)
+
+    def each(self, selector: str, expression: str) -> list[Any]:
+        """The value of an expression of each element at a selector, `one`."""
+        found: list[Any] = self.found(f"[...all.querySelectorAll('{selector}')].map((one) => {expression})")
+        return found
+
+    def texts(self, selector: str) -> list[str]:
+        return self.each(selector, "one.textContent")
+
+    def attribute(self, selector: str, name: str) -> list[str]:
+        return self.each(selector, f"one.getAttribute('{name}')")
+
+    def attributes(self, selector: str, *names: str) -> list[list[str]]:
+        return self.each(selector, f"{list(names)}.map((name) => one.getAttribute(name))")
+
+    def pressed(self, selector: str) -> list[Any]:
+        """What a call has noted in `gone` when each element at a selector is pressed."""
+        found: list[Any] = self.found(f"(all.querySelectorAll('{selector}').forEach((one) => one.click()), gone)")
+        return found
 
 
 def violations(opened: LoadedPage) -> list[str]:

@@ -84,8 +84,9 @@ class Served:
     def get(self, path: str, **headers: str | None) -> Answer:
         return self.request("GET", path, **headers)
 
-    def post(self, path: str, **asked: Any) -> Answer:
-        return self.request("POST", path, json.dumps(asked).encode())
+    def ask(self, route: str, *, run: str = "one", **asked: Any) -> Answer:
+        """The answer to a question about a run."""
+        return self.request("POST", f"/v1/{route}", json.dumps({"run": run, **asked}).encode())
 
 
 def read_answer(connection: socket.socket) -> Answer:

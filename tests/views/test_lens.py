@@ -1,6 +1,5 @@
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 from support.tiny import sentences, targets, tiny_model
@@ -12,7 +11,7 @@ from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.lens import GUESSES, Lens, decided_at, lens_lines, look_through
-from transformer_mt.views.serialise import to_arrays, to_json
+from transformer_mt.views.serialise import to_json
 
 SOURCE, TARGET = "Der alte Mann liest ein gutes Buch.", "The old man reads."
 
@@ -88,26 +87,6 @@ def test_what_is_likeliest_decides(model: Seq2Seq, tokenizer: Tokenizer, monkeyp
     assert tokenizer.pieces(written.tolist()) == list(lens.pieces)
 
 
-def test_json_and_arrays_say_the_same(lens: Lens) -> None:
-    found, arrays = to_json(lens), to_arrays(lens)
-    positions = found["positions"]
-    assert found["layers"] == 3
-    assert [one["piece"] for one in positions] == arrays["pieces"].tolist()
-    assert [one["decided"] or 0 for one in positions] == np.nan_to_num(arrays["decided"]).tolist()
-    assert [one["word"] for one in found["words"]] == arrays["words"].tolist()
-    assert [tuple(one["words"]) for one in positions] == list(lens.words_of_piece)
-    for layer in range(3):
-        said = [one["layers"][layer] for one in positions]
-        assert [one["probability"] for one in said] == pytest.approx(arrays["probabilities"][layer].tolist())
-        guesses = [
-            [[*guess] for guess in zip(*both, strict=True)]
-            for both in zip(
-                arrays["guesses"][layer].tolist(), arrays["guess_probabilities"][layer].tolist(), strict=True
-            )
-        ]
-        assert [one["guesses"] for one in said] == guesses
-
-
 LIKELIEST = (("▁of", "▁a", "ing", "?"), ("▁the", "▁dog", "s", "."), ("▁The", "▁dog", "gy", "</s>"))
 PROBABILITIES = ((0.125, 0.5, 0.25, 1.0), (0.5, 0.25, 0.004, 0.5), (0.996, 0.75, 0.5, 0.25))
 
@@ -128,6 +107,21 @@ def drawn(*decided: int | None) -> Lens:
         numbers[:, :, 0],
         decided,
     )
+
+
+def test_json_has_the_guesses_of_each_position_in_each_layer() -> None:
+    found = to_json(drawn(3, 2, None, 1))
+    assert (found["source"], found["target"], found["layers"]) == ("Das Hündchen", "The doggy", 3)
+    assert found["words"] == [
+        {"word": "The", "decided": 3},
+        {"word": "doggy", "decided": None},
+        {"word": "</s>", "decided": 1},
+    ]
+    first, *_, last = found["positions"]
+    assert (first["piece"], first["words"]) == ("▁The", [0])
+    assert [one["decided"] for one in found["positions"]] == [3, 2, None, 1]
+    assert [layer["probability"] for layer in last["layers"]] == [1.0, 0.5, 0.25]
+    assert last["layers"][1]["guesses"] == [[".", 0.5], ["▁other", 0.25]]
 
 
 def printed(lens: Lens, *, width: int) -> list[str]:

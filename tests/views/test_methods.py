@@ -7,7 +7,7 @@ import pytest
 import torch
 from support.pairs import pair_tokens
 from support.tiny import VOCABULARY, tiny_model, varied_model
-from support.variants import RECURRENT, VARIANTS, Variant
+from support.variants import RECURRENT, REPRESENTATIVES, VARIANTS, Variant, quick_for_some
 from torch import Tensor, nn
 
 from transformer_mt.attention.linear import LinearAttention
@@ -31,7 +31,7 @@ SIGNED = ["gradient", "erasure"]
 every_method = pytest.mark.parametrize("name", METHODS)
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
+@quick_for_some(VARIANTS, REPRESENTATIVES)
 def test_every_method_that_applies_gives_finite_matrices_over_pieces_and_words(
     variant: Variant, tokenizer: Tokenizer
 ) -> None:

@@ -164,11 +164,15 @@ def test_arrays_have_every_curve_as_pairs() -> None:
     for number, run in enumerate((ONE, OTHER)):
         for curve in CURVES:
             np.testing.assert_array_equal(arrays[f"{number}.{curve}"], np.reshape(run[curve], (-1, 2)))
+
+
+def test_schedules_stand_together_in_one_plot() -> None:
     plot = plot_schedules({"a": [(1, 0.5), (2, 0.25)], "b": [(1, 0.1)]})
-    first, second = {"name": "a", "points": [[1, 0.5], [2, 0.25]]}, {"name": "b", "points": [[1, 0.1]]}
-    assert to_json(plot.data) == {"curves": [first, second]}
     found = {name: array.tolist() for name, array in to_arrays(plot.arrays).items()}
-    assert found == {"names": ["a", "b"], "0": first["points"], "1": second["points"]}
+    assert found == {"names": ["a", "b"], "0": [[1, 0.5], [2, 0.25]], "1": [[1, 0.1]]}
+    assert to_json(plot.data) == {
+        "curves": [{"name": name, "points": found[at]} for at, name in (("0", "a"), ("1", "b"))]
+    }
     assert [*plot.lines(width=60)][-1].split() == ["a", "a", "b", "b"]
 
 

@@ -28,6 +28,7 @@ class Head:
     name: HeadName
     loss: Estimate | None
     layer: int | None
+    found: Mapping[HeadName, Estimate] = field(default_factory=dict)
     bleu: Estimate | None = None
 
 
@@ -54,8 +55,12 @@ class View:
 
 def view() -> View:
     stack = Stack(torch.tensor([[1 / 3, math.nan]]), ("a",), torch.tensor([True, False]))
-    heads = (Head(HeadName("cross", 2, 1), Estimate(0.25, math.inf), None), Head(HeadName("cross", 2, 2), None, 3))
+    first, second = HeadName("cross", 2, 1), HeadName("cross", 2, 2)
+    heads = (Head(first, Estimate(0.25, math.inf), None, {second: Estimate(0.5, 0.25)}), Head(second, None, 3))
     return View("s", {"cross": stack}, heads, Estimate(1 / 3, 0.0))
+
+
+FOUND = {"cross.2.2": {"value": 0.5, "low": 0.25}}
 
 
 def test_json_has_the_fields_as_plain_values() -> None:
@@ -63,8 +68,8 @@ def test_json_has_the_fields_as_plain_values() -> None:
         "source": "s",
         "stacks": {"cross": {"rows": ["a"], "weights": [[0.33333, None]]}},
         "heads": [
-            {"name": "cross.2.1", "loss": {"value": 0.25, "low": None}, "layer": None, "bleu": None},
-            {"name": "cross.2.2", "loss": None, "layer": 3, "bleu": None},
+            {"name": "cross.2.1", "loss": {"value": 0.25, "low": None}, "layer": None, "found": FOUND, "bleu": None},
+            {"name": "cross.2.2", "loss": None, "layer": 3, "found": {}, "bleu": None},
         ],
         "loss": {"value": 1 / 3, "low": 0.0},
         "other": None,
@@ -82,6 +87,7 @@ def test_arrays_have_the_names_of_the_fields() -> None:
     assert list(arrays) == [
         *["source", "cross.weights", "cross.rows", "cross.mask"],
         *["heads.name", "heads.loss.value", "heads.loss.low", "heads.layer"],
+        *["heads.cross.2.2.value", "heads.cross.2.2.low"],
         *["loss.value", "loss.low", "links"],
     ]
     assert not any(array.dtype.hasobject for array in arrays.values())
