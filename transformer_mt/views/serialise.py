@@ -47,20 +47,15 @@ def to_arrays(value: Any, prefix: str = "") -> dict[str, np.ndarray]:
     """
     arrays: dict[str, np.ndarray] = {}
     for name, entry in _entries(_in_place_of(value, "arrays")).items():
-        rows = _rows(entry)
-        if isinstance(entry, Mapping) or (rows and isinstance(rows[0], Mapping)):
-            arrays |= to_arrays(_columns(rows) or entry, prefix)
-        elif is_dataclass(entry) or rows:
-            arrays |= to_arrays(_columns(rows) or entry, f"{prefix}{name}.")
-        elif entry is not None and not (isinstance(entry, list) and entry and all(each is None for each in entry)):
+        is_list = type(entry) in (list, tuple)
+        rows = [_in_place_of(row, "arrays") for row in (entry if is_list else [entry])]
+        nested = [row for row in rows if is_dataclass(row) or isinstance(row, Mapping)]
+        if nested:
+            inside = prefix if isinstance(nested[0], Mapping) else f"{prefix}{name}."
+            arrays |= to_arrays(_columns(rows) if is_list else entry, inside)
+        elif entry is not None and (not is_list or rows != [None] * len(rows) or not rows):
             arrays[f"{prefix}{name}"] = _array(entry)
     return arrays
-
-
-def _rows(value: Any) -> list[Any]:
-    """A list of dataclasses or mappings, some of which may be None; empty for any other value."""
-    rows = [_in_place_of(row, "arrays") for row in value] if type(value) in (list, tuple) else []
-    return rows if any(is_dataclass(row) or isinstance(row, Mapping) for row in rows) else []
 
 
 def _columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
