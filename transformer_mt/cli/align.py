@@ -60,21 +60,21 @@ def align(
     if files := files_of_pairs(input, target_file):
         if sentence is not None or options.npz is not None:
             raise InputError("--input", "reads files of pairs and prints lines", "leave SENTENCE and --npz out")
-        translator = open_translator(model, options, device=options.device, quiet=options.quiet)
-        chosen = _chosen(translator.model, layer, head, quiet=options.quiet)
+        translator = open_translator(model, options, device=options.device)
+        chosen = _chosen(translator.model, layer, head)
         with closing(read_pairs(*files, translator)) as pairs:
             while part := list(islice(pairs, _PAIRS_AT_A_TIME)):
                 for alignment in align_pairs(translator.model.network, translator.model.tokenizer, part, chosen):
                     result(escaped_json(to_json(alignment)) if options.as_json else alignment.pharaoh)
         return
     subject = load_sentence(sentence, target, model=model, options=options)
-    chosen = _chosen(subject.model, layer, head, quiet=options.quiet)
+    chosen = _chosen(subject.model, layer, head)
     pair = SentencePair(subject.source, subject.target)
     (alignment,) = align_pairs(subject.network, subject.model.tokenizer, [pair], chosen)
     emit([alignment], lambda _: alignment_lines(alignment), sentences=[subject], options=options)
 
 
-def _chosen(model: "OpenedModel", layer: str | None, head: str | None, *, quiet: bool) -> "AlignmentHeads":
+def _chosen(model: "OpenedModel", layer: str | None, head: str | None) -> "AlignmentHeads":
     """The heads that `--layer` and `--head` name, else those of the run."""
     from transformer_mt.cli.open_model import alignment_heads
     from transformer_mt.links.align import cross_heads
@@ -83,5 +83,5 @@ def _chosen(model: "OpenedModel", layer: str | None, head: str | None, *, quiet:
 
     names = cross_heads(model.network)
     if not names or (layer is None and head is None):
-        return alignment_heads(model, quiet=quiet)
+        return alignment_heads(model)
     return AlignmentHeads(heads=tuple(heads_at(names, layer=layer, head=head, every=EVERY)), chosen_by="given")
