@@ -30,7 +30,7 @@ def works(monkeypatch: pytest.MonkeyPatch) -> Works:
 
         yield done
 
-    monkeypatch.setattr("transformer_mt.cli.app.show_work", record)
+    monkeypatch.setattr("transformer_mt.cli.terminal.show_work", record)
     return works
 
 

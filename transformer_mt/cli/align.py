@@ -2,7 +2,6 @@
 
 from contextlib import closing
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transformer_mt.cli.options import (
@@ -16,13 +15,13 @@ from transformer_mt.cli.options import (
     files_of_pairs,
 )
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
+from transformer_mt.cli.terminal import result
 from transformer_mt.errors import InputError
 from transformer_mt.text.terminal import escaped_json
 
 if TYPE_CHECKING:
     from transformer_mt.runs.alignment import AlignmentHeads
     from transformer_mt.translation.model import Model as OpenedModel
-    from transformer_mt.translation.translator import Translator
 
 _PAIRS_AT_A_TIME = 1_000
 
@@ -51,41 +50,31 @@ def align(
     number of every word, and in brackets the source words that a target word is linked to. Punctuation has no links.
     The heads that are averaged are those that validation chose when training ended; --layer and --head take others.
     """
+    from transformer_mt.cli.line_io import read_pairs
     from transformer_mt.cli.open_model import open_translator
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.links.align import align_pairs
     from transformer_mt.views.align import alignment_lines
+    from transformer_mt.views.serialise import to_json
 
     if files := files_of_pairs(input, target_file):
         if sentence is not None or options.npz is not None:
             raise InputError("--input", "reads files of pairs and prints lines", "leave SENTENCE and --npz out")
-        translator = open_translator(model, options, device=options.device, quiet=options.quiet)
-        chosen = _chosen(translator.model, layer, head, quiet=options.quiet)
-        _align_files(translator, *files, chosen, as_json=options.as_json)
+        translator = open_translator(model, options, device=options.device)
+        chosen = _chosen(translator.model, layer, head)
+        with closing(read_pairs(*files, translator)) as pairs:
+            while part := list(islice(pairs, _PAIRS_AT_A_TIME)):
+                for alignment in align_pairs(translator.model.network, translator.model.tokenizer, part, chosen):
+                    result(escaped_json(to_json(alignment)) if options.as_json else alignment.pharaoh)
         return
     subject = load_sentence(sentence, target, model=model, options=options)
-    chosen = _chosen(subject.model, layer, head, quiet=options.quiet)
+    chosen = _chosen(subject.model, layer, head)
     pair = SentencePair(subject.source, subject.target)
     (alignment,) = align_pairs(subject.network, subject.model.tokenizer, [pair], chosen)
     emit([alignment], lambda _: alignment_lines(alignment), sentences=[subject], options=options)
 
 
-def _align_files(
-    translator: "Translator", source: Path, target: Path, chosen: "AlignmentHeads", *, as_json: bool
-) -> None:
-    """Print the links of each pair of lines."""
-    from transformer_mt.cli.line_io import read_pairs
-    from transformer_mt.cli.terminal import result
-    from transformer_mt.links.align import align_pairs
-    from transformer_mt.views.serialise import to_json
-
-    with closing(read_pairs(source, target, translator)) as pairs:
-        while part := list(islice(pairs, _PAIRS_AT_A_TIME)):
-            for alignment in align_pairs(translator.model.network, translator.model.tokenizer, part, chosen):
-                result(escaped_json(to_json(alignment)) if as_json else alignment.pharaoh)
-
-
-def _chosen(model: "OpenedModel", layer: str | None, head: str | None, *, quiet: bool) -> "AlignmentHeads":
+def _chosen(model: "OpenedModel", layer: str | None, head: str | None) -> "AlignmentHeads":
     """The heads that `--layer` and `--head` name, else those of the run."""
     from transformer_mt.cli.open_model import alignment_heads
     from transformer_mt.links.align import cross_heads
@@ -94,5 +83,5 @@ def _chosen(model: "OpenedModel", layer: str | None, head: str | None, *, quiet:
 
     names = cross_heads(model.network)
     if not names or (layer is None and head is None):
-        return alignment_heads(model, quiet=quiet)
+        return alignment_heads(model)
     return AlignmentHeads(heads=tuple(heads_at(names, layer=layer, head=head, every=EVERY)), chosen_by="given")

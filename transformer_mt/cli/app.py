@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,10 +13,9 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 from typing_extensions import override
 
-from transformer_mt.cli.terminal import show_work
+from transformer_mt.cli.terminal import telling
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.plugins import load_file, load_installed
-from transformer_mt.progress import shown_by
 
 EXIT_CODES = (
     "Exit codes: 0 done; 2 a mistake in what was given; 3 a problem of the machine; 4 training diverged; 70 a fault of "
@@ -56,7 +54,7 @@ PARAMETERS = {
 class Command(TyperCommand):
     """A command that refuses an option given twice, of which typer would take the last value.
 
-    It shows work that takes long, unless `--quiet` is given. An error that names an argument gets the option's name.
+    It tells what it does, unless `--quiet` is given. An error that names an argument gets the option's name.
     """
 
     @override
@@ -73,7 +71,7 @@ class Command(TyperCommand):
         if self.name not in WITHOUT_MODEL:
             load_installed()
         try:
-            with nullcontext() if ctx.params.get("quiet") else shown_by(show_work):
+            with telling(quiet=bool(ctx.params.get("quiet"))):
                 return super().invoke(ctx)
         except TmtError as error:
             error.key = self.option(error.key)

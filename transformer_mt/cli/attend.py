@@ -137,7 +137,7 @@ def attend(
     if options.as_json and not history:
         remarks = [_remarks(one, maps, shown) for one, maps in zip(loaded, views, strict=True)]
     emit(views, lines, sentences=loaded, options=options, remarks=remarks)
-    if not (shown.chosen or options.as_json or options.quiet or history):
+    if not (shown.chosen or options.as_json or history):
         others = ["--stack NAME"] if method.whole else ["--layer N", "--head all", "--stack NAME"]
         others += [] if shown.compact or shown.graph else ["--compact"]
         elsewhere = "links of words: tmt align; one word step by step: tmt explain"

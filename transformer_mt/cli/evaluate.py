@@ -164,19 +164,20 @@ def _alignment(model: "OpenedModel") -> "AlignmentHeads | None":
     return alignment_heads(model) if cross_heads(model.network) else None
 
 
+_METRICS = {"bleu": "BLEU", "bleu_lowercase": "BLEU, lowercase", "chrf": "chrF"}
+
+
 def _lines(found: Mapping[str, Any], *, with_name: bool) -> Iterator[str]:
     """The scores of a test set for a terminal, those of further runs below the first one's."""
     if with_name:
         yield f"{found['corpus']}, split {found['split']}"
     intervals, signature = found["intervals"], found["signature"]
-    yield f"BLEU             {found['bleu']:6.2f} ±{intervals['bleu']['half_width']:.2f}   {signature['bleu']}"
-    yield f"BLEU, lowercase  {found['bleu_lowercase']:6.2f}         {signature['bleu_lowercase']}"
-    yield f"chrF             {found['chrf']:6.2f} ±{intervals['chrf']['half_width']:.2f}   {signature['chrf']}"
+    for name, title in _METRICS.items():
+        margin = f"±{intervals[name]['half_width']:.2f}" if name in intervals else ""
+        yield f"{title:16} {found[name]:6.2f} {margin:5}   {signature[name]}"
     yield f"exact            {100 * found['exact']:6.2f} %"
     if found["aer"] is not None:
-        shares = (
-            f"precision {100 * (found['aer_precision'] or 0):.2f} %, recall {100 * (found['aer_recall'] or 0):.2f} %"
-        )
+        shares = f"precision {100 * found['aer_precision']:.2f} %, recall {100 * found['aer_recall']:.2f} %"
         yield f"AER              {100 * found['aer']:6.2f} % {shares}; heads by {found['aer_chosen_by']}"
     speed = f"{found['seconds']:.1f} s, {found['sentences_per_second']:.1f} a second"
     yield f"sentences        {found['sentences']:6d}   {speed}"
@@ -189,10 +190,9 @@ def _lines(found: Mapping[str, Any], *, with_name: bool) -> Iterator[str]:
         yield f"{'no words to count':<19}   {others:9d}"
     for other in found.get("against", ()):
         yield from ("", f"{other['run']}, against {found['run']}")
-        for name, title in (("bleu", "BLEU"), ("chrf", "chrF")):
-            interval = other["intervals"][name]
+        for name, interval in other["intervals"].items():
             change = f"{other[name] - found[name]:+.2f}, p = {interval['p_value']:.3f}"
-            yield f"{title:16} {other[name]:6.2f} ±{interval['half_width']:.2f}   {change}"
+            yield f"{_METRICS[name]:16} {other[name]:6.2f} ±{interval['half_width']:.2f}   {change}"
         yield f"exact            {100 * other['exact']:6.2f} %"
     for one in (found, *found.get("against", ())):
         for poor in one.get("worst", ()):

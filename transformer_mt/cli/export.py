@@ -52,25 +52,23 @@ def export(
     lookup({"ctranslate2": None}, to, key="--to")
     found = find_run(run)
     require_possible(directory, quantization=quantization, overwrite=overwrite)
-    pairs = _pairs(found, data, quiet=quiet)
+    pairs = _pairs(found, data)
     count = min(len(pairs), MOST_PAIRS)
-    if not quiet:
-        note(f"translating {count} validation sentences in both programs")
+    note(f"translating {count} validation sentences in both programs")
     with working("", total=4 * count):  # by two programs with two beams
         parity = export_run(found, directory, pairs, quantization=quantization)
     result(*([json.dumps(asdict(parity))] if as_json else parity_lines(parity)))
-    if not quiet:
-        note(f"written to {directory}")
+    note(f"written to {directory}")
 
 
-def _pairs(run: "Run", data: str | None, *, quiet: bool) -> "Pairs":
+def _pairs(run: "Run", data: str | None) -> "Pairs":
     from transformer_mt.cli.open_model import pairs_to_measure
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.corpus.source import BUILTIN
 
     own = run.config().data
     if data is not None or own.corpus == BUILTIN:
-        return pairs_to_measure(own, data, split=SPLIT, key="--data", quiet=quiet)[1]
+        return pairs_to_measure(own, data, split=SPLIT, key="--data")[1]
     shown: dict[str, SentencePair] = {}
     for record in run.metrics():
         for sample in record.get("samples", ()):

@@ -85,11 +85,11 @@ def heads(
     if (prune is None) != (run_dir is None):
         raise InputError("--prune, --run-dir", "the one says how many heads, the other where the run goes", "give both")
     lookup(IMPORTANCE, importance, key="--importance")
-    translator = open_translator(model, SearchOptions(), device=device, quiet=quiet)
+    translator = open_translator(model, SearchOptions(), device=device)
     opened = translator.model
     if not opened.network.attention_stacks():
         raise InputError(opened.path, "this model has no attention to show", "choose a model that has")
-    pairs = _pairs(opened, data=data, split=split, most=sentences, quiet=quiet)
+    pairs = _pairs(opened, data=data, split=split, most=sentences)
     width = literal_console().width
     view: Any
     if prune is not None and run_dir is not None:
@@ -102,7 +102,7 @@ def heads(
         lines = faithfulness_lines(view, width=width)
     else:
         # Where heads look, their gradient, and the loss, or BLEU too, with all and without each.
-        if bleu and not quiet:
+        if bleu:
             language = opened.config.data.target_language
             note(*bleu_tokenizer(language, [pair.translations for pair in pairs])[1])
         passes = 2 + (2 if bleu else 1) * (1 + len(head_names(opened.network)))
@@ -128,21 +128,18 @@ def _pruned(
     return prune_run(Run(opened.path), config, translator, pairs, count=count, method=method, path=path)
 
 
-def _pairs(
-    opened: "OpenedModel", *, data: str | None, split: str, most: int | None, quiet: bool
-) -> "list[SentencePair]":
+def _pairs(opened: "OpenedModel", *, data: str | None, split: str, most: int | None) -> "list[SentencePair]":
     """The pairs to measure on, which are described on stderr."""
     from transformer_mt.batching.encoded_pairs import fitting
     from transformer_mt.cli.open_model import pairs_to_measure
     from transformer_mt.cli.terminal import note
 
-    name, pairs = pairs_to_measure(opened.config.data, data, split=split, structure=True, quiet=quiet)
+    name, pairs = pairs_to_measure(opened.config.data, data, split=split, structure=True)
     limit = opened.network.max_length
     kept = fitting(pairs[:most], opened.tokenizer, max_length=limit)
     if not kept:
         raise InputError(f"--split {split}", f"no pair is within the model's {limit} tokens", "give another")
-    if not quiet:
-        note(f"measuring on {len(kept)} sentences of {name}, split {split}")
+    note(f"measuring on {len(kept)} sentences of {name}, split {split}")
     return kept
 
 

@@ -37,5 +37,5 @@ def lens(
         return found.source, found.target, "", *lens_lines(found, width=width)
 
     emit([found], lines, sentences=[subject], options=options)
-    if subject.model.config.model.decoder_layers > len(found.guesses) and not options.quiet:
+    if subject.model.config.model.decoder_layers > len(found.guesses):
         note("only the last layer can be read: no residual path joins the layers of this model")

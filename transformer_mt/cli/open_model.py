@@ -31,32 +31,31 @@ def open_translator(
     device: str,
     engine: str = DEFAULT_ENGINE,
     quantization: str | None = None,
-    quiet: bool = False,
 ) -> Translator:
     """The model of the run in a directory, or at a checkpoint, with its search changed by the options.
 
-    Without a directory it is the newest run under `runs/`, which is named on stderr unless `quiet`.
+    Without a directory it is the newest run under `runs/`, which is named on stderr.
     """
     run = newest_run(RUNS) if path is None else find_run(path)
     model = Model.open(run, device=device, engine=engine, quantization=quantization)
-    if path is None and not quiet:
+    if path is None:
         data = model.config.data
         note(f"using {run.path} ({data.source_language} → {data.target_language}, {corpus_name(data)})")
     return Translator(model, search=search.applied_to(model.config.search))
 
 
-def alignment_heads(model: Model, *, quiet: bool = False) -> AlignmentHeads:
+def alignment_heads(model: Model) -> AlignmentHeads:
     """The heads that link the run's words; a note where they are a guess."""
     from transformer_mt.links.choose_heads import heads_of
 
     chosen = heads_of(model)
-    if model.alignment is None and not quiet:
+    if model.alignment is None:
         note(f"{model.path}: has no {ALIGNMENT}, which training writes at its end; averaging all heads")
     return chosen
 
 
 def pairs_to_measure(
-    own: DataConfig, data: str | None, *, split: str, key: str = "--split", structure: bool = False, quiet: bool = False
+    own: DataConfig, data: str | None, *, split: str, key: str = "--split", structure: bool = False
 ) -> tuple[str, Pairs]:
     """The name of the corpus of `--data`, described on stderr, and its split; without, of the built-in one, if the run
     was trained on it.
@@ -72,7 +71,7 @@ def pairs_to_measure(
     others = data is not None and absolute(data) != own.corpus
     source = own.model_copy(update={"corpus": data, **usual}) if others else own
     corpus = load_corpus(source, need=split, structure=structure)
-    if data and not quiet:
+    if data:
         note(*corpus.notes)
     return corpus.name, lookup(corpus.splits, split, key=key)
 

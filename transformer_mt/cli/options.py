@@ -23,6 +23,7 @@ ModelOption = Annotated[
 ]
 Device = Annotated[str, Option(metavar="NAME", help="auto, cpu, cuda, cuda:1, mps …")]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
+# `Command` reads it: notes are left out, and work is not shown.
 Quiet = Annotated[bool, Option("--quiet", help="Nothing on stderr but what went wrong.")]
 SOURCES = "builtin, a folder, one file or two, a hub id."
 Data = Annotated[str | None, Option(metavar="SOURCE", help=f"{SOURCES} [{DataConfig().corpus}]")]

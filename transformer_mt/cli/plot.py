@@ -64,7 +64,7 @@ def plot(
         shown = plot_schedules({name: _learning_rates(config) for name, config in _configs(paths, set).items()})
     else:
         runs = [Run.open(path) for path in paths] or [newest_run(RUNS)]
-        if not (paths or quiet):
+        if not paths:
             note(f"using {runs[0].path}")
         shown = plot_runs({str(run.path): read_curves(run) for run in runs})
     if figure is not None:

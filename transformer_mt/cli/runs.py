@@ -10,7 +10,7 @@ from transformer_mt.cli.options import RUNS, Json
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.errors import InputError
 from transformer_mt.text.terminal import escaped_json, message_line
-from transformer_mt.views.rendering import rendered, table
+from transformer_mt.views.rendering import table_lines
 
 HEADINGS = ("run", "corpus", "languages", "score", "step", "size", "age", "state")
 # Units of an age, in seconds.
@@ -48,8 +48,8 @@ def _lines(records: list[dict[str, Any]]) -> Iterator[str]:
     """A table, then a line for each damaged run."""
     sound = [record for record in records if "error" not in record]
     right = [HEADINGS.index(name) for name in ("step", "size", "age")]
-    grid = table(map(_row, sound), headings=HEADINGS, right=right)
-    yield from (line.plain for line in rendered(grid, width=10_000) if sound)
+    if sound:
+        yield from table_lines(map(_row, sound), headings=HEADINGS, right=right)
     for record in records:
         if error := record.get("error", ""):  # most messages begin with a path inside the run
             yield message_line(error if error.startswith(record["run"]) else f"{record['run']}: {error}")

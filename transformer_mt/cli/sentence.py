@@ -63,12 +63,12 @@ def load_sentence(
     heads = [HeadName.parse(name.strip(), key="--without") for text in without for name in text.split(",")]
     if target is not None:
         options.refuse("--target gives the translation, so none is searched for", "leave one of the two out")
-    translator = open_translator(model, options, device=options.device, quiet=options.quiet)
+    translator = open_translator(model, options, device=options.device)
     if sentence is None:
         sentence = example(translator.model.path, translator.model.config.data)
     subject = Subject.of(translator, sentence, target, number=options.sentence_number, without=heads)
     numbered = list(enumerate((one.text for one in subject.line.sentences), start=1))
-    if len(numbered) > 1 and not options.quiet:
+    if len(numbered) > 1:
         others = "  ".join(f"{number} {text}" for number, text in numbered if number != subject.number)
         note(f"sentence {subject.number} of {len(numbered)}; for another give --sentence: {others}")
     return subject
@@ -105,8 +105,7 @@ def emit(
         for one in sentences:
             result(*_comparison(one, named=several))
         result(*lines(literal_console().width))
-    if not options.quiet:
-        found.report()
+    found.report()
 
 
 def _comparison(sentence: "Subject", *, named: bool) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, RUNS, Device, Quiet
-from transformer_mt.cli.terminal import note, result
+from transformer_mt.cli.terminal import note, result, warn
 from transformer_mt.errors import InputError
 
 LOCAL = "127.0.0.1"
@@ -59,10 +59,9 @@ def serve(
     with listen(host, port) as listening:
         server = PageServer(places, listening=listening, device=processor)
         problems = server.warm_up(folder if not model else ", ".join(map(str, model)))
-        if not quiet:
-            note(*(f"left out: {problem}" for problem in problems))
+        note(*(f"left out: {problem}" for problem in problems))
         if is_open_to_others(listening):
-            note(f"--host {host}: others can reach this; whoever reads along gets the key, as nothing is encrypted")
+            warn(f"--host {host}: others can reach this; whoever reads along gets the key, as nothing is encrypted")
         result(server.address)
         print(end="", flush=True)  # whoever reads a pipe waits for it
         if open:

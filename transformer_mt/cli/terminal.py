@@ -2,10 +2,12 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from threading import Timer
 from typing import TYPE_CHECKING
 
+from transformer_mt.progress import shown_by
 from transformer_mt.text.terminal import escape_controls, message_line
 
 if TYPE_CHECKING:  # `tmt --help` does not wait for rich
@@ -28,8 +30,29 @@ def literal_console(*, stderr: bool = False) -> "Console":
     return LiteralConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
+# Whether the command was given `--quiet`.
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def telling(*, quiet: bool) -> Iterator[None]:
+    """While this is open, work that takes long is shown and remarks are made, unless the command is to be quiet."""
+    token = _quiet.set(quiet)
+    try:
+        with nullcontext() if quiet else shown_by(show_work):
+            yield
+    finally:
+        _quiet.reset(token)
+
+
 def note(*lines: str) -> None:
-    """Remarks on stderr, each one line. Write errors are ignored."""
+    """Remarks on stderr, each one line; none of a quiet command."""
+    if not _quiet.get():
+        warn(*lines)
+
+
+def warn(*lines: str) -> None:
+    """What went wrong, or is dangerous, on stderr, each one line. Write errors are ignored."""
     with suppress(OSError):
         for line in lines:
             print(f"tmt: {message_line(line)}", file=sys.stderr)

@@ -23,7 +23,7 @@ from transformer_mt.cli.options import (
     SearchOptions,
     with_options,
 )
-from transformer_mt.cli.terminal import note
+from transformer_mt.cli.terminal import note, warn
 from transformer_mt.errors import InputError
 from transformer_mt.progress import working
 
@@ -86,11 +86,11 @@ def translate(
     from transformer_mt.views.translate import require_beam
 
     _check(sentences, input, trace=trace, engine=engine)
-    translator = open_translator(model, search, device=device, engine=engine, quantization=quantization, quiet=quiet)
+    translator = open_translator(model, search, device=device, engine=engine, quantization=quantization)
     if trace:
         require_beam(translator.search)
     is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()
-    if is_prompt and sys.stderr.isatty() and not quiet:
+    if is_prompt and sys.stderr.isatty():
         note("one sentence a line; :quit or Ctrl-D ends")
     language = translator.model.config.data.source_language
     sources, is_waiting = _sources(sentences, input, prompt=f"{language}> " if is_prompt else None)
@@ -114,9 +114,8 @@ def translate(
                 for line in form.lines(one, number=number):
                     write(line)
                 if one.record.problem:
-                    note(str(one.record.problem))
-            if not quiet:
-                remarks.report()
+                    warn(str(one.record.problem))
+            remarks.report()
     if bad and not is_prompt:
         place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
         raise InputError(place, f"{bad} of {total} lines are not translated", "correct those named above")

@@ -7,6 +7,7 @@ from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,7 +29,7 @@ HEADERS = {
 }
 RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 API = "/v1/"
-_HOST = re.compile(rb"(?:\[([0-9a-fA-F:.]+)\]|([0-9a-zA-Z.-]+))(?::\d{1,5})?")
+_HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([0-9a-zA-Z.-]+))(?::\d{1,5})?", re.ASCII)
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, though not the one that was asked for
@@ -53,7 +54,7 @@ class Guard:
     """An ASGI application around another one, which sees only the requests that pass."""
 
     def __init__(self, app: ASGIApp, *, key: str) -> None:
-        self._app, self._key = app, key.encode()
+        self._app, self._key = app, key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; a fault of ours becomes one line and a report file."""
@@ -75,32 +76,30 @@ class Guard:
 
     def refusal(self, scope: Scope) -> Response | None:
         """The answer to a request that is not let through."""
-        headers: dict[bytes, list[bytes]] = {}
-        for name, value in scope["headers"]:
-            headers.setdefault(name, []).append(value)
-        host = headers.get(b"host", [b""])
-        if len(host) != 1 or not is_own_host(host[0]):
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not is_own_host(hosts[0]):
             return error(421, "Host: is no address of this machine; open the address that tmt serve printed")
         # The host has no name that a foreign page could have been loaded from, so its origin is ours.
-        if any(origin.lower() != b"http://" + host[0].lower() for origin in headers.get(b"origin", [])):
+        if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in headers.getlist("origin")):
             return error(403, "Origin: another page asks; open the address that tmt serve printed")
         if not scope["path"].startswith(API):
             return None
-        if any(site not in (b"same-origin", b"none") for site in headers.get(b"sec-fetch-site", [])):
+        if any(site not in ("same-origin", "none") for site in headers.getlist("sec-fetch-site")):
             return error(403, "Sec-Fetch-Site: another page asks; open the address that tmt serve printed")
-        keys = headers.get(b"authorization", [])
-        if len(keys) != 1 or not hmac.compare_digest(keys[0], b"Bearer " + self._key):
+        keys = headers.getlist("authorization")
+        if len(keys) != 1 or not hmac.compare_digest(keys[0].encode(), f"Bearer {self._key}".encode()):
             remedy = "send Authorization: Bearer with the key in the address that tmt serve printed"
             return error(401, f"Authorization: no valid key; {remedy}", {"WWW-Authenticate": "Bearer"})
         return None
 
 
-def is_own_host(host: bytes) -> bool:
+def is_own_host(host: str) -> bool:
     """True for an address or `localhost`, with a port or without. Any other name may be one that was bound anew."""
     found = _HOST.fullmatch(host)
     if not found:
         return False
-    name = (found[1] or found[2]).decode("ascii")
+    name = found[1] or found[2]
     with suppress(ValueError):
         return ip_address(name).version == (6 if found[1] else 4)
     return name.lower() == "localhost"

@@ -5,9 +5,7 @@ not connections.
 """
 
 import asyncio
-import math
 from functools import cache
-from typing import Any
 
 import h11
 from typing_extensions import override
@@ -35,35 +33,33 @@ def most_connections() -> int:
 class PunctualProtocol(H11Protocol):
     """Closes a connection whose client takes longer than `ARRIVAL_SECONDS` to send a request or to take an answer."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._deadline: asyncio.TimerHandle | None = None
+    _deadline: asyncio.TimerHandle
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._set_deadline()
+        self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._cut_off)
         open_ones = [
             one for one in self.connections if isinstance(one, PunctualProtocol) and not one.transport.is_closing()
         ]
         if len(open_ones) > most_connections():
             waiting = [one for one in open_ones if one._is_arriving()]
-            min(waiting, key=PunctualProtocol._when).transport.abort()
+            min(waiting, key=lambda one: one._deadline.when()).transport.abort()
 
     @override
     def data_received(self, data: bytes) -> None:
         if self.timeout_keep_alive_task is not None:  # the first bytes after an answer
-            self._set_deadline()
+            self._begin_anew()
         super().data_received(data)
 
     @override
     def on_response_complete(self) -> None:
-        self._set_deadline()  # to take the answer, for what is left of this request, or the next
+        self._begin_anew()  # to take the answer, for what is left of this request, or the next
         super().on_response_complete()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        self._drop_deadline()
+        self._deadline.cancel()
         super().connection_lost(exc)
 
     @override
@@ -77,8 +73,8 @@ class PunctualProtocol(H11Protocol):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
 
-    def _set_deadline(self) -> None:
-        self._drop_deadline()
+    def _begin_anew(self) -> None:
+        self._deadline.cancel()
         self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._cut_off)
 
     def _cut_off(self) -> None:
@@ -89,11 +85,3 @@ class PunctualProtocol(H11Protocol):
     def _is_arriving(self) -> bool:
         """True while nothing is computed for the client."""
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
-
-    def _when(self) -> float:
-        return self._deadline.when() if self._deadline else math.inf
-
-    def _drop_deadline(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None

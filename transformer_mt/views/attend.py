@@ -61,7 +61,7 @@ def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) ->
     heads = [head for head in heads if head in every]
     if METHODS[maps.method].whole:
         return layer_matrices(maps)[0]
-    if not heads and (not every or stack.heads("cross", layer=guess)):
+    if not heads and (not every or guess in [head.layer for head in every]):
         return layer_matrices(maps, layer=str(guess))[0]
     heads = heads or every
     names = f"all {len(every)} heads" if len(heads) == len(every) else ", ".join(map(str, heads))

@@ -69,12 +69,12 @@ def statistics_lines(corpus: Corpus, statistics: dict[str, Any], *, structure: b
     for name, split in statistics["splits"].items():
         yield ""
         yield f"{name}: {split['pairs']} pairs"
-        if report := corpus.reports.get(name):
-            for problem in filter(report.found.get, PROBLEMS):
-                done = "left out" if problem in report.removed else "kept"
-                yield f"  {done}: {report.found[problem]} {describe(problem, corpus.config)} ({problem})"
-                for example in report.examples.get(problem, ()):
-                    yield f"    pair {example.number}: {example.source} | {example.target}"
+        report = corpus.reports[name]
+        for problem in filter(report.found.get, PROBLEMS):
+            done = "left out" if problem in report.removed else "kept"
+            yield f"  {done}: {report.found[problem]} {describe(problem, corpus.config)} ({problem})"
+            for example in report.examples.get(problem, ()):
+                yield f"    pair {example.number}: {example.source} | {example.target}"
         if split["counted"] != split["pairs"]:
             yield f"  of {split['counted']} of them:"
         for side in SIDES:

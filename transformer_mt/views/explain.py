@@ -8,7 +8,7 @@ to the output are computed here, since the layer sums over all heads at once.
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import chain, groupby
+from itertools import groupby
 from typing import Any, Literal
 
 from jaxtyping import Float
@@ -92,7 +92,7 @@ class Step:
     @classmethod
     def of(cls, symbol: str, formula: str, values: Tensor, over: Literal["row", "keys", "heads"] = "row") -> "Step":
         """A step with the name and the words of its symbol."""
-        return cls(*_NAMES.get(symbol, (symbol, symbol)), symbol, formula, over, values)
+        return cls(*_NAMES.get(symbol, (symbol, symbol)), symbol, formula, over, values.detach().cpu())
 
     @property
     def is_vector(self) -> bool:
@@ -249,7 +249,7 @@ def _step(shown: Shown, row: int, head: int) -> Step:
     sizes = zip(axes, shown.value.shape, strict=True)
     place = [min(wanted[axis], size - 1) if axis in wanted else slice(None) for axis, size in sizes]
     formula = getattr(shown.module, "formulas", {}).get(shown.symbol, "")
-    return Step.of(shown.symbol, formula, shown.value[tuple(place)].detach().cpu(), "keys" if "K" in axes else "row")
+    return Step.of(shown.symbol, formula, shown.value[tuple(place)], "keys" if "K" in axes else "row")
 
 
 def _contributions(module: InspectableAttention, shown: Sequence[Shown], row: int, head: int) -> Iterator[Step]:
@@ -262,11 +262,11 @@ def _contributions(module: InspectableAttention, shown: Sequence[Shown], row: in
     columns = heads.new_zeros(1, module.heads, *weighed.shape)
     columns[0, head] = weights[:, None] * weighed
     of_columns, of_heads = module.parts(columns)[0, head], module.parts(heads)[0, :, 0]  # K D, H D
-    yield Step.of("o", formulas["o"], of_heads[head].cpu())
-    yield Step.of("o_j", formulas["o_j"], of_columns.cpu(), "keys")
-    yield Step.of("share_j", "o_j·o / ‖o‖²", projected_shares(of_columns, of_heads[head]).cpu(), "keys")
-    yield Step.of("o_r", formulas["o_r"], of_heads.cpu(), "heads")
-    yield Step.of("share_r", "o_r·y / ‖y‖²", projected_shares(of_heads, values["y"][0, row]).cpu(), "heads")
+    yield Step.of("o", formulas["o"], of_heads[head])
+    yield Step.of("o_j", formulas["o_j"], of_columns, "keys")
+    yield Step.of("share_j", "o_j·o / ‖o‖²", projected_shares(of_columns, of_heads[head]), "keys")
+    yield Step.of("o_r", formulas["o_r"], of_heads, "heads")
+    yield Step.of("share_r", "o_r·y / ‖y‖²", projected_shares(of_heads, values["y"][0, row]), "heads")
 
 
 def projected_shares(parts: Float[Tensor, "N D"], total: Float[Tensor, " D"]) -> Float[Tensor, " N"]:
@@ -283,7 +283,7 @@ def _sides(tokens: PairTokens, stacks: Collection[str]) -> dict[str, Tokens]:
 
 def find_row(sides: Mapping[str, Tokens], *, word: str | None, piece: int) -> tuple[str, int, int]:
     """The side of the pair that has a word, the word's place, and the row of its piece, from 0."""
-    title, number = _find_word(word, {title: side.words for title, side in sides.items()})
+    title, number = _find_word(word, sides)
     side = sides[title]
     rows = [row for row, owners in enumerate(side.words_of_piece) if number in owners]
     if not 1 <= piece <= len(rows):
@@ -292,24 +292,29 @@ def find_row(sides: Mapping[str, Tokens], *, word: str | None, piece: int) -> tu
     return title, number, rows[piece - 1]
 
 
-def _find_word(word: str | None, sides: Mapping[str, Sequence[str]]) -> tuple[str, int]:
+def _find_word(word: str | None, sides: Mapping[str, Tokens]) -> tuple[str, int]:
     """The side and the place of a word, as it is written or else in other capitals, or of a number from 1."""
-    first, words = next(iter(sides.items()))
-    if word is None:
-        lettered = [place for place, each in enumerate(words) if each[:1].isalpha()] or [0]
-        return first, next((place for place in lettered if len(words[place]) >= CONTENT), lettered[0])
+    first, side = next(iter(sides.items()))
+    places = range(len(side.words))
+    if word is None:  # the first content word, else the first word with letters, else the first of all
+        return first, max(places, key=lambda place: _interest(side.words[place]))
     word = normalize(word)
-    for title, candidates in sides.items():
+    for title, each in sides.items():
         for form in (str, str.casefold):
-            written = [form(each) for each in candidates]
+            written = [*map(form, each.words)]
             if form(word) in written:
                 return title, written.index(form(word))
-    numbers = [str(number + 1) for number in range(len(words))]
-    if word in numbers:
-        return first, numbers.index(word)
-    every = dict.fromkeys(chain(*sides.values()))
-    places = " or ".join("the translation" if title == "target" else "the source" for title in sides)
-    raise InputError("word", f"there is no {word!r} in {places}", suggest(word, every))
+    if word in [str(place + 1) for place in places]:
+        return first, int(word) - 1
+    every = dict.fromkeys(word for each in sides.values() for word in each.words)
+    texts = " or ".join("the translation" if title == "target" else "the source" for title in sides)
+    raise InputError("word", f"there is no {word!r} in {texts}", suggest(word, every))
+
+
+def _interest(word: str) -> int:
+    if not word[:1].isalpha():
+        return 0
+    return 2 if len(word) >= CONTENT else 1
 
 
 # As text

@@ -67,19 +67,20 @@ def head_losses(
     The model reads a copy of the pair for each.
     """
     heads, layers, (source, read) = candidates or head_names(model), attention_layers(model), tokens.inputs(model)
-    gates = {module: torch.ones(1 + len(heads), module.heads, device=read.device) for module in layers.values()}
-    for copy, name in enumerate(heads, start=1):
-        gates[layers[name.of_layer]][copy, name.head - 1] = 0.0
-    rows = slice(None) if row is None else slice(row, row + 1)
-    written, found = torch.tensor(tokens.written.ids[rows], device=read.device), list[float]()
+    rows, found = [*range(len(tokens.written.ids))] if row is None else [row], list[float]()
+    written = [tokens.written.ids[row] for row in rows]
     at_once = max(1, BATCH_TOKENS // max(source.numel(), read.numel()))
-    for first in range(0, 1 + len(heads), at_once):
-        part = {module: every[first : first + at_once] for module, every in gates.items()}
-        copies = min(at_once, 1 + len(heads) - first)
-        with evaluating(model), gated(part):
-            logits = require_finite(model(source.expand(copies, -1), read.expand(copies, -1)))
-            log_p = logits[:, rows].float().log_softmax(dim=-1)  # B R V
-            found += log_p.gather(2, written.expand(copies, -1)[..., None]).sum(dim=(1, 2)).tolist()
+    off = [None, *heads]
+    for first in range(0, len(off), at_once):
+        copies = off[first : first + at_once]
+        gates = {module: torch.ones(len(copies), module.heads, device=read.device) for module in layers.values()}
+        for copy, name in enumerate(copies):
+            if name is not None:
+                gates[layers[name.of_layer]][copy, name.head - 1] = 0.0
+        with evaluating(model), gated(gates):
+            logits = require_finite(model(source.expand(len(copies), -1), read.expand(len(copies), -1)))
+            log_p = logits.float().log_softmax(dim=-1)[:, rows, written]  # B R
+        found += log_p.sum(dim=1).tolist()
     of = "the translation" if row is None else tokens.written.pieces[row]
     return HeadLosses(of, found[0], dict(zip(heads, found[1:], strict=True)))
 

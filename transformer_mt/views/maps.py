@@ -35,11 +35,10 @@ class StackMaps:
     present: Bool[Tensor, "L H"] | None = None
     over_words: Float[Tensor, "L H W V"] | None = field(default=None, metadata=HIDDEN)
 
-    def heads(self, stack: str, *, layer: int | None = None) -> list[HeadName]:
-        """The heads that are switched on, of a layer or of all."""
+    def heads(self, stack: str) -> list[HeadName]:
+        """The heads that are switched on."""
         present = torch.ones(self.weights.shape[:2]) if self.present is None else self.present
-        names = [HeadName(stack, i + 1, j + 1) for i, j in present.nonzero().tolist()]
-        return [name for name in names if layer in (None, name.layer)]
+        return [HeadName(stack, i + 1, j + 1) for i, j in present.nonzero().tolist()]
 
     def mean(self, heads: Sequence[HeadName]) -> Float[np.ndarray, "Q K"]:
         """The mean over heads; NaN where no query of theirs may attend."""

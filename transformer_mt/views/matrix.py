@@ -55,11 +55,11 @@ class LabelledMatrix:
         return bool((self.numbers < 0.0).any())
 
 
-def is_convex(numbers: Float[np.ndarray, "R C"], *, tolerance: float = 1e-3) -> bool:
+def is_convex(numbers: Float[np.ndarray, "R C"]) -> bool:
     """True if the numbers of every row are shares: none is negative, and they sum to 1. Empty rows do not count."""
     known = np.isfinite(numbers)
     sums = np.where(known, numbers, 0.0).sum(axis=1)[known.any(axis=1)]
-    return not (numbers < 0.0).any() and bool((np.abs(sums - 1.0) <= tolerance).all())
+    return not (numbers < 0.0).any() and bool((np.abs(sums - 1.0) <= 1e-3).all())
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def to_json(value: Any, *, digits: int = DIGITS) -> Any:
     value = _in_place_of(value, "to_json")
     if hasattr(value, "tolist"):
         advance(0)  # long answers are a place to stop
-        return _rounded(_array(value), digits)
+        return _rounded(value.tolist(), digits)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, HeadName):
@@ -47,20 +47,15 @@ def to_arrays(value: Any, prefix: str = "") -> dict[str, np.ndarray]:
     """
     arrays: dict[str, np.ndarray] = {}
     for name, entry in _entries(_in_place_of(value, "arrays")).items():
-        rows = _rows(entry)
-        if isinstance(entry, Mapping) or (rows and isinstance(rows[0], Mapping)):
-            arrays |= to_arrays(_columns(rows) or entry, prefix)
-        elif is_dataclass(entry) or rows:
-            arrays |= to_arrays(_columns(rows) or entry, f"{prefix}{name}.")
-        elif entry is not None and not (isinstance(entry, list) and entry and all(each is None for each in entry)):
+        is_list = type(entry) in (list, tuple)
+        rows = [_in_place_of(row, "arrays") for row in (entry if is_list else [entry])]
+        nested = [row for row in rows if is_dataclass(row) or isinstance(row, Mapping)]
+        if nested:
+            inside = prefix if isinstance(nested[0], Mapping) else f"{prefix}{name}."
+            arrays |= to_arrays(_columns(rows) if is_list else entry, inside)
+        elif entry is not None and (not is_list or rows != [None] * len(rows) or not rows):
             arrays[f"{prefix}{name}"] = _array(entry)
     return arrays
-
-
-def _rows(value: Any) -> list[Any]:
-    """A list of dataclasses or mappings, some of which may be None; empty for any other value."""
-    rows = [_in_place_of(row, "arrays") for row in value] if type(value) in (list, tuple) else []
-    return rows if any(is_dataclass(row) or isinstance(row, Mapping) for row in rows) else []
 
 
 def _columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
@@ -91,19 +86,10 @@ def _array(value: Any) -> np.ndarray:
     return np.array(value)
 
 
-def _rounded(numbers: np.ndarray, digits: int) -> Any:
-    """The numbers, those with a point as `%.{digits}g` rounds them, which takes twenty times as long to print."""
-    if numbers.dtype.kind != "f" or not numbers.size:
-        return numbers.tolist()
-    is_finite = np.isfinite(numbers)
-    known = np.where(is_finite, numbers, 0.0).astype(np.float64)
-    with np.errstate(divide="ignore"):
-        power = digits - 1 - np.floor(np.log10(np.abs(known)))
-    power = np.where(known == 0.0, 0.0, power)
-    scale = 10.0 ** np.clip(power, 0, 22)  # exact up to here
-    scaled = known * scale
-    rounded = np.array(np.rint(scaled) / scale)
-    # Half-way cases, and very large and very small numbers.
-    is_hard = (power < 0) | (power > 22) | (np.abs(scaled - np.floor(scaled) - 0.5) < 1e-6)
-    rounded[is_hard] = np.char.mod(f"%.{digits}g", known[is_hard]).astype(float)
-    return rounded.tolist() if is_finite.all() else np.where(is_finite, rounded.astype(object), np.array(None)).tolist()
+def _rounded(numbers: Any, digits: int) -> Any:
+    """The numbers of nested lists, those with a point to so many digits."""
+    if isinstance(numbers, list):
+        return [_rounded(entry, digits) for entry in numbers]
+    if not isinstance(numbers, float):
+        return numbers
+    return float(f"{numbers:.{digits}g}") if math.isfinite(numbers) else None

@@ -1,7 +1,6 @@
 """A sentence and its translation that a model looks into, and the object that `--json` prints of a view of it."""
 
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -95,19 +94,15 @@ class Subject:
     def target(self) -> str:
         return self.tokens.written.text
 
-    def switched_off(self) -> AbstractContextManager[None]:
-        """While this is open, the model is without those heads."""
-        return without_heads(self.network, self.without)
-
-    def require_attention(self, method: str | None = None) -> None:
-        """Raise `InputError` where the model has no attention at all and the method, if any, needs some."""
-        applies = method is not None and lookup(METHODS, method, key="method")().applies_to(self.network)
+    def require_attention(self, method: str = DEFAULT_METHOD) -> None:
+        """Raise `InputError` where the model has no attention at all and the method needs some."""
+        applies = lookup(METHODS, method, key="method")().applies_to(self.network)
         if not (applies or self.network.attention_stacks()):
             raise InputError(self.name, "this model has no attention to show", "choose a model that has")
 
     def attention(self, *, method: str, words: bool, stacks: Collection[str] = tuple(STACKS)) -> AttentionMaps:
         """The matrices of some stacks by a method."""
-        with self.switched_off():
+        with without_heads(self.network, self.without):
             return view_attention(self.network, self.tokens, method=method, words=words, stacks=stacks)
 
     def agreement(self, maps: AttentionMaps, *, words: bool) -> dict[str, Any]:
