@@ -9,12 +9,11 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
-from transformer_mt.attention.shapes import States
+from transformer_mt.attention.shapes import Logits, States, Sum, Target
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import ObjectiveConfig, TeacherConfig
 from transformer_mt.device import computed_in
@@ -28,7 +27,7 @@ class Objective(ABC):
     """A loss summed over the target tokens of a batch, to take the gradient of; the model is in training mode."""
 
     @abstractmethod
-    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]: ...
+    def __call__(self, model: nn.Module, batch: Batch) -> Sum: ...
 
 
 class CrossEntropy(Objective):
@@ -38,11 +37,11 @@ class CrossEntropy(Objective):
         self.label_smoothing = label_smoothing
 
     @override
-    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
+    def __call__(self, model: nn.Module, batch: Batch) -> Sum:
         loss: Tensor = model(batch.source, batch.decoder_input, partial(self._of_states, batch=batch))
         return loss
 
-    def _of_states(self, states: States, output: nn.Linear, *, batch: Batch) -> Float[Tensor, ""]:
+    def _of_states(self, states: States, output: nn.Linear, *, batch: Batch) -> Sum:
         labels, smoothing, tokens = batch.labels, self.label_smoothing, batch.target_tokens
         if computed_in(states.device) == torch.float16:  # a gradient made before the loss is scaled has no room there
             return cross_entropy(output(states), labels, label_smoothing=smoothing)
@@ -59,7 +58,7 @@ class RDrop(Objective):
         self.label_smoothing, self.weight = label_smoothing, weight
 
     @override
-    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
+    def __call__(self, model: nn.Module, batch: Batch) -> Sum:
         first, second = (model(batch.source, batch.decoder_input) for _ in range(2))
         losses = [cross_entropy(z, batch.labels, label_smoothing=self.label_smoothing) for z in (first, second)]
         divergence = symmetric_divergence(first, second, batch.labels)
@@ -67,8 +66,8 @@ class RDrop(Objective):
 
 
 def cross_entropy(
-    logits: Float[Tensor, "B T V"], labels: Int[Tensor, "B T"], *, label_smoothing: float
-) -> Float[Tensor, ""]:
+    logits: Logits, labels: Target, *, label_smoothing: float
+) -> Sum:
     """Σ −Σ_k q_k log p_k over real tokens, q = (1 − ε) one-hot + ε/V.
 
     Szegedy et al. 2016, §7; Vaswani et al. 2017, §5.4. In float32 at least, whatever the logits' precision.
@@ -80,8 +79,8 @@ def cross_entropy(
 
 
 def symmetric_divergence(
-    first: Float[Tensor, "B T V"], second: Float[Tensor, "B T V"], labels: Int[Tensor, "B T"]
-) -> Float[Tensor, ""]:
+    first: Logits, second: Logits, labels: Target
+) -> Sum:
     """Σ KL(p ‖ q) + KL(q ‖ p) = Σ Σ_k (p_k − q_k) (log p_k − log q_k) over real target tokens."""
     dtype = torch.promote_types(first.dtype, torch.float32)
     p, q = (logits.to(dtype).log_softmax(dim=-1) for logits in (first, second))

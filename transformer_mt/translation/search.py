@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer_mt.attention.shapes import Source
+from transformer_mt.attention.shapes import RowLogits, Rows, Source
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED
 from transformer_mt.translation.beam_tree import BEATEN, ENDED, Kept, recorded_steps
@@ -102,13 +102,16 @@ def sample(
     return [list(chain(*finished[first : first + num_samples])) for first in range(0, len(finished), num_samples)]
 
 
+Continued = Int[Tensor, " C"]
+
+
 @dataclass(frozen=True, slots=True)
 class _Candidates:
     """For each candidate its search, the live hypothesis it continues, the token it adds, and ln p with that."""
 
-    origin: Int[Tensor, " C"]
-    parent: Int[Tensor, " C"]
-    token: Int[Tensor, " C"]
+    origin: Continued
+    parent: Continued
+    token: Continued
     log_probability: Float[Tensor, " C"]
 
     def rows(self) -> list[tuple[int, int, float]]:
@@ -129,10 +132,10 @@ class _Live:
     `tokens` begin with `BOS`; `following` has ln p of every token after them, −∞ where a token is never chosen.
     """
 
-    origin: Int[Tensor, " N"]
+    origin: Rows
     tokens: Int[Tensor, "N T"]
     log_probability: Float[Tensor, " N"]
-    following: Float[Tensor, "N V"]
+    following: RowLogits
     state: State
 
     @classmethod
@@ -151,7 +154,7 @@ class _Live:
         origin, state = torch.arange(len(rows), device=rows.device), self.state.select(rows)
         return _Live(origin, self.tokens[rows], self.log_probability[rows], self.following[rows], state)
 
-    def choices(self, *, last: Sequence[bool]) -> Float[Tensor, "N V"]:
+    def choices(self, *, last: Sequence[bool]) -> RowLogits:
         """ln p of every token that may follow, −∞ for the others; only `EOS` in the searches whose last step it is."""
         if not any(last):
             return self.following
@@ -160,7 +163,7 @@ class _Live:
         at_end = torch.tensor(last, device=end.device)[self.origin]
         return end.where(at_end[:, None], self.following)
 
-    def candidates(self, token: Int[Tensor, " N"]) -> _Candidates:
+    def candidates(self, token: Rows) -> _Candidates:
         """The continuation of each hypothesis by its token."""
         log_probability = self.log_probability + self.following.gather(1, token[:, None]).squeeze(1)
         return _Candidates(self.origin, torch.arange(len(token), device=token.device), token, log_probability)
@@ -176,7 +179,7 @@ class _Live:
         return _Live(candidates.origin, tokens, candidates.log_probability, following, state)
 
 
-def _best_candidates(live: _Live, choices: Float[Tensor, "N V"], *, beam: int, sentences: int) -> _Candidates:
+def _best_candidates(live: _Live, choices: RowLogits, *, beam: int, sentences: int) -> _Candidates:
     """The `beam` likeliest candidates of each sentence (all, where it has fewer), in order of the sentences."""
     origin = live.origin
     best, token = choices.topk(min(beam, choices.shape[1]))
@@ -224,7 +227,7 @@ def _finish(
             del finished[origin][n_best:]
 
 
-def _without_symbols(following: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
+def _without_symbols(following: RowLogits) -> RowLogits:
     """The tensor, changed in place to −∞ for the tokens that are never generated."""
     following[:, list(NEVER_GENERATED)] = -torch.inf
     return following
