@@ -87,8 +87,7 @@ class Run:
         """With a step, the run as it was there: `load` gives the weights of that step's checkpoint."""
         self.path, self.step = path, step
         self.model_path = path / MODEL if step is None else path / CHECKPOINTS / f"step-{step}" / MODEL
-        self._first_read: dict[str, bytes] = {}
-        self._kept: dict[str, bytes | None] = {}
+        self._kept: dict[str, Any] = {}  # the files as they were at a moment; None where there was none
 
     @classmethod
     def create(
@@ -150,7 +149,7 @@ class Run:
 
         Raises `MachineError` where the run has been written anew since its configuration was read.
         """
-        self._kept = {name: self._read_if_there(name) for name in (WORDS, ALIGNMENT)}
+        self._kept |= {name: self._read_if_there(name) for name in (WORDS, ALIGNMENT)}
         for name in (CONFIG, TOKENIZER):
             if self._read(name) != self._own(name):
                 raise MachineError(self.path, "has just been written anew", "try again")
@@ -229,9 +228,10 @@ class Run:
 
     def _own(self, name: str) -> bytes:
         """A file that weights belong to, as it was when first read: later damage is noticed."""
-        if name not in self._first_read:
-            self._first_read[name] = self._read(name)
-        return self._first_read[name]
+        if name not in self._kept:
+            self._kept[name] = self._read(name)
+        content: bytes = self._kept[name]
+        return content
 
     def _read(self, name: str) -> bytes:
         limit = _LIMITS[name]

@@ -6,6 +6,7 @@ To add an objective, subclass `Objective`, enter how it is made in `OBJECTIVES`,
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -30,11 +31,11 @@ class Objective(ABC):
     def __call__(self, model: nn.Module, batch: Batch) -> Sum: ...
 
 
+@dataclass(frozen=True)
 class CrossEntropy(Objective):
     """Σ −Σ_k q_k log p_k over real target tokens, q = (1 − ε) one-hot + ε/V; see `cross_entropy`."""
 
-    def __init__(self, *, label_smoothing: float) -> None:
-        self.label_smoothing = label_smoothing
+    label_smoothing: float
 
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Sum:
@@ -48,14 +49,15 @@ class CrossEntropy(Objective):
         return chunked_linear_cross_entropy(states, output, labels, tokens=tokens, label_smoothing=smoothing)
 
 
+@dataclass(frozen=True)
 class RDrop(Objective):
     """½ (CE_1 + CE_2) + α/4 (KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1)), p_1 and p_2 of two passes under different dropout.
 
     Liang et al. 2021, eq. 4, halved, so that the loss stays comparable with that of one pass.
     """
 
-    def __init__(self, *, label_smoothing: float, weight: float) -> None:
-        self.label_smoothing, self.weight = label_smoothing, weight
+    label_smoothing: float
+    weight: float
 
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Sum:
@@ -65,9 +67,7 @@ class RDrop(Objective):
         return 0.5 * (losses[0] + losses[1]) + 0.25 * self.weight * divergence
 
 
-def cross_entropy(
-    logits: Logits, labels: Target, *, label_smoothing: float
-) -> Sum:
+def cross_entropy(logits: Logits, labels: Target, *, label_smoothing: float) -> Sum:
     """Σ −Σ_k q_k log p_k over real tokens, q = (1 − ε) one-hot + ε/V.
 
     Szegedy et al. 2016, §7; Vaswani et al. 2017, §5.4. In float32 at least, whatever the logits' precision.
@@ -78,9 +78,7 @@ def cross_entropy(
     return F.cross_entropy(logits, labels.flatten(), ignore_index=PAD, label_smoothing=label_smoothing, reduction="sum")
 
 
-def symmetric_divergence(
-    first: Logits, second: Logits, labels: Target
-) -> Sum:
+def symmetric_divergence(first: Logits, second: Logits, labels: Target) -> Sum:
     """Σ KL(p ‖ q) + KL(q ‖ p) = Σ Σ_k (p_k − q_k) (log p_k − log q_k) over real target tokens."""
     dtype = torch.promote_types(first.dtype, torch.float32)
     p, q = (logits.to(dtype).log_softmax(dim=-1) for logits in (first, second))
