@@ -24,6 +24,7 @@ from transformer_mt.training.schedules import Schedule
 
 # Steps of the trial before it is stopped, and after.
 STEPS_TRIED = 8
+_KEY = "optimizer.name"
 _UNSCALED = torch.amp.GradScaler(enabled=False)
 
 
@@ -166,35 +167,40 @@ def build_optimizer(
 
     Raises `InputError` unless it takes every parameter once, and can be stopped and continued exactly.
     """
-    made = lookup(OPTIMIZERS, config.name, key="optimizer.name")(model, config)
-    optimizers, key = made if isinstance(made, list) else [made], "optimizer.name"
-    for each in optimizers:
-        if not (isinstance(each, Optimizer) and all("lr" in group for group in each.param_groups)):
-            problem = f"{config.name} makes {type(each).__name__}, no optimizer of torch with a learning rate"
-            raise InputError(key, problem, "have it return one, or a list of them")
-    optimizer = ScheduledOptimizer(optimizers, schedule, scaler)
+    optimizer = ScheduledOptimizer(_made(config, model), schedule, scaler)
     if sorted(map(id, optimizer.parameters)) != sorted(id(each) for each in model.parameters() if each.requires_grad):
         problem = f"{config.name} does not take each parameter once"
-        raise InputError(key, problem, "have it take all, or freeze the others")
+        raise InputError(_KEY, problem, "have it take all, or freeze the others")
     try:
-        why = _try_to_resume(optimizers)
+        why = _try_to_resume(config, model)
     except Exception as error:  # optimizers raise many
         why = reason(error)
     if why:
         problem = f"{config.name} cannot be stopped and continued exactly ({why})"
-        raise InputError(key, problem, "choose or write another")
+        raise InputError(_KEY, problem, "choose or write another")
     return optimizer
 
 
-def _try_to_resume(optimizers: Sequence[Optimizer]) -> str | None:
-    """Why copies of the optimizers that are saved and loaded do not go on as before; None where they do.
+def _made(config: OptimizerConfig, model: nn.Module) -> list[Optimizer]:
+    made = lookup(OPTIMIZERS, config.name, key=_KEY)(model, config)
+    optimizers = made if isinstance(made, list) else [made]
+    for each in optimizers:
+        if not (isinstance(each, Optimizer) and all("lr" in group for group in each.param_groups)):
+            problem = f"{config.name} makes {type(each).__name__}, no optimizer of torch with a learning rate"
+            raise InputError(_KEY, problem, "have it return one, or a list of them")
+    return optimizers
 
-    Each has two small parameters of a group, and its state goes through the formats of a checkpoint.
+
+def _try_to_resume(config: OptimizerConfig, model: nn.Module) -> str | None:
+    """Why an optimizer that is saved and loaded does not go on as before; None where it does.
+
+    It is tried on copies of the model with small parameters, and its state goes through the formats of a checkpoint.
     """
-    whole, resumed = (ScheduledOptimizer(_small(optimizers), lambda step: 1e-3, _UNSCALED) for _ in range(2))
-    device = whole.parameters[0].device
+    device = next(model.parameters()).device
     before = random_states(device)
     try:
+        small = (_made(config, _small(model)) for _ in range(2))
+        whole, resumed = (ScheduledOptimizer(each, lambda step: 1e-3, _UNSCALED) for each in small)
         _walk(whole, first=1)
         values, tensors = _saved(whole)
         tree = put_tensors(from_json(values), unpack(tensors, path=Path(STATE)), "optimizer")
@@ -217,29 +223,13 @@ def _saved(optimizer: ScheduledOptimizer) -> tuple[bytes, bytes]:
     return to_json(values), pack(tensors)
 
 
-def _small(optimizers: Sequence[Optimizer]) -> list[Optimizer]:
-    """Copies of optimizers that have taken no step, for the first two parameters of each group, made small."""
+def _small(model: nn.Module) -> nn.Module:
+    """A copy of a model whose parameters are small."""
     copied: dict[int, Any] = {}
-    for group in _Together(optimizers).param_groups:
-        for each in group["params"]:
-            shape = [min(size, 3 + axis) for axis, size in enumerate(each.shape)]
-            copied[id(each)] = nn.Parameter(each.new_ones(shape))
-    for optimizer in optimizers:
-        for parameter, own in optimizer.state.items():  # where it is there before the first step
-            for value in own.values():
-                if isinstance(value, Tensor) and value.shape == parameter.shape:
-                    copied[id(value)] = value[tuple(map(slice, copied[id(parameter)].shape))].clone()
-    twins = []
-    for optimizer in optimizers:
-        twin = object.__new__(type(optimizer))
-        vars(twin).update(copy.deepcopy(vars(optimizer), copied))
-        for group in twin.param_groups:
-            group["params"] = group["params"][:2]
-        taken = {each for group in twin.param_groups for each in group["params"]}
-        for each in twin.state.keys() - taken:
-            del twin.state[each]
-        twins.append(twin)
-    return twins
+    for each in model.parameters():
+        shape = [min(size, 3 + axis) for axis, size in enumerate(each.shape)]
+        copied[id(each)] = nn.Parameter(each.new_ones(shape), each.requires_grad)
+    return copy.deepcopy(model, copied)
 
 
 def _walk(optimizer: ScheduledOptimizer, *, first: int) -> None:
