@@ -194,13 +194,12 @@ def _made(config: OptimizerConfig, model: nn.Module) -> list[Optimizer]:
 def _try_to_resume(config: OptimizerConfig, model: nn.Module) -> str | None:
     """Why an optimizer that is saved and loaded does not go on as before; None where it does.
 
-    It is tried on copies of the model with small parameters, and its state goes through the formats of a checkpoint.
+    Each has two small parameters of a group, and its state goes through the formats of a checkpoint.
     """
     device = next(model.parameters()).device
     before = random_states(device)
     try:
-        small = (_made(config, _small(model)) for _ in range(2))
-        whole, resumed = (ScheduledOptimizer(each, lambda step: 1e-3, _UNSCALED) for each in small)
+        whole, resumed = (ScheduledOptimizer(_small(config, model), lambda step: 1e-3, _UNSCALED) for _ in range(2))
         _walk(whole, first=1)
         values, tensors = _saved(whole)
         tree = put_tensors(from_json(values), unpack(tensors, path=Path(STATE)), "optimizer")
@@ -223,13 +222,19 @@ def _saved(optimizer: ScheduledOptimizer) -> tuple[bytes, bytes]:
     return to_json(values), pack(tensors)
 
 
-def _small(model: nn.Module) -> nn.Module:
-    """A copy of a model whose parameters are small."""
+def _small(config: OptimizerConfig, model: nn.Module) -> list[Optimizer]:
+    """The optimizers for a copy of the model with small parameters, of which each group keeps two."""
     copied: dict[int, Any] = {}
     for each in model.parameters():
         shape = [min(size, 3 + axis) for axis, size in enumerate(each.shape)]
         copied[id(each)] = nn.Parameter(each.new_ones(shape), each.requires_grad)
-    return copy.deepcopy(model, copied)
+    optimizers = _made(config, copy.deepcopy(model, copied))
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            for each in group["params"][2:]:
+                optimizer.state.pop(each, None)  # where it is there before the first step
+            del group["params"][2:]
+    return optimizers
 
 
 def _walk(optimizer: ScheduledOptimizer, *, first: int) -> None:
