@@ -31,7 +31,7 @@ from transformer_mt.export.ctranslate2_package import import_ctranslate2, requir
 from transformer_mt.memory import free_memory
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
-from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Limits, Prefix, length_penalty
+from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Prefix, Task, length_penalty
 
 _NEVER = frozenset(NEVER_GENERATED)
 _LOG = logging.getLogger(__name__)
@@ -39,8 +39,6 @@ _LOG = logging.getLogger(__name__)
 # Each has a batch of its own in memory.
 MOST_WORKERS = 16
 
-# A source sentence and its longest translation, both in tokens and with `EOS`.
-Task = tuple[Sequence[int], int]
 # The tokens of each hypothesis, and its log-probability where that is known already.
 Found = dict[tuple[int, ...], float | None]
 # For each sentence of a batch, what CTranslate2 is going to find.
@@ -88,13 +86,12 @@ class CTranslate2Engine(Engine):
 
     @override
     def search(
-        self, sources: Sequence[Sequence[int]], search: SearchConfig, *, limits: Limits, count: int, prefix: Prefix,
-        seeds: Sequence[int],
-    ) -> Iterator[list[Hypothesis]]:  # fmt: skip
+        self, tasks: Sequence[Task], search: SearchConfig, *, count: int, prefix: Prefix
+    ) -> Iterator[list[Hypothesis]]:
         if search.sample:
             raise InputError("sample", "ctranslate2 draws no translations", "leave it or the engine out")
         self._require_own_process()
-        tasks, beam = list(zip(sources, limits, strict=True)), max(search.beam, count)
+        beam = max(search.beam, count)
         options: dict[str, Any] = {"beam_size": beam, "num_hypotheses": beam}
         # Where more hypotheses end than the beam is wide, those stay whose log-probability is highest by length^x; our
         # ((5 + length) / 6)^α is nearest to x = α / 2. At 0, a beam would end with its likeliest hypothesis.
@@ -137,9 +134,9 @@ class CTranslate2Engine(Engine):
         """
         found = self._read(running, prefix, options)
         again: dict[int, list[int]] = defaultdict(list)
-        for row, (own, (_, limit)) in enumerate(zip(found, batch, strict=True)):
-            if any(len(tokens) >= limit or not _NEVER.isdisjoint(tokens) for tokens in own):
-                again[limit].append(row)
+        for row, (own, task) in enumerate(zip(found, batch, strict=True)):
+            if any(len(tokens) >= task.limit or not _NEVER.isdisjoint(tokens) for tokens in own):
+                again[task.limit].append(row)
         options = {**options, "suppress_sequences": self._symbols}
         for limit, rows in again.items():
             if limit <= len(prefix) + 1:
@@ -155,11 +152,11 @@ class CTranslate2Engine(Engine):
         """CTranslate2's future results; a hypothesis without an end symbol has reached the longest limit."""
         with _errors():
             return self._translator.translate_batch(
-                [self._to_tokens(source[:-1]) for source, _ in batch],
+                [self._to_tokens(task.source[:-1]) for task in batch],
                 target_prefix=[self._to_tokens(prefix)] * len(batch) if prefix else None,
                 max_input_length=0,
                 min_decoding_length=0,
-                max_decoding_length=max(max(limit for _, limit in batch) - 1, 1),
+                max_decoding_length=max(max(task.limit for task in batch) - 1, 1),
                 return_end_token=True,
                 return_scores=True,
                 asynchronous=True,
@@ -186,7 +183,7 @@ class CTranslate2Engine(Engine):
         """The hypotheses with all their log-probabilities, the end symbol's among them."""
         unknown = [(row, tokens) for row, own in enumerate(found) for tokens, known in own.items() if known is None]
         if unknown:
-            sources = [self._to_tokens(batch[row][0][:-1]) for row, _ in unknown]
+            sources = [self._to_tokens(batch[row].source[:-1]) for row, _ in unknown]
             targets = [self._to_tokens(tokens) for _, tokens in unknown]
             # There may be many more of them than tasks; the logits of a whole batch are in memory.
             with _errors():

@@ -13,7 +13,7 @@ from transformer_mt.errors import NOT_FINITE, InputError, MachineError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import BOS, NEVER_GENERATED, PAD
-from transformer_mt.translation.engine import OWN, Engine, Hypothesis, Likeliest, Limits, Prefix
+from transformer_mt.translation.engine import OWN, Engine, Hypothesis, Likeliest, Prefix, Task
 from transformer_mt.translation.search import beam_search, sample
 
 
@@ -45,20 +45,20 @@ class TorchEngine(Engine):
 
     @override
     def search(
-        self, sources: Sequence[Sequence[int]], search: SearchConfig, *, limits: Limits, count: int, prefix: Prefix,
-        seeds: Sequence[int],
-    ) -> Iterator[list[Hypothesis]]:  # fmt: skip
-        for first in range(0, len(sources), search.batch_size):
-            rows = slice(first, first + search.batch_size)
-            tokens = [torch.tensor(source) for source in sources[rows]]
+        self, tasks: Sequence[Task], search: SearchConfig, *, count: int, prefix: Prefix
+    ) -> Iterator[list[Hypothesis]]:
+        for first in range(0, len(tasks), search.batch_size):
+            batch = tasks[first : first + search.batch_size]
+            tokens = [torch.tensor(task.source) for task in batch]
             source = pad_sequence(tokens, batch_first=True, padding_value=PAD).to(self.device)
-            common: dict[str, Any] = {"alpha": search.length_penalty, "limits": limits[rows], "prefix": prefix}
+            limits = [task.limit for task in batch]
+            common: dict[str, Any] = {"alpha": search.length_penalty, "limits": limits, "prefix": prefix}
             with evaluating(self._model), compute_in(self.precision, self.device):
                 if not search.sample:
                     found = beam_search(self._model, source, beam=max(search.beam, count), n_best=count, **common)
                 else:
                     # Its own random numbers for every sentence, however the sentences are batched.
-                    generators = [torch.Generator().manual_seed(seed) for seed in seeds[rows]]
+                    generators = [torch.Generator().manual_seed(task.seed) for task in batch]
                     found = sample(
                         self._model, source, temperature=search.temperature, top_k=search.top_k, top_p=search.top_p,
                         num_samples=count, generators=generators, **common,

@@ -17,7 +17,7 @@ from transformer_mt.seeds import derive_seed
 from transformer_mt.text.sentences import join_sentences
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL
-from transformer_mt.translation.engine import OWN, Hypothesis, Prefix
+from transformer_mt.translation.engine import OWN, Hypothesis, Prefix, Task
 from transformer_mt.translation.model import Model
 
 if TYPE_CHECKING:
@@ -250,10 +250,11 @@ class Translator:
         self, waiting: Encoded, search: SearchConfig, prefix: Prefix, longest: int, count: int
     ) -> Iterator[list[Hypothesis]]:
         # Vaswani et al. 2017, §6.1: a translation may be a certain number of tokens longer than its source.
-        margin, sources = search.max_length_margin, list(waiting.values())
-        limits = [min(max(len(tokens), len(prefix) + 1) + margin, longest) for tokens in sources]
-        seeds = [derive_seed(search.seed, *key) for key in waiting] if search.sample else [0] * len(sources)
-        return self.model.engine.search(sources, search, limits=limits, count=count, prefix=prefix, seeds=seeds)
+        tasks = []
+        for key, tokens in waiting.items():
+            limit = min(max(len(tokens), len(prefix) + 1) + search.max_length_margin, longest)
+            tasks.append(Task(tokens, limit, derive_seed(search.seed, *key)))
+        return self.model.engine.search(tasks, search, count=count, prefix=prefix)
 
     def _different(self, hypotheses: list[Hypothesis], *, count: int) -> list[Translation]:
         """The first hypotheses of different texts as translations, best first."""
