@@ -212,13 +212,16 @@ def _problem(error: ErrorDetails, tree: dict[str, Any]) -> tuple[str, str, str]:
     if location[0] in CHOSEN and len(location) > 1:  # pydantic names the chosen section after the key
         location = (location[0], *location[2:])
     key = ".".join(map(str, location))
-    names = {field: choice.name(tree.get(field, {}), "") for field, (choice, _) in CHOSEN.items()}
     if error["type"] == "extra_forbidden":
-        chosen = {field: table[names[field]]() for field, (_, table) in CHOSEN.items() if names[field] in table}
+        chosen = {}
+        for field, (choice, table) in CHOSEN.items():
+            if section := table.get(choice.name(tree.get(field, {}), "")):
+                chosen[field] = section()
         return key, "there is no such key", _nearest_key(key, Config.model_validate(chosen))
     if error["type"] == "union_tag_invalid":
         choice, table = CHOSEN[key]
-        return f"{key}.{choice.key}", *unknown(table, names[key], key=f"{key}.{choice.key}")
+        key = f"{key}.{choice.key}"
+        return key, *unknown(table, error["ctx"]["tag"], key=key)
     message = error["msg"]
     return key, f"{message[0].lower()}{message[1:]}, not {value!r}", "correct the value"
 

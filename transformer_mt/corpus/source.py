@@ -59,6 +59,7 @@ class ColumnChoice:
         return self.source_column or self.languages[0], self.target_column or self.languages[1]
 
 
+@dataclass(eq=False)
 class SplitSource:
     """A split before cleaning: records with their places, which have texts under the names of columns or languages.
 
@@ -66,10 +67,10 @@ class SplitSource:
     its files say, if any, in the order of translation.
     """
 
-    def __init__(
-        self, name: str, identity: list[str], read: Callable[[], PlacedRecords], said: tuple[str, ...] = ()
-    ) -> None:
-        self.name, self.identity, self.read, self.said = name, identity, read, said
+    name: str
+    identity: list[str]
+    read: Callable[[], PlacedRecords]
+    said: tuple[str, ...] = ()
 
     @cached_property
     def names(self) -> list[str]:
@@ -259,15 +260,15 @@ def choose_direction(config: DataConfig, known: Sequence[str], *, name: str) -> 
     if len(known) > 2:
         raise InputError(name, f"has {', '.join(known)}", f"set {_KEYS} to two of them")
     first, second = known or GERMAN_ENGLISH
-    chosen = target if source == AUTO else source
-    for one, other in ((first, second), (second, first)):
-        if chosen == AUTO:
-            return one, other
-        if meant(chosen, [one if target == AUTO else other], place=name):
-            return (one, chosen) if source == AUTO else (chosen, other)
-    if known:
-        raise InputError(name, f"has {first} and {second}, but not {chosen}", f"set {_KEYS} to those")
-    return (first, chosen) if source == AUTO else (chosen, second)
+    if source == target:
+        return first, second
+    chosen, same, other = (source, first, second) if target == AUTO else (target, second, first)
+    if not meant(chosen, [same], place=name):
+        if meant(chosen, [other], place=name):
+            other = same
+        elif known:
+            raise InputError(name, f"has {first} and {second}, but not {chosen}", f"set {_KEYS} to those")
+    return (chosen, other) if target == AUTO else (other, chosen)
 
 
 def corpus_name(data: DataConfig) -> str:
