@@ -19,8 +19,6 @@ from transformer_mt.attention.shapes import Heads, KeyMask, KeyStates, QueryStat
 # Within this many positions the causal form multiplies φ(Q) φ(K)ᵀ out; between them it keeps running sums.
 _CHUNK = 64
 
-Features = Float[Tensor, "*N d"]
-Products = Float[Tensor, "B H Q d1"]
 Sums = Float[Tensor, "B H d d1"]
 
 
@@ -98,7 +96,7 @@ class LinearAttention(Attention):
         heads = show(self, "α_j", weights, "B H Q K") @ show(self, "v_j", key_values.values, "B H K d")
         return show(self, "head", heads, "B H Q d")
 
-    def running(self, queries: Heads, key_values: SummedKeyValues) -> Products:
+    def running(self, queries: Heads, key_values: SummedKeyValues) -> Float[Tensor, "B H Q d1"]:
         """φ(q_i) Σ_{j≤i} φ(k_j)ᵀ [v_j, 1], chunk by chunk; the queries are the new positions."""
         sums, products = key_values.sums, []
         for start in range(0, queries.shape[2], _CHUNK):
@@ -109,7 +107,7 @@ class LinearAttention(Attention):
         return torch.cat(products, dim=2)
 
 
-def feature_map(x: Features) -> Features:
+def feature_map(x: Float[Tensor, "*N d"]) -> Float[Tensor, "*N d"]:
     """φ(x) = elu(x) + 1, positive everywhere."""
     return F.elu(x) + 1.0
 
@@ -119,7 +117,7 @@ def summed(keys: Values, values: Values) -> Sums:
     return keys.transpose(-1, -2) @ F.pad(values, (0, 1), value=1.0)
 
 
-def normalized(products: Products) -> Heads:
+def normalized(products: Float[Tensor, "B H Q d1"]) -> Heads:
     """Numerators normalized by the denominators in the last column; zero where there was nothing to attend to."""
     numerators, denominators = products[..., :-1], products[..., -1:]
     return numerators / denominators.masked_fill(denominators == 0.0, 1.0)

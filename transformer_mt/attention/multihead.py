@@ -19,8 +19,6 @@ from transformer_mt.attention.projections import Projections, merge_heads, split
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.shapes import Heads, KeyMask, Keys, KeyStates, Mask, Queries, QueryStates, Rows, Values
 
-Parts = Float[Tensor, "B H Q D"]
-
 
 @dataclass(frozen=True, slots=True)
 class KeyValues:
@@ -63,7 +61,7 @@ class InspectableAttention(nn.Module):
         """The heads, each times its number in the mask."""
         return heads if self.head_mask is None else heads * self.head_mask[:, :, None, None].to(heads.dtype)
 
-    def parts(self, heads: Heads) -> Parts:
+    def parts(self, heads: Heads) -> Float[Tensor, "B H Q D"]:
         """The term that each head adds to the output."""
         return self.masked(heads)
 
@@ -112,7 +110,7 @@ class Attention(InspectableAttention, ABC):
         return show(self, "y", self.output_projection(merge_heads(self.masked(heads))), "B Q D")
 
     @override
-    def parts(self, heads: Heads) -> Parts:
+    def parts(self, heads: Heads) -> Float[Tensor, "B H Q D"]:
         weight = self.output_projection.weight.T.reshape(*heads.shape[1::2], -1)  # D H*d -> H d D
         return self.masked(heads) @ weight
 

@@ -43,6 +43,8 @@ MOST_WORKERS = 16
 Found = dict[tuple[int, ...], float | None]
 # For each sentence of a batch, what CTranslate2 is going to find.
 Running = Sequence[Any]
+Tasks = Sequence[Task]
+Options = dict[str, Any]
 
 
 def open_engine(run: Run, *, device: str, quantization: str | None) -> tuple[Run, Engine]:
@@ -85,14 +87,12 @@ class CTranslate2Engine(Engine):
         return free_memory()
 
     @override
-    def search(
-        self, tasks: Sequence[Task], search: SearchConfig, *, count: int, prefix: Prefix
-    ) -> Iterator[list[Hypothesis]]:
+    def search(self, tasks: Tasks, search: SearchConfig, *, count: int, prefix: Prefix) -> Iterator[list[Hypothesis]]:
         if search.sample:
             raise InputError("sample", "ctranslate2 draws no translations", "leave it or the engine out")
         self._require_own_process()
         beam = max(search.beam, count)
-        options: dict[str, Any] = {"beam_size": beam, "num_hypotheses": beam}
+        options: Options = {"beam_size": beam, "num_hypotheses": beam}
         # Where more hypotheses end than the beam is wide, those stay whose log-probability is highest by length^x; our
         # ((5 + length) / 6)^α is nearest to x = α / 2. At 0, a beam would end with its likeliest hypothesis.
         options["length_penalty"] = max(search.length_penalty / 2, 1e-3) if beam > 1 else 0.0
@@ -112,11 +112,9 @@ class CTranslate2Engine(Engine):
         if self._process != os.getpid():
             raise MachineError("engine", "CTranslate2 does not work in a forked process", "open the model there")
 
-    def _batches(
-        self, tasks: Sequence[Task], size: int, prefix: Prefix, options: Mapping[str, Any]
-    ) -> Iterator[tuple[Sequence[Task], Running]]:
+    def _batches(self, tasks: Tasks, size: int, prefix: Prefix, options: Options) -> Iterator[tuple[Tasks, Running]]:
         """Batches that are being translated; while one is read, the workers have others."""
-        started: deque[tuple[Sequence[Task], Running]] = deque()
+        started: deque[tuple[Tasks, Running]] = deque()
         for first in range(0, len(tasks), size):
             batch = tasks[first : first + size]
             started.append((batch, self._start(batch, prefix, options)))
@@ -124,9 +122,7 @@ class CTranslate2Engine(Engine):
                 yield started.popleft()
         yield from started
 
-    def _ended(
-        self, batch: Sequence[Task], running: Running, prefix: Prefix, options: Mapping[str, Any]
-    ) -> list[Found]:
+    def _ended(self, batch: Tasks, running: Running, prefix: Prefix, options: Options) -> list[Found]:
         """The hypotheses of a batch, all within their limits and without symbols.
 
         CTranslate2 knows one limit for all and counts the symbols among the tokens that may come. Where that made a
@@ -148,7 +144,7 @@ class CTranslate2Engine(Engine):
                 found[row] = {tokens: None for tokens in own if tokens == prefix or _NEVER.isdisjoint(tokens)}
         return found
 
-    def _start(self, batch: Sequence[Task], prefix: Prefix, options: Mapping[str, Any]) -> Running:
+    def _start(self, batch: Tasks, prefix: Prefix, options: Options) -> Running:
         """CTranslate2's future results; a hypothesis without an end symbol has reached the longest limit."""
         with _errors():
             return self._translator.translate_batch(
@@ -163,7 +159,7 @@ class CTranslate2Engine(Engine):
                 **options,
             )
 
-    def _read(self, running: Running, prefix: Prefix, options: Mapping[str, Any]) -> list[Found]:
+    def _read(self, running: Running, prefix: Prefix, options: Options) -> list[Found]:
         """The hypotheses of each task; the log-probability of one that was cut, or has a prefix, is not known."""
         penalty, found = options["length_penalty"], []
         with _errors():
@@ -179,7 +175,7 @@ class CTranslate2Engine(Engine):
             found.append(own)
         return found
 
-    def _completed(self, batch: Sequence[Task], found: list[Found]) -> list[dict[tuple[int, ...], float]]:
+    def _completed(self, batch: Tasks, found: list[Found]) -> list[dict[tuple[int, ...], float]]:
         """The hypotheses with all their log-probabilities, the end symbol's among them."""
         unknown = [(row, tokens) for row, own in enumerate(found) for tokens, known in own.items() if known is None]
         if unknown:

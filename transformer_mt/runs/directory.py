@@ -58,10 +58,8 @@ from transformer_mt.runs.words import WORDS, pack_words, unpack_words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from transformer_mt.models.seq2seq import Seq2Seq
-    from transformer_mt.runs.weights import TensorSpecs
+    from transformer_mt.runs.weights import Tensors, TensorSpecs
 
 CONFIG, TOKENIZER, MODEL, METRICS = "config.toml", "tokenizer.model", "model.safetensors", "metrics.jsonl"
 TENSORBOARD, TRAIN_LOG, CHECKPOINTS = "tensorboard", "train.log", "checkpoints"
@@ -207,7 +205,7 @@ class Run:
         if not self.has_model():
             raise InputError(self.model_path, "missing", "continue tmt train until its first validation")
 
-    def read_weights(self, specs: "TensorSpecs") -> "dict[str, Tensor]":
+    def read_weights(self, specs: "TensorSpecs") -> "Tensors":
         """The weights. Raises `MachineError` unless they are undamaged, belong to the run, and fit the specs."""
         from transformer_mt.runs.weights import require_specs, size_limit, unpack
 
@@ -217,10 +215,10 @@ class Run:
         require_specs(weights, specs, path=self.model_path)
         return weights
 
-    def save_model(self, weights: "Mapping[str, Tensor]") -> None:
+    def save_model(self, weights: "Tensors") -> None:
         write_atomically(self.path / MODEL, self.pack_model(weights))
 
-    def pack_model(self, weights: "Mapping[str, Tensor]") -> bytes:
+    def pack_model(self, weights: "Tensors") -> bytes:
         """Weights as a file, with the sums of the configuration and the vocabulary that they belong to."""
         from transformer_mt.runs.weights import pack
 

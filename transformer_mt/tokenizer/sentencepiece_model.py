@@ -49,7 +49,7 @@ def load_model(content: bytes) -> SentencePieceProcessor:
     return processor
 
 
-def learned_scores(processor: SentencePieceProcessor) -> dict[str, float]:
+def learned_scores(processor: SentencePieceProcessor) -> PieceScores:
     """The subwords of a model with their scores, without special symbols and bytes."""
     return {processor.IdToPiece(i): processor.GetScore(i) for i in range(len(FIRST), processor.GetPieceSize())}
 
@@ -111,7 +111,7 @@ def _extend_bpe(scores: PieceScores, wanted: Mapping[str, float], *, most: int) 
     return len(wanted)
 
 
-def write_model(scores: Mapping[str, float], kind: str) -> bytes:
+def write_model(scores: PieceScores, kind: str) -> bytes:
     """A `unigram` or `bpe` model with these subwords after the special symbols and bytes."""
     types = [_CONTROL, _UNKNOWN, _CONTROL, _CONTROL, *[_BYTE] * 256]
     pieces = [_message({1: text, 2: 0.0, 3: piece_type}) for text, piece_type in zip(FIRST, types, strict=True)]
@@ -141,7 +141,7 @@ def _varint(value: int) -> bytes:
     return bytes([value & 127 | 128]) + _varint(value >> 7) if value > 127 else bytes([value])
 
 
-def merged(word: str, merges: Mapping[str, float], dropout: float, draw: random.Random) -> list[str]:
+def merged(word: str, merges: PieceScores, dropout: float, draw: random.Random) -> list[str]:
     """Join neighbouring symbols, the best merge first (the leftmost of equals), until none is possible or kept.
 
     At every step the possible merges are taken from the best on, and the first that is not skipped is made: the same
@@ -163,7 +163,7 @@ def merged(word: str, merges: Mapping[str, float], dropout: float, draw: random.
     return symbols
 
 
-def score_of_parts(word: str, scores: Mapping[str, float]) -> float:
+def score_of_parts(word: str, scores: PieceScores) -> float:
     """The best score of a word in two pieces or more, the sum of theirs (Kudo 2018, §3.2); −∞ where there is none."""
     best = [0.0]  # of the first characters
     for end in range(1, len(word) + 1):

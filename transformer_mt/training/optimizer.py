@@ -19,7 +19,7 @@ from transformer_mt.device import random_states, restore_random_states
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 from transformer_mt.runs.checkpoints import STATE, put_tensors, take_tensors
-from transformer_mt.runs.weights import pack, unpack
+from transformer_mt.runs.weights import Tensors, pack, unpack
 from transformer_mt.training.schedules import Schedule
 
 # Steps of the trial before it is stopped, and after.
@@ -115,7 +115,7 @@ class ScheduledOptimizer:
         """
         self._set(copy.deepcopy(self._untouched))  # another state may have been tried before
         self._take(self.schedule(1), _UNSCALED)  # after which all state is there
-        ours, theirs = dict[str, Tensor](), dict[str, Tensor]()
+        ours, theirs = Tensors(), Tensors()
         take_tensors(self.state(), ours, "state")
         take_tensors(saved, theirs, "state")
         for name in ours.keys() & theirs.keys():  # a fused kernel would read beyond a smaller one
@@ -217,7 +217,7 @@ def _try_to_resume(config: OptimizerConfig, model: nn.Module) -> str | None:
 
 def _saved(optimizer: ScheduledOptimizer) -> tuple[bytes, bytes]:
     """Parameters and state in the formats of a checkpoint."""
-    tensors: dict[str, Tensor] = {}
+    tensors = Tensors()
     values = take_tensors({"parameters": optimizer.parameters, "state": optimizer.state()}, tensors, "optimizer")
     return to_json(values), pack(tensors)
 

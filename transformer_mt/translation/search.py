@@ -23,11 +23,13 @@ from transformer_mt.translation.sampling import draw, keep_top_k, keep_top_p, te
 
 # The maximum length of each sentence's translation, `EOS` included.
 Limits = Sequence[int]
+# The hypotheses of each, best first.
+Found = list[list[Hypothesis]]
 
 
 def beam_search(
     model: Seq2Seq, source: Source, *, beam: int, alpha: float, limits: Limits, n_best: int, prefix: Prefix = ()
-) -> list[list[Hypothesis]]:
+) -> Found:
     """The `n_best` best hypotheses that a beam finds for each source sentence, best first.
 
     Each step keeps the `beam` likeliest candidates of a sentence. Those that end in `EOS` are finished; the others stay
@@ -39,7 +41,7 @@ def beam_search(
     log-probability and the length as any others do. `PAD`, `UNK` and `BOS` are never chosen.
     """
     assert len(prefix) < min(limits)
-    finished: list[list[Hypothesis]] = [[] for _ in source]
+    finished: Found = [[] for _ in source]
     live = _Live.start(model, source, prefix)
     # A candidate cannot raise a log-probability, and the longest has the largest penalty to divide it by.
     largest_penalty = [length_penalty(limit, alpha) for limit in limits]
@@ -74,7 +76,7 @@ def sample(
     num_samples: int,
     generators: Sequence[torch.Generator],
     prefix: Prefix = (),
-) -> list[list[Hypothesis]]:
+) -> Found:
     """`num_samples` independent hypotheses for each source sentence, in the order drawn; the same may come again.
 
     Tokens are drawn from softmax(logits / `temperature`), cut to `top_k` (0: uncut), then to `top_p`. The
@@ -87,7 +89,7 @@ def sample(
     uniform = torch.zeros(len(source) * num_samples, max(limits), dtype=torch.float32)
     for draws, limit, own in zip(uniform.view(len(source), num_samples, -1), limits, generators, strict=True):
         draws[:, :limit] = torch.rand(num_samples, limit, generator=own, dtype=torch.float32)
-    finished: list[list[Hypothesis]] = [[] for _ in uniform]
+    finished: Found = [[] for _ in uniform]
     live = _Live.start(model, source, prefix).repeat(num_samples)
     for length in range(len(prefix) + 1, max(limits) + 1):
         # In float64 on the CPU, so that every device draws alike.
@@ -213,7 +215,7 @@ def _kept(live: _Live, candidates: _Candidates, goes_on: Sequence[bool], *, step
 
 
 def _finish(
-    finished: list[list[Hypothesis]],
+    finished: Found,
     live: _Live,
     candidates: _Candidates,
     rows: Sequence[tuple[int, int, float]],
