@@ -12,7 +12,7 @@ from transformer_mt.export.ctranslate2_weights import model_files
 from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.alternatives import find_alternatives
-from transformer_mt.translation.engine import length_penalty
+from transformer_mt.translation.engine import Task, length_penalty
 from transformer_mt.translation.translator import Translation, Translator
 
 pytestmark = pytest.mark.slow
@@ -203,9 +203,9 @@ def test_the_next_batches_wait_for_the_workers_and_no_more(other: Translator, mo
     begin = engine._start  # type: ignore[attr-defined]
     monkeypatch.setattr(engine, "_start", start)
     monkeypatch.setattr(engine, "batches", 2)
-    sources = [[*other.model.tokenizer.encode("help"), EOS]] * 20
+    tasks = [Task([*other.model.tokenizer.encode("help"), EOS], limit=40)] * 20
     search = SearchConfig(beam=1, batch_size=1)
-    found = engine.search(sources, search, limits=[40] * 20, count=1, prefix=(), seeds=[0] * 20)
+    found = engine.search(tasks, search, count=1, prefix=())
     first = next(found)
     assert len(started) == 5
     assert [first] * 19 == list(found)

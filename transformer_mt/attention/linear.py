@@ -19,6 +19,8 @@ from transformer_mt.attention.shapes import Heads, KeyMask, KeyStates, QueryStat
 # Within this many positions the causal form multiplies φ(Q) φ(K)ᵀ out; between them it keeps running sums.
 _CHUNK = 64
 
+Sums = Float[Tensor, "B H d d1"]
+
 
 @dataclass(frozen=True, slots=True)
 class SummedKeyValues(KeyValues):
@@ -27,14 +29,14 @@ class SummedKeyValues(KeyValues):
     The sums have one size however long the past is.
     """
 
-    sums: Float[Tensor, "B H d d1"] | None = None
+    sums: Sums | None = None
 
     @override
     def append(self, other: KeyValues) -> Self:
         """The new positions summed up, and those of `other` as the new ones."""
         return type(self)(other.keys, other.values, other.mask, sums=self.total())
 
-    def total(self) -> Float[Tensor, "B H d d1"]:
+    def total(self) -> Sums:
         """Σ φ(k_j)ᵀ [v_j, 1] over all positions."""
         new = summed(self.keys, self.values)
         return new if self.sums is None else self.sums + new
@@ -110,7 +112,7 @@ def feature_map(x: Float[Tensor, "*N d"]) -> Float[Tensor, "*N d"]:
     return F.elu(x) + 1.0
 
 
-def summed(keys: Values, values: Values) -> Float[Tensor, "B H d d1"]:
+def summed(keys: Values, values: Values) -> Sums:
     """Σ_j φ(k_j)ᵀ [v_j, 1]: numerators, and in the last column the denominators."""
     return keys.transpose(-1, -2) @ F.pad(values, (0, 1), value=1.0)
 

@@ -21,6 +21,8 @@ from transformer_mt.registry import suggest, unknown
 
 _LONGEST = 2**20
 _MOST_DOTS = 300  # in a line; tomllib would take hours for a key of very many parts
+Tree = dict[str, Any]
+
 _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 
 
@@ -80,7 +82,7 @@ def differences(old: Config, new: Config) -> list[tuple[str, Any, Any]]:
     return [(key, before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)]
 
 
-def leaves(section: Section | dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(section: Section | Tree, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Every key of a section and of the sections inside it, written with dots, and its value."""
     for name, value in dict(section).items():
         if isinstance(value, Section | dict) and value:
@@ -127,7 +129,7 @@ def _values(annotation: Any, metadata: Iterable[Any]) -> str:
     return " and ".join(bounds)
 
 
-def section_lines(section: Section | dict[str, Any], path: tuple[str, ...]) -> Iterator[str]:
+def section_lines(section: Section | Tree, path: tuple[str, ...]) -> Iterator[str]:
     """The keys of the section at a path with their sentences, then the sections inside it, each under its heading."""
     inner = {name: value for name, value in dict(section).items() if isinstance(value, Section | dict) and value}
     if isinstance(section, Section):
@@ -146,7 +148,7 @@ def _comment(text: str) -> list[str]:
     return [f"# {line}" for line in textwrap.wrap(" ".join(text.partition("\n\n")[0].split()), width=100)]
 
 
-def _parse_toml(content: bytes, place: str | Path) -> dict[str, Any]:
+def _parse_toml(content: bytes, place: str | Path) -> Tree:
     if max(line.count(b".") for line in content.split(b"\n")) > _MOST_DOTS:
         raise InputError(place, f"a line with more than {_MOST_DOTS} dots", "correct the file")
     try:
@@ -168,7 +170,7 @@ def _parse_override(override: str) -> tuple[str, Any]:
     return key.strip(), tree["value"] if tree.keys() == {"value"} else text
 
 
-def _insert(tree: dict[str, Any], path: list[str], value: Any) -> None:
+def _insert(tree: Tree, path: list[str], value: Any) -> None:
     for part in path[:-1]:
         if not isinstance(tree.get(part), dict):
             tree[part] = {}  # where a value belongs instead of a section, `_check` says so
@@ -176,7 +178,7 @@ def _insert(tree: dict[str, Any], path: list[str], value: Any) -> None:
     tree[path[-1]] = value
 
 
-def _leave_out(tree: dict[str, Any], key: str, value: Any, given: set[str]) -> None:
+def _leave_out(tree: Tree, key: str, value: Any, given: set[str]) -> None:
     """Delete the old section's keys when it chooses another section. Keys that were given, or that both have, stay."""
     field, _, name = key.partition(".")
     choice, table = CHOSEN.get(field, (None, {}))
@@ -189,7 +191,7 @@ def _leave_out(tree: dict[str, Any], key: str, value: Any, given: set[str]) -> N
         tree[field] = {one: value for one, value in keys.items() if one in stay or f"{field}.{one}" in given}
 
 
-def _check(tree: dict[str, Any], *, place: str | Path, names_file: bool = True) -> Config:
+def _check(tree: Tree, *, place: str | Path, names_file: bool = True) -> Config:
     try:
         if (written := tree.get("format", FORMAT)) != FORMAT:
             raise InputError(place, f"of format {written!r}, not {FORMAT}", "use the version of tmt that wrote it")
@@ -206,19 +208,22 @@ def _check(tree: dict[str, Any], *, place: str | Path, names_file: bool = True) 
         raise InputError(name, problem, remedy) from None
 
 
-def _problem(error: ErrorDetails, tree: dict[str, Any]) -> tuple[str, str, str]:
+def _problem(error: ErrorDetails, tree: Tree) -> tuple[str, str, str]:
     """The full key, the problem that pydantic names, and a remedy."""
     location, value = error["loc"], error["input"]
     if location[0] in CHOSEN and len(location) > 1:  # pydantic names the chosen section after the key
         location = (location[0], *location[2:])
     key = ".".join(map(str, location))
-    names = {field: choice.name(tree.get(field, {}), "") for field, (choice, _) in CHOSEN.items()}
     if error["type"] == "extra_forbidden":
-        chosen = {field: table[names[field]]() for field, (_, table) in CHOSEN.items() if names[field] in table}
+        chosen = {}
+        for field, (choice, table) in CHOSEN.items():
+            if section := table.get(choice.name(tree.get(field, {}), "")):
+                chosen[field] = section()
         return key, "there is no such key", _nearest_key(key, Config.model_validate(chosen))
     if error["type"] == "union_tag_invalid":
         choice, table = CHOSEN[key]
-        return f"{key}.{choice.key}", *unknown(table, names[key], key=f"{key}.{choice.key}")
+        key = f"{key}.{choice.key}"
+        return key, *unknown(table, error["ctx"]["tag"], key=key)
     message = error["msg"]
     return key, f"{message[0].lower()}{message[1:]}, not {value!r}", "correct the value"
 

@@ -112,17 +112,13 @@ def clean_splits(
             if report.read:
                 problem += f" after cleaning ({describe_all(report.left_out, config)})"
             raise InputError(Path(name), problem, remedy if report.read else "put sentence pairs into it")
-        cleaned[split] = CleanSplit(_chosen(pairs, kept, hold), Fingerprint.of(hashes[kept]), report)
-        if moved.any():
-            count = int(moved.sum())
-            unproblematic = SplitReport(count, count, dict.fromkeys(PROBLEMS, 0), ())
-            fingerprint = Fingerprint.of(hashes[moved])
-            cleaned["validation"] = CleanSplit(_chosen(pairs, moved, hold), fingerprint, unproblematic)
+        parts = {split: (kept, report)}
+        if count := int(moved.sum()):
+            parts["validation"] = moved, SplitReport(count, count, dict.fromkeys(PROBLEMS, 0), ())
+        for part, (mask, report) in parts.items():
+            chosen = pairs if mask.all() else hold(compress(pairs, mask.tolist()))
+            cleaned[part] = CleanSplit(chosen, Fingerprint.of(hashes[mask]), report)
     return cleaned
-
-
-def _chosen(pairs: Pairs, mask: PairMask, hold: Hold) -> Pairs:
-    return pairs if mask.all() else hold(compress(pairs, mask.tolist()))
 
 
 def chosen_for_validation(hashes: Hashes, kept: PairMask) -> PairMask:

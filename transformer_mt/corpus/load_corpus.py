@@ -18,7 +18,10 @@ from transformer_mt.corpus.source import (
     BUILTIN,
     FORMS,
     GERMAN_ENGLISH,
+    Direction,
     Hub,
+    Sources,
+    SourcesAndNotes,
     SplitSource,
     absolute,
     choose_columns,
@@ -61,7 +64,7 @@ class Corpus:
     """
 
     name: str
-    languages: tuple[str, str]
+    languages: Direction
     clean: Mapping[str, CleanSplit]
     config: DataConfig
     has_links: bool = False
@@ -71,10 +74,10 @@ class Corpus:
     @checked
     def from_pairs(
         cls,
-        splits: Mapping[str, Sequence[SentencePair | tuple[str, str]]],
+        splits: Mapping[str, Sequence[SentencePair | Direction]],
         *,
         name: str = "pairs",
-        languages: tuple[str, str] = GERMAN_ENGLISH,
+        languages: Direction = GERMAN_ENGLISH,
         max_words: int = DataConfig().max_words,
     ) -> "Corpus":
         """A corpus of pairs made in Python, (source, target) each, cleaned as any other by default.
@@ -230,9 +233,7 @@ def _builtin(config: DataConfig, *, structure: bool, held_out: frozenset[str]) -
     return Corpus(BUILTIN, direction, clean, config, has_links=True)
 
 
-def _open_splits(
-    corpus: Hub | Path | tuple[Path, ...], config: DataConfig, need: str
-) -> tuple[dict[str, SplitSource], list[str]]:
+def _open_splits(corpus: Hub | Path | tuple[Path, ...], config: DataConfig, need: str) -> SourcesAndNotes:
     """The source of each split, the needed one first, and notes about them."""
     if isinstance(corpus, tuple):
         refuse_unread(corpus)
@@ -249,7 +250,7 @@ def _open_splits(
     return {split: sources[split] for split in dict.fromkeys((need, *sources))}, notes
 
 
-def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSource], list[str]]:
+def _open_folder(folder: Path, config: DataConfig) -> SourcesAndNotes:
     """The splits of a folder by their own names, and notes about files that were left aside.
 
     Text files are paired by their names without language: `train.de` and `train.en`. Of JSON, CSV and Parquet only
@@ -267,7 +268,7 @@ def _open_folder(folder: Path, config: DataConfig) -> tuple[dict[str, SplitSourc
             files_of.setdefault(file.stem, []).append(file)
         else:
             aside.append(path)
-    splits: dict[str, SplitSource] = {}
+    splits: Sources = {}
     for stem, files in files_of.items():
         has_table = any(file.form in TABLES for file in files)
         if len(files) == 1 and not has_table:  # the text of one side
@@ -302,7 +303,7 @@ def _open_files(files: Sequence[DataFile]) -> SplitSource:
     return TabSeparated(file)
 
 
-def _assign(sources: Mapping[str, SplitSource], config: DataConfig) -> dict[str, SplitSource]:
+def _assign(sources: Mapping[str, SplitSource], config: DataConfig) -> Sources:
     """The sources under the names of their splits, the usual ones first.
 
     Names in the configuration go before usual names. Raises `InputError` for two that are one split.

@@ -33,7 +33,10 @@ _HUB = re.compile(r"(?P<name>[\w.\-]+/[\w.\-]+)(?::(?P<configuration>[\w.\-]+))?
 
 
 Side = TypeVar("Side")
-PlacedRecords = Iterator[tuple[str, dict[str, Any]]]
+Record = dict[str, Any]
+# Source and target.
+Direction = tuple[str, str]
+PlacedRecords = Iterator[tuple[str, Record]]
 
 
 @dataclass(frozen=True)
@@ -49,16 +52,17 @@ class Hub:
 class ColumnChoice:
     """The languages, source first, and the names of columns where they are not those of the languages."""
 
-    languages: tuple[str, str]
+    languages: Direction
     source_column: str = ""
     target_column: str = ""
 
     @property
-    def columns(self) -> tuple[str, str]:
+    def columns(self) -> Direction:
         """The columns of a table with a heading."""
         return self.source_column or self.languages[0], self.target_column or self.languages[1]
 
 
+@dataclass(eq=False)
 class SplitSource:
     """A split before cleaning: records with their places, which have texts under the names of columns or languages.
 
@@ -66,10 +70,10 @@ class SplitSource:
     its files say, if any, in the order of translation.
     """
 
-    def __init__(
-        self, name: str, identity: list[str], read: Callable[[], PlacedRecords], said: tuple[str, ...] = ()
-    ) -> None:
-        self.name, self.identity, self.read, self.said = name, identity, read, said
+    name: str
+    identity: list[str]
+    read: Callable[[], PlacedRecords]
+    said: tuple[str, ...] = ()
 
     @cached_property
     def names(self) -> list[str]:
@@ -99,6 +103,11 @@ class SplitSource:
             if not record.keys().isdisjoint(found):  # in a translation memory, a unit in other languages
                 source, target = map(record.get, found)
                 yield SentencePair(source or "", target or "")
+
+
+# Splits by their own names, and notes about them.
+Sources = dict[str, SplitSource]
+SourcesAndNotes = tuple[Sources, list[str]]
 
 
 def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
@@ -221,7 +230,7 @@ def missing_columns(names: Sequence[str], choice: ColumnChoice, *, place: str) -
     return InputError(place, f"needs the columns {wanted} and has {has}", remedy)
 
 
-def flat(record: dict[str, Any]) -> dict[str, Any]:
+def flat(record: Record) -> Record:
     """The record with the texts inside of its field `translation`, as data sets often have it."""
     if isinstance(record.get("translation"), dict):
         record |= record.pop("translation")
@@ -249,7 +258,7 @@ def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = Fal
     return ColumnChoice(direction, *columns), notes
 
 
-def choose_direction(config: DataConfig, known: Sequence[str], *, name: str) -> tuple[str, str]:
+def choose_direction(config: DataConfig, known: Sequence[str], *, name: str) -> Direction:
     """Source and target language: the first direction between the known languages that fits the configuration."""
     source, target = config.source_language, config.target_language
     if source == target != AUTO:
@@ -259,15 +268,15 @@ def choose_direction(config: DataConfig, known: Sequence[str], *, name: str) -> 
     if len(known) > 2:
         raise InputError(name, f"has {', '.join(known)}", f"set {_KEYS} to two of them")
     first, second = known or GERMAN_ENGLISH
-    chosen = target if source == AUTO else source
-    for one, other in ((first, second), (second, first)):
-        if chosen == AUTO:
-            return one, other
-        if meant(chosen, [one if target == AUTO else other], place=name):
-            return (one, chosen) if source == AUTO else (chosen, other)
-    if known:
-        raise InputError(name, f"has {first} and {second}, but not {chosen}", f"set {_KEYS} to those")
-    return (first, chosen) if source == AUTO else (chosen, second)
+    if source == target:
+        return first, second
+    chosen, same, other = (source, first, second) if target == AUTO else (target, second, first)
+    if not meant(chosen, [same], place=name):
+        if meant(chosen, [other], place=name):
+            other = same
+        elif known:
+            raise InputError(name, f"has {first} and {second}, but not {chosen}", f"set {_KEYS} to those")
+    return (chosen, other) if target == AUTO else (other, chosen)
 
 
 def corpus_name(data: DataConfig) -> str:

@@ -11,7 +11,16 @@ from typing import Any
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.data_file import DataFile, digest_of
-from transformer_mt.corpus.source import Hub, PlacedRecords, SplitSource, choose_direction, flat, is_language
+from transformer_mt.corpus.source import (
+    Hub,
+    PlacedRecords,
+    Sources,
+    SourcesAndNotes,
+    SplitSource,
+    choose_direction,
+    flat,
+    is_language,
+)
 from transformer_mt.errors import InputError, MachineError, TmtError
 
 _ROWS = 1_000  # of a batch
@@ -65,7 +74,7 @@ def quiet_datasets() -> Iterator[None]:
         os.close(before)
 
 
-def open_hub(source: Hub, config: DataConfig) -> tuple[dict[str, SplitSource], list[str]]:
+def open_hub(source: Hub, config: DataConfig) -> SourcesAndNotes:
     """The splits of a data set on the hub, or of its copy in the cache where the hub cannot be reached, and a note.
 
     Code that comes with a data set is never run. Raises `MachineError` without hub and copy, `InputError` for a
@@ -111,7 +120,7 @@ def _configuration(source: Hub, commit: str, candidates: list[str]) -> str | Non
     raise InputError(source.name, has, f"name one as in {source.name}:{names[0]}")
 
 
-def _splits(source: Hub, *, commit: str = "") -> dict[str, SplitSource]:
+def _splits(source: Hub, *, commit: str = "") -> Sources:
     from datasets import load_dataset
 
     name, configuration = source.name, source.configuration or ""

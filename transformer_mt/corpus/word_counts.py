@@ -24,7 +24,12 @@ _DOTTED = frozenset(("tr", "az"))  # languages with I–ı and İ–i
 
 def real_words(text: str) -> list[str]:
     """The words of a normalised text that have a letter: no numbers, no punctuation marks."""
-    return [word for word in words(text) if len(word) <= LONGEST_KEPT and any(map(str.isalpha, word))]
+    return list(filter(is_real, words(text)))
+
+
+def is_real(word: str) -> bool:
+    """True for a word with a letter that is not too long."""
+    return len(word) <= LONGEST_KEPT and any(map(str.isalpha, word))
 
 
 def lower(text: str, language: str) -> str:
@@ -116,7 +121,7 @@ class SeenWords:
         """Each word with a letter, once, in order of appearance, and how often training showed it."""
         by_folded: dict[str, str] = {}
         for word in words:
-            if len(word) <= LONGEST_KEPT and any(map(str.isalpha, word)):
+            if is_real(word):
                 by_folded.setdefault(self.fold(word), word)
         return {word: self.folded.get(folded, 0) for folded, word in by_folded.items()}
 

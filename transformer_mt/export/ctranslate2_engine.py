@@ -31,7 +31,7 @@ from transformer_mt.export.ctranslate2_package import import_ctranslate2, requir
 from transformer_mt.memory import free_memory
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
-from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Limits, Prefix, length_penalty
+from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Prefix, Task, length_penalty
 
 _NEVER = frozenset(NEVER_GENERATED)
 _LOG = logging.getLogger(__name__)
@@ -39,12 +39,12 @@ _LOG = logging.getLogger(__name__)
 # Each has a batch of its own in memory.
 MOST_WORKERS = 16
 
-# A source sentence and its longest translation, both in tokens and with `EOS`.
-Task = tuple[Sequence[int], int]
 # The tokens of each hypothesis, and its log-probability where that is known already.
 Found = dict[tuple[int, ...], float | None]
 # For each sentence of a batch, what CTranslate2 is going to find.
 Running = Sequence[Any]
+Tasks = Sequence[Task]
+Options = dict[str, Any]
 
 
 def open_engine(run: Run, *, device: str, quantization: str | None) -> tuple[Run, Engine]:
@@ -87,15 +87,12 @@ class CTranslate2Engine(Engine):
         return free_memory()
 
     @override
-    def search(
-        self, sources: Sequence[Sequence[int]], search: SearchConfig, *, limits: Limits, count: int, prefix: Prefix,
-        seeds: Sequence[int],
-    ) -> Iterator[list[Hypothesis]]:  # fmt: skip
+    def search(self, tasks: Tasks, search: SearchConfig, *, count: int, prefix: Prefix) -> Iterator[list[Hypothesis]]:
         if search.sample:
             raise InputError("sample", "ctranslate2 draws no translations", "leave it or the engine out")
         self._require_own_process()
-        tasks, beam = list(zip(sources, limits, strict=True)), max(search.beam, count)
-        options: dict[str, Any] = {"beam_size": beam, "num_hypotheses": beam}
+        beam = max(search.beam, count)
+        options: Options = {"beam_size": beam, "num_hypotheses": beam}
         # Where more hypotheses end than the beam is wide, those stay whose log-probability is highest by length^x; our
         # ((5 + length) / 6)^α is nearest to x = α / 2. At 0, a beam would end with its likeliest hypothesis.
         options["length_penalty"] = max(search.length_penalty / 2, 1e-3) if beam > 1 else 0.0
@@ -115,11 +112,9 @@ class CTranslate2Engine(Engine):
         if self._process != os.getpid():
             raise MachineError("engine", "CTranslate2 does not work in a forked process", "open the model there")
 
-    def _batches(
-        self, tasks: Sequence[Task], size: int, prefix: Prefix, options: Mapping[str, Any]
-    ) -> Iterator[tuple[Sequence[Task], Running]]:
+    def _batches(self, tasks: Tasks, size: int, prefix: Prefix, options: Options) -> Iterator[tuple[Tasks, Running]]:
         """Batches that are being translated; while one is read, the workers have others."""
-        started: deque[tuple[Sequence[Task], Running]] = deque()
+        started: deque[tuple[Tasks, Running]] = deque()
         for first in range(0, len(tasks), size):
             batch = tasks[first : first + size]
             started.append((batch, self._start(batch, prefix, options)))
@@ -127,9 +122,7 @@ class CTranslate2Engine(Engine):
                 yield started.popleft()
         yield from started
 
-    def _ended(
-        self, batch: Sequence[Task], running: Running, prefix: Prefix, options: Mapping[str, Any]
-    ) -> list[Found]:
+    def _ended(self, batch: Tasks, running: Running, prefix: Prefix, options: Options) -> list[Found]:
         """The hypotheses of a batch, all within their limits and without symbols.
 
         CTranslate2 knows one limit for all and counts the symbols among the tokens that may come. Where that made a
@@ -137,9 +130,9 @@ class CTranslate2Engine(Engine):
         """
         found = self._read(running, prefix, options)
         again: dict[int, list[int]] = defaultdict(list)
-        for row, (own, (_, limit)) in enumerate(zip(found, batch, strict=True)):
-            if any(len(tokens) >= limit or not _NEVER.isdisjoint(tokens) for tokens in own):
-                again[limit].append(row)
+        for row, (own, task) in enumerate(zip(found, batch, strict=True)):
+            if any(len(tokens) >= task.limit or not _NEVER.isdisjoint(tokens) for tokens in own):
+                again[task.limit].append(row)
         options = {**options, "suppress_sequences": self._symbols}
         for limit, rows in again.items():
             if limit <= len(prefix) + 1:
@@ -151,22 +144,22 @@ class CTranslate2Engine(Engine):
                 found[row] = {tokens: None for tokens in own if tokens == prefix or _NEVER.isdisjoint(tokens)}
         return found
 
-    def _start(self, batch: Sequence[Task], prefix: Prefix, options: Mapping[str, Any]) -> Running:
+    def _start(self, batch: Tasks, prefix: Prefix, options: Options) -> Running:
         """CTranslate2's future results; a hypothesis without an end symbol has reached the longest limit."""
         with _errors():
             return self._translator.translate_batch(
-                [self._to_tokens(source[:-1]) for source, _ in batch],
+                [self._to_tokens(task.source[:-1]) for task in batch],
                 target_prefix=[self._to_tokens(prefix)] * len(batch) if prefix else None,
                 max_input_length=0,
                 min_decoding_length=0,
-                max_decoding_length=max(max(limit for _, limit in batch) - 1, 1),
+                max_decoding_length=max(max(task.limit for task in batch) - 1, 1),
                 return_end_token=True,
                 return_scores=True,
                 asynchronous=True,
                 **options,
             )
 
-    def _read(self, running: Running, prefix: Prefix, options: Mapping[str, Any]) -> list[Found]:
+    def _read(self, running: Running, prefix: Prefix, options: Options) -> list[Found]:
         """The hypotheses of each task; the log-probability of one that was cut, or has a prefix, is not known."""
         penalty, found = options["length_penalty"], []
         with _errors():
@@ -182,11 +175,11 @@ class CTranslate2Engine(Engine):
             found.append(own)
         return found
 
-    def _completed(self, batch: Sequence[Task], found: list[Found]) -> list[dict[tuple[int, ...], float]]:
+    def _completed(self, batch: Tasks, found: list[Found]) -> list[dict[tuple[int, ...], float]]:
         """The hypotheses with all their log-probabilities, the end symbol's among them."""
         unknown = [(row, tokens) for row, own in enumerate(found) for tokens, known in own.items() if known is None]
         if unknown:
-            sources = [self._to_tokens(batch[row][0][:-1]) for row, _ in unknown]
+            sources = [self._to_tokens(batch[row].source[:-1]) for row, _ in unknown]
             targets = [self._to_tokens(tokens) for _, tokens in unknown]
             # There may be many more of them than tasks; the logits of a whole batch are in memory.
             with _errors():

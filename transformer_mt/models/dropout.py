@@ -7,6 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
+Numbers = Float[Tensor, "..."]
+
 
 class Dropout(nn.Module):
     """Each element is zeroed with `probability` in training, the others divided by 1 − probability.
@@ -22,7 +24,7 @@ class Dropout(nn.Module):
         self.probability = probability
 
     @override
-    def forward(self, x: Float[Tensor, "..."], onto: Float[Tensor, "..."] | None = None) -> Float[Tensor, "..."]:
+    def forward(self, x: Numbers, onto: Numbers | None = None) -> Numbers:
         """`x` after dropout, added to `onto` if that is given; `x` itself in evaluation mode.
 
         Random numbers come from torch's default generator.

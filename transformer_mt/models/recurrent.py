@@ -24,7 +24,9 @@ from transformer_mt.models.positionwise import Embeddings
 from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
 from transformer_mt.tokenizer.symbols import PAD
 
-LayerStates = tuple[Float[Tensor, "B D"], ...]
+TokenState = Float[Tensor, "B D"]
+LayerStates = tuple[TokenState, ...]
+Gates = Float[Tensor, "B 3*D"]
 
 
 class SourceReader(nn.Module, ABC):
@@ -132,7 +134,7 @@ class Cell(nn.Module):
         self.input_gates = nn.Linear(width, 3 * width)
         self.state_gates = nn.Linear(width, 3 * width)
 
-    def forward(self, state: Float[Tensor, "B D"], gates: Float[Tensor, "B 3*D"]) -> Float[Tensor, "B D"]:
+    def forward(self, state: TokenState, gates: Gates) -> TokenState:
         """The next state; the gates are those of the input, W x + b."""
         width = state.shape[1]
         from_state = self.state_gates(state)
@@ -197,7 +199,7 @@ class Decoder(nn.Module):
             contexts.append(context)
         return torch.stack(states, dim=1), torch.stack(contexts, dim=1), replace(state, layers=layers)
 
-    def step(self, layers: LayerStates, gates: Float[Tensor, "B 3*D"]) -> LayerStates:
+    def step(self, layers: LayerStates, gates: Gates) -> LayerStates:
         """The next state of every layer, from the gates of the first one's input."""
         first, *others = self.cells
         following = [first(layers[0], gates)]

@@ -10,7 +10,7 @@ A checkpoint is complete, and training can continue from it, as long as it has i
 
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,7 @@ from transformer_mt.files import (
 from transformer_mt.memory import free_memory, require
 from transformer_mt.runs.checksums import saved_sums, sha256
 from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps
-from transformer_mt.runs.weights import pack, specs_of, unpack
+from transformer_mt.runs.weights import Tensors, pack, specs_of, unpack
 
 Natural = Annotated[int, Field(ge=0, lt=2**53)]
 PROGRESS, VALUES, STATE = "progress.json", "state.json", "state.safetensors"
@@ -98,14 +98,14 @@ class Checkpoint:
     """One moment of training: the weights to validate and use, and all else, in nested dicts and lists."""
 
     progress: Progress
-    weights: dict[str, Tensor]
+    weights: Tensors
     state: Any
 
 
 class Checkpoints:
     """The checkpoints of a run, whose weights have the specs of `weights`."""
 
-    def __init__(self, run: Run, weights: Mapping[str, Tensor]) -> None:
+    def __init__(self, run: Run, weights: Tensors) -> None:
         self.run, self.directory, self.weights = run, run.path / CHECKPOINTS, specs_of(weights)
 
     def path(self, step: int) -> Path:
@@ -122,7 +122,7 @@ class Checkpoints:
         go: a resumption that started before them has found them damaged. Raises `InputError` for an optimizer's state
         that cannot be saved.
         """
-        step, tensors = checkpoint.progress.step, dict[str, Tensor]()
+        step, tensors = checkpoint.progress.step, Tensors()
         try:
             values = take_tensors(checkpoint.state, tensors, "state")
         except TypeError as error:  # it has come later than the trial before the first step could see
@@ -166,11 +166,11 @@ class Checkpoints:
             raise MachineError(path / VALUES, "damaged", "restore it, or overwrite the run") from None
         return Checkpoint(progress, weights, state)
 
-    def read_weights(self, step: int) -> dict[str, Tensor]:
+    def read_weights(self, step: int) -> Tensors:
         return Run(self.run.path, step).read_weights(self.weights)
 
 
-def take_tensors(tree: Any, tensors: dict[str, Tensor], name: str) -> Any:
+def take_tensors(tree: Any, tensors: Tensors, name: str) -> Any:
     """Nested dicts and lists as JSON, whose tensors go into `tensors` under names that begin with `name`.
 
     Raises `TypeError` for any other value than tensors, numbers, strings, truth values and None.
@@ -187,7 +187,7 @@ def take_tensors(tree: Any, tensors: dict[str, Tensor], name: str) -> Any:
     raise TypeError(f"{name} is of type {type(tree).__name__}")
 
 
-def put_tensors(tree: Any, tensors: Mapping[str, Tensor], name: str) -> Any:
+def put_tensors(tree: Any, tensors: Tensors, name: str) -> Any:
     """What `take_tensors` has taken apart; keys that are numbers become numbers again.
 
     Raises `ValueError` for a tensor at another place than its own.

@@ -58,10 +58,8 @@ from transformer_mt.runs.words import WORDS, pack_words, unpack_words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from transformer_mt.models.seq2seq import Seq2Seq
-    from transformer_mt.runs.weights import TensorSpecs
+    from transformer_mt.runs.weights import Tensors, TensorSpecs
 
 CONFIG, TOKENIZER, MODEL, METRICS = "config.toml", "tokenizer.model", "model.safetensors", "metrics.jsonl"
 TENSORBOARD, TRAIN_LOG, CHECKPOINTS = "tensorboard", "train.log", "checkpoints"
@@ -87,8 +85,7 @@ class Run:
         """With a step, the run as it was there: `load` gives the weights of that step's checkpoint."""
         self.path, self.step = path, step
         self.model_path = path / MODEL if step is None else path / CHECKPOINTS / f"step-{step}" / MODEL
-        self._first_read: dict[str, bytes] = {}
-        self._kept: dict[str, bytes | None] = {}
+        self._kept: dict[str, Any] = {}  # the files as they were at a moment; None where there was none
 
     @classmethod
     def create(
@@ -150,7 +147,7 @@ class Run:
 
         Raises `MachineError` where the run has been written anew since its configuration was read.
         """
-        self._kept = {name: self._read_if_there(name) for name in (WORDS, ALIGNMENT)}
+        self._kept |= {name: self._read_if_there(name) for name in (WORDS, ALIGNMENT)}
         for name in (CONFIG, TOKENIZER):
             if self._read(name) != self._own(name):
                 raise MachineError(self.path, "has just been written anew", "try again")
@@ -208,7 +205,7 @@ class Run:
         if not self.has_model():
             raise InputError(self.model_path, "missing", "continue tmt train until its first validation")
 
-    def read_weights(self, specs: "TensorSpecs") -> "dict[str, Tensor]":
+    def read_weights(self, specs: "TensorSpecs") -> "Tensors":
         """The weights. Raises `MachineError` unless they are undamaged, belong to the run, and fit the specs."""
         from transformer_mt.runs.weights import require_specs, size_limit, unpack
 
@@ -218,10 +215,10 @@ class Run:
         require_specs(weights, specs, path=self.model_path)
         return weights
 
-    def save_model(self, weights: "Mapping[str, Tensor]") -> None:
+    def save_model(self, weights: "Tensors") -> None:
         write_atomically(self.path / MODEL, self.pack_model(weights))
 
-    def pack_model(self, weights: "Mapping[str, Tensor]") -> bytes:
+    def pack_model(self, weights: "Tensors") -> bytes:
         """Weights as a file, with the sums of the configuration and the vocabulary that they belong to."""
         from transformer_mt.runs.weights import pack
 
@@ -229,9 +226,10 @@ class Run:
 
     def _own(self, name: str) -> bytes:
         """A file that weights belong to, as it was when first read: later damage is noticed."""
-        if name not in self._first_read:
-            self._first_read[name] = self._read(name)
-        return self._first_read[name]
+        if name not in self._kept:
+            self._kept[name] = self._read(name)
+        content: bytes = self._kept[name]
+        return content
 
     def _read(self, name: str) -> bytes:
         limit = _LIMITS[name]

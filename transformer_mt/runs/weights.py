@@ -15,11 +15,12 @@ from transformer_mt.errors import MachineError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.checksums import require_intact
 
-# The type and shape of every tensor by its name.
+# Tensors, and the type and shape of each, by their names.
+Tensors = dict[str, Tensor]
 TensorSpecs = dict[str, tuple[torch.dtype, tuple[int, ...]]]
 
 
-def pack(tensors: Mapping[str, Tensor], sums: Mapping[str, str] | None = None) -> bytes:
+def pack(tensors: Tensors, sums: Mapping[str, str] | None = None) -> bytes:
     """Named tensors in the safetensors format, with their own sum and those of the files that they belong to."""
     contiguous = {name: tensor.contiguous().cpu() for name, tensor in tensors.items()}
     # In one entry, since the library writes several in a random order.
@@ -27,7 +28,7 @@ def pack(tensors: Mapping[str, Tensor], sums: Mapping[str, str] | None = None) -
     return bytes(safetensors.torch.save(contiguous, {"sums": head}))
 
 
-def unpack(content: bytes, *, path: Path) -> dict[str, Tensor]:
+def unpack(content: bytes, *, path: Path) -> Tensors:
     """The tensors that `pack` packed; `path` names the file in errors. Nothing in the file can execute."""
     try:
         tensors = safetensors.torch.load(content)
@@ -37,7 +38,7 @@ def unpack(content: bytes, *, path: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def digest(tensors: Mapping[str, Tensor]) -> str:
+def digest(tensors: Tensors) -> str:
     """The SHA-256 of names, types, shapes and bytes, in the order of the names."""
     sha = hashlib.sha256()
     for name in sorted(tensors):
@@ -47,12 +48,12 @@ def digest(tensors: Mapping[str, Tensor]) -> str:
     return sha.hexdigest()
 
 
-def specs_of(tensors: Mapping[str, Tensor]) -> TensorSpecs:
+def specs_of(tensors: Tensors) -> TensorSpecs:
     """The type and shape of every tensor."""
     return {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
 
 
-def require_specs(tensors: Mapping[str, Tensor], specs: TensorSpecs, *, path: Path) -> None:
+def require_specs(tensors: Tensors, specs: TensorSpecs, *, path: Path) -> None:
     """Raise `MachineError` for other tensors, numbers that are not finite, and counts below 0 in the file `path`."""
     if specs_of(tensors) != specs:
         raise MachineError(path, "the weights do not fit config.toml", "restore both files from the same run")
@@ -67,7 +68,7 @@ def size_limit(specs: TensorSpecs) -> int:
     return 2**16 + tensors + sum(2**8 + len(name) for name in specs)
 
 
-def weights_of(model: Seq2Seq) -> dict[str, Tensor]:
+def weights_of(model: Seq2Seq) -> Tensors:
     """The parameters and buffers of a model, a shared one under one name only."""
     weights: dict[int, tuple[str, Tensor]] = {}
     for name, tensor in model.state_dict(keep_vars=True).items():
@@ -75,7 +76,7 @@ def weights_of(model: Seq2Seq) -> dict[str, Tensor]:
     return dict(weights.values())
 
 
-def load_weights(model: Seq2Seq, weights: Mapping[str, Tensor]) -> None:
+def load_weights(model: Seq2Seq, weights: Tensors) -> None:
     """Fill a model with weights of its specs."""
     for name, tensor in weights_of(model).items():
         tensor.copy_(weights[name])

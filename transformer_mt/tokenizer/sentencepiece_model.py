@@ -12,7 +12,7 @@ import math
 import random
 import struct
 from collections.abc import Mapping
-from heapq import heappop, heappush
+from itertools import pairwise
 
 from sentencepiece import SentencePieceProcessor
 
@@ -49,7 +49,7 @@ def load_model(content: bytes) -> SentencePieceProcessor:
     return processor
 
 
-def learned_scores(processor: SentencePieceProcessor) -> dict[str, float]:
+def learned_scores(processor: SentencePieceProcessor) -> PieceScores:
     """The subwords of a model with their scores, without special symbols and bytes."""
     return {processor.IdToPiece(i): processor.GetScore(i) for i in range(len(FIRST), processor.GetPieceSize())}
 
@@ -111,7 +111,7 @@ def _extend_bpe(scores: PieceScores, wanted: Mapping[str, float], *, most: int) 
     return len(wanted)
 
 
-def write_model(scores: Mapping[str, float], kind: str) -> bytes:
+def write_model(scores: PieceScores, kind: str) -> bytes:
     """A `unigram` or `bpe` model with these subwords after the special symbols and bytes."""
     types = [_CONTROL, _UNKNOWN, _CONTROL, _CONTROL, *[_BYTE] * 256]
     pieces = [_message({1: text, 2: 0.0, 3: piece_type}) for text, piece_type in zip(FIRST, types, strict=True)]
@@ -141,46 +141,29 @@ def _varint(value: int) -> bytes:
     return bytes([value & 127 | 128]) + _varint(value >> 7) if value > 127 else bytes([value])
 
 
-def merged(word: str, merges: dict[str, float], dropout: float, draw: random.Random) -> list[str]:
+def merged(word: str, merges: PieceScores, dropout: float, draw: random.Random) -> list[str]:
     """Join neighbouring symbols, the best merge first (the leftmost of equals), until none is possible or kept.
 
     At every step the possible merges are taken from the best on, and the first that is not skipped is made: the same
     as to skip among all of them and to make the best that is left, with fewer random numbers.
     """
-    symbols = list(word)  # empty where a symbol has been joined to one before it
-    before, after = list(range(-1, len(word) - 1)), list(range(1, len(word) + 1))
-    possible: list[tuple[float, int, str]] = []
-
-    def offer(left: int) -> None:
-        if left >= 0 and after[left] < len(word):
-            joined = symbols[left] + symbols[after[left]]
-            if joined in merges:
-                heappush(possible, (-merges[joined], left, joined))
-
-    for left in range(len(word)):
-        offer(left)
-    skipped = []
-    while possible:
-        _, left, joined = merge = heappop(possible)
-        right = after[left]
-        if not symbols[left] or right == len(word) or symbols[left] + symbols[right] != joined:
-            continue  # one of the two has been joined to another
-        if draw.random() < dropout:
-            skipped.append(merge)
-            continue
-        symbols[left], symbols[right] = joined, ""
-        after[left] = after[right]
-        if after[left] < len(word):
-            before[after[left]] = left
-        offer(before[left])
-        offer(left)
-        for merge in skipped:
-            heappush(possible, merge)
-        skipped.clear()
-    return [symbol for symbol in symbols if symbol]
+    symbols = list(word)
+    scores = [merges.get(first + second, -math.inf) for first, second in pairwise(symbols)]
+    while scores:
+        left_over = scores.copy()
+        while (best := max(left_over)) > -math.inf and draw.random() < dropout:
+            left_over[left_over.index(best)] = -math.inf
+        if best == -math.inf:
+            break
+        left = left_over.index(best)
+        symbols[left : left + 2] = ["".join(symbols[left : left + 2])]
+        del scores[left]
+        for place in range(max(left - 1, 0), min(left + 1, len(scores))):
+            scores[place] = merges.get(symbols[place] + symbols[place + 1], -math.inf)
+    return symbols
 
 
-def score_of_parts(word: str, scores: Mapping[str, float]) -> float:
+def score_of_parts(word: str, scores: PieceScores) -> float:
     """The best score of a word in two pieces or more, the sum of theirs (Kudo 2018, §3.2); −∞ where there is none."""
     best = [0.0]  # of the first characters
     for end in range(1, len(word) + 1):

@@ -1,17 +1,16 @@
 """The weights that come out of training: the best, a running average, or a mean over checkpoints."""
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 
 import torch
-from torch import Tensor
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 from typing_extensions import override
 
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.weights import load_weights, weights_of
+from transformer_mt.runs.weights import Tensors, load_weights, weights_of
 
 # The validated steps with their scores (higher is better), the present one last.
 History = Sequence[tuple[int, float]]
@@ -34,9 +33,7 @@ class Averaging:
         """The validated steps, at most `count`, whose mean is used, in order of training; none to use the best."""
         return []
 
-    def select_weights(
-        self, history: History, *, best: bool, read: Callable[[int], Mapping[str, Tensor]]
-    ) -> dict[str, Tensor] | None:
+    def select_weights(self, history: History, *, best: bool, read: Callable[[int], Tensors]) -> Tensors | None:
         """The weights to use after a validation, None where they stay; `read` reads those of an earlier one."""
         if steps := self.averaged(history, self.config.average_checkpoints):
             present = history[-1][0]
@@ -47,11 +44,11 @@ class Averaging:
         """The steps whose weights later means may need, and one more, in case the newest checkpoint gets damaged."""
         return set(self.averaged(history, self.config.average_checkpoints + 1))
 
-    def state(self) -> dict[str, Tensor]:
+    def state(self) -> Tensors:
         """The tensors beside the candidate's weights from which training continues."""
         return {}
 
-    def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> None:
+    def load(self, weights: Tensors, state: Tensors) -> None:
         """Continue from the candidate's weights and from the tensors of `state`."""
         load_weights(self.candidate(), weights)
 
@@ -84,11 +81,11 @@ class ExponentialMovingAverage(Averaging):
         return self.average
 
     @override
-    def state(self) -> dict[str, Tensor]:
+    def state(self) -> Tensors:
         return weights_of(self.model)
 
     @override
-    def load(self, weights: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> None:
+    def load(self, weights: Tensors, state: Tensors) -> None:
         super().load(weights, state)
         load_weights(self.model, state)
 
@@ -117,9 +114,9 @@ AVERAGING: dict[str, type[Averaging]] = {
 }
 
 
-def mean_weights(several: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+def mean_weights(several: Iterable[Tensors]) -> Tensors:
     """The mean of every tensor over several sets of weights, summed in float64."""
-    sums: dict[str, Tensor] = {}
+    sums: Tensors = {}
     for count, weights in enumerate(several, start=1):  # noqa: B007 - used below
         for name, tensor in weights.items():
             value = tensor.detach().to("cpu", torch.float64)

@@ -156,20 +156,16 @@ def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
 def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> Tokenizer:
     """A joint vocabulary of both sides, from `config.sample` pairs of each corpus at most; cached for large ones."""
 
-    def learn() -> Tokenizer:
+    def learn() -> list[bytes]:
         pairs = list(sampled_pairs(corpora, config.sample))
         whole = words_of_pairs(pairs).commonest(config.whole_words)
-        return Tokenizer.train(texts_of(pairs), config, whole=whole)
-
-    def parts() -> list[bytes]:
-        tokenizer = learn()
+        tokenizer = Tokenizer.train(texts_of(pairs), config, whole=whole)
         return [tokenizer.serialized, (tokenizer.note or "").encode()]
 
-    if sum(len(corpus.pairs) for corpus in corpora) <= IN_MEMORY:
-        return learn()
     digests = "-".join(corpus.digest for corpus in corpora)
     key = f"tokenizer-{digests}-{config.model_dump_json()}-sentencepiece-{sentencepiece.__version__}"
-    model, note = _cached_parts(key, parts)
+    is_large = sum(len(corpus.pairs) for corpus in corpora) > IN_MEMORY
+    model, note = _cached_parts(key, learn) if is_large else learn()
     return Tokenizer(model, note=note.decode() or None)
 
 

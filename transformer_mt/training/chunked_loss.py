@@ -8,11 +8,10 @@ forward pass, while the logits of a block of rows lie in the processor's cache.
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from transformer_mt.attention.shapes import States
+from transformer_mt.attention.shapes import States, Sum, Target
 from transformer_mt.device import as_computed
 from transformer_mt.tokenizer.symbols import PAD
 
@@ -22,8 +21,8 @@ LARGEST_EXPONENT = 60.0  # exp(60) times any size of vocabulary is finite in flo
 
 
 def chunked_linear_cross_entropy(
-    states: States, output: nn.Linear, labels: Int[Tensor, "B T"], *, tokens: int, label_smoothing: float
-) -> Float[Tensor, ""]:
+    states: States, output: nn.Linear, labels: Target, *, tokens: int, label_smoothing: float
+) -> Sum:
     """The value and the gradients of `cross_entropy` of `output(states)`, where `tokens` of the labels are no padding.
 
     Padding is not computed at all. Not for float16, in which a gradient that is made before the loss is scaled has no

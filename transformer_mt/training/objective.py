@@ -6,15 +6,15 @@ To add an objective, subclass `Objective`, enter how it is made in `OBJECTIVES`,
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
-from transformer_mt.attention.shapes import States
+from transformer_mt.attention.shapes import Logits, States, Sum, Target
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import ObjectiveConfig, TeacherConfig
 from transformer_mt.device import computed_in
@@ -28,47 +28,46 @@ class Objective(ABC):
     """A loss summed over the target tokens of a batch, to take the gradient of; the model is in training mode."""
 
     @abstractmethod
-    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]: ...
+    def __call__(self, model: nn.Module, batch: Batch) -> Sum: ...
 
 
+@dataclass(frozen=True)
 class CrossEntropy(Objective):
     """Σ −Σ_k q_k log p_k over real target tokens, q = (1 − ε) one-hot + ε/V; see `cross_entropy`."""
 
-    def __init__(self, *, label_smoothing: float) -> None:
-        self.label_smoothing = label_smoothing
+    label_smoothing: float
 
     @override
-    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
+    def __call__(self, model: nn.Module, batch: Batch) -> Sum:
         loss: Tensor = model(batch.source, batch.decoder_input, partial(self._of_states, batch=batch))
         return loss
 
-    def _of_states(self, states: States, output: nn.Linear, *, batch: Batch) -> Float[Tensor, ""]:
+    def _of_states(self, states: States, output: nn.Linear, *, batch: Batch) -> Sum:
         labels, smoothing, tokens = batch.labels, self.label_smoothing, batch.target_tokens
         if computed_in(states.device) == torch.float16:  # a gradient made before the loss is scaled has no room there
             return cross_entropy(output(states), labels, label_smoothing=smoothing)
         return chunked_linear_cross_entropy(states, output, labels, tokens=tokens, label_smoothing=smoothing)
 
 
+@dataclass(frozen=True)
 class RDrop(Objective):
     """½ (CE_1 + CE_2) + α/4 (KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1)), p_1 and p_2 of two passes under different dropout.
 
     Liang et al. 2021, eq. 4, halved, so that the loss stays comparable with that of one pass.
     """
 
-    def __init__(self, *, label_smoothing: float, weight: float) -> None:
-        self.label_smoothing, self.weight = label_smoothing, weight
+    label_smoothing: float
+    weight: float
 
     @override
-    def __call__(self, model: nn.Module, batch: Batch) -> Float[Tensor, ""]:
+    def __call__(self, model: nn.Module, batch: Batch) -> Sum:
         first, second = (model(batch.source, batch.decoder_input) for _ in range(2))
         losses = [cross_entropy(z, batch.labels, label_smoothing=self.label_smoothing) for z in (first, second)]
         divergence = symmetric_divergence(first, second, batch.labels)
         return 0.5 * (losses[0] + losses[1]) + 0.25 * self.weight * divergence
 
 
-def cross_entropy(
-    logits: Float[Tensor, "B T V"], labels: Int[Tensor, "B T"], *, label_smoothing: float
-) -> Float[Tensor, ""]:
+def cross_entropy(logits: Logits, labels: Target, *, label_smoothing: float) -> Sum:
     """Σ −Σ_k q_k log p_k over real tokens, q = (1 − ε) one-hot + ε/V.
 
     Szegedy et al. 2016, §7; Vaswani et al. 2017, §5.4. In float32 at least, whatever the logits' precision.
@@ -79,9 +78,7 @@ def cross_entropy(
     return F.cross_entropy(logits, labels.flatten(), ignore_index=PAD, label_smoothing=label_smoothing, reduction="sum")
 
 
-def symmetric_divergence(
-    first: Float[Tensor, "B T V"], second: Float[Tensor, "B T V"], labels: Int[Tensor, "B T"]
-) -> Float[Tensor, ""]:
+def symmetric_divergence(first: Logits, second: Logits, labels: Target) -> Sum:
     """Σ KL(p ‖ q) + KL(q ‖ p) = Σ Σ_k (p_k − q_k) (log p_k − log q_k) over real target tokens."""
     dtype = torch.promote_types(first.dtype, torch.float32)
     p, q = (logits.to(dtype).log_softmax(dim=-1) for logits in (first, second))

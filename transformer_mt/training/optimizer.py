@@ -19,11 +19,12 @@ from transformer_mt.device import random_states, restore_random_states
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 from transformer_mt.runs.checkpoints import STATE, put_tensors, take_tensors
-from transformer_mt.runs.weights import pack, unpack
+from transformer_mt.runs.weights import Tensors, pack, unpack
 from transformer_mt.training.schedules import Schedule
 
 # Steps of the trial before it is stopped, and after.
 STEPS_TRIED = 8
+_KEY = "optimizer.name"
 _UNSCALED = torch.amp.GradScaler(enabled=False)
 
 
@@ -114,7 +115,7 @@ class ScheduledOptimizer:
         """
         self._set(copy.deepcopy(self._untouched))  # another state may have been tried before
         self._take(self.schedule(1), _UNSCALED)  # after which all state is there
-        ours, theirs = dict[str, Tensor](), dict[str, Tensor]()
+        ours, theirs = Tensors(), Tensors()
         take_tensors(self.state(), ours, "state")
         take_tensors(saved, theirs, "state")
         for name in ours.keys() & theirs.keys():  # a fused kernel would read beyond a smaller one
@@ -166,35 +167,39 @@ def build_optimizer(
 
     Raises `InputError` unless it takes every parameter once, and can be stopped and continued exactly.
     """
-    made = lookup(OPTIMIZERS, config.name, key="optimizer.name")(model, config)
-    optimizers, key = made if isinstance(made, list) else [made], "optimizer.name"
-    for each in optimizers:
-        if not (isinstance(each, Optimizer) and all("lr" in group for group in each.param_groups)):
-            problem = f"{config.name} makes {type(each).__name__}, no optimizer of torch with a learning rate"
-            raise InputError(key, problem, "have it return one, or a list of them")
-    optimizer = ScheduledOptimizer(optimizers, schedule, scaler)
+    optimizer = ScheduledOptimizer(_made(config, model), schedule, scaler)
     if sorted(map(id, optimizer.parameters)) != sorted(id(each) for each in model.parameters() if each.requires_grad):
         problem = f"{config.name} does not take each parameter once"
-        raise InputError(key, problem, "have it take all, or freeze the others")
+        raise InputError(_KEY, problem, "have it take all, or freeze the others")
     try:
-        why = _try_to_resume(optimizers)
+        why = _try_to_resume(config, model)
     except Exception as error:  # optimizers raise many
         why = reason(error)
     if why:
         problem = f"{config.name} cannot be stopped and continued exactly ({why})"
-        raise InputError(key, problem, "choose or write another")
+        raise InputError(_KEY, problem, "choose or write another")
     return optimizer
 
 
-def _try_to_resume(optimizers: Sequence[Optimizer]) -> str | None:
-    """Why copies of the optimizers that are saved and loaded do not go on as before; None where they do.
+def _made(config: OptimizerConfig, model: nn.Module) -> list[Optimizer]:
+    made = lookup(OPTIMIZERS, config.name, key=_KEY)(model, config)
+    optimizers = made if isinstance(made, list) else [made]
+    for each in optimizers:
+        if not (isinstance(each, Optimizer) and all("lr" in group for group in each.param_groups)):
+            problem = f"{config.name} makes {type(each).__name__}, no optimizer of torch with a learning rate"
+            raise InputError(_KEY, problem, "have it return one, or a list of them")
+    return optimizers
+
+
+def _try_to_resume(config: OptimizerConfig, model: nn.Module) -> str | None:
+    """Why an optimizer that is saved and loaded does not go on as before; None where it does.
 
     Each has two small parameters of a group, and its state goes through the formats of a checkpoint.
     """
-    whole, resumed = (ScheduledOptimizer(_small(optimizers), lambda step: 1e-3, _UNSCALED) for _ in range(2))
-    device = whole.parameters[0].device
+    device = next(model.parameters()).device
     before = random_states(device)
     try:
+        whole, resumed = (ScheduledOptimizer(_small(config, model), lambda step: 1e-3, _UNSCALED) for _ in range(2))
         _walk(whole, first=1)
         values, tensors = _saved(whole)
         tree = put_tensors(from_json(values), unpack(tensors, path=Path(STATE)), "optimizer")
@@ -212,34 +217,24 @@ def _try_to_resume(optimizers: Sequence[Optimizer]) -> str | None:
 
 def _saved(optimizer: ScheduledOptimizer) -> tuple[bytes, bytes]:
     """Parameters and state in the formats of a checkpoint."""
-    tensors: dict[str, Tensor] = {}
+    tensors = Tensors()
     values = take_tensors({"parameters": optimizer.parameters, "state": optimizer.state()}, tensors, "optimizer")
     return to_json(values), pack(tensors)
 
 
-def _small(optimizers: Sequence[Optimizer]) -> list[Optimizer]:
-    """Copies of optimizers that have taken no step, for the first two parameters of each group, made small."""
+def _small(config: OptimizerConfig, model: nn.Module) -> list[Optimizer]:
+    """The optimizers for a copy of the model with small parameters, of which each group keeps two."""
     copied: dict[int, Any] = {}
-    for group in _Together(optimizers).param_groups:
-        for each in group["params"]:
-            shape = [min(size, 3 + axis) for axis, size in enumerate(each.shape)]
-            copied[id(each)] = nn.Parameter(each.new_ones(shape))
+    for each in model.parameters():
+        shape = [min(size, 3 + axis) for axis, size in enumerate(each.shape)]
+        copied[id(each)] = nn.Parameter(each.new_ones(shape), each.requires_grad)
+    optimizers = _made(config, copy.deepcopy(model, copied))
     for optimizer in optimizers:
-        for parameter, own in optimizer.state.items():  # where it is there before the first step
-            for value in own.values():
-                if isinstance(value, Tensor) and value.shape == parameter.shape:
-                    copied[id(value)] = value[tuple(map(slice, copied[id(parameter)].shape))].clone()
-    twins = []
-    for optimizer in optimizers:
-        twin = object.__new__(type(optimizer))
-        vars(twin).update(copy.deepcopy(vars(optimizer), copied))
-        for group in twin.param_groups:
-            group["params"] = group["params"][:2]
-        taken = {each for group in twin.param_groups for each in group["params"]}
-        for each in twin.state.keys() - taken:
-            del twin.state[each]
-        twins.append(twin)
-    return twins
+        for group in optimizer.param_groups:
+            for each in group["params"][2:]:
+                optimizer.state.pop(each, None)  # where it is there before the first step
+            del group["params"][2:]
+    return optimizers
 
 
 def _walk(optimizer: ScheduledOptimizer, *, first: int) -> None:

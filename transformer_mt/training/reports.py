@@ -2,7 +2,7 @@
 
 import importlib.util
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
@@ -98,15 +98,17 @@ class MetricsLog:
     @contextmanager
     def training_from(self, step: int) -> Iterator[None]:
         """Keep TensorBoard's file open, if asked for; points of later steps, which are repeated now, are purged."""
-        with ExitStack() as training:
-            if self.config.tensorboard and self.is_main:
-                from torch.utils.tensorboard import SummaryWriter
+        if not (self.config.tensorboard and self.is_main):
+            yield
+            return
+        from torch.utils.tensorboard import SummaryWriter
 
-                directory = self.run.path / TENSORBOARD
-                with write_errors(directory):
-                    make_directory(directory)
-                    require_directory(directory)
-                    self._tensorboard = training.enter_context(SummaryWriter(str(directory), purge_step=step + 1))
+        directory = self.run.path / TENSORBOARD
+        with write_errors(directory):
+            make_directory(directory)
+            require_directory(directory)
+            self._tensorboard = SummaryWriter(str(directory), purge_step=step + 1)
+        with self._tensorboard:
             yield
 
     def step(self, report: StepReport) -> WindowReport | None:

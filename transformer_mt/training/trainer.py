@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from jaxtyping import Int
 from torch import Tensor, nn
 
+from transformer_mt.attention.shapes import Source
 from transformer_mt.batching.batches import Batch
 from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
 from transformer_mt.errors import Diverged, MachineError, is_out_of_memory
@@ -255,7 +255,7 @@ class Trainer:
         return Diverged("training", problem, f"{remedy}{''.join(saved[-1:])}")
 
 
-def mask_tokens(source: Int[Tensor, "B S"], *, share: float) -> Int[Tensor, "B S"]:
+def mask_tokens(source: Source, *, share: float) -> Source:
     """The sentences with each subword replaced by `MASK` with probability `share`, never `EOS` or padding.
 
     As in BERT (Devlin et al. 2019, §3.1), but without a loss of its own: the decoder's is enough.

@@ -12,8 +12,14 @@ if TYPE_CHECKING:
 OWN = "torch"  # the name of our own engine
 
 Prefix = tuple[int, ...]
-# The maximum length of each sentence's translation, `EOS` included.
-Limits = Sequence[int]
+
+
+class Task(NamedTuple):
+    """A sentence to translate and the maximum length of its translation, `EOS` included in both; its seed for draws."""
+
+    source: Sequence[int]
+    limit: int
+    seed: int = 0
 
 
 class Hypothesis(NamedTuple):
@@ -53,14 +59,13 @@ class Engine(ABC):
 
     @abstractmethod
     def search(
-        self, sources: Sequence[Sequence[int]], search: SearchConfig, *, limits: Limits, count: int, prefix: Prefix,
-        seeds: Sequence[int],
-    ) -> Iterator[list[Hypothesis]]:  # fmt: skip
-        """The `count` best hypotheses, or samples, of each source sentence, `EOS` included, best first.
+        self, tasks: Sequence[Task], search: SearchConfig, *, count: int, prefix: Prefix
+    ) -> Iterator[list[Hypothesis]]:
+        """The `count` best hypotheses, or samples, of each sentence, best first.
 
-        All begin with the prefix. The beam is at least `count` wide. Each sentence has its seed for draws. Sentences
-        are translated `search.batch_size` at a time, in their order: those of like length should be neighbours. Raises
-        `MachineError` for a model whose numbers are not finite.
+        All begin with the prefix. The beam is at least `count` wide. Sentences are translated `search.batch_size` at a
+        time, in their order: those of like length should be neighbours. Raises `MachineError` for a model whose
+        numbers are not finite.
         """
 
     @abstractmethod

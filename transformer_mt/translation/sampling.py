@@ -1,16 +1,18 @@
 """From logits to a drawn token: temperature, the two usual cuts of the distribution, and the draw itself."""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
+from transformer_mt.attention.shapes import RowLogits, Rows
 
-def temper(logits: Float[Tensor, "N V"], temperature: float) -> Float[Tensor, "N V"]:
+
+def temper(logits: RowLogits, temperature: float) -> RowLogits:
     """logits / temperature, less the largest of their row first so that no temperature overflows."""
     return (logits - logits.amax(dim=-1, keepdim=True)) / temperature
 
 
-def keep_top_k(logits: Float[Tensor, "N V"], k: int) -> Float[Tensor, "N V"]:
+def keep_top_k(logits: RowLogits, k: int) -> RowLogits:
     """The k largest logits of each row, −∞ for the others (Fan et al. 2018, §5.4); a k of 0 keeps all."""
     if k == 0 or k >= logits.shape[1]:
         return logits
@@ -18,7 +20,7 @@ def keep_top_k(logits: Float[Tensor, "N V"], k: int) -> Float[Tensor, "N V"]:
     return torch.full_like(logits, -torch.inf).scatter(1, index, kept)
 
 
-def keep_top_p(logits: Float[Tensor, "N V"], p: float) -> Float[Tensor, "N V"]:
+def keep_top_p(logits: RowLogits, p: float) -> RowLogits:
     """The fewest largest logits of each row whose probabilities add up to p, −∞ for the others.
 
     Holtzman et al. 2020, §3.1; a p of 1 keeps all.
@@ -31,7 +33,7 @@ def keep_top_p(logits: Float[Tensor, "N V"], p: float) -> Float[Tensor, "N V"]:
     return torch.full_like(logits, -torch.inf).scatter(1, index, ordered.masked_fill(before >= p, -torch.inf))
 
 
-def draw(logits: Float[Tensor, "N V"], uniform: Float[Tensor, " N"]) -> Int[Tensor, " N"]:
+def draw(logits: RowLogits, uniform: Float[Tensor, " N"]) -> Rows:
     """One token a row from softmax(logits): the first whose cumulative probability exceeds `uniform`, in [0, 1).
 
     With float64 logits and float32 `uniform` no token is drawn that has no probability: their product with the total

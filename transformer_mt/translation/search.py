@@ -14,17 +14,22 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer_mt.attention.shapes import Source
+from transformer_mt.attention.shapes import RowLogits, Rows, Source
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED
 from transformer_mt.translation.beam_tree import BEATEN, ENDED, Kept, recorded_steps
-from transformer_mt.translation.engine import Hypothesis, Limits, Prefix, length_penalty
+from transformer_mt.translation.engine import Hypothesis, Prefix, length_penalty
 from transformer_mt.translation.sampling import draw, keep_top_k, keep_top_p, temper
+
+# The maximum length of each sentence's translation, `EOS` included.
+Limits = Sequence[int]
+# The hypotheses of each, best first.
+Found = list[list[Hypothesis]]
 
 
 def beam_search(
     model: Seq2Seq, source: Source, *, beam: int, alpha: float, limits: Limits, n_best: int, prefix: Prefix = ()
-) -> list[list[Hypothesis]]:
+) -> Found:
     """The `n_best` best hypotheses that a beam finds for each source sentence, best first.
 
     Each step keeps the `beam` likeliest candidates of a sentence. Those that end in `EOS` are finished; the others stay
@@ -36,7 +41,7 @@ def beam_search(
     log-probability and the length as any others do. `PAD`, `UNK` and `BOS` are never chosen.
     """
     assert len(prefix) < min(limits)
-    finished: list[list[Hypothesis]] = [[] for _ in source]
+    finished: Found = [[] for _ in source]
     live = _Live.start(model, source, prefix)
     # A candidate cannot raise a log-probability, and the longest has the largest penalty to divide it by.
     largest_penalty = [length_penalty(limit, alpha) for limit in limits]
@@ -71,7 +76,7 @@ def sample(
     num_samples: int,
     generators: Sequence[torch.Generator],
     prefix: Prefix = (),
-) -> list[list[Hypothesis]]:
+) -> Found:
     """`num_samples` independent hypotheses for each source sentence, in the order drawn; the same may come again.
 
     Tokens are drawn from softmax(logits / `temperature`), cut to `top_k` (0: uncut), then to `top_p`. The
@@ -84,7 +89,7 @@ def sample(
     uniform = torch.zeros(len(source) * num_samples, max(limits), dtype=torch.float32)
     for draws, limit, own in zip(uniform.view(len(source), num_samples, -1), limits, generators, strict=True):
         draws[:, :limit] = torch.rand(num_samples, limit, generator=own, dtype=torch.float32)
-    finished: list[list[Hypothesis]] = [[] for _ in uniform]
+    finished: Found = [[] for _ in uniform]
     live = _Live.start(model, source, prefix).repeat(num_samples)
     for length in range(len(prefix) + 1, max(limits) + 1):
         # In float64 on the CPU, so that every device draws alike.
@@ -102,13 +107,16 @@ def sample(
     return [list(chain(*finished[first : first + num_samples])) for first in range(0, len(finished), num_samples)]
 
 
+Continued = Int[Tensor, " C"]
+
+
 @dataclass(frozen=True, slots=True)
 class _Candidates:
     """For each candidate its search, the live hypothesis it continues, the token it adds, and ln p with that."""
 
-    origin: Int[Tensor, " C"]
-    parent: Int[Tensor, " C"]
-    token: Int[Tensor, " C"]
+    origin: Continued
+    parent: Continued
+    token: Continued
     log_probability: Float[Tensor, " C"]
 
     def rows(self) -> list[tuple[int, int, float]]:
@@ -129,10 +137,10 @@ class _Live:
     `tokens` begin with `BOS`; `following` has ln p of every token after them, −∞ where a token is never chosen.
     """
 
-    origin: Int[Tensor, " N"]
+    origin: Rows
     tokens: Int[Tensor, "N T"]
     log_probability: Float[Tensor, " N"]
-    following: Float[Tensor, "N V"]
+    following: RowLogits
     state: State
 
     @classmethod
@@ -151,7 +159,7 @@ class _Live:
         origin, state = torch.arange(len(rows), device=rows.device), self.state.select(rows)
         return _Live(origin, self.tokens[rows], self.log_probability[rows], self.following[rows], state)
 
-    def choices(self, *, last: Sequence[bool]) -> Float[Tensor, "N V"]:
+    def choices(self, *, last: Sequence[bool]) -> RowLogits:
         """ln p of every token that may follow, −∞ for the others; only `EOS` in the searches whose last step it is."""
         if not any(last):
             return self.following
@@ -160,7 +168,7 @@ class _Live:
         at_end = torch.tensor(last, device=end.device)[self.origin]
         return end.where(at_end[:, None], self.following)
 
-    def candidates(self, token: Int[Tensor, " N"]) -> _Candidates:
+    def candidates(self, token: Rows) -> _Candidates:
         """The continuation of each hypothesis by its token."""
         log_probability = self.log_probability + self.following.gather(1, token[:, None]).squeeze(1)
         return _Candidates(self.origin, torch.arange(len(token), device=token.device), token, log_probability)
@@ -176,7 +184,7 @@ class _Live:
         return _Live(candidates.origin, tokens, candidates.log_probability, following, state)
 
 
-def _best_candidates(live: _Live, choices: Float[Tensor, "N V"], *, beam: int, sentences: int) -> _Candidates:
+def _best_candidates(live: _Live, choices: RowLogits, *, beam: int, sentences: int) -> _Candidates:
     """The `beam` likeliest candidates of each sentence (all, where it has fewer), in order of the sentences."""
     origin = live.origin
     best, token = choices.topk(min(beam, choices.shape[1]))
@@ -207,7 +215,7 @@ def _kept(live: _Live, candidates: _Candidates, goes_on: Sequence[bool], *, step
 
 
 def _finish(
-    finished: list[list[Hypothesis]],
+    finished: Found,
     live: _Live,
     candidates: _Candidates,
     rows: Sequence[tuple[int, int, float]],
@@ -224,7 +232,7 @@ def _finish(
             del finished[origin][n_best:]
 
 
-def _without_symbols(following: Float[Tensor, "N V"]) -> Float[Tensor, "N V"]:
+def _without_symbols(following: RowLogits) -> RowLogits:
     """The tensor, changed in place to −∞ for the tokens that are never generated."""
     following[:, list(NEVER_GENERATED)] = -torch.inf
     return following

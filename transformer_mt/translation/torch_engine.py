@@ -1,6 +1,7 @@
 """Our own search as an engine: any `Seq2Seq`, on any device."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
@@ -12,7 +13,7 @@ from transformer_mt.errors import NOT_FINITE, InputError, MachineError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import BOS, NEVER_GENERATED, PAD
-from transformer_mt.translation.engine import OWN, Engine, Hypothesis, Likeliest, Limits, Prefix
+from transformer_mt.translation.engine import OWN, Engine, Hypothesis, Likeliest, Prefix, Task
 from transformer_mt.translation.search import beam_search, sample
 
 
@@ -44,44 +45,27 @@ class TorchEngine(Engine):
 
     @override
     def search(
-        self, sources: Sequence[Sequence[int]], search: SearchConfig, *, limits: Limits, count: int, prefix: Prefix,
-        seeds: Sequence[int],
-    ) -> Iterator[list[Hypothesis]]:  # fmt: skip
-        for first in range(0, len(sources), search.batch_size):
-            rows = slice(first, first + search.batch_size)
-            yield from self._search(
-                sources[rows], search, limits=limits[rows], count=count, prefix=prefix, seeds=seeds[rows]
-            )
-
-    def _search(
-        self, sources: Sequence[Sequence[int]], search: SearchConfig, *, limits: Limits, count: int, prefix: Prefix,
-        seeds: Sequence[int],
-    ) -> list[list[Hypothesis]]:  # fmt: skip
-        """The hypotheses of a batch."""
-        beam = max(search.beam, count)
-        rows = [torch.tensor(tokens) for tokens in sources]
-        source = pad_sequence(rows, batch_first=True, padding_value=PAD).to(self.device)
-        alpha, model = search.length_penalty, self._model
-        with evaluating(model), compute_in(self.precision, self.device):
-            if not search.sample:
-                found = beam_search(model, source, beam=beam, alpha=alpha, limits=limits, n_best=count, prefix=prefix)
-            else:
-                found = sample(
-                    model,
-                    source,
-                    temperature=search.temperature,
-                    top_k=search.top_k,
-                    top_p=search.top_p,
-                    alpha=alpha,
-                    limits=limits,
-                    num_samples=count,
+        self, tasks: Sequence[Task], search: SearchConfig, *, count: int, prefix: Prefix
+    ) -> Iterator[list[Hypothesis]]:
+        for first in range(0, len(tasks), search.batch_size):
+            batch = tasks[first : first + search.batch_size]
+            tokens = [torch.tensor(task.source) for task in batch]
+            source = pad_sequence(tokens, batch_first=True, padding_value=PAD).to(self.device)
+            limits = [task.limit for task in batch]
+            common: dict[str, Any] = {"alpha": search.length_penalty, "limits": limits, "prefix": prefix}
+            with evaluating(self._model), compute_in(self.precision, self.device):
+                if not search.sample:
+                    found = beam_search(self._model, source, beam=max(search.beam, count), n_best=count, **common)
+                else:
                     # Its own random numbers for every sentence, however the sentences are batched.
-                    generators=[torch.Generator().manual_seed(seed) for seed in seeds],
-                    prefix=prefix,
-                )
-        if not all(found):  # where nothing is more probable than anything else, nothing can be found
-            raise MachineError(*NOT_FINITE)
-        return found
+                    generators = [torch.Generator().manual_seed(task.seed) for task in batch]
+                    found = sample(
+                        self._model, source, temperature=search.temperature, top_k=search.top_k, top_p=search.top_p,
+                        num_samples=count, generators=generators, **common,
+                    )  # fmt: skip
+            if not all(found):  # where nothing is more probable than anything else, nothing can be found
+                raise MachineError(*NOT_FINITE)
+            yield from found
 
     @override
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:

@@ -17,7 +17,7 @@ from transformer_mt.seeds import derive_seed
 from transformer_mt.text.sentences import join_sentences
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL
-from transformer_mt.translation.engine import OWN, Hypothesis, Prefix
+from transformer_mt.translation.engine import OWN, Hypothesis, Prefix, Task
 from transformer_mt.translation.model import Model
 
 if TYPE_CHECKING:
@@ -60,6 +60,9 @@ EMPTY = Translation(text="", score=0.0, log_probability=0.0, tokens=())
 
 Item = TypeVar("Item")
 PlaceName = Callable[[int], str]
+IsWaiting = Callable[[], bool]
+# Different translations, best first.
+Ranked = list[Translation]
 # The number of a text, then, unless it is its first sentence, the sentence's number in it; both from 0.
 Key = tuple[int, ...]
 # The subwords of sentences with `EOS`.
@@ -111,7 +114,7 @@ class Translator:
         prefix: str | Sequence[str] = "",
         place: PlaceName = numbered,
         split: bool = True,
-    ) -> list[list[Translation]]:
+    ) -> list[Ranked]:
         """The `search.n_best` best translations of each line, of different texts, best first.
 
         With `split`, a line of several sentences is translated sentence by sentence, and has one translation; for
@@ -139,8 +142,8 @@ class Translator:
         prefix: str | Sequence[str] = "",
         place: PlaceName = numbered,
         split: bool = True,
-        is_waiting: Callable[[], bool] | None = None,
-    ) -> Iterator[list[Translation]]:
+        is_waiting: IsWaiting | None = None,
+    ) -> Iterator[Ranked]:
         """Like `translate`, for any number of lines, which it reads as `translate_lines` does."""
         search = search or self.search
         split, prepare = split and splits(search, prefix), checked(self.model.prepare.lines)
@@ -155,8 +158,8 @@ class Translator:
         *,
         prefix: str | Sequence[str] = "",
         place: PlaceName = numbered,
-        is_waiting: Callable[[], bool] | None = None,
-    ) -> Iterator[list[Translation]]:
+        is_waiting: IsWaiting | None = None,
+    ) -> Iterator[Ranked]:
         """The translations of prepared lines: reads and yields `BATCHES_READ` batches at a time.
 
         That many for each batch that the engine translates in parallel. Fewer where `is_waiting` says that the next
@@ -186,7 +189,7 @@ class Translator:
         *,
         prefix: str | Sequence[str] = "",
         place: PlaceName = numbered,
-    ) -> list[list[Translation]]:
+    ) -> list[Ranked]:
         """The translations of prepared lines, each with its number."""
         tokenizer, engine = self.model.tokenizer, self.model.engine
         limit = min(search.max_length, engine.max_length)
@@ -229,11 +232,9 @@ class Translator:
         if count > limit:
             raise InputError(place(number), f"{count} tokens, the model takes at most {limit}", "split it")
 
-    def _found(
-        self, waiting: Encoded, search: SearchConfig, prefix: Prefix, longest: int
-    ) -> dict[Key, list[Translation]]:
+    def _found(self, waiting: Encoded, search: SearchConfig, prefix: Prefix, longest: int) -> dict[Key, Ranked]:
         """The translations of every sentence; searches again for those with too few different texts."""
-        found: dict[Key, list[Translation]] = {}
+        found: dict[Key, Ranked] = {}
         count = 1 if search.n_best == 1 else 2 * search.n_best
         for _ in range(ATTEMPTS):
             if not waiting:
@@ -250,12 +251,13 @@ class Translator:
         self, waiting: Encoded, search: SearchConfig, prefix: Prefix, longest: int, count: int
     ) -> Iterator[list[Hypothesis]]:
         # Vaswani et al. 2017, §6.1: a translation may be a certain number of tokens longer than its source.
-        margin, sources = search.max_length_margin, list(waiting.values())
-        limits = [min(max(len(tokens), len(prefix) + 1) + margin, longest) for tokens in sources]
-        seeds = [derive_seed(search.seed, *key) for key in waiting] if search.sample else [0] * len(sources)
-        return self.model.engine.search(sources, search, limits=limits, count=count, prefix=prefix, seeds=seeds)
+        tasks = []
+        for key, tokens in waiting.items():
+            limit = min(max(len(tokens), len(prefix) + 1) + search.max_length_margin, longest)
+            tasks.append(Task(tokens, limit, derive_seed(search.seed, *key)))
+        return self.model.engine.search(tasks, search, count=count, prefix=prefix)
 
-    def _different(self, hypotheses: list[Hypothesis], *, count: int) -> list[Translation]:
+    def _different(self, hypotheses: list[Hypothesis], *, count: int) -> Ranked:
         """The first hypotheses of different texts as translations, best first."""
         by_text: dict[str, Translation] = {}
         for hypothesis in hypotheses:
@@ -271,7 +273,7 @@ def splits(search: SearchConfig, prefix: str | Sequence[str]) -> bool:
     return search.n_best == 1 and not prefix
 
 
-def _chunks(items: Iterable[Item], size: int, is_waiting: Callable[[], bool] | None) -> Iterator[list[Item]]:
+def _chunks(items: Iterable[Item], size: int, is_waiting: IsWaiting | None) -> Iterator[list[Item]]:
     """The items in lists of this size, or of fewer where no more is waiting."""
     chunk: list[Item] = []
     for item in items:
@@ -283,7 +285,7 @@ def _chunks(items: Iterable[Item], size: int, is_waiting: Callable[[], bool] | N
         yield chunk
 
 
-def _joined(sentences: list[list[Translation]]) -> list[Translation]:
+def _joined(sentences: list[Ranked]) -> Ranked:
     """The translations of a text: of its one sentence, or the best of each of several in one."""
     if len(sentences) == 1:
         return sentences[0]
