@@ -28,7 +28,6 @@ from transformer_mt.registry import lookup
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from transformer_mt.views.attend import HistoryStep
     from transformer_mt.views.maps import AttentionMaps
     from transformer_mt.views.matrix import LabelledMatrix
     from transformer_mt.views.subject import Subject
@@ -172,11 +171,19 @@ def _look(
     if not options.history:
         maps = one.attention(method=options.method, words=options.words)
         return maps, [(name, maps)], intro
-    steps, columns = [], []
-    for step, maps in _history(one, options):
-        steps.append(step)
-        intro.append(f"{name}step {step.step}: {step.translation}")
-        columns.append((f"{name}step {step.step}: ", maps))
+    from transformer_mt.cli.open_model import open_translator
+    from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
+
+    checkpoints, steps, columns = one.model.path / CHECKPOINTS, [], []
+    if not (saved := saved_steps(checkpoints)):
+        raise InputError("--history", f"{one.name} has no checkpoints", "give a run that keeps them")
+    with working(f"looking at {len(saved)} checkpoints"):
+        for number in saved:
+            then = open_translator(checkpoints / f"step-{number}", options, device=options.device)
+            step, maps = one.history_step(then, number, method=options.method, words=options.words)
+            steps.append(step)
+            intro.append(f"{name}step {number}: {step.translation}")
+            columns.append((f"{name}step {number}: ", maps))
     pair = {"source": one.source, "target": one.target, "method": options.method}
     return pair | {"steps": steps}, columns, intro
 
@@ -220,16 +227,3 @@ def _remarks(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions)
 
     graph = {"graph": graphs(maps, threshold=options.threshold)} if options.graph else {}
     return graph | sentence.agreement(maps, words=options.words)
-
-
-def _history(final: "Subject", options: AttendOptions) -> "list[tuple[HistoryStep, AttentionMaps]]":
-    """The maps by the weights of every checkpoint, all for the final translation."""
-    from transformer_mt.cli.open_model import open_translator
-    from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
-
-    checkpoints = final.model.path / CHECKPOINTS
-    if not (steps := saved_steps(checkpoints)):
-        raise InputError("--history", f"{final.name} has no checkpoints", "give a run that keeps them")
-    runs = ((step, open_translator(checkpoints / f"step-{step}", options, device=options.device)) for step in steps)
-    with working(f"looking at {len(steps)} checkpoints"):
-        return [final.history_step(then, step, method=options.method, words=options.words) for step, then in runs]
