@@ -18,7 +18,7 @@ from transformer_mt.cli.options import (
     WordsOption,
     with_options,
 )
-from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
+from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence
 from transformer_mt.cli.terminal import literal_console, note
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
@@ -28,7 +28,6 @@ from transformer_mt.registry import lookup
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from transformer_mt.views.attend import HistoryStep
     from transformer_mt.views.maps import AttentionMaps
     from transformer_mt.views.matrix import LabelledMatrix
     from transformer_mt.views.subject import Subject
@@ -50,6 +49,8 @@ class MatrixOptions:
     html: Annotated[
         Path | None, Option(metavar="FILE", help="Also write a page of the pair, to open in a browser.")
     ] = None
+    without: Without = None
+    history: Annotated[bool, Option("--history", help="The attention by the weights of every validation.")] = False
 
     @property
     def chosen(self) -> dict[str, str]:
@@ -58,8 +59,12 @@ class MatrixOptions:
         return {option: value for option, value in given.items() if value is not None}
 
 
-@with_sentence_options
-@with_options("shown", MatrixOptions)
+@dataclass(frozen=True)
+class AttendOptions(SentenceOptions, MatrixOptions):
+    """All of them, in the order of the help: those of the matrices come first."""
+
+
+@with_options("options", AttendOptions, but=("n_best",))
 def attend(
     sentence: LookedAt = None,
     model: Annotated[
@@ -67,10 +72,7 @@ def attend(
     ] = None,
     target: TargetOption = None,
     *,
-    shown: MatrixOptions,
-    without: Without = None,
-    history: Annotated[bool, Option("--history", help="The attention by the weights of every validation.")] = False,
-    options: SentenceOptions,
+    options: AttendOptions,
 ) -> None:
     """Translate a sentence and print where the model looked: target words down the side, source words across.
 
@@ -100,136 +102,128 @@ def attend(
     from transformer_mt.views.methods import METHODS, REFERENCE
     from transformer_mt.views.subject import DEFAULT_METHOD
 
-    method = lookup(METHODS, shown.method, key="--method")
-    _check_files(shown, npz=options.npz, runs=len(model or (None,)), history=history)
+    method = lookup(METHODS, options.method, key="--method")
+    _check_files(options, runs=len(model or (None,)))
     loaded: list[Subject] = []
     for path in model or (None,):
         text = loaded[0].line.given if loaded else sentence  # the first run's sentence is that of all
-        loaded.append(load_sentence(text, target, model=path, without=without or (), options=options))
-        loaded[-1].require_attention(shown.method)
+        loaded.append(load_sentence(text, target, model=path, without=options.without or (), options=options))
+        loaded[-1].require_attention(options.method)
     intro, views = [loaded[0].source], list[Any]()
     matrices: list[list[LabelledMatrix]] = []
     for one in loaded:
         name = f"{one.name}: " if len(loaded) > 1 else ""
-        view, columns, said = _look(one, shown, options, name=name, history=history)
+        view, columns, said = _look(one, options, name=name)
         views.append(view)
         intro += said
         for title, maps in columns:
-            matrices.append([replace(matrix, name=f"{title}{matrix.name}") for matrix in _matrices(one, maps, shown)])
+            matrices.append([replace(matrix, name=f"{title}{matrix.name}") for matrix in _matrices(one, maps, options)])
     rows = rows_of_matrices(matrices)
-    _write_files(loaded[0], rows, shown, options, is_given=target is not None)
-    agrees = len(views) == 1 and not history and shown.method not in (DEFAULT_METHOD, REFERENCE)
+    _write_files(loaded[0], rows, options, is_given=target is not None)
+    agrees = len(views) == 1 and not options.history and options.method not in (DEFAULT_METHOD, REFERENCE)
 
     def lines(width: int) -> "Iterator[str | Text]":
         yield from intro
         yield from attention_lines(
             rows,
-            method=shown.method,
+            method=options.method,
             width=width,
             shading=shading_for(literal_console(), Scale.of(matrix.numbers for row in rows for matrix in row)),
-            compact=shown.compact,
-            threshold=shown.threshold if shown.graph else None,
+            compact=options.compact,
+            threshold=options.threshold if options.graph else None,
         )
         if agrees:
-            yield from agreement_lines(matrices[0], loaded[0].attention(method=REFERENCE, words=shown.words))
+            yield from agreement_lines(matrices[0], loaded[0].attention(method=REFERENCE, words=options.words))
 
     remarks: list[dict[str, Any]] = []
-    if options.as_json and not history:
-        remarks = [_remarks(one, maps, shown) for one, maps in zip(loaded, views, strict=True)]
+    if options.as_json and not options.history:
+        remarks = [_remarks(one, maps, options) for one, maps in zip(loaded, views, strict=True)]
     emit(views, lines, sentences=loaded, options=options, remarks=remarks)
-    if not (shown.chosen or options.as_json or history):
+    if not (options.chosen or options.as_json or options.history):
         others = ["--stack NAME"] if method.whole else ["--layer N", "--head all", "--stack NAME"]
-        others += [] if shown.compact or shown.graph else ["--compact"]
+        others += [] if options.compact or options.graph else ["--compact"]
         elsewhere = "links of words: tmt align; one word step by step: tmt explain"
         note(f"one matrix of many; others: {', '.join(others)}; {elsewhere}")
 
 
-def _check_files(shown: MatrixOptions, *, npz: Path | None, runs: int, history: bool) -> None:
+def _check_files(options: AttendOptions, *, runs: int) -> None:
     """Raise `InputError` for a page of more than one run or step, and for a file that two options write."""
     from transformer_mt.views.plot import check_figure
 
-    if shown.figure is not None:
-        check_figure(shown.figure, npz=npz)
-    if shown.html is None:
+    if options.figure is not None:
+        check_figure(options.figure, npz=options.npz)
+    if options.html is None:
         return
     if runs > 1:
         raise InputError("--html", "a page is of one run", "give one --model")
-    if history:
+    if options.history:
         raise InputError("--html", "a page is of one step", "leave --history out")
-    for other in (shown.figure, npz):
-        if other is not None and other.resolve() == shown.html.resolve():
-            raise InputError(f"--html {shown.html}", "another option writes there too", "give another name")
+    for other in (options.figure, options.npz):
+        if other is not None and other.resolve() == options.html.resolve():
+            raise InputError(f"--html {options.html}", "another option writes there too", "give another name")
 
 
 def _look(
-    one: "Subject", shown: MatrixOptions, options: SentenceOptions, *, name: str, history: bool
+    one: "Subject", options: AttendOptions, *, name: str
 ) -> "tuple[Any, list[tuple[str, AttentionMaps]], list[str]]":
     """The view of one run, its maps with their titles, and lines that introduce them."""
     intro = [f"{name}{one.target}"]
-    if not history:
-        maps = one.attention(method=shown.method, words=shown.words)
+    if not options.history:
+        maps = one.attention(method=options.method, words=options.words)
         return maps, [(name, maps)], intro
-    steps, columns = [], []
-    for step, maps in _history(one, shown, options):
-        steps.append(step)
-        intro.append(f"{name}step {step.step}: {step.translation}")
-        columns.append((f"{name}step {step.step}: ", maps))
-    pair = {"source": one.source, "target": one.target, "method": shown.method}
+    from transformer_mt.cli.open_model import open_translator
+    from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
+
+    checkpoints, steps, columns = one.model.path / CHECKPOINTS, [], []
+    if not (saved := saved_steps(checkpoints)):
+        raise InputError("--history", f"{one.name} has no checkpoints", "give a run that keeps them")
+    with working(f"looking at {len(saved)} checkpoints"):
+        for number in saved:
+            then = open_translator(checkpoints / f"step-{number}", options, device=options.device)
+            step, maps = one.history_step(then, number, method=options.method, words=options.words)
+            steps.append(step)
+            intro.append(f"{name}step {number}: {step.translation}")
+            columns.append((f"{name}step {number}: ", maps))
+    pair = {"source": one.source, "target": one.target, "method": options.method}
     return pair | {"steps": steps}, columns, intro
 
 
 def _write_files(
     one: "Subject",
     rows: "list[list[LabelledMatrix]]",
-    shown: MatrixOptions,
-    options: SentenceOptions,
+    options: AttendOptions,
     *,
     is_given: bool,
 ) -> None:
     """The picture and the page."""
-    if shown.figure is not None:
+    if options.figure is not None:
         from transformer_mt.views.methods import METHODS
         from transformer_mt.views.plot import matrix_figure
 
-        meaning = f"A number is {METHODS[shown.method].meaning}."
-        write_output(shown.figure, matrix_figure(rows, meaning=meaning, path=shown.figure))
-    if shown.html is not None:
+        meaning = f"A number is {METHODS[options.method].meaning}."
+        write_output(options.figure, matrix_figure(rows, meaning=meaning, path=options.figure))
+    if options.html is not None:
         from transformer_mt.page.saved_page import saved_page
         from transformer_mt.serve.saved_answers import saved_answers
 
         search = options.applied_to(one.model.config.search)
-        answers = saved_answers(one, search, is_given=is_given, method=shown.method, words=shown.words)
-        write_output(shown.html, saved_page(answers))
+        answers = saved_answers(one, search, is_given=is_given, method=options.method, words=options.words)
+        write_output(options.html, saved_page(answers))
 
 
-def _matrices(sentence: "Subject", maps: "AttentionMaps", shown: MatrixOptions) -> "list[LabelledMatrix]":
+def _matrices(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions) -> "list[LabelledMatrix]":
     """The chosen matrices, or the one that explains best: the mean over the heads that validation chose."""
     from transformer_mt.views.attend import explaining_matrix, layer_matrices
 
-    if shown.chosen:
-        return layer_matrices(maps, **shown.chosen)
+    if options.chosen:
+        return layer_matrices(maps, **options.chosen)
     alignment = sentence.model.alignment
     return [explaining_matrix(maps, heads=alignment.heads if alignment else ())]
 
 
-def _remarks(sentence: "Subject", maps: "AttentionMaps", shown: MatrixOptions) -> dict[str, Any]:
+def _remarks(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions) -> dict[str, Any]:
     """Further keys of `--json`: the graph, and for another method than the weights its agreement with erasure."""
     from transformer_mt.views.attend import graphs
 
-    graph = {"graph": graphs(maps, threshold=shown.threshold)} if shown.graph else {}
-    return graph | sentence.agreement(maps, words=shown.words)
-
-
-def _history(
-    final: "Subject", shown: MatrixOptions, options: SentenceOptions
-) -> "list[tuple[HistoryStep, AttentionMaps]]":
-    """The maps by the weights of every checkpoint, all for the final translation."""
-    from transformer_mt.cli.open_model import open_translator
-    from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
-
-    checkpoints = final.model.path / CHECKPOINTS
-    if not (steps := saved_steps(checkpoints)):
-        raise InputError("--history", f"{final.name} has no checkpoints", "give a run that keeps them")
-    runs = ((step, open_translator(checkpoints / f"step-{step}", options, device=options.device)) for step in steps)
-    with working(f"looking at {len(steps)} checkpoints"):
-        return [final.history_step(then, step, method=shown.method, words=shown.words) for step, then in runs]
+    graph = {"graph": graphs(maps, threshold=options.threshold)} if options.graph else {}
+    return graph | sentence.agreement(maps, words=options.words)

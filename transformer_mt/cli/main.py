@@ -3,7 +3,6 @@
 Modules that are slow to import, or may fail to, are imported where a failure is caught.
 """
 
-import errno
 import os
 import sys
 
@@ -92,6 +91,8 @@ def run(arguments: list[str]) -> int:
 
 def _unexpected(error: BaseException) -> int:
     """Report a problem of the machine if the error is one, else a fault of ours."""
+    import errno
+
     from transformer_mt.errors import is_out_of_memory, write_report
     from transformer_mt.plugins import fault_of
 

@@ -5,6 +5,7 @@ not connections.
 """
 
 import asyncio
+import sys
 from functools import cache
 
 import h11
@@ -23,10 +24,10 @@ MOST_CONNECTIONS = 200
 @cache
 def most_connections() -> int:
     """How many connections may be open. One more closes the one that has waited longest for its client."""
-    try:
-        import resource
-    except ImportError:  # Windows
+    if sys.platform == "win32":  # which has no such limit
         return MOST_CONNECTIONS
+    import resource
+
     return min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
 
 

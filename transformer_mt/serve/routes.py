@@ -73,16 +73,17 @@ class Routes:
         keys = request.query_params.multi_items()
         if [key for key, _ in keys] != ["run"]:
             return error(422, "the query: takes the key run, once; give the name of a run")
-        known = request.headers.get("if-none-match")
-        return await self._answer(request, lambda _: self._measured(keys[0][1], known))
+        name, known = keys[0][1], request.headers.get("if-none-match")
 
-    def _measured(self, name: str, known: str | None) -> Response:
-        run = Run(self._runs.path(name))
-        try:
-            tag = tag_of_curves(run)
-        except OSError:
-            raise Refusal(503, f"{name}: nothing has been measured, or the run is gone; see /v1/runs") from None
-        return _tagged(tag, known, lambda: curves(run, name) | {"run": name, "step": newest_progress(run).step})
+        def measured(_: bytes) -> Response:
+            run = Run(self._runs.path(name))
+            try:
+                tag = tag_of_curves(run)
+            except OSError:
+                raise Refusal(503, f"{name}: nothing has been measured, or the run is gone; see /v1/runs") from None
+            return _tagged(tag, known, lambda: curves(run, name) | {"run": name, "step": newest_progress(run).step})
+
+        return await self._answer(request, measured)
 
     async def _ask(self, name: str, request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":

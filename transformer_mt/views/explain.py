@@ -179,8 +179,12 @@ def explain_row(
         names = sorted(names, key=choice.without.__getitem__)
     name = names[0]
     module = attention_layers(model)[name.of_layer]
+    shown: list[Shown] = []
     with evaluating(model):
-        stages = tuple(_stages(_pass(model, tokens, name.stack), module, row, name))
+        with watching(shown.append), record_attention(model) as recording:
+            require_finite(model(*tokens.inputs(model)))
+        recording.of_tokens(name.stack, len(tokens.source.ids), len(tokens.read.ids))  # or it is not between these
+        stages = tuple(_stages(shown, module, row, name))
     return Explanation(
         source=tokens.source.text,
         target=tokens.written.text,
@@ -195,15 +199,6 @@ def explain_row(
         rows={of: each.by_words() for of, each in every.items()},
         stages=stages,
     )
-
-
-def _pass(model: Seq2Seq, tokens: PairTokens, stack: str) -> list[Shown]:
-    """What a forward pass shows; `InputError` for a stack that is not between these tokens."""
-    shown: list[Shown] = []
-    with watching(shown.append), record_attention(model) as recording:
-        require_finite(model(*tokens.inputs(model)))
-    recording.of_tokens(stack, len(tokens.source.ids), len(tokens.read.ids))
-    return shown
 
 
 def _stages(shown: Sequence[Shown], module: InspectableAttention, row: int, name: HeadName) -> Iterator[Stage]:

@@ -88,6 +88,8 @@ class OfModel(Method):
     """A method with one matrix for the whole model, of the decoder's stacks."""
 
     whole = True
+    # The first column of the decoder's matrices that has numbers.
+    first: ClassVar[int] = 0
 
     @abstractmethod
     def matrices(self, model: Seq2Seq, tokens: PairTokens, stack: str) -> tuple[Tensor, Tensor]:
@@ -103,6 +105,7 @@ class OfModel(Method):
                 mask = torch.ones(1, *of_pieces.shape, dtype=torch.bool)
                 if stack == "decoder":  # whose rows do not see the pieces after them
                     mask = mask.tril()
+                    mask[:, :, : self.first] = False
                 by_stack[stack] = StackMaps(of_pieces[None, None], mask, rows, columns, over_words=of_words[None, None])
         return by_stack
 
@@ -134,6 +137,7 @@ class Erasure(OfModel):
     """
 
     name = "erasure"
+    first = 1  # behind `<s>`, which cannot be taken out
     meaning = "how far the row's ln p falls when the column is taken out of the sentence; below zero it rises"
 
     @override
@@ -145,13 +149,6 @@ class Erasure(OfModel):
         falls = erase(model, tokens, parts, stack=stack).cpu()[:, places]
         of_words = torch.from_numpy(rows.membership()) @ falls[:, len(pieces) :]
         return falls[:, : len(pieces)], of_words
-
-    @override
-    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
-        by_stack = super().compute(model, tokens, stacks)
-        if "decoder" in by_stack:
-            by_stack["decoder"].mask[:, :, 0] = False  # `<s>`, which cannot be taken out
-        return by_stack
 
 
 METHODS: dict[str, type[Method]] = {method.name: method for method in (AttentionWeights, ValueNorms, Gradient, Erasure)}
