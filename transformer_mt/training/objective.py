@@ -13,14 +13,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
-from transformer_mt.attention.shapes import Logits, States, Sum, Target
+from transformer_mt.attention.shapes import Logits, States, Target
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import ObjectiveConfig, TeacherConfig
 from transformer_mt.device import computed_in
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.training.chunked_loss import chunked_linear_cross_entropy
+from transformer_mt.training.chunked_loss import Sum, chunked_linear_cross_entropy
 
 
 class Objective(ABC):
