@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 
 import torch
@@ -17,12 +16,11 @@ from transformer_mt.runs.weights import Tensors, load_weights, weights_of
 History = Sequence[tuple[int, float]]
 
 
-@dataclass(eq=False)
 class Averaging:
     """`none`: the weights being trained are validated, and the best of them are used afterwards."""
 
-    model: Seq2Seq
-    config: TrainingConfig
+    def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
+        self.model, self.config = model, config
 
     def update(self, step: int) -> None:
         """Take the weights after a step, counted from 1, into a running average."""
@@ -61,9 +59,10 @@ class ExponentialMovingAverage(Averaging):
     Polyak and Juditsky 1992. It begins with the first w; the rising decay lets it forget the random start.
     """
 
-    def __post_init__(self) -> None:
-        self.average = copy.deepcopy(self.model)
-        self.pairs = list(zip(weights_of(self.average).values(), weights_of(self.model).values(), strict=True))
+    def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
+        super().__init__(model, config)
+        self.average = copy.deepcopy(model)
+        self.pairs = list(zip(weights_of(self.average).values(), weights_of(model).values(), strict=True))
 
     @override
     def update(self, step: int) -> None:
