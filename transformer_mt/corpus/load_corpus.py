@@ -215,6 +215,12 @@ def _exchanged(pairs: Pairs, known: TrainingWords) -> str:
     return f"{problem}; swap its files, or its source_column and target_column"
 
 
+def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:
+    """The configuration with the languages that the corpus was found to have."""
+    source, target = corpus.languages
+    return config.model_copy(update={"source_language": source, "target_language": target})
+
+
 def _builtin(config: DataConfig, *, structure: bool, held_out: frozenset[str]) -> Corpus:
     direction = choose_direction(config, GERMAN_ENGLISH, name=BUILTIN)
     if set(direction) != set(GERMAN_ENGLISH):

@@ -11,7 +11,7 @@ import torch
 
 from transformer_mt import plugins
 from transformer_mt.config.sections import Config, TrainingConfig
-from transformer_mt.corpus.load_corpus import Corpus, load_corpus, load_mixture
+from transformer_mt.corpus.load_corpus import Corpus, load_corpus, load_mixture, resolved
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import InputError, MachineError, checked
@@ -199,8 +199,7 @@ def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[Training
     """The corpora to train on, loaded unless one is given, and the configuration with its name and its languages."""
     data = config.data if corpus is None else config.data.model_copy(update={"corpus": corpus.name})
     corpus = corpus or load_corpus(data)
-    source, target = corpus.languages
-    data = data.model_copy(update={"source_language": source, "target_language": target})
+    data = resolved(data, corpus)
     return TrainingCorpora(corpus, tuple(load_mixture(data, corpus))), config.model_copy(update={"data": data})
 
 
