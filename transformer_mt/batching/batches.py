@@ -30,6 +30,11 @@ class Batch:
     source_tokens: int
     target_tokens: int
 
+    @property
+    def sizes(self) -> list[str]:
+        """Rows times tokens, padding included, of the source and of the target."""
+        return ["×".join(map(str, side.shape)) for side in (self.source, self.decoder_input)]
+
     def to(self, device: torch.device | str) -> "Batch":
         """The batch on another device."""
         tensors = ("source", "decoder_input", "labels")

@@ -41,7 +41,12 @@ def load_config(path: str | Path | None, overrides: Iterable[str] = ()) -> Confi
     for override in overrides:
         key, value = _parse_override(override)
         _leave_out(tree, key, value, given)
-        _insert(tree, key.split("."), value)
+        section, (*parts, name) = tree, key.split(".")
+        for part in parts:
+            if not isinstance(section.get(part), dict):
+                section[part] = {}  # where a value belongs instead of a section, `_check` says so
+            section = section[part]
+        section[name] = value
         config = _check(tree, place="overrides", names_file=False)
         given |= {key, ".".join(key.split(".")[:2])}
     return config
@@ -168,14 +173,6 @@ def _parse_override(override: str) -> tuple[str, Any]:
     except (ValueError, RecursionError):
         tree = {}  # a bare word is a string: --set tokenizer.kind=bpe
     return key.strip(), tree["value"] if tree.keys() == {"value"} else text
-
-
-def _insert(tree: Tree, path: list[str], value: Any) -> None:
-    for part in path[:-1]:
-        if not isinstance(tree.get(part), dict):
-            tree[part] = {}  # where a value belongs instead of a section, `_check` says so
-        tree = tree[part]
-    tree[path[-1]] = value
 
 
 def _leave_out(tree: Tree, key: str, value: Any, given: set[str]) -> None:

@@ -40,6 +40,9 @@ class CleanSplit:
     report: SplitReport
 
 
+CleanSplits = dict[str, CleanSplit]
+
+
 class MappedPairs(Sequence[SentencePair]):
     """The pairs of an Arrow table, read when they are asked for."""
 
@@ -86,7 +89,7 @@ def clean_splits(
     cut: bool,
     held_out: frozenset[str] = frozenset(),
     hold: Hold = list,
-) -> dict[str, CleanSplit]:
+) -> CleanSplits:
     """All splits, cleaned; `hold` says where their pairs lie. Raises `InputError` for a split without any pair left.
 
     With `cut`, a corpus without validation gets one out of its training pairs. The expected script is that of most
@@ -97,7 +100,7 @@ def clean_splits(
     scripts = next(iter(cleaners.values())).main_scripts()
     none = np.zeros(0, np.uint64)
     elsewhere = np.concatenate([none, *(cleaner.hashes for split, cleaner in cleaners.items() if split != "train")])
-    cleaned: dict[str, CleanSplit] = {}
+    cleaned = CleanSplits()
     for split, cleaner in cleaners.items():
         pairs, hashes = taken[split], cleaner.hashes
         kept = cleaner.finish(pairs, scripts, elsewhere if split == "train" else none)
@@ -133,7 +136,7 @@ def chosen_for_validation(hashes: Hashes, kept: PairMask) -> PairMask:
 
 def cached_splits(
     key: Sequence[Any], splits: Splits, config: DataConfig, *, name: str, cut: bool, held_out: frozenset[str]
-) -> dict[str, CleanSplit]:
+) -> CleanSplits:
     """The cleaned splits from the cache, or cleaned now and put there; they are read only when they must be."""
     import pyarrow as pa
 
@@ -156,7 +159,7 @@ def cached_splits(
     return cached(place, schema, batches(), _splits_of) if splits else {}
 
 
-def _splits_of(table: "Table") -> dict[str, CleanSplit]:
+def _splits_of(table: "Table") -> CleanSplits:
     """The splits of such a table. Raises `ValueError` or `TypeError` for a table that is none."""
     splits = TypeAdapter(dict[str, tuple[NonNegativeInt, str, SplitReport]])
     clean, first = {}, 0

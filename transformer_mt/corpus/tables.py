@@ -31,12 +31,18 @@ def table_rows(name: str, open: Callable[[], Iterable[Any]]) -> PlacedRecords:
     """The rows of Arrow tables. Raises `InputError` for data that the library cannot read."""
     tables: Iterator[Any] | None = None
     while True:
-        with library_problems(name):
-            tables = tables or iter(open())
-            if (table := next(tables, None)) is None:
-                return
-            table.validate(full=True)  # a damaged copy of a hub data set would end the process
-            rows = table.to_pylist()
+        try:
+            with quiet_datasets():
+                tables = tables or iter(open())
+                if (table := next(tables, None)) is None:
+                    return
+                table.validate(full=True)  # a damaged copy of a hub data set would end the process
+                rows = table.to_pylist()
+        except (InputError, MemoryError):
+            raise
+        except Exception as error:  # of `datasets` and the libraries below it
+            reason = " ".join(str(error.__cause__ or error).split())[:200] or type(error).__name__
+            raise InputError(name, f"cannot be read ({reason})", "correct the file") from None
         for row in rows:
             yield name, flat(row)
 
@@ -46,19 +52,6 @@ def parquet_rows(file: DataFile) -> PlacedRecords:
     from pyarrow.parquet import ParquetFile
 
     return table_rows(str(file.path), lambda: ParquetFile(file.plain).iter_batches(_ROWS))
-
-
-@contextmanager
-def library_problems(name: str) -> Iterator[None]:
-    """Turn errors of `datasets` and the libraries below it into one line."""
-    try:
-        with quiet_datasets():
-            yield
-    except (InputError, MemoryError):
-        raise
-    except Exception as error:
-        reason = " ".join(str(error.__cause__ or error).split())[:200] or type(error).__name__
-        raise InputError(name, f"cannot be read ({reason})", "correct the file") from None
 
 
 @contextmanager

@@ -18,7 +18,7 @@ LONGEST_KEPT = 64
 _PAIRS_AT_A_TIME = 50_000
 # A word has a capital if training wrote it so this often, at the start of a sentence included.
 _CAPITAL = 0.97
-_WORD = regex.compile(r"\w+(?:-\w+)*")
+_WORD, _LETTER = regex.compile(r"\w+(?:-\w+)*"), regex.compile(r"\p{L}")
 _DOTTED = frozenset(("tr", "az"))  # languages with I–ı and İ–i
 
 
@@ -108,9 +108,11 @@ class SeenWords:
     def without_capitals(self, text: str) -> str:
         """A sentence in capitals as training writes it: STRASSE becomes Straße. It begins with a capital."""
         spelled = _WORD.sub(lambda match: self.forms.get(self.fold(match[0]), lower(match[0], self.language)), text)
-        first = next((place for place, character in enumerate(spelled) if character.isalpha()), 0)
-        initial = "İ" if self.language in _DOTTED and spelled[first : first + 1] == "i" else spelled[first : first + 1]
-        return spelled[:first] + (initial.upper() if len(initial.upper()) == 1 else initial) + spelled[first + 1 :]
+        return _LETTER.sub(lambda match: self._capital(match[0]), spelled, count=1)
+
+    def _capital(self, letter: str) -> str:
+        capital = "İ" if self.language in _DOTTED and letter == "i" else letter.upper()
+        return capital if len(capital) == 1 else letter
 
     def _capitalised(self, word: str) -> str:
         key = self.fold(word)

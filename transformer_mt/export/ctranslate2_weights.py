@@ -132,7 +132,15 @@ def _layer(layer: EncoderLayer | DecoderLayer, place: str) -> Weights:
     yield from _attention(layer.self_attention, layer.self_residual, f"{place}/self_attention")
     if isinstance(layer, DecoderLayer):
         yield from _attention(layer.cross_attention, layer.cross_residual, f"{place}/attention", crosses=True)
-    yield from _feed_forward(layer, f"{place}/ffn")
+    network, place = layer.feed_forward, f"{place}/ffn"
+    yield from _norm(layer.feed_forward_residual.norm, f"{place}/layer_norm")
+    if isinstance(network, SwiGLU):
+        yield from _linear(network.gate, f"{place}/linear_0")
+        yield from _linear(network.value, f"{place}/linear_0_noact")
+    else:  # ReLU and GELU networks have the same parts
+        assert isinstance(network, ReLU)
+        yield from _linear(network.hidden, f"{place}/linear_0")
+    yield from _linear(network.output, f"{place}/linear_1")
 
 
 def _attention(attention: nn.Module, residual: Residual, place: str, *, crosses: bool = False) -> Weights:
@@ -153,19 +161,6 @@ def _attention(attention: nn.Module, residual: Residual, place: str, *, crosses:
     if isinstance(attention.position, Relative):
         yield f"{place}/relative_position_keys", attention.position.to_keys.weight
         yield f"{place}/relative_position_values", attention.position.to_values.weight
-
-
-def _feed_forward(layer: EncoderLayer | DecoderLayer, place: str) -> Weights:
-    """ReLU and GELU networks have the same parts."""
-    network = layer.feed_forward
-    yield from _norm(layer.feed_forward_residual.norm, f"{place}/layer_norm")
-    if isinstance(network, SwiGLU):
-        yield from _linear(network.gate, f"{place}/linear_0")
-        yield from _linear(network.value, f"{place}/linear_0_noact")
-    else:
-        assert isinstance(network, ReLU)
-        yield from _linear(network.hidden, f"{place}/linear_0")
-    yield from _linear(network.output, f"{place}/linear_1")
 
 
 def _linear(layer: nn.Linear, place: str) -> Weights:

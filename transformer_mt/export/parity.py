@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.evaluation import score_texts
 from transformer_mt.text.normalize import normalize
@@ -91,7 +90,14 @@ def _search(
     beam: int,
 ) -> Search:
     search = translators[0].search.model_copy(update={"beam": beam, "n_best": 1, "sample": False})
-    (ours, own), (theirs, other) = (_translated(translator, sources, search) for translator in translators)
+
+    def translated(translator: Translator) -> tuple[list[Translation], float]:
+        """The translations, and sentences a second."""
+        start = time.perf_counter()
+        found = [ranked[0] for ranked in translator.translate(sources, search, split=False)]
+        return found, len(sources) / max(time.perf_counter() - start, 1e-9)
+
+    (ours, own), (theirs, other) = map(translated, translators)
     differences, gaps = [], [0.0]
     for source, a, b in zip(sources, ours, theirs, strict=True):
         if a.text == b.text:
@@ -121,15 +127,6 @@ def _gap(translator: Translator, source: str, ours: Translation, theirs: Transla
     found = model.engine.likeliest(sources, one, count=model.tokenizer.size)[place]
     probability = dict(zip(found.ids, found.probabilities, strict=True)).get(other[place], 0.0)
     return math.log(max(found.chosen, 1e-30) / max(probability, 1e-30))
-
-
-def _translated(
-    translator: Translator, sources: Sequence[str], search: SearchConfig
-) -> tuple[list[Translation], float]:
-    """The translations, and sentences a second."""
-    start = time.perf_counter()
-    found = [ranked[0] for ranked in translator.translate(sources, search, split=False)]
-    return found, len(sources) / max(time.perf_counter() - start, 1e-9)
 
 
 def _of_lengths(sources: Sequence[str], opened: Model) -> Iterator[str]:

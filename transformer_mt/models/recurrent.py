@@ -21,7 +21,7 @@ from transformer_mt.models.blocks import Layers
 from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.hypotheses import Hypotheses
 from transformer_mt.models.positionwise import Embeddings
-from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
+from transformer_mt.models.seq2seq import Memory, Seq2Seq, Stacks, State
 from transformer_mt.tokenizer.symbols import PAD
 
 TokenState = Float[Tensor, "B D"]
@@ -244,7 +244,7 @@ class RecurrentSeq2Seq(Seq2Seq):
         self.output = embeddings.output()
 
     @override
-    def attention_stacks(self) -> dict[str, list[InspectableAttention]]:
+    def attention_stacks(self) -> Stacks:
         reader = self.decoder.reader
         return {"cross": [reader]} if isinstance(reader, SourceAttention) else {}
 

@@ -16,6 +16,8 @@ from transformer_mt.errors import NOT_FINITE, MachineError
 
 # Of N tokens of the source or of the target: True at the real ones.
 TokenMask = Bool[Tensor, "B N"]
+# The attention modules of each stack, first layer first.
+Stacks = dict[str, list[InspectableAttention]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Seq2Seq(nn.Module, ABC):
     output: nn.Linear
 
     @abstractmethod
-    def attention_stacks(self) -> dict[str, list[InspectableAttention]]:
+    def attention_stacks(self) -> Stacks:
         """The attention modules of each stack, first layer first, for inspection.
 
         `encoder` and `decoder` attend to themselves, `cross` from the decoder to the memory; a model has those it has.

@@ -6,13 +6,12 @@ from typing import Self
 from torch import nn
 from typing_extensions import override
 
-from transformer_mt.attention.multihead import InspectableAttention
 from transformer_mt.attention.shapes import Logits, Rows, Source, States, Target
 from transformer_mt.models.blocks import Layers
 from transformer_mt.models.hypotheses import Hypotheses
 from transformer_mt.models.layers import DecoderLayer, EncoderLayer, LayerFactory, LayerState
 from transformer_mt.models.positionwise import Embeddings
-from transformer_mt.models.seq2seq import Memory, Seq2Seq, State
+from transformer_mt.models.seq2seq import Memory, Seq2Seq, Stacks, State
 from transformer_mt.tokenizer.symbols import PAD
 
 
@@ -51,7 +50,7 @@ class Transformer(Seq2Seq):
         self.output = embeddings.output()
 
     @override
-    def attention_stacks(self) -> dict[str, list[InspectableAttention]]:
+    def attention_stacks(self) -> Stacks:
         return {
             "encoder": [layer.self_attention for layer in self.encoder],
             "decoder": [layer.self_attention for layer in self.decoder],

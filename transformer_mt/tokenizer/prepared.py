@@ -121,7 +121,10 @@ class Preparer:
         With `split`, a line of several sentences becomes these. With `restore`, a line typed without capitals, or in
         nothing but capitals, is read as training wrote its words.
         """
-        texts_read = [self._sentences(normalize(text), split, restore) for text in texts]
+        texts_read = []
+        for text in map(normalize, texts):
+            sentences = (split_sentences(text, self.language) if split else []) or [text]
+            texts_read.append([self._restored(one) if restore else (one, None) for one in sentences])
         encoded = iter(self.tokenizer.encode_batch([one for sentences in texts_read for one, _ in sentences]))
         return [
             PreparedLine(
@@ -136,10 +139,6 @@ class Preparer:
         """A text as one sentence, its capitals as they are."""
         (line,) = self.lines([text], split=False, restore=False)
         return line.sentences[0]
-
-    def _sentences(self, text: str, split: bool, restore: bool) -> list[tuple[str, str | None]]:
-        sentences = (split_sentences(text, self.language) if split else []) or [text]
-        return [self._restored(one) if restore else (one, None) for one in sentences]
 
     def _restored(self, sentence: str) -> tuple[str, str | None]:
         """The sentence with the capitals that training gave its words, and its `case`."""

@@ -1,7 +1,7 @@
 """What a training is made of before its data is known, so that mistakes come before the corpus is read."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -37,13 +37,6 @@ class TrainingParts:
     score_of: Callable[[Validation], float]
     model: Seq2Seq
     random_state: Tensor  # after the weights were drawn
-
-    def with_vocabulary(self, size: int) -> "TrainingParts":
-        """The parts with a model for a vocabulary that has come out smaller than configured."""
-        if size == self.model.output.out_features:
-            return self
-        model = initial_model(self.config, self.device, vocabulary_size=size)
-        return replace(self, model=model, random_state=torch.get_rng_state())
 
 
 def build_parts(config: Config, distributed: Distributed | None = None) -> TrainingParts:

@@ -8,12 +8,15 @@ forward pass, while the logits of a block of rows lie in the processor's cache.
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from typing_extensions import override
 
-from transformer_mt.attention.shapes import States, Sum, Target
+from transformer_mt.attention.shapes import States, Target
 from transformer_mt.device import as_computed
 from transformer_mt.tokenizer.symbols import PAD
+
+Sum = Float[Tensor, ""]
 
 # Rows for an efficient product; a GPU is busy only with more.
 CPU_ROWS, GPU_ROWS = 512, 8192

@@ -7,21 +7,20 @@ To add an objective, subclass `Objective`, enter how it is made in `OBJECTIVES`,
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
-from transformer_mt.attention.shapes import Logits, States, Sum, Target
+from transformer_mt.attention.shapes import Logits, States, Target
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import ObjectiveConfig, TeacherConfig
 from transformer_mt.device import computed_in
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.training.chunked_loss import chunked_linear_cross_entropy
+from transformer_mt.training.chunked_loss import Sum, chunked_linear_cross_entropy
 
 
 class Objective(ABC):
@@ -39,14 +38,15 @@ class CrossEntropy(Objective):
 
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Sum:
-        loss: Tensor = model(batch.source, batch.decoder_input, partial(self._of_states, batch=batch))
-        return loss
-
-    def _of_states(self, states: States, output: nn.Linear, *, batch: Batch) -> Sum:
         labels, smoothing, tokens = batch.labels, self.label_smoothing, batch.target_tokens
-        if computed_in(states.device) == torch.float16:  # a gradient made before the loss is scaled has no room there
-            return cross_entropy(output(states), labels, label_smoothing=smoothing)
-        return chunked_linear_cross_entropy(states, output, labels, tokens=tokens, label_smoothing=smoothing)
+
+        def of_states(states: States, output: nn.Linear) -> Sum:
+            if computed_in(states.device) == torch.float16:  # a gradient made before the loss is scaled has no room
+                return cross_entropy(output(states), labels, label_smoothing=smoothing)
+            return chunked_linear_cross_entropy(states, output, labels, tokens=tokens, label_smoothing=smoothing)
+
+        loss: Tensor = model(batch.source, batch.decoder_input, of_states)
+        return loss
 
 
 @dataclass(frozen=True)

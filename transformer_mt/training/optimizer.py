@@ -6,6 +6,7 @@ section in `config/sections.py`. The learning rate that it is made with is a fac
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +55,11 @@ OPTIMIZERS: dict[str, Callable[[nn.Module, Any], Optimizer | list[Optimizer]]] =
 }
 
 
+@dataclass(eq=False)
 class _Together:
     """Several optimizers as the one that a `GradScaler` knows: a gradient that overflows stops all of them."""
 
-    def __init__(self, optimizers: Sequence[Optimizer]) -> None:
-        self.optimizers = optimizers
+    optimizers: Sequence[Optimizer]
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:

@@ -121,5 +121,5 @@ def overfit(trainer: Trainer, batch: Batch) -> Iterator[tuple[int, float]]:
 
 
 def _size(batch: Batch) -> str:
-    source, target = ("×".join(map(str, tensor.shape)) for tensor in (batch.source, batch.decoder_input))
+    source, target = batch.sizes
     return f"{len(batch.pairs)} pairs, source {source}, target {target}"

@@ -25,7 +25,7 @@ from transformer_mt.runs.weights import load_weights
 from transformer_mt.seeds import derive_seed
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.batch_stream import BatchStream, TrainingCorpora, train_tokenizer, training_words
-from transformer_mt.training.build import TrainingParts, build_parts
+from transformer_mt.training.build import TrainingParts, build_parts, initial_model
 from transformer_mt.training.fine_tuning import load_parent, take_weights, taken_vocabulary, vocabulary_notes
 from transformer_mt.training.reports import FinishReport, Report
 from transformer_mt.training.resume import as_begun, require_same, resume_newest
@@ -187,7 +187,9 @@ def _with_weights(
     if is_new and place:
         with working("looking for characters that the vocabulary lacks"):
             notes += vocabulary_notes(config, corpora.weighted, tokenizer)
-    parts = parts.with_vocabulary(tokenizer.size)
+    if tokenizer.size != parts.model.output.out_features:  # it has come out smaller than configured
+        model = initial_model(config, parts.device, vocabulary_size=tokenizer.size)
+        parts = replace(parts, model=model, random_state=torch.get_rng_state())
     if pretrained is not None:
         take_weights(parts.model, pretrained, place=parent)
     return tokenizer, parts

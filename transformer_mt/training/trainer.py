@@ -237,7 +237,7 @@ class Trainer:
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            source, target = ("×".join(map(str, each.shape)) for each in (batch.source, batch.decoder_input))
+            source, target = batch.sizes
             where = f"step {self.progress.step + 1}, in a batch of {source} source and {target} target tokens"
             remedy = "lower training.batch_tokens and raise training.accumulation_steps, or lower model.width"
             raise MachineError("training", f"out of memory at {where}", remedy) from None

@@ -56,6 +56,8 @@ class Engine(ABC):
     name: ClassVar[str]
     max_length: int
     batches = 1
+    # The network itself, to look into; None where another program computes.
+    network: "Seq2Seq | None" = None
 
     @abstractmethod
     def search(
@@ -75,8 +77,3 @@ class Engine(ABC):
     @abstractmethod
     def free_memory(self) -> int | None:
         """Bytes that are free where it computes; None where the system does not say."""
-
-    @property
-    def network(self) -> "Seq2Seq | None":
-        """The network itself, to look into; None where another program computes."""
-        return None

@@ -4,7 +4,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_mt.attention.shapes import RowLogits, Rows
+from transformer_mt.attention.shapes import Rows
+
+RowLogits = Float[Tensor, "N V"]
 
 
 def temper(logits: RowLogits, temperature: float) -> RowLogits:

@@ -14,12 +14,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer_mt.attention.shapes import RowLogits, Rows, Source
+from transformer_mt.attention.shapes import Rows, Source
 from transformer_mt.models.seq2seq import Seq2Seq, State
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED
 from transformer_mt.translation.beam_tree import BEATEN, ENDED, Kept, recorded_steps
 from transformer_mt.translation.engine import Hypothesis, Prefix, length_penalty
-from transformer_mt.translation.sampling import draw, keep_top_k, keep_top_p, temper
+from transformer_mt.translation.sampling import RowLogits, draw, keep_top_k, keep_top_p, temper
 
 # The maximum length of each sentence's translation, `EOS` included.
 Limits = Sequence[int]

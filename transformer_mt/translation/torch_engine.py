@@ -31,13 +31,9 @@ class TorchEngine(Engine):
     name = OWN
 
     def __init__(self, model: Seq2Seq, *, device: torch.device, precision: torch.dtype = torch.float32) -> None:
-        self._model, self.device, self.precision = model, device, precision
+        self.network: Seq2Seq = model
+        self.device, self.precision = device, precision
         self.max_length = model.max_length
-
-    @property
-    @override
-    def network(self) -> Seq2Seq:
-        return self._model
 
     @override
     def free_memory(self) -> int | None:
@@ -53,14 +49,14 @@ class TorchEngine(Engine):
             source = pad_sequence(tokens, batch_first=True, padding_value=PAD).to(self.device)
             limits = [task.limit for task in batch]
             common: dict[str, Any] = {"alpha": search.length_penalty, "limits": limits, "prefix": prefix}
-            with evaluating(self._model), compute_in(self.precision, self.device):
+            with evaluating(self.network), compute_in(self.precision, self.device):
                 if not search.sample:
-                    found = beam_search(self._model, source, beam=max(search.beam, count), n_best=count, **common)
+                    found = beam_search(self.network, source, beam=max(search.beam, count), n_best=count, **common)
                 else:
                     # Its own random numbers for every sentence, however the sentences are batched.
                     generators = [torch.Generator().manual_seed(task.seed) for task in batch]
                     found = sample(
-                        self._model, source, temperature=search.temperature, top_k=search.top_k, top_p=search.top_p,
+                        self.network, source, temperature=search.temperature, top_k=search.top_k, top_p=search.top_p,
                         num_samples=count, generators=generators, **common,
                     )  # fmt: skip
             if not all(found):  # where nothing is more probable than anything else, nothing can be found
@@ -69,9 +65,9 @@ class TorchEngine(Engine):
 
     @override
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
-        with evaluating(self._model), compute_in(self.precision, self.device):
+        with evaluating(self.network), compute_in(self.precision, self.device):
             read = torch.tensor([[*source]], device=self.device)
-            logits = self._model(read, torch.tensor([[BOS, *target[:-1]]], device=self.device))[0]
+            logits = self.network(read, torch.tensor([[BOS, *target[:-1]]], device=self.device))[0]
             probabilities = logits.float().softmax(dim=-1).cpu()
         column = torch.tensor(target)[:, None]
         chosen = probabilities.gather(1, column)[:, 0].tolist()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.cleaning import normalized_pair
@@ -58,7 +58,6 @@ class Translation:
 
 EMPTY = Translation(text="", score=0.0, log_probability=0.0, tokens=())
 
-Item = TypeVar("Item")
 PlaceName = Callable[[int], str]
 IsWaiting = Callable[[], bool]
 # Different translations, best first.
@@ -165,7 +164,13 @@ class Translator:
         That many for each batch that the engine translates in parallel. Fewer where `is_waiting` says that the next
         line is not there yet: the lines before it go first.
         """
-        for chunk in _chunks(enumerate(lines), BATCHES_READ * self._at_once(search), is_waiting):
+        chunk: list[tuple[int, PreparedLine]] = []
+        for item in enumerate(lines):
+            chunk.append(item)
+            if len(chunk) == BATCHES_READ * self._at_once(search) or (is_waiting and not is_waiting()):
+                yield from self.translate_prepared(chunk, search, prefix=prefix, place=place)
+                chunk.clear()
+        if chunk:
             yield from self.translate_prepared(chunk, search, prefix=prefix, place=place)
 
     @checked
@@ -271,18 +276,6 @@ class Translator:
 def splits(search: SearchConfig, prefix: str | Sequence[str]) -> bool:
     """True for a search that can translate a line sentence by sentence."""
     return search.n_best == 1 and not prefix
-
-
-def _chunks(items: Iterable[Item], size: int, is_waiting: IsWaiting | None) -> Iterator[list[Item]]:
-    """The items in lists of this size, or of fewer where no more is waiting."""
-    chunk: list[Item] = []
-    for item in items:
-        chunk.append(item)
-        if len(chunk) == size or (is_waiting and not is_waiting()):
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
 
 
 def _joined(sentences: list[Ranked]) -> Ranked:
