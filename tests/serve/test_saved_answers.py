@@ -45,13 +45,17 @@ def answers(found: Saved, route: str) -> Iterator[tuple[dict[str, Any], dict[str
 @quick_for_some([*REPRESENTATIVES, BAND], [BAND, (RECURRENT, "model.score=none")])
 def test_every_number_of_every_method_is_that_of_the_command(variant: Variant, tmp_path: Path) -> None:
     sentence, found = saved(opened(tmp_path / "run", *variant), TARGET)
-    attended = {(asked["method"], asked["words"]): answer for asked, answer in answers(found, "attend")}
+    attended = {asked["method"]: answer for asked, answer in answers(found, "attend")}
     ((_, listed),) = answers(found, "runs")
-    methods = listed["runs"][0]["methods"]
-    assert list(attended) == [(method, words) for method in methods for words in (False, True)]
-    for (method, words), answer in attended.items():
-        expected = sentence.to_json(sentence.attention(method=method, words=words), {})["stacks"]
-        assert answer["stacks"] == expected
+    assert list(attended) == list(listed["runs"][0]["methods"])
+    for method, answer in attended.items():
+        for number, words in enumerate((False, True)):
+            expected = sentence.to_json(sentence.attention(method=method, words=words), {})["stacks"]
+            stacks = answer["both"][number]["stacks"]
+            assert list(stacks) == list(expected) == list(answer["weights"])
+            for name, maps in expected.items():
+                weights = [[matrices[number] for matrices in layer] for layer in answer["weights"][name]]
+                assert stacks[name] | {"weights": weights} == maps
 
 
 def test_what_is_asked_is_that_of_the_pair(tmp_path: Path) -> None:

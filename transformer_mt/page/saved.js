@@ -30,11 +30,20 @@ export async function ask(route, question) {
   if (!found || found.answer.error) {
     throw new Error(found?.answer.error ?? NEEDS);
   }
-  return found.answer;
+  return route === "attend" ? separated(found.answer, Number(question.words)) : found.answer;
 }
 
 /** The value of a gzipped JSON text in base64. */
 function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+}
+
+/** Of two answers of `attend` with weights side by side, the one over pieces, 0, or over words, 1. */
+function separated({ both, weights }, which) {
+  const stacks = Object.entries(both[which].stacks).map(([name, maps]) => [
+    name,
+    { ...maps, weights: weights[name].map((layer) => layer.map((matrices) => matrices[which])) },
+  ]);
+  return { ...both[which], stacks: Object.fromEntries(stacks) };
 }

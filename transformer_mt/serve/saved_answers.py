@@ -46,14 +46,24 @@ def saved_answers(subject: Subject, search: SearchConfig, *, is_given: bool, met
             return {"error": str(in_request(error))}
 
     for name in listed["methods"]:
-        for over_words in (False, True):
-            asked_for = {"method": name, "words": over_words, "without": off}
-            found = answer("attend", subject, **asked_for)
-            saved.append({"route": "attend", "asked": asked_for, "answer": found})
+        both = [answer("attend", subject, method=name, words=over_words, without=off) for over_words in (False, True)]
+        saved.append({"route": "attend", "asked": {"method": name, "without": off}, "answer": side_by_side(*both)})
     whole_model = replace(subject, without=(), usual=None)
     for route in ("losses", "explain", "lens"):
         saved.append({"route": route, "asked": {}, "answer": answer(route, whole_model)})
     return saved
+
+
+def side_by_side(over_pieces: Answer, over_words: Answer) -> Answer:
+    """Two answers of `attend`; `weights` has each head's matrices one after the other.
+
+    Most words are single pieces, so both have nearly the same rows, and gzip finds what repeats within 32 kB.
+    """
+    both, weights = [over_pieces, over_words], {}
+    for stack in over_pieces["stacks"]:
+        layers = [answer["stacks"][stack].pop("weights") for answer in both]
+        weights[stack] = [list(zip(*heads, strict=True)) for heads in zip(*layers, strict=True)]
+    return {"both": both, "weights": weights}
 
 
 def _listed(model: Model) -> Answer:
