@@ -12,7 +12,7 @@ import math
 import random
 import struct
 from collections.abc import Mapping
-from itertools import pairwise
+from heapq import heappop, heappush
 
 from sentencepiece import SentencePieceProcessor
 
@@ -147,20 +147,37 @@ def merged(word: str, merges: PieceScores, dropout: float, draw: random.Random) 
     At every step the possible merges are taken from the best on, and the first that is not skipped is made: the same
     as to skip among all of them and to make the best that is left, with fewer random numbers.
     """
-    symbols = list(word)
-    scores = [merges.get(first + second, -math.inf) for first, second in pairwise(symbols)]
-    while scores:
-        left_over = scores.copy()
-        while (best := max(left_over)) > -math.inf and draw.random() < dropout:
-            left_over[left_over.index(best)] = -math.inf
-        if best == -math.inf:
-            break
-        left = left_over.index(best)
-        symbols[left : left + 2] = ["".join(symbols[left : left + 2])]
-        del scores[left]
-        for place in range(max(left - 1, 0), min(left + 1, len(scores))):
-            scores[place] = merges.get(symbols[place] + symbols[place + 1], -math.inf)
-    return symbols
+    symbols = list(word)  # empty where a symbol has been joined to one before it
+    before, after = list(range(-1, len(word) - 1)), list(range(1, len(word) + 1))
+    possible: list[tuple[float, int, str]] = []
+
+    def offer(left: int) -> None:
+        if left >= 0 and after[left] < len(word):
+            joined = symbols[left] + symbols[after[left]]
+            if joined in merges:
+                heappush(possible, (-merges[joined], left, joined))
+
+    for left in range(len(word)):
+        offer(left)
+    skipped = []
+    while possible:
+        _, left, joined = merge = heappop(possible)
+        right = after[left]
+        if not symbols[left] or right == len(word) or symbols[left] + symbols[right] != joined:
+            continue  # one of the two has been joined to another
+        if draw.random() < dropout:
+            skipped.append(merge)
+            continue
+        symbols[left], symbols[right] = joined, ""
+        after[left] = after[right]
+        if after[left] < len(word):
+            before[after[left]] = left
+        offer(before[left])
+        offer(left)
+        for merge in skipped:
+            heappush(possible, merge)
+        skipped.clear()
+    return [symbol for symbol in symbols if symbol]
 
 
 def score_of_parts(word: str, scores: PieceScores) -> float:
