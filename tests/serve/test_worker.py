@@ -206,12 +206,12 @@ def test_a_problem_of_the_machine_is_no_fault(
 
 
 def test_who_leaves_stops_work_without_a_model(served: Served) -> None:
-    begun, ended = threading.Event(), threading.Event()
+    begun, ended, end = threading.Event(), threading.Event(), time.monotonic() + 30
 
     def describe() -> None:
         begun.set()
         try:
-            while True:
+            while time.monotonic() < end:
                 advance(0)
         finally:
             ended.set()

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 from torch import Tensor
 
 from transformer_mt.head_names import HeadName
+from transformer_mt.progress import shown_by, working
 from transformer_mt.views.serialise import HIDDEN, to_arrays, to_json
 
 
@@ -106,3 +108,10 @@ def test_the_arrays_of_several_views_have_their_numbers_before_them() -> None:
 def test_numbers_of_arrays_have_five_significant_digits(numbers: np.ndarray) -> None:
     expected = [float(f"{number:.5g}") if math.isfinite(number) else None for number in numbers.tolist()]
     assert repr(to_json(numbers)) == repr(expected)
+
+
+def test_every_array_is_a_place_to_stop() -> None:
+    told: list[int] = []
+    with shown_by(lambda *_: nullcontext(told.append)), working(""):
+        to_json({"a": np.zeros(2), "b": [torch.zeros(1)]})
+    assert told == [0, 0]
