@@ -106,7 +106,7 @@ def test_more_connections_than_allowed_close_the_longest_silent(home: Path, monk
 def test_exhausted_descriptors_are_said_once(caplog: pytest.LogCaptureFixture) -> None:
     server._say_exhausted.cache_clear()
     loop = Mock(spec=asyncio.AbstractEventLoop)
-    for number in (errno.EMFILE, errno.ENFILE, errno.EMFILE):
+    for number in (errno.EMFILE, errno.ENFILE):
         server._say_once(loop, {"exception": OSError(number, "Too many open files")})
     assert caplog.messages == [
         "tmt: the server: takes no further connection for now (Too many open files); close some, or raise ulimit -n"
