@@ -56,17 +56,7 @@ NASTY_TEXTS = (
     "e\u0301" * 999,
 )
 NASTY_NUMBERS = (0, -1, 1, 2**31, 2**63, 2**64, 10**30, 10**400, -0.0, 1e308, 1e-320)
-NASTY: tuple[Any, ...] = (
-    *NASTY_TEXTS,
-    *NASTY_NUMBERS,
-    None,
-    True,
-    [],
-    {},
-    [[[[]]]],
-    {"": {"": {}}},
-    float("nan"),
-)
+NASTY: tuple[Any, ...] = (*NASTY_TEXTS, *NASTY_NUMBERS, None, True, [], {}, [[[[]]]], {"": {"": {}}}, float("nan"))
 
 
 @dataclass(frozen=True)

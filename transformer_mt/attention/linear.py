@@ -118,6 +118,6 @@ def summed(keys: Values, values: Values) -> Sums:
 
 
 def normalized(products: Float[Tensor, "B H Q d1"]) -> Heads:
-    """Numerators normalized by the denominators in the last column; zero where there was nothing to attend to."""
+    """Numerators divided by the denominators in the last column; zero where there was nothing to attend to."""
     numerators, denominators = products[..., :-1], products[..., -1:]
     return numerators / denominators.masked_fill(denominators == 0.0, 1.0)

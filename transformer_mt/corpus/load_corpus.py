@@ -74,7 +74,7 @@ class Corpus:
     @checked
     def from_pairs(
         cls,
-        splits: Mapping[str, Sequence[SentencePair | Direction]],
+        splits: Mapping[str, Sequence[SentencePair | tuple[str, str]]],
         *,
         name: str = "pairs",
         languages: Direction = GERMAN_ENGLISH,

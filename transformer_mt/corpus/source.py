@@ -57,7 +57,7 @@ class ColumnChoice:
     target_column: str = ""
 
     @property
-    def columns(self) -> Direction:
+    def columns(self) -> tuple[str, str]:
         """The columns of a table with a heading."""
         return self.source_column or self.languages[0], self.target_column or self.languages[1]
 

@@ -25,7 +25,7 @@ def require_intact(content: bytes, path: Path) -> None:
     """Raise `MachineError` unless the tensors of a file have the sum that is saved in it. torch is not imported."""
     try:
         intact = saved_sums(content).get("tensors") == _digest_in(content)
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         intact = False
     if not intact:
         raise MachineError(path, "damaged (its SHA-256 is not the one in it)", "restore it or train anew")

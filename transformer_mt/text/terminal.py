@@ -40,7 +40,7 @@ def escaped_json(value: Any, *, compact: bool = False) -> str:
 def _joined(value: Any, comma: str, colon: str) -> str:
     """Lists of numbers one by one: Python's encoder lets no other thread run, here the server's, until it is done."""
     if isinstance(value, dict):
-        entries = [f"{_joined(key, comma, colon)}{colon}{_joined(value[key], comma, colon)}" for key in value]
+        entries = [f"{_joined(str(key), comma, colon)}{colon}{_joined(value[key], comma, colon)}" for key in value]
         return f"{{{comma.join(entries)}}}"
     if isinstance(value, list | tuple) and any(isinstance(entry, dict | list | tuple) for entry in value):
         return f"[{comma.join(_joined(entry, comma, colon) for entry in value)}]"

@@ -1,10 +1,8 @@
 """From logits to a drawn token: temperature, the two usual cuts of the distribution, and the draw itself."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
-
-from transformer_mt.attention.shapes import Rows
 
 RowLogits = Float[Tensor, "N V"]
 
@@ -35,7 +33,7 @@ def keep_top_p(logits: RowLogits, p: float) -> RowLogits:
     return torch.full_like(logits, -torch.inf).scatter(1, index, ordered.masked_fill(before >= p, -torch.inf))
 
 
-def draw(logits: RowLogits, uniform: Float[Tensor, " N"]) -> Rows:
+def draw(logits: RowLogits, uniform: Float[Tensor, " N"]) -> Int[Tensor, " N"]:
     """One token a row from softmax(logits): the first whose cumulative probability exceeds `uniform`, in [0, 1).
 
     With float64 logits and float32 `uniform` no token is drawn that has no probability: their product with the total

@@ -168,7 +168,7 @@ class _Live:
         at_end = torch.tensor(last, device=end.device)[self.origin]
         return end.where(at_end[:, None], self.following)
 
-    def candidates(self, token: Rows) -> _Candidates:
+    def candidates(self, token: Int[Tensor, " N"]) -> _Candidates:
         """The continuation of each hypothesis by its token."""
         log_probability = self.log_probability + self.following.gather(1, token[:, None]).squeeze(1)
         return _Candidates(self.origin, torch.arange(len(token), device=token.device), token, log_probability)

@@ -79,7 +79,7 @@ def head_losses(
                 gates[layers[name.of_layer]][copy, name.head - 1] = 0.0
         with evaluating(model), gated(gates):
             logits = require_finite(model(source.expand(len(copies), -1), read.expand(len(copies), -1)))
-            log_p = logits.float().log_softmax(dim=-1)[:, rows, written]  # B R
+            log_p = logits[:, rows].float().log_softmax(dim=-1)[:, range(len(rows)), written]  # B R
         found += log_p.sum(dim=1).tolist()
     of = "the translation" if row is None else tokens.written.pieces[row]
     return HeadLosses(of, found[0], dict(zip(heads, found[1:], strict=True)))
