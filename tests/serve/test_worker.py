@@ -236,7 +236,7 @@ def test_a_pair_that_is_too_long_is_refused_before_anything_else(
 
     monkeypatch.setattr("transformer_mt.tokenizer.prepared.words_of_pieces", never)
     monkeypatch.setattr("transformer_mt.serve.served_runs.Runs._open_checkpoint", never)
-    asked = {"source": "Ja.", "target": "Yes."} | {side: "der Hund " * 6_000}
+    asked = {"source": "Ja.", "target": "Yes.", side: "der Hund " * 6_000}
     answer = served.ask(route, **asked, **({"checkpoint": 4} if route == "history" else {}))
     assert answer.status == 422
     assert re.fullmatch(rf"{side}: \d+ tokens, the model takes at most \d+; shorten it", answer.json["error"])

