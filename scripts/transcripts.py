@@ -1,34 +1,47 @@
-"""Rewrite the transcripts of a page with what its commands print now.
+"""Rerun the commands on a page and replace their output.
 
-    python scripts/transcripts.py transformer_mt/views/README.md
+    python scripts/transcripts.py docs/views.md
 
-In every block of the kind `console`, a line `$ command` is run in the shell, and what it prints, 80 columns wide, takes
-the place of the lines up to the next command or the end of the block. Lines before the first command stay. The commands
-need the runs that the page tells how to make. Look at the difference before it is committed.
+Runs each line `$ command` of a `console` block in the shell, 80 columns wide, and replaces the lines up to the next
+command or the end of the block with its stdout and stderr. Lines before the first command stay. Run it in a folder with
+the runs that the page names. Read the diff before you commit it.
+
+A comment above a block marks it as slow: `<!-- needs runs/builtin -->`, or `<!-- output varies -->` if only the exit
+code is worth a test. Interop tests run these blocks, quick tests all others.
 """
 
 import os
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"(?:^<!-- (?P<marker>[^>]*) -->\n)?^```console\n(?P<lines>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def main(
     page: Annotated[Path, typer.Argument(help="The page of Markdown.")],
     width: Annotated[int, typer.Option(help="Columns of the terminal.")] = 80,
 ) -> None:
-    """Run the commands of a page, and write it anew."""
+    """Run the commands of a page and rewrite it."""
     text = page.read_text("utf-8")
-    page.write_text(BLOCK.sub(lambda block: transcript(block[0], width=width), text), "utf-8")
+    for _, block in blocks(text):
+        text = text.replace(f"```console\n{block}```", f"```console\n{transcript(block, width=width)}```")
+        page.write_text(text, "utf-8")
 
 
-def transcript(block: str, *, width: int) -> str:
-    """The block with what its commands print now, stdout and stderr in their order."""
+def blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Every block with commands: its marker, empty if it has none, and its lines."""
+    for block in BLOCK.finditer(text):
+        if re.search(r"^\$ ", block["lines"], re.MULTILINE):
+            yield block["marker"] or "", block["lines"]
+
+
+def transcript(block: str, *, width: int = 80) -> str:
+    """The block with the current output of its commands. Raises `SystemExit` if one fails."""
     lines, is_before = [], True
     for line in block.splitlines():
         if line.startswith("$ "):
@@ -53,6 +66,8 @@ def run(command: str, *, width: int) -> list[str]:
         text=True,
         encoding="utf-8",
     )
+    if done.returncode:
+        raise SystemExit(f"transcripts: {command}: exit code {done.returncode}\n{done.stdout}")
     return [line.rstrip() for line in done.stdout.splitlines()]
 
 
