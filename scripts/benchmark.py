@@ -1,12 +1,12 @@
-"""Speed and memory, as ratios within one run: against other programs, and against the machine.
+"""Measure speed and memory, as ratios to other programs and to the machine's peak.
 
     python scripts/benchmark.py                                        all parts
-    python scripts/benchmark.py training --joeynmt joey/bin/python     JoeyNMT too, from its own environment
+    python scripts/benchmark.py training --joeynmt joey/bin/python     also JoeyNMT, from its own environment
     python scripts/benchmark.py translation --model runs/builtin       a trained model, on its test data
     python scripts/benchmark.py scaling --svg scaling.svg
 
-Whatever is compared takes turns, A B C A B C …, so that a machine whose speed drifts favours none. Every part prints a
-line about the machine and what was measured, then a table.
+Competitors alternate, A B C A B C …, so that a drift in machine speed affects all equally. Each part prints a line
+about the machine and the measurement, then a table.
 """
 
 import sys
@@ -32,20 +32,20 @@ class Part(StrEnum):
 
 
 def main(
-    parts: Annotated[list[Part] | None, typer.Argument(metavar="PART", help="What to measure. [all]")] = None,
+    parts: Annotated[list[Part] | None, typer.Argument(metavar="PART", help="Measurements to run. [all]")] = None,
     joeynmt: Annotated[
-        Path | None, typer.Option(metavar="PYTHON", help="Training: an interpreter that has JoeyNMT.")
+        Path | None, typer.Option(metavar="PYTHON", help="Training: a Python interpreter with JoeyNMT.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Translation, memory, start, page: the run to translate with.")
+        Path | None, typer.Option(metavar="RUN", help="Translation, memory, start, page: the run to use.")
     ] = None,
     data: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help="Translation: other data of which to translate the test split.")
+        str | None, typer.Option(metavar="CORPUS", help="Translation: another corpus, for its test split.")
     ] = None,
-    sentences: Annotated[int, typer.Option(min=2, help="Translation: how many sentences; page: 50 at most.")] = 500,
-    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Scaling: where a picture of it goes.")] = None,
+    sentences: Annotated[int, typer.Option(min=2, help="Translation: number of sentences; page: at most 50.")] = 500,
+    svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Scaling: also draw a picture.")] = None,
 ) -> None:
-    """Measure speed and memory, and print tables in Markdown."""
+    """Measure speed and memory, and print Markdown tables."""
     from benchmarks.fast_paths import fast_paths_table
     from benchmarks.memory import memory_table
     from benchmarks.page import page_table

@@ -1,11 +1,11 @@
-"""Variants of the model side by side: each trained on the same tokens from the same seeds, then evaluated.
+"""Compare model variants, trained on the same tokens from the same seeds.
 
     python scripts/compare_variants.py                                  all variants
-    python scripts/compare_variants.py baseline rotary --steps 300      two of them, for a shorter time
+    python scripts/compare_variants.py baseline rotary --steps 300      two of them, with shorter training
 
-A variant is a file of configs/laboratory; one that you put there can be compared at once. Every variant and seed is a
-run of `tmt train` below `--runs`, with its measurement in a JSON file beside it: a second start skips what has been
-measured and continues what was stopped. Ends with 1 when a variant failed; the others are compared all the same.
+A variant is a file in configs/laboratory; add one to compare it. Each variant and seed is a run of `tmt train` below
+`--runs`, with its measurement in a JSON file next to it. A second start skips finished measurements and resumes stopped
+runs. If a variant fails, the others are still compared, and the exit code is 1.
 """
 
 import os
@@ -26,18 +26,18 @@ LABORATORY = Path(__file__).resolve().parents[1] / "configs" / "laboratory"
 def main(
     variants: Annotated[
         list[str] | None,
-        typer.Argument(metavar="VARIANT", help="Files of configs/laboratory; all where none is named."),
+        typer.Argument(metavar="VARIANT", help="Files in configs/laboratory. [all]"),
     ] = None,
-    steps: Annotated[int, typer.Option(min=1, help="How long to train each.")] = 700,
-    seeds: Annotated[int, typer.Option(min=1, help="How many seeds: 1, 2, …")] = 1,
-    runs: Annotated[Path, typer.Option(help="Where the runs and measurements go.")] = Path("runs/compare"),
-    jobs: Annotated[int, typer.Option(min=1, help="How many experiments side by side.")] = 1,
-    set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A change to all variants.")] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Training steps of each variant.")] = 700,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds: 1, 2, …")] = 1,
+    runs: Annotated[Path, typer.Option(help="Folder for runs and measurements.")] = Path("runs/compare"),
+    jobs: Annotated[int, typer.Option(min=1, help="Number of parallel experiments.")] = 1,
+    set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Change a key of all variants.")] = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="STEM", help="The table goes to STEM.md and STEM.json. [RUNS/comparison]")
+        Path | None, typer.Option(metavar="STEM", help="Write the table to STEM.md and STEM.json. [RUNS/comparison]")
     ] = None,
 ) -> None:
-    """Train variants of the model on the same tokens, evaluate them, and print one table."""
+    """Train model variants on the same tokens, evaluate them, and print one table."""
     runner = Runner(jobs=jobs, threads=max(1, (os.cpu_count() or 1) // jobs))
     signal.signal(signal.SIGTERM, runner.stop)
     try:

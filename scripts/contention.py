@@ -1,14 +1,13 @@
-"""Trainers, one with `--overwrite`, readers and writers at once in one run directory, some killed; again and again.
+"""Run trainers, one with `--overwrite`, readers and writers concurrently in one run directory, and kill some.
 
     python scripts/contention.py --rounds 200
 
-Prints how they ended, and everything that was lost or mixed with the seed of the round; exits with 1 where there was
-such a thing.
+Prints the exit codes, and everything lost or mixed with the seed of its round; exits with 1 if there was anything.
 """
 
 import os
 
-os.environ["OMP_NUM_THREADS"] = "1"  # forked children need the threads' state as it was before the fork
+os.environ["OMP_NUM_THREADS"] = "1"  # forked children need the thread state from before the fork
 
 import random
 import sys
@@ -25,10 +24,10 @@ from robustness.contention import Contention
 
 
 def main(
-    rounds: Annotated[int, typer.Option(min=1, help="How many.")] = 200,
-    seed: Annotated[int, typer.Option(min=0, help="The number of the first round.")] = 0,
+    rounds: Annotated[int, typer.Option(min=1, help="Number of rounds.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first round.")] = 0,
 ) -> None:
-    """Make rounds number SEED, SEED + 1, …"""
+    """Run rounds SEED, SEED + 1, …"""
     torch.set_num_threads(1)
     broken = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -15,23 +15,23 @@ READING_PATH = (
 
 
 def lines(paths: list[Path]) -> int:
-    """As `wc -l` counts them."""
+    """Lines as counted by `wc -l`."""
     return sum(path.read_bytes().count(b"\n") for path in paths)
 
 
 def statements(paths: list[Path]) -> int:
-    """The nodes of kind `ast.stmt`."""
+    """The number of `ast.stmt` nodes."""
     trees = (ast.parse(path.read_text(encoding="utf-8")) for path in paths)
     return sum(isinstance(node, ast.stmt) for tree in trees for node in ast.walk(tree))
 
 
 def nodes(paths: list[Path]) -> int:
-    """The syntax nodes (`ast.walk`), which budgets count."""
+    """The number of syntax nodes (`ast.walk`), as used in budgets."""
     return sum(1 for path in paths for _ in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def importers(paths: dict[str, Path]) -> Counter[str]:
-    """By how many modules each is imported, anywhere in them."""
+    """For each module, the number of modules that import it, at any level."""
     count: Counter[str] = Counter()
     for name, path in paths.items():
         imported: set[str] = set()
@@ -47,7 +47,7 @@ def importers(paths: dict[str, Path]) -> Counter[str]:
 def main(root: Path) -> None:
     """Print the tables."""
     package = root / "transformer_mt"
-    grammar = package / "corpus" / "builtin"  # where it stood; of it only the reader of its pairs is counted
+    grammar = package / "corpus" / "builtin"  # former place of the grammar; only the reader of its pairs counts
     files = [path for path in sorted(package.rglob("*.py")) if path.parent != grammar or path.stem == "__init__"]
     packages: dict[str, list[Path]] = {}
     for path in files:

@@ -1,12 +1,11 @@
-"""Faults drawn at random from the package, one at a time, and whether a test notices.
+"""Mutation testing: draw faults from the package at random, one at a time, and see whether a test fails.
 
     python scripts/draw_faults.py --seed 1 --count 40 [--packages attention models] [--skip 3 7] [--list]
     python scripts/draw_faults.py --seed 1 --count 20 --packages .js serve/guard
 
-Every fault changes a copy of the checkout: an operator, a constant, a condition, or a statement that is dropped. One in
-Python is tried on the quick tests of its package, and where these notice nothing on all tests; one in JavaScript on all
-tests of the page, which need a Chromium: without one, nothing is noticed. Faults that change nothing that anybody could
-see are named with `--skip`, and others are drawn in their places.
+Each mutant is a copy of the checkout with a changed operator, constant or condition, or a dropped statement. A Python
+mutant runs the quick tests of its package, and if it survives, all tests. A JavaScript mutant runs all tests of the
+page; without a Chromium, it always survives. `--skip` names equivalent mutants, and draws others instead.
 """
 
 import argparse
@@ -30,7 +29,7 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "*",
     ast.BitAnd: "|", ast.BitOr: "&",
 }  # fmt: skip
-# In JavaScript: what holds no code, and where the rest can be changed.
+# JavaScript: text without code, and places that can be changed
 NO_CODE = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|(?<=[(= ])/(?![/* ])[^\n]*?[^\\]/|^import[^;]*;""",
     re.DOTALL | re.MULTILINE,
@@ -52,7 +51,7 @@ PLACES = re.compile(
 
 
 class Fault(NamedTuple):
-    """The bytes of a file, from `first` to before `last`, that another text replaces."""
+    """Bytes `first` to before `last` of a file, and their replacement."""
 
     path: Path
     first: int
@@ -68,7 +67,7 @@ class Fault(NamedTuple):
 
 
 def faults(path: Path) -> Iterator[Fault]:
-    """Every place of a module that can be changed, and the text that replaces it."""
+    """Yield every possible fault of a module."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".js":
         for first, last, new in script_places(text):
@@ -85,12 +84,12 @@ def faults(path: Path) -> Iterator[Fault]:
 
 
 def script_places(text: str) -> Iterator[tuple[int, int, str]]:
-    """Begin and end of each place in JavaScript, and the text that replaces it."""
+    """Yield the start and end of each place in JavaScript, and its replacement."""
     code = NO_CODE.sub(lambda found: re.sub(r"[^\n]", "_", found[0]), text)
     position = 0
     while place := PLACES.search(code, position):
         old, (first, last) = text[place.start() : place.end()], place.span()
-        position = first + 1 if place["condition"] or place["statement"] else last  # there are places within
+        position = first + 1 if place["condition"] or place["statement"] else last  # there are places inside
         if place["operator"]:
             yield first, last, SCRIPT_OPERATORS[old]
         elif place["number"]:
@@ -102,11 +101,11 @@ def script_places(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def places(module: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """Each place in Python, and the text that replaces it."""
+    """Yield each node in Python that can be changed, and its replacement."""
     waiting: list[ast.AST] = [module]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.AnnAssign):  # what is said of types is no behaviour
+        if isinstance(node, ast.AnnAssign):  # type annotations have no behaviour
             waiting += [node.value] if node.value else []
             continue
         if isinstance(node, ast.FunctionDef):
@@ -136,14 +135,14 @@ def change(copy: Path, fault: Fault) -> None:
 
 
 def notices(copy: Path, *arguments: str, seconds: int = 1_800) -> bool:
-    """True if a test fails, or the tests last too long."""
+    """Whether a test fails or the tests time out."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(copy)}
     try:
         run = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=seconds)
     except subprocess.TimeoutExpired:
         return True
-    return run.returncode not in (0, 5)  # all passed, none there
+    return run.returncode not in (0, 5)  # all passed, no tests
 
 
 def tried(fault: Fault) -> str:
@@ -158,7 +157,7 @@ def tried(fault: Fault) -> str:
         if module.suffix == ".js":
             views = ["test_drawings.py", f"test_{module.stem}.py"]
             first = [f"tests/page/{view}" for view in views if (ROOT / "tests/page" / view).exists()]
-            # A page that hangs holds up its test for ever.
+            # Shorter timeouts: a hanging page blocks its test forever.
             seen = notices(copy, *first, *every, seconds=300) or notices(copy, "tests/page", *every, seconds=600)
             return "noticed by its package" if seen else "NOT NOTICED"
         if own and notices(copy, *own):
@@ -167,7 +166,7 @@ def tried(fault: Fault) -> str:
 
 
 def main() -> None:
-    """Draw, try and count."""
+    """Draw mutants, run the tests, and count."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=40)

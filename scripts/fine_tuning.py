@@ -1,11 +1,10 @@
-"""Fine-tune a model on 300 pairs of a domain, with and without old pairs beside them: what it gains and forgets.
+"""Fine-tune a model on 300 in-domain pairs, with and without old pairs: what it learns and forgets.
 
     tmt train
     python scripts/fine_tuning.py --parent runs/builtin
 
-The domain is the kitchen: instructions with words that the built-in corpus does not know. Prints BLEU and exact matches
-on sentences of the domain that are not in its training data, and on the test set of the parent's corpus, before and
-after.
+The domain is cooking: instructions with words missing from the built-in corpus. Prints BLEU and exact matches, before
+and after, on held-out sentences of the domain and on the test set of the parent's corpus.
 """
 
 import itertools
@@ -40,8 +39,8 @@ DEEDS = {
 
 
 def main(
-    parent: Annotated[Path, typer.Option(help="The run to begin with.")] = Path("runs/builtin"),
-    old: Annotated[float, typer.Option(help="Old pairs for each own one, in the mixture.")] = 5.0,
+    parent: Annotated[Path, typer.Option(help="The parent run.")] = Path("runs/builtin"),
+    old: Annotated[float, typer.Option(help="Old pairs per in-domain pair in the mixture.")] = 5.0,
 ) -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as temporary:
@@ -65,7 +64,7 @@ def main(
 
 
 def write_domain(folder: Path) -> None:
-    """Make the three splits as files of text: sentences that differ, in an order of their own."""
+    """Write the three splits as text files: distinct sentences in a fixed random order."""
     pairs = list(dict.fromkeys(sentences()))
     random.Random(1).shuffle(pairs)
     folder.mkdir()
@@ -78,7 +77,7 @@ def write_domain(folder: Path) -> None:
 
 
 def sentences() -> Iterator[tuple[str, str]]:
-    """All that the kitchen says."""
+    """Yield all sentences of the domain."""
     for thing, move, place in itertools.product(THINGS, MOVES, PLACES):
         yield f"{move} {thing} {place}.", f"{MOVES[move]} {THINGS[thing]} {PLACES[place]}."
     for thing, deed in itertools.product(THINGS, DEEDS):
@@ -88,14 +87,14 @@ def sentences() -> Iterator[tuple[str, str]]:
 
 
 def corpus_of(run: Path) -> str:
-    """The data that the run was trained on."""
+    """The corpus that the run was trained on."""
     from transformer_mt.config.toml import load_config
 
     return load_config(run / "config.toml").data.corpus
 
 
 def fine_tune(parent: Path, data: Path, run: Path, *, changes: Sequence[str]) -> None:
-    """Train the parent further in a directory of its own."""
+    """Fine-tune the parent in its own directory."""
     more = [part for change in changes for part in ("--set", change)]
     tmt("train", "--from", str(parent), "--data", str(data), "--run-dir", str(run), *RECIPE.split(), *more)
 

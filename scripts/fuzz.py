@@ -1,14 +1,14 @@
-"""Hostile files of every kind, thousands of them, each met by a command in a process of its own.
+"""Fuzz tmt with hostile files of every kind, each tried in its own process.
 
     python scripts/fuzz.py --cases 10000
 
-Prints a table by kind of file with the exit codes, and every case that broke the contract (a signal, a traceback, a
-hang, a change outside the run, a foreign line) with the seed that makes it again; exits with 1 where there was one.
+Prints a table of exit codes by kind of file, and every case that broke the contract (a signal, a traceback, a hang, a
+change outside the run, unexpected output) with the seed that reproduces it. Exits with 1 if there was one.
 """
 
 import os
 
-os.environ["OMP_NUM_THREADS"] = "1"  # forked children need the threads' state as it was before the fork
+os.environ["OMP_NUM_THREADS"] = "1"  # forked children need the thread state from before the fork
 
 import random
 import sys
@@ -27,10 +27,10 @@ PROGRESS = 1_000
 
 
 def main(
-    cases: Annotated[int, typer.Option(min=1, help="How many.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="The number of the first case.")] = 0,
+    cases: Annotated[int, typer.Option(min=1, help="Number of cases.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first case.")] = 0,
 ) -> None:
-    """Try cases number SEED, SEED + 1, …"""
+    """Try cases SEED, SEED + 1, …"""
     codes: dict[str, Counter[int]] = defaultdict(Counter)
     problems = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -1,10 +1,10 @@
-"""Kill training at random moments with SIGKILL, resume it each time, and compare the weights with an uninterrupted run.
+"""Kill training at random moments, resume it, and compare the weights with an uninterrupted run.
 
     python scripts/kill_and_resume.py --kills 5
     python scripts/kill_and_resume.py --plugin optimizers.py --set optimizer.name=muon
 
-Prints the SHA-256 of the tensors of both `model.safetensors` and of the last checkpoint's state; exits with 1 when they
-differ.
+Training is killed with SIGKILL. Prints the SHA-256 of the tensors of both `model.safetensors` and of the last
+checkpoint's state; exits with 1 if they differ.
 """
 
 import json
@@ -22,7 +22,7 @@ import typer
 
 from transformer_mt.runs.checksums import saved_sums
 
-# Small enough for minutes, large enough to be killed in the middle: dropout, shuffling and subword sampling are on.
+# Small enough for minutes, long enough to be killed midway; with dropout, shuffling and subword sampling.
 SETTINGS = (
     "data.builtin.train=3000",
     "model.width=64",
@@ -38,12 +38,12 @@ COMPARED = ("model.safetensors", f"checkpoints/step-{STEPS}/state.safetensors")
 
 
 def main(
-    kills: Annotated[int, typer.Option(help="How many times to kill.")] = 5,
-    seed: Annotated[int, typer.Option(help="For the moments.")] = 1,
+    kills: Annotated[int, typer.Option(help="Number of kills.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of the moments.")] = 1,
     plugin: Annotated[list[str] | None, typer.Option(help="As for tmt.")] = None,
     set: Annotated[list[str] | None, typer.Option(help="As for tmt train.")] = None,
 ) -> None:
-    """Train once without and once with interruptions; compare."""
+    """Train once without and once with interruptions, and compare."""
     with tempfile.TemporaryDirectory() as folder:
         whole, killed = Path(folder, "whole"), Path(folder, "killed")
         start = time.monotonic()
@@ -62,14 +62,14 @@ def main(
 
 
 def start_training(run: Path, *, before: list[str], settings: list[str]) -> "subprocess.Popen[bytes]":
-    """`tmt train` in a process of its own."""
+    """Start `tmt train` in its own process."""
     options = ["--run-dir", str(run), "--steps", str(STEPS), *settings]
     command = [sys.executable, "-m", "transformer_mt", *before, "train", *options]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def kill_once(train: Callable[[Path], "subprocess.Popen[bytes]"], run: Path, step: int, *, delay: float) -> None:
-    """Start or continue training, and kill it `delay` seconds after it has written the metrics of a step."""
+    """Start or resume training, and kill it `delay` seconds after it wrote the metrics of a step."""
     process = train(run)
     while newest_step(run) < step:
         assert process.poll() is None, "training ended by itself"
@@ -83,14 +83,14 @@ def kill_once(train: Callable[[Path], "subprocess.Popen[bytes]"], run: Path, ste
 
 
 def newest_step(run: Path) -> int:
-    """The last step whose metrics have been written whole; 0 when there is none."""
+    """The last step with complete metrics; 0 if there is none."""
     metrics = run / "metrics.jsonl"
     lines = metrics.read_text().splitlines(keepends=True) if metrics.exists() else []
     return max((json.loads(line)["step"] for line in lines if line.endswith("\n")), default=0)
 
 
 def compare(name: str, whole: Path, killed: Path) -> bool:
-    """Print the sums of a file in both runs; whether they agree."""
+    """Print the digests of a file in both runs; return whether they agree."""
     sums = [saved_sums((run / name).read_bytes())["tensors"] for run in (whole, killed)]
     verdict = "equal" if sums[0] == sums[1] else "DIFFERENT"
     print(f"{name}: {sums[0][:16]}… uninterrupted, {sums[1][:16]}… killed: {verdict}")

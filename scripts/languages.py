@@ -1,8 +1,8 @@
-"""Words, subwords and sentences in many languages: a table of texts, and what tmt finds in each.
+"""Words, tokens and sentences in many languages: a table of texts and their analysis by tmt.
 
     python scripts/languages.py [--model RUN]
 
-The examples and the expected words are in languages.toml. Subwords are those of the run's vocabulary, or of one that is
+The examples and the expected words are in languages.toml. Tokens come from the run's vocabulary, or from one
 learned from the examples. Exit code 1 if a text isn't found as expected.
 """
 
@@ -34,7 +34,7 @@ class Example(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What tmt finds in an example; `mapped` counts the pieces that belong to a word."""
+    """The result for an example; `mapped` counts the tokens that belong to a word."""
 
     text: str
     words: list[str]
@@ -43,7 +43,7 @@ class Found(NamedTuple):
     sentences: list[str]
 
     def fits(self, example: Example) -> bool:
-        """Whether all is as expected."""
+        """Whether the result is as expected."""
         return (self.text, self.words, self.mapped, len(self.sentences)) == (
             example.text, example.words, self.pieces, example.sentences,
         )  # fmt: skip
@@ -57,7 +57,7 @@ def examples() -> Iterator[Example]:
 
 
 def find(example: Example, tokenizer: Tokenizer) -> Found:
-    """What tmt makes of an example."""
+    """The result of tmt for an example."""
     sentence = Preparer(tokenizer).sentence(example.typed)
     owners = sentence.words_of_piece
     mapped = sum(bool(of_piece) for of_piece in owners)
@@ -65,7 +65,7 @@ def find(example: Example, tokenizer: Tokenizer) -> Found:
 
 
 def learned() -> Tokenizer:
-    """A vocabulary of the examples, with subwords of several characters."""
+    """A tokenizer trained on the examples, with tokens of several characters."""
     return Tokenizer.train(
         [example.text for example in examples()] * 9, TokenizerConfig(kind="bpe", vocabulary_size=1_500)
     )

@@ -1,10 +1,10 @@
-"""Train on a few million generated pairs, twice, and on a small corpus: memory, time to start, tokens a second.
+"""Train on millions of generated pairs, twice, and on a small corpus; compare memory, start time and speed.
 
     python scripts/large_corpus.py --pairs 5000000
 
-The pairs are plain text: sentences of invented words that follow Zipf's law, translated word for word in reversed
-order. Every training is `tmt train` in a process of its own; its anonymous memory (RssAnon, Linux) is read ten times a
-second. The cache folder is a new one, so the first start makes everything.
+The pairs are plain text: sentences of invented words that follow Zipf's law, translated word by word in reverse order.
+Each training is a `tmt train` process whose anonymous memory (RssAnon, Linux) is sampled ten times a second. The cache
+folder is new, so the first start builds everything.
 """
 
 import json
@@ -27,15 +27,15 @@ SMALL = 29_000
 
 
 def main(
-    pairs: Annotated[int, typer.Option(help="How many pairs the large corpus has.")] = 5_000_000,
+    pairs: Annotated[int, typer.Option(help="Pairs in the large corpus.")] = 5_000_000,
     steps: Annotated[int, typer.Option(help="Steps of each training.")] = 30,
-    folder: Annotated[Path | None, typer.Option(help="Where all goes, and stays. [a temporary folder]")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Keep all files in this folder. [a temporary folder]")] = None,
 ) -> None:
-    """Print a table: the large corpus for the first time, again, and the small one."""
+    """Print a table: the large corpus the first time, again, and the small one."""
     with tempfile.TemporaryDirectory() as temporary:
         place = folder or Path(temporary)
         for name, size in (("large", pairs), ("small", SMALL)):
-            if not (place / name).exists():  # of an earlier time in the same folder
+            if not (place / name).exists():  # else from an earlier run in the same folder
                 write_corpus(place / name, size)
         print(f"{'':<28}{'start, s':>10}{'RssAnon, MB':>13}{'at start':>10}{'tokens/s':>10}", flush=True)
         anew = "--overwrite"
@@ -51,7 +51,7 @@ def main(
 
 
 def write_corpus(folder: Path, pairs: int) -> None:
-    """Make `train.de`, `train.en`, `val.de` and `val.en`, the same ones every time."""
+    """Write `train.de`, `train.en`, `val.de` and `val.en`, always the same."""
     folder.mkdir(parents=True, exist_ok=True)
     draw = np.random.default_rng(1)
     for split, size in (("train", pairs), ("val", 500)):
@@ -63,7 +63,7 @@ def write_corpus(folder: Path, pairs: int) -> None:
 
 
 def sentences(draw: np.random.Generator, count: int) -> Iterator[list[int]]:
-    """The words of so many sentences, as numbers: the smaller, the commoner."""
+    """Yield the words of `count` sentences as numbers; smaller numbers are more frequent."""
     lengths = draw.integers(3, LONGEST, count)
     words = (draw.zipf(1.3, int(lengths.sum())) % WORDS).tolist()
     start = 0
@@ -76,7 +76,7 @@ SPELLINGS: dict[tuple[int, str], str] = {}
 
 
 def spelled(word: int, vowels: str, consonants: str) -> str:
-    """The word of that number, of syllables."""
+    """The word for a number, built from syllables."""
     if (word, vowels) not in SPELLINGS:
         number, letters = word, []
         while number or not letters:
@@ -88,7 +88,7 @@ def spelled(word: int, vowels: str, consonants: str) -> str:
 
 
 def train(place: Path, corpus: str, steps: int, options: tuple[str, ...]) -> tuple[float, float, float, float]:
-    """Seconds until training begins; the most RssAnon of all and until then, in MB; target tokens a second."""
+    """Seconds until training begins; peak RssAnon in MB, overall and until then; target tokens per second."""
     run = place / f"run-{corpus}"
     settings = (
         "model.width=64", "model.feed_forward_width=128", "model.encoder_layers=1", "model.decoder_layers=1",
@@ -121,7 +121,7 @@ def train(place: Path, corpus: str, steps: int, options: tuple[str, ...]) -> tup
 
 
 def watch_memory(process: "subprocess.Popen[str]", samples: list[tuple[float, float]]) -> None:
-    """Note the process's anonymous memory in MB until it ends."""
+    """Sample the process's anonymous memory in MB until it ends."""
     while process.poll() is None:
         found = re.search(r"RssAnon:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
         if found:

@@ -3,7 +3,7 @@
     tmt train
     python scripts/picture.py --model runs/builtin
 
-It needs a Chromium and the extra browser.
+Needs Chromium and the browser extra.
 """
 
 from pathlib import Path
@@ -18,10 +18,10 @@ SIZE = {"width": 1280, "height": 985}
 
 def main(
     model: Annotated[Path, typer.Option(metavar="RUN", help="The run to show.")] = Path("runs/builtin"),
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the picture goes.")] = HERE / "page.png",
-    head: Annotated[str, typer.Option(help="The head to look at.")] = "cross.2.2",
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output file.")] = HERE / "page.png",
+    head: Annotated[str, typer.Option(help="The head to show.")] = "cross.2.2",
 ) -> None:
-    """Open the page of a run, look at a head, and write what is seen."""
+    """Open the page of a run, select a head, and take a screenshot."""
     from benchmarks.page import opened, served
 
     with served(model) as (address, _), opened(address, viewport=SIZE, color_scheme="light") as (page, _):

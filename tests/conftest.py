@@ -1,4 +1,4 @@
-"""What all tests share: checked shapes, one thread, fixed seeds."""
+"""Shared by all tests: checked shapes, one thread, fixed seeds."""
 
 import os
 import pkgutil
@@ -15,7 +15,7 @@ from support.shape_checker import check_shapes
 
 
 def _with_shapes() -> list[str]:
-    """The modules of the package but for the grammar, which has no tensors and would be ten times slower."""
+    """The modules of the package except the built-in corpus: it has no tensors, and checks slow it tenfold."""
     package = find_spec("transformer_mt")
     assert package is not None
     assert package.submodule_search_locations is not None
@@ -27,13 +27,13 @@ def _with_shapes() -> list[str]:
     return [f"transformer_mt.{module}" for module in modules] + [f"transformer_mt.corpus.{module}" for module in corpus]
 
 
-# Before any test module imports the package: every annotated shape is then checked at every call.
+# Runs before any test module imports the package, so that every call checks its annotated shapes.
 check_shapes(_with_shapes())
 
 torch.set_num_threads(1)
 
 
-# The autouse fixture below is meant to run once a test, not once an example.
+# The autouse fixture below should run once per test, not once per example.
 settings.register_profile(
     "deterministic",
     derandomize=True,
@@ -47,13 +47,13 @@ settings.load_profile("deterministic")
 
 @pytest.fixture(autouse=True)
 def seeded() -> None:
-    """Every test starts from the same random numbers, in whatever order tests run."""
+    """Seed every test, independent of test order."""
     torch.manual_seed(1)
 
 
 @pytest.fixture
 def float64() -> Iterator[None]:
-    """New tensors and parameters are float64, so that equivalences hold to 1e-10."""
+    """Make float64 the default, so that equivalences hold to 1e-10."""
     default = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     yield
@@ -62,7 +62,7 @@ def float64() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def cache_of_corpora(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Stored corpora lie where only this session's tests find them."""
+    """Give this session its own cache folder for corpora."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMT_CACHE", str(tmp_path_factory.mktemp("tmt_cache")))
         yield

@@ -39,7 +39,7 @@ def numbers(table: pa.Table) -> list[int]:
     return table["number"].to_pylist()
 
 
-def test_a_table_is_made_once_and_then_mapped() -> None:
+def test_makes_a_table_once_and_maps_it_afterwards() -> None:
     assert cached("key", SCHEMA, batches(3, 5), numbers) == [3, 5]
     before = pa.total_allocated_bytes()
     table = cached("key", SCHEMA, never(), lambda table: table)
@@ -54,7 +54,7 @@ def flipped(content: bytes, bit: int) -> bytes:
     return bytes(changed)
 
 
-def test_a_damaged_table_is_made_anew(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_rebuilds_a_damaged_table(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     cached("key", SCHEMA, batches(3, 5), numbers)
     (file,) = folder.glob("*.arrow")
     whole = file.read_bytes()
@@ -64,13 +64,13 @@ def test_a_damaged_table_is_made_anew(folder: Path, caplog: pytest.LogCaptureFix
         file.write_bytes(content)
         assert cached("key", SCHEMA, batches(3, 5), numbers) == [3, 5]
         assert file.read_bytes() == whole
-        assert [record.getMessage() for record in caplog.records] == [f"tmt: {file}: damaged, and made anew"]
+        assert [record.getMessage() for record in caplog.records] == [f"tmt: {file}: damaged; making it again"]
         caplog.clear()
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero"), Path.touch])
 @pytest.mark.parametrize("name", ["*.arrow", "*.lock"])
-def test_something_else_in_place_of_a_file(name: str, make: Callable[[Path], None], folder: Path) -> None:
+def test_replaces_foreign_files(name: str, make: Callable[[Path], None], folder: Path) -> None:
     cached("key", SCHEMA, batches(3), numbers)
     (path,) = folder.glob(name)
     path.unlink()
@@ -79,7 +79,7 @@ def test_something_else_in_place_of_a_file(name: str, make: Callable[[Path], Non
         assert cached("key", SCHEMA, at_hand if name == "*.arrow" else batches(3), numbers) == [3]
 
 
-def test_a_link_is_not_written_through(folder: Path) -> None:
+def test_does_not_write_through_a_link(folder: Path) -> None:
     cached("key", SCHEMA, batches(3), numbers)
     (file,) = folder.glob("*.arrow")
     outside = folder.parent / "outside"
@@ -91,7 +91,7 @@ def test_a_link_is_not_written_through(folder: Path) -> None:
     assert not file.is_symlink()
 
 
-def test_files_of_killed_processes_are_deleted_after_a_day(folder: Path) -> None:
+def test_deletes_files_of_killed_processes_after_a_day(folder: Path) -> None:
     folder.mkdir()
     left, new = folder / "left.part", folder / "new.part"
     for path, age in ((left, 25), (new, 23)):
@@ -105,7 +105,7 @@ def test_files_of_killed_processes_are_deleted_after_a_day(folder: Path) -> None
     assert (left.exists(), new.exists(), Path(file.name).exists()) == (False, True, False)
 
 
-def test_without_locks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_works_without_locks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(file: object, operation: int) -> None:
         raise OSError(errno.ENOSYS, "no locks")
 
@@ -115,7 +115,7 @@ def test_without_locks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert cached("key", SCHEMA, at_hand, numbers) == [3]
 
 
-def test_without_a_setting_the_folder_is_the_users_for_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_defaults_to_the_users_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TMT_CACHE")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for value, folder in (("", "home/.cache"), (str(tmp_path / "caches"), "caches")):
@@ -125,26 +125,26 @@ def test_without_a_setting_the_folder_is_the_users_for_caches(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("value", ["~no-such-person/cache", ""])
-def test_no_home(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_home_directory_is_an_error(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMT_CACHE", value)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # of somebody without a home
-    with pytest.raises(MachineError, match=r"^~.*: nobody's home; set TMT_CACHE to another folder$"):
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # an unknown home directory
+    with pytest.raises(MachineError, match=r"^~.*: unknown home directory; set TMT_CACHE to another folder$"):
         cached("key", SCHEMA, batches(3), numbers)
 
 
-def test_a_name_that_is_not_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_accepts_a_name_that_is_not_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache_in(tmp_path / os.fsdecode(b"\xff\xfe"), monkeypatch)
     for at_hand in (batches(3), never()):
         assert cached("key", SCHEMA, at_hand, numbers) == [3]
 
 
-def test_a_table_of_another_form_is_made_anew() -> None:
+def test_rebuilds_a_table_with_another_schema() -> None:
     cached("key", pa.schema({"number": pa.string()}), [pa.record_batch({"number": ["7"]})], lambda table: table)
     assert cached("key", SCHEMA, batches(3), numbers) == [3]
 
 
-def test_what_fails_while_it_is_made_leaves_no_table(folder: Path) -> None:
+def test_a_failure_leaves_no_table(folder: Path) -> None:
     def failing() -> Iterator[pa.RecordBatch]:
         yield from batches(1)
         raise KeyboardInterrupt
@@ -163,7 +163,7 @@ def test_a_temporary_table_leaves_no_file(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(folder: Path) -> None:
+def test_an_unwritable_folder_is_an_error(folder: Path) -> None:
     folder.parent.joinpath("file").write_text("")
     folder.symlink_to(folder.parent / "file")
     for make in (lambda: cached("key", SCHEMA, batches(1), numbers), lambda: temporary_table(SCHEMA, batches(1))):
@@ -172,7 +172,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_of_two_processes_one_makes_the_table_and_the_other_waits(folder: Path) -> None:
+def test_one_process_makes_the_table_while_the_other_waits(folder: Path) -> None:
     assert folder.parent.is_dir()
     program = f"""
 import sys, time; sys.path = {sys.path!r}
@@ -189,5 +189,5 @@ print(cache.cached("key", schema, batches(), lambda table: table["number"].to_py
     started = [subprocess.Popen([sys.executable, "-c", program], **pipes) for _ in range(2)]
     outputs = sorted(process.communicate(timeout=60) for process in started)
     (file,) = folder.glob("*.arrow")
-    waiting = f"tmt: waiting for another process, which makes {file}\n"
+    waiting = f"tmt: waiting for another process to make {file}\n"
     assert outputs == [("[11]\n", waiting), ("making\n[11]\n", "")]

@@ -14,7 +14,7 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize(
     ("cuda", "mps", "expected"), [(True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")]
 )
-def test_auto_takes_the_fastest_device_there_is(
+def test_auto_takes_the_fastest_available_device(
     monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, expected: str
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
@@ -32,7 +32,7 @@ def test_auto_takes_the_fastest_device_there_is(
         ("cpu", 2, "cpu"),
     ],
 )
-def test_each_process_takes_the_gpu_of_its_number(
+def test_each_process_takes_the_gpu_of_its_local_rank(
     monkeypatch: pytest.MonkeyPatch, name: str, local_rank: int | None, expected: str
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -40,7 +40,7 @@ def test_each_process_takes_the_gpu_of_its_number(
     assert choose_device(name, local_rank=local_rank) == torch.device(expected)
 
 
-def test_several_processes_share_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_cannot_share_mps(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("cuda:1", "mps"):
         with pytest.raises(InputError, match=f"^device: {name} is not for several processes; use auto, cpu or"):
             choose_device(name, local_rank=0)
@@ -52,9 +52,9 @@ def test_several_processes_share_no_device(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("name", ["cuda:99", "nonsense", "meta"])
-def test_missing_device_is_one_line(name: str) -> None:
+def test_a_missing_device_is_an_error(name: str) -> None:
     assert choose_device("cpu") == CPU
-    with pytest.raises(MachineError, match=f"^device: there is no '{name}' on this machine; use auto or cpu$"):
+    with pytest.raises(MachineError, match=f"^device: this machine has no '{name}'; use auto or cpu$"):
         choose_device(name)
 
 
@@ -66,7 +66,7 @@ def test_auto_precision_follows_the_processor(monkeypatch: pytest.MonkeyPatch, f
     assert choose_precision("bfloat16", CPU) == torch.bfloat16
 
 
-def test_products_are_computed_in_the_precision() -> None:
+def test_products_use_the_chosen_precision() -> None:
     x = torch.ones(2, 3)
     for precision in (torch.float32, torch.bfloat16):
         with compute_in(precision, CPU):
@@ -85,17 +85,17 @@ def test_products_are_computed_in_the_precision() -> None:
         ((12, 0), torch.bfloat16),
     ],
 )
-def test_auto_precision_on_cuda_is_what_there_are_matrix_units_for(
+def test_auto_precision_on_cuda_follows_the_matrix_units(
     monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], expected: torch.dtype
 ) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda *_, **__: True)  # so torch says where it is emulated
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda *_, **__: True)  # torch's answer even if emulated
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
     assert choose_precision("auto", torch.device("cuda")) == expected
     assert choose_precision("auto", torch.device("mps")) == torch.float32
 
 
-def test_what_fits_is_let_pass_and_what_never_would_is_one_line() -> None:
+def test_too_large_a_request_is_an_error() -> None:
     require(1_000, free_memory, what="model", remedy="lower it")
     with pytest.raises(InputError) as caught:
         require(10**15, free_memory, what="model", remedy="lower it")
@@ -103,19 +103,19 @@ def test_what_fits_is_let_pass_and_what_never_would_is_one_line() -> None:
     assert re.fullmatch(expected, str(caught.value))
 
 
-def test_memory_is_compared_with_what_the_system_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compares_with_the_free_memory_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "read_text", lambda self: "MemTotal: 3000 kB\nMemAvailable:       2000 kB\n")
     require(2_048_000, free_memory, what="model", remedy="lower it")
     with pytest.raises(InputError):
         require(2_048_001, free_memory, what="model", remedy="lower it")
 
 
-def test_the_system_is_not_asked_about_a_megabyte(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_requests_do_not_query_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "read_text", lambda self: pytest.fail("asks"))
     require(2**20, free_memory, what="model", remedy="lower it")
 
 
-def test_a_system_that_does_not_say_refuses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_free_memory_refuses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "read_text", lambda self: "MemTotal: 3 kB\n")
     require(10**15, free_memory, what="model", remedy="lower it")
 

@@ -11,7 +11,7 @@ from transformer_mt import distributed
 from transformer_mt.distributed import Distributed, join_processes
 from transformer_mt.errors import MachineError
 
-# As `torchrun` sets them; no process listens at this port.
+# As `torchrun` sets them. No process listens on this port.
 ENVIRONMENT = {"WORLD_SIZE": "2", "RANK": "1", "LOCAL_RANK": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
 
 
@@ -19,7 +19,7 @@ ENVIRONMENT = {"WORLD_SIZE": "2", "RANK": "1", "LOCAL_RANK": "1", "MASTER_ADDR":
 def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):  # which are set, where they are not
+    for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):  # registers them for cleanup
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     monkeypatch.setattr(distributed, "MEETING", timedelta(seconds=0.3))
@@ -35,17 +35,17 @@ def problem() -> str:
 
 
 @given(value=st.floats(allow_nan=False))
-def test_the_sum_over_a_single_process_is_its_own_value(value: float) -> None:
+def test_the_sum_over_one_process_is_its_value(value: float) -> None:
     assert Distributed().all_reduce(value) == value
 
 
-def test_the_main_process_is_the_one_that_writes() -> None:
+def test_only_the_main_process_writes() -> None:
     assert Distributed().is_main
     assert [OneOf(3, rank).is_main for rank in range(3)] == [True, False, False]
 
 
 @pytest.mark.parametrize("size", [None, "", "1"])
-def test_without_others_no_rank_is_read(size: str | None, environment: pytest.MonkeyPatch) -> None:
+def test_ignores_the_rank_of_a_single_process(size: str | None, environment: pytest.MonkeyPatch) -> None:
     environment.setenv("RANK", "nonsense")
     environment.delenv("WORLD_SIZE") if size is None else environment.setenv("WORLD_SIZE", size)
     with join_processes() as alone:
@@ -61,26 +61,26 @@ def test_without_others_no_rank_is_read(size: str | None, environment: pytest.Mo
         *[("MASTER_PORT", value, "1 to 65535") for value in ("", "x", "0", "65536")],
     ],
 )
-def test_a_number_that_can_be_none_of_torchrun_is_named(
+def test_an_invalid_variable_is_an_error(
     variable: str, value: str, wanted: str, environment: pytest.MonkeyPatch
 ) -> None:
     environment.setenv(variable, value)
-    assert problem().startswith(f"{variable}: {value[:40]!r} is no number from {wanted}; ")
+    assert problem().startswith(f"{variable}: {value[:40]!r} is not a number from {wanted}; ")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "no.such.host.invalid", ""])
-def test_others_that_do_not_come_are_not_waited_for_long(host: str, environment: pytest.MonkeyPatch) -> None:
+def test_waits_only_briefly_for_missing_processes(host: str, environment: pytest.MonkeyPatch) -> None:
     environment.setenv("MASTER_ADDR", host)
     assert problem().startswith(f"MASTER_ADDR: not all processes met at {host}:1 (")
-    for library in ("GLOO", "NCCL"):  # which listen on the loopback alone where that is asked for
+    for library in ("GLOO", "NCCL"):  # restricted to the loopback interface only for a loopback host
         assert os.environ.get(f"{library}_SOCKET_IFNAME", "").startswith("lo") == (host in ("127.0.0.1", "localhost"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("rank", "reason"), [("0", "Address already in use"), ("1", "no answer")])
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", socket.gethostname()])
-def test_another_program_at_the_port_is_one_line(
+def test_another_program_on_the_port_is_an_error(
     host: str, rank: str, reason: str, environment: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("", 0)) as other:

@@ -1,4 +1,4 @@
-"""The whole way from sentence pairs to translations: what should be learned is learned."""
+"""End to end, from sentence pairs to translations: training learns what it should."""
 
 import os
 from pathlib import Path
@@ -39,12 +39,12 @@ LEARNING = (
 
 
 @pytest.mark.slow
-def test_training_on_the_builtin_corpus_learns_its_pairs(tmp_path: Path) -> None:
+def test_training_learns_the_builtin_pairs(tmp_path: Path) -> None:
     session = open_training(small_config(*LEARNING), tmp_path / "run")
     reports = list(session.train())
     losses = [report.loss for report in steps_of(reports)]
     assert losses[-1] < losses[0] / 20
-    # So few pairs are soon learned by heart; before that, what they teach holds for others too.
+    # So few pairs are soon memorised; until then, the model generalises.
     assert min(report.validation.loss for report in validations_of(reports)) < losses[0] - 1
     pairs = session.corpus.splits["train"][:40]
     translator = Translator.load(tmp_path / "run", device="cpu")
@@ -55,7 +55,7 @@ def test_training_on_the_builtin_corpus_learns_its_pairs(tmp_path: Path) -> None
 
 
 @pytest.mark.interop
-@pytest.mark.skipif(MULTI30K is None, reason="TMT_MULTI30K names no folder with Multi30k")
+@pytest.mark.skipif(MULTI30K is None, reason="TMT_MULTI30K is not a folder with Multi30k")
 def test_multi30k_loads_and_starts_to_learn(tmp_path: Path) -> None:
     config = load_config(
         CONFIG,

@@ -46,13 +46,15 @@ def translator() -> Translator:
         ("", "Where is it?", 0, 0, 0),
     ],
 )
-def test_scores_by_hand(hypothesis: str, reference: str, bleu: float, lowercase: float, exact: float) -> None:
+def test_scores_match_a_calculation_by_hand(
+    hypothesis: str, reference: str, bleu: float, lowercase: float, exact: float
+) -> None:
     scores = score_texts([hypothesis], [(reference,)])
     assert (scores.bleu, scores.bleu_lowercase, scores.exact) == pytest.approx((bleu, lowercase, exact))
     assert (scores.chrf == pytest.approx(100)) == (exact == 1)
 
 
-def test_scores_and_signatures_are_sacrebleu_s() -> None:
+def test_scores_and_signatures_match_sacrebleu() -> None:
     hypotheses = ["The dog sleeps now.", "A cat is not sleeping.", "Where's the dog?"]
     references = [pair.target for pair in PAIRS]
     scores = score_texts(hypotheses, [(reference,) for reference in references])
@@ -68,7 +70,7 @@ def test_scores_and_signatures_are_sacrebleu_s() -> None:
     }
 
 
-def test_any_of_several_references_may_be_matched() -> None:
+def test_a_hypothesis_may_match_any_reference() -> None:
     hypotheses = ["The hound sleeps.", "The cat does not sleep.", "Where is a dog?"]
     references = [("The dog is sleeping.", "The hound sleeps."), ("The cat does not sleep.",), ("Where?", "x", "y z")]
     scores = score_texts(hypotheses, references)
@@ -79,7 +81,7 @@ def test_any_of_several_references_may_be_matched() -> None:
     assert all("nrefs:var" in signature for signature in scores.signature.values())
 
 
-def test_bands_have_the_scores_of_their_sentences_and_empty_ones_are_left_out() -> None:
+def test_scores_bands_and_skips_empty_ones() -> None:
     numbers = [5, 1, 6, 12, 10, 13, 0]
     texts = ["b", "the 1 of them", "the 7 of them", "c", "c", "the 13 of them", "none"]
     references = [(f"the {number} of them", "b") for number in numbers]
@@ -93,7 +95,7 @@ def test_bands_have_the_scores_of_their_sentences_and_empty_ones_are_left_out() 
     assert (last.fewest, last.most, last.sentences) == (10, None, 3)
 
 
-def test_bands_have_the_tokenizer_of_all_sentences() -> None:
+def test_bands_share_a_tokenizer() -> None:
     references = [(text,) for text in (*CHINESE, "OK OK OK OK")]
     short, long = score_bands([*CHINESE, "OK OK OK，OK"], references, [1, 1, 1, 9], (1, 6))
     assert short.bleu == pytest.approx(100)
@@ -101,7 +103,7 @@ def test_bands_have_the_tokenizer_of_all_sentences() -> None:
     assert long.bleu != score_texts(["OK OK OK，OK"], references[3:]).bleu
 
 
-def test_exact_matches_ignore_white_space_and_nothing_else_that_is_seen() -> None:
+def test_exact_match_ignores_only_white_space() -> None:
     assert score_texts(["a b ", "\ta b", "a  b", "A b", "a b.", "ab"], [("a b",)] * 6).exact == 3 / 6
 
 
@@ -112,7 +114,7 @@ def test_exact_matches_ignore_white_space_and_nothing_else_that_is_seen() -> Non
         ("Das Mädchen schläft.", "Das Mäd\u00adchen schläft."),
     ],
 )
-def test_two_forms_of_a_text_score_alike(one: str, other: str) -> None:
+def test_unicode_forms_score_alike(one: str, other: str) -> None:
     texts, pairs = [one, "x y z"], [SentencePair("a", one), SentencePair("b", "x y")]
     scores = score_texts(texts, [(one,), ("x y",)])
     assert score_texts([other, "x y z"], [(one,), ("x y",)]) == scores
@@ -136,7 +138,7 @@ def test_bleu_and_exact_agree_on_perfect_chinese(language: str) -> None:
     assert 50 < other.mean < 100
 
 
-def test_systems_are_compared_with_the_first_and_equal_ones_do_not_differ() -> None:
+def test_compares_systems_with_the_first() -> None:
     references = [(f"the {number} old men and the cat read it",) for number in range(30)]
     right = [text for (text,) in references]
     wrong = ["the men", *right[1:20], *["a cat reads"] * 10]
@@ -150,19 +152,19 @@ def test_systems_are_compared_with_the_first_and_equal_ones_do_not_differ() -> N
     assert same.text() == "100.00 ±0.00"
 
 
-def test_the_poorest_translations_come_first() -> None:
+def test_finds_the_poorest_translations_first() -> None:
     found = find_poorest(["x", "The cat is not sleeping.", "Where is it?"], PAIRS, count=2)
     assert [(poor.number, poor.translation) for poor in found] == [(1, "x"), (3, "Where is it?")]
     assert (found[0].source, found[0].reference, found[0].chrf) == (PAIRS[0].source, PAIRS[0].target, 0.0)
 
 
-def test_bleu_of_references_that_are_too_short_says_so() -> None:
+def test_notes_references_too_short_for_bleu() -> None:
     scores = score_texts(["Ja.", "Nein."], [("Ja.",), ("Nein.",)])
     assert (scores.bleu, scores.exact) == (0, 1)
-    assert scores.notes == ("BLEU: says nothing, since no reference has four tokens; read chrF",)
+    assert scores.notes == ("BLEU: meaningless, as no reference has four tokens; read chrF",)
 
 
-def test_evaluation_scores_the_best_translations_and_counts_every_reference(translator: Translator) -> None:
+def test_evaluates_the_best_translations_with_every_reference(translator: Translator) -> None:
     scores = evaluate(translator, PAIRS, SEARCH)
     best = [found[0].text for found in translator.translate([pair.source for pair in PAIRS], SEARCH)]
     expected = score_texts(best, [(pair.target,) for pair in PAIRS])
@@ -176,9 +178,7 @@ def test_evaluation_scores_the_best_translations_and_counts_every_reference(tran
     assert (scores.exact, scores.references) == (1.0, 6)
 
 
-def test_all_scores_of_an_evaluation_are_those_for_the_language(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_evaluation_tokenizes_for_the_target_language(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     text = Translation("OK OKOKOK", 0.0, 0.0, ())
     monkeypatch.setattr(Translator, "translate", lambda _, texts, *__, **___: [[text] for _ in texts])
     pairs = [SentencePair("a", "OK OK OK OK"), SentencePair("Mäd\u00adchen " * 7, "OK OK OK OK")]
@@ -195,9 +195,7 @@ def test_all_scores_of_an_evaluation_are_those_for_the_language(
     assert bands == [(1, 5), (6, 10), (0, 0), (1, 9)]
 
 
-def test_links_are_scored_with_the_heads_that_are_given_or_with_all(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scores_links_with_given_heads_or_all(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     alignment = AlignmentHeads(heads=(HeadName("cross", 2, 1),), chosen_by="links")
     for given_heads, heads, chosen_by in (
         (alignment, ("cross.2.1",), "links"),
@@ -216,11 +214,11 @@ def test_links_are_scored_with_the_heads_that_are_given_or_with_all(
     assert (scores.aer_precision, scores.aer_recall) == (0.5, 0.25)
 
 
-def test_a_clock_that_stands_still_is_no_fault(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_coarse_clock_causes_no_error(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.perf_counter", lambda: 1.0)
     assert evaluate(translator, PAIRS, SEARCH).sentences_per_second > 0
 
 
-def test_no_pairs_are_an_input_error(translator: Translator) -> None:
+def test_no_pairs_are_an_error(translator: Translator) -> None:
     with pytest.raises(InputError, match=r"^evaluation: there are no sentence pairs; give at least one$"):
         evaluate(translator, [], SEARCH)

@@ -26,14 +26,14 @@ from transformer_mt.files import (
 
 def listen(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(os.path.relpath(path))  # the path of a socket must be short
+        listener.bind(os.path.relpath(path))  # socket paths must be short
 
 
 @pytest.mark.parametrize(
     "make",
     [Path.mkdir, os.mkfifo, listen, *(lambda path, to=to: path.symlink_to(to) for to in ("/dev/zero", "whole", "no"))],
 )
-def test_only_a_regular_file_is_read(
+def test_reads_only_regular_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], None]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -45,9 +45,7 @@ def test_only_a_regular_file_is_read(
     assert read_regular(tmp_path / "whole", limit=5) == b"whole"
 
 
-def test_what_takes_the_place_of_a_file_before_it_is_opened_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_does_not_read_a_file_swapped_before_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_bytes(b"whole")
     real = os.open
 
@@ -61,27 +59,27 @@ def test_what_takes_the_place_of_a_file_before_it_is_opened_is_not_read(
         read_regular(tmp_path / "file", limit=5)
 
 
-def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
+def test_refuses_a_file_over_the_limit(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"12345")
     assert read_regular(tmp_path / "file", limit=5) == b"12345"
-    with pytest.raises(MachineError, match=r"file: 5 bytes, where at most 4 are expected; "):
+    with pytest.raises(MachineError, match=r"file: 5 bytes, at most 4 expected; "):
         read_regular(tmp_path / "file", limit=4)
 
 
-def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     for read in (lambda path: read_regular(path, limit=1), require_directory):
-        with pytest.raises(MachineError, match=f"^{tmp_path}/file: missing; restore it, or train anew$"):
+        with pytest.raises(MachineError, match=f"^{tmp_path}/file: missing; restore it or train again$"):
             read(tmp_path / "file")
 
 
-def test_a_directory_is_no_link_to_one(tmp_path: Path) -> None:
+def test_refuses_a_link_to_a_directory(tmp_path: Path) -> None:
     (tmp_path / "linked").symlink_to(tmp_path)
     require_directory(tmp_path)
     with pytest.raises(MachineError, match="linked: not a directory"):
         require_directory(tmp_path / "linked")
 
 
-def test_a_file_that_the_user_names_may_be_a_link_and_a_pipe_of_bounded_size(tmp_path: Path) -> None:
+def test_a_user_file_may_be_a_link_or_a_bounded_pipe(tmp_path: Path) -> None:
     (tmp_path / "whole").write_bytes(b"whole")
     (tmp_path / "link").symlink_to("whole")
     assert read_input(tmp_path / "link", limit=5, remedy="do this") == b"whole"
@@ -95,7 +93,7 @@ def test_a_file_that_the_user_names_may_be_a_link_and_a_pipe_of_bounded_size(tmp
             read_input(path, limit=limit, remedy="do this")
 
 
-def test_lines_come_with_their_numbers_and_ends(tmp_path: Path) -> None:
+def test_yields_lines_with_numbers_and_line_ends(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"one\r\n\ntwo\x00\x85\nthree")
     with (tmp_path / "x").open("rb") as file:
         lines = list(bounded_lines(file, name="x"))
@@ -104,7 +102,7 @@ def test_lines_come_with_their_numbers_and_ends(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("length", [7, 11, 12, 30])
 @pytest.mark.parametrize("end", [b"\n", b"\nafter\n", b""])
-def test_a_line_longer_than_the_limit_is_named_and_skipped(tmp_path: Path, length: int, end: bytes) -> None:
+def test_skips_a_line_over_the_limit(tmp_path: Path, length: int, end: bytes) -> None:
     (tmp_path / "x").write_bytes(b"abcde\n" + b"a" * length + end)
     with (tmp_path / "x").open("rb") as file:
         first, (number, problem), *after = bounded_lines(file, name="x", limit=6)
@@ -113,7 +111,7 @@ def test_a_line_longer_than_the_limit_is_named_and_skipped(tmp_path: Path, lengt
     assert after == ([(3, b"after\n")] if len(end) > 1 else [])
 
 
-def test_a_file_without_line_breaks_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gives_up_on_a_file_without_line_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.files.LONGEST_SKIPPED", 2 * LONGEST_LINE)
     with (
         open("/dev/zero", "rb") as zeros,
@@ -122,7 +120,7 @@ def test_a_file_without_line_breaks_is_given_up(monkeypatch: pytest.MonkeyPatch)
         next(bounded_lines(zeros, name="x"))
 
 
-def test_crash_while_writing_atomically_leaves_the_old_content_or_the_new(tmp_path: Path) -> None:
+def test_a_crash_leaves_the_old_content_or_the_new(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")
 
@@ -133,7 +131,7 @@ def test_crash_while_writing_atomically_leaves_the_old_content_or_the_new(tmp_pa
     assert path.read_bytes() == b"new"
 
 
-def test_full_disk_is_one_line_and_leaves_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_keeps_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")
 
@@ -150,7 +148,7 @@ def test_full_disk_is_one_line_and_leaves_the_old_content(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("name", ["file", ".file.new", ".file.old"])
-def test_writing_follows_no_link(tmp_path: Path, name: str) -> None:
+def test_writing_does_not_follow_links(tmp_path: Path, name: str) -> None:
     (tmp_path / "mine").write_bytes(b"mine")
     (tmp_path / name).symlink_to(tmp_path / "mine")
     write_atomically(tmp_path / "file", b"new")
@@ -159,7 +157,7 @@ def test_writing_follows_no_link(tmp_path: Path, name: str) -> None:
     assert (tmp_path / "mine").read_bytes() == b"mine"
 
 
-def test_a_temporary_name_that_is_taken_is_not_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leaves_a_taken_temporary_name_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.files.secrets.token_hex", lambda _: "0" * 16)
     (tmp_path / "mine").write_bytes(b"mine")
     (tmp_path / f".file.{'0' * 16}.new").symlink_to(tmp_path / "mine")
@@ -171,7 +169,7 @@ def test_a_temporary_name_that_is_taken_is_not_touched(tmp_path: Path, monkeypat
 
 @pytest.fixture
 def umask() -> Iterator[None]:
-    """Whatever the person's own, new files here are for the owner and the group."""
+    """Let only owner and group read new files, whatever the user's umask."""
     before = os.umask(0o027)
     yield
     os.umask(before)
@@ -179,7 +177,7 @@ def umask() -> Iterator[None]:
 
 @pytest.mark.usefixtures("umask")
 @pytest.mark.parametrize("mode", [0o600, 0o666, 0o751])
-def test_the_output_keeps_the_mode_of_the_file_that_it_replaces(mode: int, tmp_path: Path) -> None:
+def test_an_output_keeps_the_mode_of_the_old_file(mode: int, tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_text("old")
     path.chmod(mode)
@@ -187,7 +185,7 @@ def test_the_output_keeps_the_mode_of_the_file_that_it_replaces(mode: int, tmp_p
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("new", mode)
 
 
-def test_a_private_output_is_private_from_the_first_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_private_output_is_private_from_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "out").touch(mode=0o600)
     monkeypatch.setattr(Path, "chmod", lambda *_: None)
     with output_file(tmp_path / "out"):
@@ -195,13 +193,13 @@ def test_a_private_output_is_private_from_the_first_moment(tmp_path: Path, monke
 
 
 @pytest.mark.usefixtures("umask")
-def test_a_new_output_has_the_mode_of_any_new_file(tmp_path: Path) -> None:
+def test_a_new_output_follows_the_umask(tmp_path: Path) -> None:
     write_output(tmp_path / "out", b"new")
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o640
 
 
 @pytest.mark.parametrize("content", ["old", None])
-def test_a_link_stays_and_what_it_points_to_is_replaced(content: str | None, tmp_path: Path) -> None:
+def test_replaces_the_target_of_a_link(content: str | None, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     target = tmp_path / "elsewhere/target"
     if content is not None:
@@ -216,7 +214,7 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(content: str | None, tmp
 @pytest.mark.parametrize(
     "raised", [InputError("x", "y", "z"), KeyboardInterrupt(), OSError(28, "No space left on device")]
 )
-def test_an_error_leaves_the_old_output_and_nothing_else(raised: BaseException, tmp_path: Path) -> None:
+def test_an_error_leaves_only_the_old_output(raised: BaseException, tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_text("old")
     with suppress(InputError, KeyboardInterrupt, MachineError), output_file(path) as output:
@@ -226,7 +224,7 @@ def test_an_error_leaves_the_old_output_and_nothing_else(raised: BaseException, 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_output_needs_a_directory_and_a_name(tmp_path: Path) -> None:
+def test_an_output_needs_a_directory_and_a_file_name(tmp_path: Path) -> None:
     for path, problem in (
         (tmp_path, "is a directory;"),
         (tmp_path / "none/out", f"{tmp_path}/none is not a directory;"),
@@ -235,8 +233,8 @@ def test_an_output_needs_a_directory_and_a_name(tmp_path: Path) -> None:
             write_output(path, b"")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everything")
-def test_a_file_that_may_not_be_written_is_not_replaced_either(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
+def test_does_not_replace_a_read_only_file(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("old")
     (tmp_path / "out").chmod(0o400)
     with pytest.raises(MachineError, match=r"out: cannot be written \(Permission denied\)"):
@@ -244,7 +242,7 @@ def test_a_file_that_may_not_be_written_is_not_replaced_either(tmp_path: Path) -
     assert os.listdir(tmp_path) == ["out"]
 
 
-def test_a_fifo_that_has_a_reader_is_written_and_stays(tmp_path: Path) -> None:
+def test_writes_to_a_fifo_with_a_reader(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     content = b"more than fits into it" * 10_000
     read: list[bytes] = []
@@ -259,7 +257,7 @@ def test_a_fifo_that_has_a_reader_is_written_and_stays(tmp_path: Path) -> None:
     assert (tmp_path / "fifo").is_fifo()
 
 
-def test_a_fifo_that_nobody_reads_is_one_line(tmp_path: Path) -> None:
+def test_a_fifo_without_a_reader_is_an_error(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     problem = r"fifo: cannot be written \(No such device or address\); start its reader, or delete it$"
     with pytest.raises(MachineError, match=problem):
@@ -267,7 +265,7 @@ def test_a_fifo_that_nobody_reads_is_one_line(tmp_path: Path) -> None:
 
 
 def write_new(path: str, out: Path) -> bytes:
-    """Write `new` to a path, in a process whose standard output is appended to `out`; what it says on stderr."""
+    """Write `new` to a path, in a process whose stdout is appended to `out`. Returns its stderr."""
     program = "from pathlib import Path; from transformer_mt.files import write_output\n"
     program += f"write_output(Path({path!r}), b'new')"
     with out.open("a") as file:
@@ -275,13 +273,13 @@ def write_new(path: str, out: Path) -> bytes:
         return subprocess.run(command, stdout=file, stderr=subprocess.PIPE, cwd=out.parent, check=False).stderr
 
 
-def test_an_output_is_not_where_standard_output_goes(tmp_path: Path) -> None:
+def test_refuses_the_file_of_standard_output(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("out")
     problem = b"InputError: link: standard output goes there too; give another name"
     assert problem in write_new("link", tmp_path / "out")
 
 
-def test_a_name_of_an_open_file_is_appended_to(tmp_path: Path) -> None:
+def test_appends_to_the_name_of_an_open_file(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("old\n")
     assert write_new("/dev/stdout", tmp_path / "log") == b""
     assert (tmp_path / "log").read_text() == "old\nnew"

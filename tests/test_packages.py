@@ -1,4 +1,4 @@
-"""Packages import only from packages before them, keep to their budgets, and load torch only when they need it."""
+"""Packages import only from earlier packages, keep within their budgets, and load torch only when needed."""
 
 import ast
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import pytest
 PACKAGE = "transformer_mt"
 ROOT = Path(__file__).parents[1] / PACKAGE
 
-# In this order: a package imports only from packages before it. The number is its budget in thousands of syntax nodes
+# In order: a package imports only from earlier ones. The number is its budget in thousands of syntax nodes
 # (`ast.walk`), so that folding code into fewer lines gains nothing. Raise one only in a commit that says why.
 # fmt: off
 PACKAGES = {
@@ -23,7 +23,7 @@ PACKAGES = {
 # fmt: on
 
 PLACE = {name: place for place, name in enumerate(PACKAGES)}
-# The public API shows Python users what is in any package.
+# The public API may import from any package.
 PUBLIC_API = "__init__"
 
 MODULES = {
@@ -31,11 +31,11 @@ MODULES = {
     for path in sorted(ROOT.rglob("*.py"))
 }
 
-# Loading torch or datasets takes seconds, which `tmt --help` and a mistyped option must not. The command line loads
-# whatever `cli.main` does; the modules that it imports inside commands only are free.
+# Loading torch or datasets takes seconds, too long for `tmt --help` or a mistyped option. This covers all modules that
+# `cli.main` imports at start-up; modules imported inside commands are exempt.
 SLOW = {"torch", "datasets"}
 QUICK = [name for name in MODULES if name.split(".")[1:2] in (["config"], ["corpus"])]
-# Nor may what another engine translates with.
+# The same holds for translating with another engine.
 QUICK += [f"{PACKAGE}.{name}" for name in ("cli.main", "cli.open_model", "cli.line_io", "translation.model")]
 
 
@@ -44,7 +44,7 @@ def owner(module: str) -> str:
 
 
 def imports(module: str, tree: ast.AST, *, everywhere: bool) -> Iterator[str]:
-    """The modules that `tree` imports: everywhere, or only when it is itself imported."""
+    """The modules that `tree` imports, anywhere or only at import time."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -52,14 +52,14 @@ def imports(module: str, tree: ast.AST, *, everywhere: bool) -> Iterator[str]:
             assert node.level == 0, f"{module}: relative import; write the full name"
             assert node.module is not None
             yield node.module
-            # What is imported may itself be a module.
+            # The imported name may itself be a module.
             yield from (name for alias in node.names if (name := f"{node.module}.{alias.name}") in MODULES)
         elif everywhere or not waits(node):
             yield from imports(module, node, everywhere=everywhere)
 
 
 def waits(node: ast.AST) -> bool:
-    """Whether what is inside does not run when the module is imported."""
+    """Whether the body of this node does not run at import time."""
     only_for_types = isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
     return only_for_types or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
 
@@ -70,7 +70,7 @@ def parse(module: str) -> ast.Module:
 
 
 def at_import(module: str) -> set[str]:
-    """Everything that is imported, directly or not, when `module` is."""
+    """Everything that importing `module` imports, directly or indirectly."""
     seen: set[str] = set()
     waiting = [module]
     while waiting:
@@ -85,15 +85,15 @@ def at_import(module: str) -> set[str]:
 
 
 @pytest.mark.parametrize("module", [module for module in MODULES if owner(module) != PUBLIC_API])
-def test_a_package_imports_only_from_packages_before_it(module: str) -> None:
-    assert owner(module) in PLACE, f"{module}: give the package its place in PACKAGES"
+def test_a_package_imports_only_from_earlier_packages(module: str) -> None:
+    assert owner(module) in PLACE, f"{module}: add the package to PACKAGES"
     for imported in imports(module, parse(module), everywhere=True):
         if imported.split(".")[0] == PACKAGE and owner(imported) not in (owner(module), PUBLIC_API):
             assert PLACE[owner(imported)] < PLACE[owner(module)], f"{module} imports {imported}"
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_a_package_keeps_to_its_budget(name: str) -> None:
+def test_a_package_keeps_within_its_budget(name: str) -> None:
     nodes = sum(1 for module in MODULES if owner(module) == name for _ in ast.walk(parse(module)))
     assert 0 < nodes <= 1_000 * PACKAGES[name], (
         f"{name}: {nodes} nodes; make it smaller, or raise its budget and say why"
@@ -101,11 +101,11 @@ def test_a_package_keeps_to_its_budget(name: str) -> None:
 
 
 @pytest.mark.parametrize("module", QUICK)
-def test_the_command_line_configuration_corpora_and_translation_load_neither_torch_nor_datasets(module: str) -> None:
+def test_light_modules_do_not_load_torch_or_datasets(module: str) -> None:
     assert not at_import(module) & SLOW
 
 
-def test_the_reader_of_imports_sees_what_python_sees() -> None:
+def test_import_analysis_agrees_with_python() -> None:
     tree = ast.parse(
         "import a.b\nif True:\n    import c\nclass D:\n    import e\n"
         "def f():\n    import g\nfrom transformer_mt import errors\nif TYPE_CHECKING:\n    import h\n"

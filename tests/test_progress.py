@@ -1,4 +1,4 @@
-"""Work that takes long is told to whoever shows it."""
+"""Progress reports reach the display."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import pytest
 from transformer_mt.progress import advance, shown_by, working
 
 
-def test_work_is_shown_with_what_is_done_and_work_inside_it_is_not() -> None:
+def test_reports_work_but_not_nested_work() -> None:
     told: list[object] = []
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""What Python users see: a few names, loaded when they are asked for, and the README's program."""
+"""The public Python API: a few lazily loaded names, and the README's program."""
 
 import inspect
 import re
@@ -23,7 +23,7 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def program() -> str:
-    """The Python program of the README's section for Python users."""
+    """The program in the README's section for Python users."""
     _, _, section = README.read_text("utf-8").partition("## From Python\n")
     found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
     assert found, "README.md has no program under the heading From Python"
@@ -31,7 +31,7 @@ def program() -> str:
 
 
 @pytest.mark.parametrize("name", transformer_mt.__all__)
-def test_every_name_is_there_and_says_what_it_is(name: str) -> None:
+def test_every_public_name_exists_and_has_a_docstring(name: str) -> None:
     assert name in dir(transformer_mt)
     assert getattr(transformer_mt, name).__doc__
 
@@ -40,13 +40,13 @@ WRONG = (None, 3, 0.5, "x", [], {}, object(), [None], ("a",), {"train": None})
 
 
 def fits(value: object, hint: Any) -> bool:
-    """As beartype says, but that nobody who gives a text for several means its letters."""
+    """Check like beartype, except that a string is not a sequence of texts."""
     kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
     return is_bearable(value, hint) and (str in kinds or not isinstance(value, str))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_an_argument_of_a_wrong_type_is_named_at_the_door(name: str) -> None:
+def test_an_argument_of_the_wrong_type_is_a_type_error(name: str) -> None:
     parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
     hints = {each.name: each.annotation for each in parameters if each.name != "self"}
     examples = {
@@ -63,7 +63,7 @@ def test_an_argument_of_a_wrong_type_is_named_at_the_door(name: str) -> None:
 
 
 @pytest.mark.parametrize("table", [{"a": "b"}, pandas.DataFrame({"de": ["a"]})])
-def test_the_keys_of_a_table_are_not_taken_for_its_texts(table: Any) -> None:
+def test_mappings_and_data_frames_are_not_lists_of_texts(table: Any) -> None:
     with pytest.raises(TypeError, match=r"^load_config: overrides is of type (dict|DataFrame), not "):
         transformer_mt.load_config(None, table)
     translator = Mock(spec=transformer_mt.Translator)
@@ -71,19 +71,19 @@ def test_the_keys_of_a_table_are_not_taken_for_its_texts(table: Any) -> None:
         transformer_mt.Translator.translate_stream(translator, table)
 
 
-def test_another_name_is_an_attribute_error() -> None:
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Transformers'"):
         _ = transformer_mt.Transformers
 
 
-def test_importing_the_package_loads_neither_torch_nor_datasets() -> None:
+def test_import_does_not_load_torch_or_datasets() -> None:
     command = "import sys, transformer_mt; print(sorted({'torch', 'datasets', 'pydantic'} & set(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True, text=True)
     assert ended.stdout == "[]\n"
 
 
 @pytest.mark.slow
-def test_the_program_of_the_readme_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_readme_program_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert len(program().splitlines()) <= 22
     names: dict[str, object] = {}
@@ -94,12 +94,12 @@ def test_the_program_of_the_readme_runs_as_it_stands(tmp_path: Path, monkeypatch
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
 
 
-def test_the_version_is_that_of_the_package() -> None:
+def test_the_version_matches_the_package() -> None:
     assert transformer_mt.__version__ == version("transformer_mt")
 
 
 @pytest.mark.parametrize("wrong", [b"Ja.", deque([5])])
-def test_no_sequence_passes_whose_items_are_not_texts(wrong: Any) -> None:
+def test_checks_the_items_of_every_sequence(wrong: Any) -> None:
     for name, argument in (("load_config", "overrides"), ("Translator.translate", "sentences")):
         given = (None,) if name == "load_config" else (Mock(spec=transformer_mt.Translator),)
         with pytest.raises(TypeError, match=rf"^{name}: {argument}\[0\] is of type int, not str$"):
@@ -107,7 +107,7 @@ def test_no_sequence_passes_whose_items_are_not_texts(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["a\0b", "\ud800", "x" * 300])
-def test_a_name_that_no_file_can_have_is_one_line(name: str) -> None:
+def test_an_impossible_file_name_is_an_error(name: str) -> None:
     for call in (
         transformer_mt.load_config,
         transformer_mt.Translator.load,

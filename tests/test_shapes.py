@@ -1,4 +1,4 @@
-"""What `conftest.py` puts around the package: shapes in annotations hold at every call while tests run."""
+"""`conftest.py` checks the shapes in annotations at every call while tests run."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from transformer_mt.registry import suggest
 
 
 def functions() -> Iterator[FunctionType]:
-    """Everything that a `def` in the package has made."""
+    """All functions and methods that the package defines."""
     for module in walk_packages(transformer_mt.__path__, "transformer_mt."):
         if module.name.endswith("__main__"):
             continue
@@ -43,23 +43,23 @@ def checked(function: FunctionType) -> bool:
     return is_jaxtypings(inspect.unwrap(function, stop=is_jaxtypings))
 
 
-def test_every_function_with_a_shape_is_checked() -> None:
+def test_checks_every_function_with_shapes() -> None:
     found = [function for function in functions() if shaped(function)]
     assert len(found) > 250
     assert [function.__qualname__ for function in found if not checked(function)] == []
 
 
-def test_a_wrong_shape_ends_the_call() -> None:
+def test_a_wrong_shape_is_an_error() -> None:
     with pytest.raises(TypeCheckError, match="merge_heads"):
         merge_heads(torch.ones(2, 3, 5))
 
 
-def test_other_types_are_checked_too() -> None:
+def test_checks_other_types_too() -> None:
     with pytest.raises(Exception, match="violates type hint"):
         suggest(7, ["a"])  # type: ignore[arg-type]
 
 
-def test_of_functions_inside_others_those_with_shapes_are_checked() -> None:
+def test_checks_nested_functions_with_shapes() -> None:
     decorate = where_shapes_are(lambda function, *, typechecker: f"checked {function.__name__}")
 
     def shaped(heads: list[Float[Tensor, "H d"]]) -> None: ...

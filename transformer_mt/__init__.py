@@ -1,16 +1,16 @@
 """`tmt`: train a translation Transformer in the terminal, translate with it, and look inside its attention.
 
-From Python: what `__all__` names, each loaded when it is first asked for.
+The public Python API is `__all__`. Names are imported on first use.
 """
 
 import os
 
-# Type checkers take it for true. The module `typing` takes longer to import than all the rest here, and until signals
-# are handled, one ends in Python's own traceback.
+# Type checkers treat this as true. Importing `typing` takes longer than everything else here, and a signal that arrives
+# before the handlers are installed ends in a Python traceback.
 TYPE_CHECKING = False
 
-# What torch reads from the environment, once and early. Every shape of a bfloat16 product is compiled when a CPU first
-# meets it, which takes longer than the product; oneDNN keeps 1,024 of them, fewer than the shapes of one epoch.
+# torch reads this once, early. A CPU compiles each new shape of a bfloat16 product, and compiling takes longer than the
+# product. By default, oneDNN caches 1,024 shapes, fewer than one epoch has.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ __all__ = list(_MODULE)
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for; torch takes a second."""
+    """Import a public name on first use, because importing torch takes a second."""
     from importlib import import_module
 
     if name == "__version__":

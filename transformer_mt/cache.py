@@ -1,7 +1,7 @@
-"""The cache folder: Arrow tables and other files that take long to make, mapped into memory instead of read.
+"""The cache folder: Arrow tables and other expensive files, memory-mapped instead of read.
 
-Each content stands behind its BLAKE2b, which is compared at every opening. Deleted while no `tmt` runs, a file is made
-again.
+Each file starts with the BLAKE2b digest of its content, checked on every open. You can delete the files while no `tmt`
+runs; they are rebuilt on demand.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "TMT_CACHE"
 _A_DAY = 24 * 60 * 60  # seconds
-_DIGEST = 64  # bytes, a multiple of which Arrow aligns its columns to
+_DIGEST = 64  # bytes; Arrow aligns its columns to multiples of it
 
 Content = TypeVar("Content")
 
@@ -35,11 +35,11 @@ _LOG = logging.getLogger(__name__)
 
 @contextmanager
 def cache_folder() -> Iterator[Path]:
-    """`$TMT_CACHE`, or `tmt` in the user's folder for caches. Raises `MachineError` where it cannot be written."""
+    """Yield `$TMT_CACHE`, or `tmt` in the user's cache folder. Raises `MachineError` if it is not writable."""
     default = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "tmt")
     folder = Path(os.path.expanduser(os.environ.get(VARIABLE) or default))
     if folder.parts[0].startswith("~"):
-        raise MachineError(folder, "nobody's home", f"set {VARIABLE} to another folder")
+        raise MachineError(folder, "unknown home directory", f"set {VARIABLE} to another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield folder
@@ -50,7 +50,7 @@ def cache_folder() -> Iterator[Path]:
 
 @contextmanager
 def temporary_file(folder: Path) -> Iterator[IO[bytes]]:
-    """A new file in the cache folder, deleted at the end unless it was renamed; one of a killed process after a day."""
+    """A new file in the cache folder, deleted on exit unless renamed. Files of killed processes go after a day."""
     for path in folder.glob("*.part"):
         with suppress(OSError):
             if path.lstat().st_mtime < time.time() - _A_DAY:
@@ -71,11 +71,11 @@ def cached_file(
     read: Callable[[memoryview], Content],
     owner: str | None = None,
 ) -> Content:
-    """The content of the file under this key as `read` returns it, made by `write` where it is missing.
+    """Return `read` of the file cached under this key. `write` makes a missing file.
 
-    One that is damaged, or that `read` refuses with a `ValueError`, is made anew, with a warning. One of several
-    processes makes the file, the others wait for it. An `owner` has one file: a new one takes the place of those under
-    other keys, of which a process that has opened them keeps the content.
+    A file that is damaged, or makes `read` raise `ValueError`, is made again with a warning. If several processes
+    need the same file, one makes it and the others wait. At most one file per `owner` is kept: a new key replaces the
+    old file, and processes that have it open can still read it.
     """
     with cache_folder() as folder:
         prefix = "" if owner is None else f"{_digest(owner)}-"
@@ -87,17 +87,17 @@ def cached_file(
             except FileNotFoundError:
                 pass
             except (OSError, ValueError):  # Arrow's own errors are ValueErrors
-                _LOG.warning("tmt: %s: damaged, and made anew", path)
+                _LOG.warning("tmt: %s: damaged; making it again", path)
                 remove(path)
             with temporary_file(folder) as file:
                 _seal(file, write)
                 content = read(_intact(file))
-                if sys.platform == "win32":  # which renames no file that is open
+                if sys.platform == "win32":  # cannot rename an open file
                     file.close()
                 rename(Path(file.name), path)
                 for other in folder.glob(f"{prefix}*") if prefix else ():
                     if other.stem != path.stem:
-                        with suppress(OSError):  # on Windows, one that is open
+                        with suppress(OSError):  # on Windows, if it is open
                             other.unlink()
                 return content
 
@@ -107,13 +107,13 @@ def _digest(text: str) -> str:
 
 
 def cached(key: str, schema: "Schema", batches: "Iterable[RecordBatch]", read: "Callable[[Table], Content]") -> Content:
-    """The table under this key as `read` returns it, made from these batches where it is missing: a `cached_file`."""
+    """Return `read` of the table cached under this key. A missing one is made from the batches; see `cached_file`."""
     write = partial(_write, schema=schema, batches=batches)
     return cached_file(key, ".arrow", write=write, read=lambda view: read(_table(view, schema)))
 
 
 def temporary_table(schema: "Schema", batches: "Iterable[RecordBatch]") -> "Table":
-    """The table of these batches, in a file that is deleted at once; the mapping keeps its content."""
+    """A table of these batches in a file that is already deleted. The mapping keeps its content alive."""
     with cache_folder() as folder, temporary_file(folder) as file:
         _seal(file, partial(_write, schema=schema, batches=batches))
         return _table(_intact(file), schema)
@@ -127,11 +127,11 @@ def _write(file: IO[bytes], schema: "Schema", batches: "Iterable[RecordBatch]") 
     with pa.ipc.new_file(file, first.schema) as writer:
         for batch in chain([first], batches):
             writer.write_batch(batch)
-    pa.default_memory_pool().release_unused()  # Arrow would keep the memory of the batches for the next ones
+    pa.default_memory_pool().release_unused()  # Arrow would keep the memory of the batches
 
 
 def _table(view: memoryview, schema: "Schema") -> "Table":
-    """The table of a file, whose pages are read when they are needed. Raises `ValueError` for another schema."""
+    """The table in a file, paged in on demand. Raises `ValueError` if the schema differs."""
     import pyarrow as pa
 
     with pa.ipc.open_file(pa.py_buffer(view)) as reader:
@@ -142,7 +142,7 @@ def _table(view: memoryview, schema: "Schema") -> "Table":
 
 
 def _seal(file: IO[bytes], write: Callable[[IO[bytes]], None]) -> None:
-    """Write a content behind its digest."""
+    """Write the digest, then the content."""
     file.write(bytes(_DIGEST))
     write(file)
     file.flush()
@@ -153,7 +153,7 @@ def _seal(file: IO[bytes], write: Callable[[IO[bytes]], None]) -> None:
 
 
 def _intact(file: IO[bytes]) -> memoryview:
-    """The content of a file. Raises `ValueError` where it is not the one that was written."""
+    """The content of a file. Raises `ValueError` if it does not match its digest."""
     view = _view(file)
     if view[:_DIGEST] != hashlib.blake2b(view[_DIGEST:]).digest():
         raise ValueError("another content")
@@ -161,7 +161,7 @@ def _intact(file: IO[bytes]) -> memoryview:
 
 
 def _view(file: IO[bytes]) -> memoryview:
-    if sys.platform == "win32":  # which neither renames nor deletes a file that is mapped
+    if sys.platform == "win32":  # can neither rename nor delete a mapped file
         file.seek(0)
         return memoryview(file.read())
     return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -169,7 +169,7 @@ def _view(file: IO[bytes]) -> memoryview:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Wait for other processes that make the same file; without locks they all do, which takes only time."""
+    """Hold the lock of a cache file. Where locks do not work, every process makes the file; that only costs time."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(path.with_suffix(".lock"), timeout=1, fallback_to_soft=False)
@@ -177,7 +177,7 @@ def _alone(path: Path) -> Iterator[None]:
         try:
             stack.enter_context(lock)
         except Timeout:
-            _LOG.warning("tmt: waiting for another process, which makes %s", path)
+            _LOG.warning("tmt: waiting for another process to make %s", path)
             stack.enter_context(lock.acquire(timeout=-1))
         except OSError:
             pass

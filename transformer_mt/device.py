@@ -1,4 +1,4 @@
-"""The processor that a model runs on, and the number format of its matrix products."""
+"""Device and number format: where a model runs, and the precision of its matrix products."""
 
 from contextlib import AbstractContextManager, nullcontext
 
@@ -15,10 +15,10 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": t
 
 
 def choose_device(name: str, *, local_rank: int | None = None, key: str = "device") -> torch.device:
-    """The device of that name; `auto` takes CUDA, then Apple's MPS, then the CPU.
+    """Return the device of that name. `auto` picks CUDA, then Apple's MPS, then the CPU.
 
-    Several processes of one machine give their `local_rank`: each takes the GPU of its own number. Raises
-    `MachineError` when this machine has no such device.
+    With several processes per machine, pass `local_rank`: each process takes the GPU with that number. Raises
+    `InputError` for a device that several processes cannot share, and `MachineError` if this machine lacks the device.
     """
     if name == "auto":
         has_mps = local_rank is None and torch.backends.mps.is_available()  # several processes cannot share it
@@ -31,30 +31,30 @@ def choose_device(name: str, *, local_rank: int | None = None, key: str = "devic
         name = f"cuda:{local_rank}"
     if not _exists(name):
         remedy = "use auto or cpu" if local_rank is None else "start no more processes than there are GPUs, or use cpu"
-        raise MachineError(key, f"there is no {name!r} on this machine", remedy)
+        raise MachineError(key, f"this machine has no {name!r}", remedy)
     return torch.device(name)
 
 
 def _exists(name: str) -> bool:
-    if name.partition(":")[0] not in DEVICES:  # torch has others, such as `meta`, whose tensors have no values
+    if name.partition(":")[0] not in DEVICES:  # torch has more, such as `meta`, whose tensors hold no values
         return False
     try:
         torch.empty(1, device=name)
-    except (RuntimeError, AssertionError):  # torch raises either, by the device
+    except (RuntimeError, AssertionError):  # which one depends on the device
         return False
     return True
 
 
 def free_memory_of(device: torch.device) -> int | None:
-    """Free bytes; None where the system does not say."""
+    """Free bytes on the device, or None if the system does not say."""
     return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else free_memory()
 
 
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
-    """The number format of that name; `auto` takes bfloat16 where the processor multiplies it faster than float32.
+    """Return the number format of that name. `auto` picks bfloat16 where it is faster than float32.
 
-    These have instructions for it: Nvidia since Ampere, AMD since Zen 4, Intel with AMX; elsewhere it is emulated.
-    Nvidia's Volta and Turing have them for float16, which needs loss scaling.
+    Nvidia since Ampere, AMD since Zen 4 and Intel with AMX have instructions for it; elsewhere it is emulated. Nvidia's
+    Volta and Turing get float16, with loss scaling. Raises `InputError` for an unknown name.
     """
     if name != "auto":
         return lookup(PRECISIONS, name, key="training.precision")
@@ -66,36 +66,36 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
 
 
 def compute_in(precision: torch.dtype, device: torch.device) -> AbstractContextManager[object]:
-    """A context in which matrix products are computed in `precision`; weights and sums stay in float32."""
+    """A context that computes matrix products in `precision`. Weights and sums stay in float32."""
     if precision == torch.float32:
         return nullcontext()
     return torch.autocast(device.type, dtype=precision)
 
 
 def as_computed(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors in the number format of the surrounding `compute_in`."""
+    """Convert tensors to the number format of the surrounding `compute_in`."""
     precision = computed_in(tensors[0].device)
     return tensors if precision is None else tuple(tensor.to(precision) for tensor in tensors)
 
 
 def computed_in(device: torch.device) -> torch.dtype | None:
-    """The number format of the surrounding `compute_in`; None outside of one."""
+    """The number format of the surrounding `compute_in`, or None outside one."""
     if device.type not in DEVICES or not torch.is_autocast_enabled(device.type):
         return None
     return torch.get_autocast_dtype(device.type)
 
 
 def leave_a_processor() -> None:
-    """Have torch compute on one processor fewer than it would, for a browser beside it; from one it takes none.
+    """Have torch use one thread fewer, but at least one, to leave a processor for a browser.
 
-    The threads of a product wait for one another without resting, so the one whose processor was taken away holds up
-    all: with two processors and two threads, the first translation of a page that opens took 0.5 s, with one 0.13.
+    torch's worker threads spin, so if one is preempted, all wait. With two processors, the first translation of a newly
+    opened page took 0.5 s with two threads and 0.13 s with one.
     """
     torch.set_num_threads(max(1, torch.get_num_threads() - 1))
 
 
 def describe_machine(device: torch.device, *, processes: int) -> str:
-    """Build, processor, threads and processes, on which the last bits of training depend besides the configuration."""
+    """Build, processor, threads and processes. Bit-exact training depends on these and the configuration."""
     processor = torch.backends.cpu.get_cpu_capability()
     if device.type == "cuda":
         processor = torch.cuda.get_device_name(device)
@@ -104,7 +104,7 @@ def describe_machine(device: torch.device, *, processes: int) -> str:
 
 
 def random_states(device: torch.device) -> dict[str, Tensor]:
-    """The states of torch's default generators for training on this device."""
+    """The states of torch's default generators that training on this device uses."""
     states = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         states["cuda"] = torch.cuda.get_rng_state(device)
@@ -114,7 +114,7 @@ def random_states(device: torch.device) -> dict[str, Tensor]:
 
 
 def restore_random_states(states: dict[str, Tensor], device: torch.device) -> None:
-    """Set the generators to states from `random_states`."""
+    """Restore generator states from `random_states`."""
     torch.set_rng_state(states["cpu"])
     if "cuda" in states and device.type == "cuda":
         torch.cuda.set_rng_state(states["cuda"], device)

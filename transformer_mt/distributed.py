@@ -1,6 +1,6 @@
-"""The processes that train one model together, seen from one of them: sums, exchanges, gradients over all.
+"""Data-parallel training, seen from one process: sums, exchanges, gradients.
 
-`torchrun` starts them and leaves rank and world size in the environment.
+`torchrun` starts the processes and puts rank and world size in the environment.
 """
 
 import multiprocessing
@@ -25,50 +25,50 @@ from transformer_mt.errors import MachineError, TmtError
 T = TypeVar("T")
 Number = TypeVar("Number", int, float, Tensor)
 
-# Before a process is given up: within a step or a validation, and while it loads, encodes or writes for all.
+# Timeouts for a lost process: within a step or a validation, and while it loads, encodes or writes for all.
 TIMEOUT, LONG_TIMEOUT = timedelta(minutes=15), timedelta(hours=24)
-# Until all must have met; they are started together, but loading torch may take one of them long. Torch tries twice.
+# Timeout for the rendezvous. Processes start together, but one may take long to load torch. torch tries twice.
 MEETING = timedelta(seconds=30)
 
 _REMEDY = "start all processes together with torchrun, or unset WORLD_SIZE to train with one"
 
-# Messages of gloo, NCCL and torch's store when another process is gone or silent; they have no common class.
+# Messages of gloo, NCCL and torch's store about a dead or silent process. They share no exception class.
 _LOST = re.compile(r"gloo|NCCL|[Cc]onnection (closed|reset|refused)|Broken pipe|[Tt]imed out|ProcessGroup|TCPStore")
 
 
 class Distributed:
-    """Process `rank` of `world_size`, the `local_rank`-th of this machine; this base class is a process alone.
+    """Process `rank` of `world_size`, number `local_rank` on this machine. This base class is a single process.
 
-    Methods are collective: every process calls them, in the same order. Alone, each is the identity.
+    Methods are collective: every process calls them in the same order. With one process, each is the identity.
     """
 
     rank, world_size, local_rank = 0, 1, 0
-    # An exception may end the present work: no other process waits for anything but its outcome.
+    # Whether an exception may interrupt the current work: true while the others wait only for its outcome.
     can_interrupt = True
 
     @property
     def is_main(self) -> bool:
-        """True in the process that writes files and messages for all."""
+        """True in the process that writes files and messages."""
         return self.rank == 0
 
     def all_reduce(self, value: Number) -> Number:
-        """The sum of every process's value, the same in all. A tensor stays on its device."""
+        """Return the sum of all processes' values to every process. A tensor stays on its device."""
         return value
 
     def all_gather(self, make: Callable[[], T]) -> list[T]:
-        """The values that all processes make, by rank. A `TmtError` or an interruption in one is raised in all."""
+        """Return every process's value, by rank. A `TmtError` or an interrupt in one process is raised in all."""
         return [make()]
 
     def broadcast_from_main(self, make: Callable[[], T]) -> T:
-        """The value that the main process makes, or its `TmtError`, in all. The others wait, however long it takes."""
+        """Return the main process's value, or raise its `TmtError`, in all. The others wait up to `LONG_TIMEOUT`."""
         return make()
 
     def main_first(self, make: Callable[[], T]) -> T:
-        """The value each process makes for itself, after the first of its machine, whose caches it then finds."""
+        """Call `make` in the first process of each machine, then in the others, so that they find its caches filled."""
         return make()
 
     def wrap(self, model: nn.Module) -> nn.Module:
-        """The model to train with: its gradients are summed over all processes."""
+        """Wrap the model for training: gradients are summed over all processes."""
         return model
 
 
@@ -101,7 +101,7 @@ class ProcessGroup(Distributed):
         except BaseException as problem:
             self.can_interrupt = False
             if isinstance(problem, Exception) and not isinstance(problem, TmtError):
-                raise  # a bug in this process; the others notice when it has ended
+                raise  # a bug in this process; the others notice when it ends
             error = problem
         outcomes: list[Any] = [None] * self.world_size
         dist.all_gather_object(outcomes, (value, error), group=group or self._group)
@@ -126,30 +126,30 @@ class ProcessGroup(Distributed):
     def wrap(self, model: nn.Module) -> nn.Module:
         device = next(model.parameters()).device
         gpus = [device] if device.type == "cuda" else None
-        # torch 2.13 has begun to replace `device_ids`, and 2.11 knows nothing else.
+        # torch 2.13 deprecates `device_ids`; 2.11 knows nothing else.
         with warnings.catch_warnings(action="ignore", category=FutureWarning):
             wrapped = DistributedDataParallel(model, gpus, broadcast_buffers=False, gradient_as_bucket_view=True)
         wrapped.register_comm_hook(None, _sum_gradients)
         return wrapped
 
     def _make_where(self, is_here: bool, make: Callable[[], T]) -> Any:
-        """The value where `is_here` is true, and None elsewhere; return when all these processes have made theirs."""
+        """Return the value where `is_here` is true, else None, once all these processes have made theirs."""
         made: list[T] = []
         self.all_gather(lambda: made.append(make()) if is_here else None, self._patient_group)
         return made[0] if is_here else None
 
 
 def _sum_gradients(_: object, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:  # type: ignore[name-defined]
-    """Replaces DDP's mean: each process's gradient is already its share of one mean over the tokens of all."""
+    """Sum gradients instead of DDP's mean: each process's gradient is already its share of the mean over all tokens."""
     summed = dist.all_reduce(bucket.buffer(), async_op=True).get_future()
     return summed.then(lambda done: done.value()[0])
 
 
 @contextmanager
 def join_processes() -> Iterator[Distributed]:
-    """The processes that `torchrun` started together with this one; without `torchrun`, this one alone.
+    """Join the processes that `torchrun` started, or run as a single process without `torchrun`.
 
-    Inside, the loss of another process is a `MachineError`, and so is an environment in which they cannot meet.
+    Raises `MachineError` if they cannot meet, and inside the block if another process is lost.
     """
     world_size = _from_environment("WORLD_SIZE", range(1, 10**6), "1")
     if world_size == 1:
@@ -159,7 +159,7 @@ def join_processes() -> Iterator[Distributed]:
     local_rank = _from_environment("LOCAL_RANK", range(world_size), "0")
     host, port = os.environ.get("MASTER_ADDR", ""), _from_environment("MASTER_PORT", range(1, 2**16))
     try:
-        with ThreadPool(1) as thread:  # torch waits for ever for the answer of another program that has the port
+        with ThreadPool(1) as thread:  # torch waits forever if another program owns the port
             thread.apply_async(_meet, (host, port, rank, world_size)).get(3 * MEETING.total_seconds())
     except (multiprocessing.TimeoutError, OSError, RuntimeError) as error:
         reason = str(error).partition("\n")[0][:200] or "no answer"
@@ -175,7 +175,7 @@ def join_processes() -> Iterator[Distributed]:
 
 
 def _meet(host: str, port: int, rank: int, world_size: int) -> None:
-    """Join the other processes. On a single machine, they listen only on the loopback address."""
+    """Join the other processes. On a single machine, listen only on the loopback address."""
     serves, fd = rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True", None  # else torchrun serves
     if host in ("localhost", "127.0.0.1", "::1"):
         loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
@@ -185,7 +185,7 @@ def _meet(host: str, port: int, rank: int, world_size: int) -> None:
             fd = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).detach()
     store = dist.TCPStore(host, port, world_size, serves, MEETING, master_listen_fd=fd)  # type: ignore[attr-defined]
     store.set_timeout(TIMEOUT)
-    # gloo also where there are GPUs, so that exchanging plain numbers never waits for one.
+    # gloo even with GPUs, so that exchanging plain numbers never waits for one.
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     dist.init_process_group(backend, store=store, rank=rank, world_size=world_size, timeout=TIMEOUT)
 
@@ -193,5 +193,5 @@ def _meet(host: str, port: int, rank: int, world_size: int) -> None:
 def _from_environment(variable: str, numbers: range, default: str = "") -> int:
     text = os.environ.get(variable) or default
     if not (re.fullmatch(r"[0-9]{1,9}", text) and int(text) in numbers):
-        raise MachineError(variable, f"{text[:40]!r} is no number from {numbers[0]} to {numbers[-1]}", _REMEDY)
+        raise MachineError(variable, f"{text[:40]!r} is not a number from {numbers[0]} to {numbers[-1]}", _REMEDY)
     return int(text)

@@ -1,6 +1,6 @@
-"""The errors a person can cause or meet, each with the exit code that `tmt` ends with.
+"""Expected errors, each with `tmt`'s exit code.
 
-A message reads `<file, line or option>: what is wrong; what to do`. All else is a bug, ours or a Python caller's.
+A message reads `<file, line or option>: <problem>; <remedy>`. Any other exception is a bug, in tmt or in the caller.
 """
 
 import errno
@@ -21,15 +21,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 NOT_FINITE = ("the model", "its numbers are not finite", "restore its weights or train it again")
 
-# torch has no common class for what CPU and CUDA raise.
+# CPU and CUDA errors share no class.
 _NO_MEMORY = re.compile(r"out of memory|not enough memory|allocate memory|bad_alloc")
 
 
 class TmtError(Exception):
     """Base of every error that `tmt` reports in one line instead of a traceback.
 
-    `key` says where: a file with its line, a key of the configuration, or the name of an argument, which each surface
-    calls by its own name: the command line `--beam`, the HTTP API `search.beam`, Python `beam`.
+    `key` says where: a file and line, a configuration key, or an argument name. Each interface renders an argument in
+    its own way: `--beam` on the command line, `search.beam` in the HTTP API, `beam` in Python.
     """
 
     exit_code = 2
@@ -45,29 +45,29 @@ class TmtError(Exception):
 
 
 class InputError(TmtError):
-    """The user's input is wrong: a configuration, an option, a file's content. Exit code 2."""
+    """Usage error: a wrong configuration, option or file content. Exit code 2."""
 
 
 class MachineError(TmtError):
-    """The machine cannot do it: no network, no such device, a full disk, a damaged file. Exit code 3."""
+    """System error: no network, no such device, a full disk, a damaged file. Exit code 3."""
 
     exit_code = 3
 
 
-class Diverged(TmtError):  # noqa: N818 - said as it is
-    """Training met a number that is not finite. Exit code 4."""
+class Diverged(TmtError):  # noqa: N818 - plain English
+    """Training produced a number that is not finite. Exit code 4."""
 
     exit_code = 4
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """True where the machine, or its GPU, has refused memory."""
+    """True if the machine or its GPU is out of memory."""
     refused = isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error)) is not None
     return refused or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
 
 
 def write_report(error: BaseException) -> str:
-    """Write the traceback of a fault of ours to a new file, and say where it is."""
+    """Write the traceback of an internal error to a new file and return a phrase that names it."""
     import tempfile
     import traceback
 
@@ -81,7 +81,7 @@ def write_report(error: BaseException) -> str:
 
 
 def checked(function: Function) -> Function:
-    """A decorator: an argument of another type than the function's annotation says is a `TypeError` that names it."""
+    """Decorate a function to check argument types against its annotations; a mismatch is a `TypeError`."""
     hints, names = function.__annotations__, tuple(signature(function).parameters)
 
     @wraps(function)
@@ -95,7 +95,7 @@ def checked(function: Function) -> Function:
 
 
 def _require(value: Any, hint: Any, place: str) -> None:
-    """Raise `TypeError` where a value, or an item in it, is not of the hint's type. A text is no sequence here."""
+    """Raise `TypeError` if a value, or an item in it, does not match the hint. A string is not a sequence here."""
     kind, inner = _kind(value.__class__, hint)
     if kind is None or (kind is tuple and len(value) != len(inner)):
         raise TypeError(f"{place} is of type {type(value).__name__}, not {formatannotation(hint)}")
@@ -103,29 +103,29 @@ def _require(value: Any, hint: Any, place: str) -> None:
         _require(key, inner[0], f"{place}: its key {key!r}")
     if kind in (str, Path) and Path in get_args(hint):
         _require_path(value, place)
-    is_ours = type(value).__module__.startswith(f"{__package__}.")  # such as pairs that lie on the disk
+    is_ours = type(value).__module__.startswith(f"{__package__}.")  # such as pairs on disk
     is_row = bool(inner) and isinstance(value, Sequence) and not is_ours
     items = value.items() if kind is Mapping else enumerate(value) if is_row else ()
     for key, item in items:
-        if type(item) is not (own := inner[key if kind is tuple else -1]):  # as most are
+        if type(item) is not (own := inner[key if kind is tuple else -1]):  # skip the common case
             _require(item, own, f"{place}[{key!r}]")
 
 
 def _require_path(value: str | Path, place: str) -> None:
-    """Raise `InputError` for a name that no file can have; `--data` takes two with a comma between them."""
+    """Raise `InputError` for an impossible file name. `--data` takes two, separated by a comma."""
     for name in str(value).split(","):
         try:
             os.lstat(name)
         except (OSError, ValueError) as error:
             if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
-                raise InputError(place, f"{name[:40]!r} is no name of a file", "give another") from None
+                raise InputError(place, f"{name[:40]!r} is not a valid file name", "give another") from None
 
 
 @cache
 def _kind(own: type, hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Which of the types that a hint names a type is, or None, and the types of its items."""
+    """Return the type in the hint that `own` matches, or None, and the types of its items."""
     hints = get_args(hint) if get_origin(hint) is UnionType else (hint,)
     kinds = {get_origin(each) or each: get_args(each) for each in hints}
     kind = next((k for k in kinds if issubclass(own, k) and (k is str or not issubclass(own, str))), None)
-    gives_keys = kind is Iterable and (issubclass(own, Mapping) or hasattr(own, "columns"))  # as a data frame does
+    gives_keys = kind is Iterable and (issubclass(own, Mapping) or hasattr(own, "columns"))  # such as a data frame
     return (None, ()) if gives_keys else (kind, kinds.get(kind, ()))

@@ -1,4 +1,4 @@
-"""The quality of translations: BLEU, chrF, exact matches, the alignment error rate of attention, and speed."""
+"""Translation quality: BLEU, chrF, exact match, alignment error rate of attention, and speed."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,16 +16,19 @@ from transformer_mt.text.scripts import bleu_tokenizer
 from transformer_mt.text.words import words
 from transformer_mt.translation.translator import Translator
 
-# Lengths, in words and punctuation marks, that are scored together: 1 to 5, 6 to 10, …
+# Width of a length band, in words and punctuation marks: 1 to 5, 6 to 10, …
 BAND = 5
-# How often at least training showed the rarest word of the sentences that are scored together.
+# Lower bounds of the rarity bands: how often the rarest word of a sentence occurs in training.
 RARITIES = (0, 1, 10, 100)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BandScores:
-    """The scores of some sentences: those whose source has `fewest` to `most` words and punctuation marks, or whose
-    rarest source word training showed `fewest` to `most` times; without `most` there is no upper bound."""
+    """The scores of the sentences in one band.
+
+    A length band holds sources of `fewest` to `most` words and punctuation marks. A rarity band holds sources whose
+    rarest word occurs `fewest` to `most` times in training. `most` is None without an upper bound.
+    """
 
     fewest: int
     most: int | None
@@ -37,9 +40,9 @@ class BandScores:
 
 @dataclass(frozen=True)
 class Interval:
-    """A score, and its 95 % interval over resampled test sets, `mean` ± `half_width`.
+    """A score and its 95 % interval over resampled test sets, `mean` ± `half_width`.
 
-    `p_value` says how probable so large a difference from the first system is by chance; None for that system.
+    `p_value` is the probability of so large a difference from the first system by chance; None for the first system.
     """
 
     score: float
@@ -48,16 +51,17 @@ class Interval:
     p_value: float | None
 
     def text(self) -> str:
+        """Format the score and its margin: `30.41 ±1.20`."""
         return f"{self.score:.2f} ±{self.half_width:.2f}"
 
     def change(self, first: float) -> str:
-        """The difference from the first system's score, and whether it is more than chance."""
+        """Format the difference from the first system's score and its p value."""
         return f"{self.score - first:+.2f}, p = {self.p_value:.3f}"
 
 
 @dataclass(frozen=True)
 class Poor:
-    """A translation far from its reference: its place in the set, from 1, and its chrF, 0 to 100."""
+    """A poor translation: its position in the set, from 1, and its chrF, 0 to 100."""
 
     number: int
     chrf: float
@@ -68,16 +72,16 @@ class Poor:
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """The scores of a system on a set of sentence pairs; None where nothing was measured.
+    """The scores of a system on a set of sentence pairs. A field is None if it was not measured.
 
-    BLEU (Papineni et al. 2002, tokenized for the target language) and chrF (Popović 2015, chrF2) are sacrebleu's and
-    range from 0 to 100; `exact` is the share of translations equal to a reference, from 0 to 1. All compare normalised
-    texts. `references` counts the references of all sentences, `translations` are the compared texts; `signature` holds
-    sacrebleu's signature of each of its scores, and `notes` says what to know before reading them.
+    BLEU (Papineni et al. 2002, tokenized for the target language) and chrF (Popović 2015, chrF2) come from sacrebleu
+    and range from 0 to 100. `exact` is the share of translations that equal a reference, 0 to 1. All compare normalised
+    texts. `references` counts the references of all sentences, `translations` are the texts compared, `signature` maps
+    each sacrebleu score to its signature, and `notes` are caveats for the reader.
 
-    `aer`, `aer_precision` and `aer_recall` compare attention with the known links of words, from 0 to 1; `aer_heads`
-    were averaged and `aer_chosen_by` is that of `AlignmentHeads`. `seconds` is the time for translating, without
-    scoring. `by_length` has the shortest sources first, `by_rarity` those with words that training never showed.
+    `aer`, `aer_precision` and `aer_recall`, 0 to 1, compare attention with the known word links; `aer_heads` were
+    averaged and `aer_chosen_by` is `AlignmentHeads.chosen_by`. `seconds` is the time for translating, without scoring.
+    `by_length` starts with the shortest sources, `by_rarity` with sources that have words unseen in training.
     """
 
     translations: tuple[str, ...] = field(repr=False, compare=False)
@@ -111,18 +115,18 @@ def evaluate(
     known: SeenWords | None = None,
     split: bool = True,
 ) -> Scores:
-    """Translate the sources of `pairs`, by default as the translator's run is configured, and compare.
+    """Translate the sources of `pairs` and score the result. `search` defaults to the configuration of the run.
 
-    A line of several sentences is translated as `Translator.translate` does, with `split` sentence by sentence. Every
-    translation that its pair has counts. BLEU is tokenized for the run's target language. With the words that training
-    `known`s there are scores by rarity too. The known links of words are compared with those of the heads of
-    `alignment`, by default all, unless the engine shows none. Raises `InputError` when there are no pairs.
+    A line of several sentences is translated sentence by sentence, or as a whole without `split`. Scores count every
+    reference of a pair. BLEU is tokenized for the run's target language. `known`, the word counts of training, adds
+    scores by rarity. The known word links are compared with the heads of `alignment`, by default all heads, if the
+    engine exposes attention. Raises `InputError` if `pairs` is empty.
     """
     if not pairs:
         raise InputError("evaluation", "there are no sentence pairs", "give at least one")
     model, start = translator.model, time.perf_counter()
     translations = translator.translate([pair.source for pair in pairs], search, split=split)
-    seconds = max(time.perf_counter() - start, 1e-9)  # some clocks stand still for a while
+    seconds = max(time.perf_counter() - start, 1e-9)  # some clocks are coarse
     texts, references = [best.text for best, *_ in translations], [pair.translations for pair in pairs]
     language, sources = model.config.data.target_language, [words(normalize(pair.source)) for pair in pairs]
     more: dict[str, Any] = {"seconds": seconds, "sentences_per_second": len(pairs) / seconds}
@@ -133,8 +137,8 @@ def evaluate(
     if known:
         rarest = [min(known.counts(of_source).values(), default=-1) for of_source in sources]
         more["by_rarity"] = score_bands(texts, references, rarest, RARITIES, language=language)
-    if model.engine.network is not None:  # else there is no attention to link words by
-        from transformer_mt.links.choose_heads import guess_heads  # which import torch
+    if model.engine.network is not None:  # only torch exposes attention
+        from transformer_mt.links.choose_heads import guess_heads  # imports torch
         from transformer_mt.links.counts import link_counts
 
         if alignment := alignment or guess_heads(model.network):
@@ -152,9 +156,9 @@ def score_texts(
     language: str = "",
     tokenizer: str = "",
 ) -> Scores:
-    """Compare each hypothesis with all its known right translations, of which there must be at least one.
+    """Score each hypothesis against all its references, at least one each.
 
-    Without a tokenizer for BLEU, the language and the script of the references decide which.
+    Without `tokenizer`, the language and the script of the references decide how BLEU tokenizes.
     """
     from sacrebleu.metrics.bleu import BLEU  # slow to import
     from sacrebleu.metrics.chrf import CHRF
@@ -183,17 +187,17 @@ def _normalized(texts: Iterable[str]) -> list[str]:
 
 
 def _streams(references: Sequence[Sequence[str]]) -> list[Sequence[Any]]:
-    """The first of all, the second of all, …; sacrebleu passes over None, and its signature says that numbers vary."""
+    """All first references, all second ones, …, padded with None. sacrebleu skips None and notes the varying number."""
     return list(zip_longest(*references))
 
 
 def compare_texts(
     systems: Sequence[Sequence[str]], references: Sequence[Sequence[str]], *, language: str = ""
 ) -> dict[str, list[Interval]]:
-    """The intervals of BLEU and chrF of each system, and whether it differs from the first.
+    """Return the BLEU and chrF interval of each system, and whether it differs from the first.
 
-    Paired bootstrap resampling (Koehn 2004), that of sacrebleu's `--paired-bs`: 1,000 draws, seed 12345. Equal scores
-    have p = 1, where sacrebleu has 1/1001.
+    Paired bootstrap resampling (Koehn 2004), sacrebleu's `--paired-bs`: 1,000 draws, seed 12345. Equal scores have
+    p = 1, where sacrebleu has 1/1001.
     """
     from sacrebleu.metrics.bleu import BLEU  # slow to import
     from sacrebleu.metrics.chrf import CHRF
@@ -216,7 +220,7 @@ def _intervals(results: list[Any]) -> list[Interval]:
 
 
 def find_poorest(hypotheses: Sequence[str], pairs: Pairs, *, count: int) -> list[Poor]:
-    """The `count` translations with the lowest chrF beside all that is known to be right, the worst first."""
+    """Return the `count` translations with the lowest chrF against all their references, worst first."""
     from sacrebleu.metrics.chrf import CHRF  # slow to import
 
     metric, found = CHRF(), []
@@ -234,9 +238,9 @@ def score_bands(
     *,
     language: str = "",
 ) -> tuple[BandScores, ...]:
-    """The scores of the hypotheses with a number in each band, without empty ones: a band ends where the next starts.
+    """Score the hypotheses of each band, skipping empty bands. A band ends where the next one starts.
 
-    The tokenizer is that of all sentences. Those with a number below all bands are in none.
+    BLEU's tokenizer is chosen once from all sentences. Sentences below the first band are left out.
     """
     tokenizer, _ = bleu_tokenizer(language, references)
     bands = []

@@ -1,7 +1,7 @@
-"""Files: read no further than expected, and written whole or not at all.
+"""File access: bounded reads and atomic writes.
 
-Files of a run may come from a stranger: `read_regular` follows no link and waits for no pipe. Files that a person
-names, `read_input` and `output_file`, may be links and pipes. A new file is written under a random temporary name,
+Files of a run may come from a stranger, so `read_regular` follows no links and waits for no pipes. Files that a person
+names, via `read_input` and `output_file`, may be links and pipes. A new file is written under a random temporary name,
 flushed and renamed: a crash leaves the old content or the new, and a link planted at either name is never followed.
 """
 
@@ -23,31 +23,31 @@ from typing import IO, BinaryIO
 
 from transformer_mt.errors import InputError, MachineError
 
-# Never wait for a FIFO or follow a link. Some systems lack some of these flags.
+# Never wait for a FIFO or follow a link. Some systems lack some of the flags.
 OPEN_FLAGS = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
-# Bytes of a line, of which a sentence has some hundred; bytes without a line break after which a file is not text.
+# Limits in bytes: the longest line (a sentence has some hundred), and how far to look for a line break.
 LONGEST_LINE, LONGEST_SKIPPED = 1_000_000, 100_000_000
 
-# Temporary files and directories being written, to be deleted before the process ends without unwinding the stack.
+# Temporary files and directories in use, to delete if the process exits without unwinding the stack.
 unfinished: set[Path] = set()
 
 _TEMPORARY = re.compile(r"\A\.(.+)\.[0-9a-f]{16}\.new\Z")
-_DEVICES = (Path("/dev"), Path("/dev/fd"))  # the second is on macOS no link into /proc
-_REMEDY = "restore it, or train anew"
+_DEVICES = (Path("/dev"), Path("/dev/fd"))  # on macOS, the second is not a link into /proc
+_REMEDY = "restore it or train again"
 
 
 def read_regular(path: Path, *, limit: int) -> bytes:
-    """The content of a regular file of at most `limit` bytes. Raises `MachineError` for anything else."""
+    """Read a regular file of at most `limit` bytes. Raises `MachineError` for anything else."""
     with _read_errors(path):
         _require_regular(path, os.lstat(path), limit)
         with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
             status = os.fstat(file.fileno())
-            _require_regular(path, status, limit)  # the file may have been exchanged
-            return file.read(min(status.st_size, limit))  # `limit` bytes would be allocated in advance
+            _require_regular(path, status, limit)  # the file may have been swapped in between
+            return file.read(min(status.st_size, limit))  # `read(limit)` would allocate `limit` bytes
 
 
 def size_of(path: Path) -> int:
-    """The bytes of a regular file. Raises `MachineError` for anything else."""
+    """The size of a regular file in bytes. Raises `MachineError` for anything else."""
     with _read_errors(path):
         status = os.lstat(path)
         _require_regular(path, status, sys.maxsize)
@@ -55,7 +55,7 @@ def size_of(path: Path) -> int:
 
 
 def require_own(path: Path, status: os.stat_result) -> None:
-    """Raise `MachineError` for a file to be written in place, unless it is regular and has no other name."""
+    """Raise `MachineError` unless the file, to be written in place, is regular and has a single name."""
     if not (stat.S_ISREG(status.st_mode) and status.st_nlink == 1):
         raise MachineError(path, "is a link or not a regular file", "delete it")
 
@@ -81,11 +81,11 @@ def _require_regular(path: Path, status: os.stat_result, limit: int) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise MachineError(path, "not a regular file (links are refused)", _REMEDY)
     if status.st_size > limit:
-        raise MachineError(path, f"{status.st_size} bytes, where at most {limit} are expected", _REMEDY)
+        raise MachineError(path, f"{status.st_size} bytes, at most {limit} expected", _REMEDY)
 
 
 def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
-    """The content of a file or pipe that the user named. Raises `InputError` where there is none, or too much."""
+    """Read a user's file or pipe. Raises `InputError` if it is missing, unreadable or over `limit` bytes."""
     try:
         with path.open("rb") as file:
             content = file.read(limit + 1)
@@ -101,7 +101,10 @@ def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
 def bounded_lines(
     file: IO[bytes] | BufferedIOBase, *, name: str, limit: int = LONGEST_LINE
 ) -> Iterator[tuple[int, bytes | InputError]]:
-    """The lines of a file with their numbers from 1; an `InputError` in place of a line of more than `limit` bytes."""
+    """Yield numbered lines, from 1. A line of more than `limit` bytes is replaced by an `InputError`.
+
+    Raises `InputError` if a line does not end within `LONGEST_SKIPPED` bytes, and `MachineError` if reading fails.
+    """
     try:
         for number in count(1):
             line = rest = file.readline(limit + 1)
@@ -124,19 +127,19 @@ def bounded_lines(
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file so that a crash at any moment leaves the old content or the new one."""
+    """Replace a file atomically: a crash leaves the old content or the new."""
     with replacing(path) as file:
         file.write(content)
 
 
 def new_file(path: Path, mode: int = 0o644) -> BinaryIO:
-    """A file that was not there. Only its owner may write it, whatever the umask allows."""
+    """Create a file, failing if it exists. By default, only the owner may write it, even under a lax umask."""
     return open(path, "xb", opener=partial(os.open, mode=mode))
 
 
 @contextmanager
 def replacing(path: Path, *, mode: int = 0o644) -> Iterator[BinaryIO]:
-    """A new file that replaces `path`, or the link there, when the block ends without an error."""
+    """Yield a new file that replaces `path`, or the link there, if the block ends without an error."""
     temporary = temporary_name(path)
     with write_errors(path):
         file = new_file(temporary, mode)
@@ -154,7 +157,11 @@ def replacing(path: Path, *, mode: int = 0o644) -> Iterator[BinaryIO]:
 
 @contextmanager
 def output_file(path: Path) -> Iterator[BinaryIO]:
-    """A file that the user named for results; pipes and devices are appended to, the target of a link is replaced."""
+    """Open the user's output file. Pipes and devices are appended to; a link's target is replaced.
+
+    Raises `InputError` for a directory, a missing parent and the file of standard output, `MachineError` if writing
+    fails.
+    """
     if path.is_dir():
         raise InputError(path, "is a directory", "give the name of a file")
     if not path.parent.is_dir():
@@ -162,31 +169,31 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
     with write_errors(path):
         exists, folder, mode = path.exists(), path.parent.resolve(), 0o666
         if (exists and not path.is_file()) or folder in _DEVICES or folder.is_relative_to("/proc"):
-            # Opening a FIFO waits for its reader unless told not to.
+            # Without O_NONBLOCK, opening a FIFO waits for its reader.
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)), "ab") as file:
                 if sys.platform != "win32":
                     os.set_blocking(file.fileno(), True)
                 yield file
             return
         if exists:
-            path.open("r+b").close()  # a file that may not be written is not replaced either
+            path.open("r+b").close()  # do not replace a read-only file
             if sys.stdout is not None and os.path.samestat(path.stat(), os.fstat(1)):
                 raise InputError(path, "standard output goes there too", "give another name")
             mode = stat.S_IMODE(path.stat().st_mode)
         with replacing(path.resolve(), mode=mode) as file:
-            if exists:  # the umask has taken some bits
+            if exists:  # undo the umask
                 Path(file.name).chmod(mode)
             yield file
 
 
 def write_output(path: Path, content: bytes) -> None:
-    """Write a whole file that the user named for results."""
+    """Write the user's output file in one go; see `output_file`."""
     with output_file(path) as file:
         file.write(content)
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory with its parents where they are missing; their entries are flushed to disk."""
+    """Make a directory and its missing parents, and flush their entries to disk."""
     missing = [directory for directory in (path, *path.parents) if not directory.exists()]
     for directory in reversed(missing):
         directory.mkdir(0o755, exist_ok=True)
@@ -194,9 +201,9 @@ def make_directory(path: Path) -> None:
 
 
 def write_directory(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write a directory beside its name, flush it, and rename it; the one that stands there is set aside for that long.
+    """Write a directory under a temporary name, flush it, and swap it in for the existing one.
 
-    A crash leaves the old one or the new, or the old one at `set_aside(path)`, and sometimes a temporary one.
+    A crash leaves the old directory, the new one, or the old one at `set_aside(path)`, and sometimes a temporary one.
     """
     temporary, old = temporary_name(path), set_aside(path)
     with write_errors(path):
@@ -208,7 +215,7 @@ def write_directory(path: Path, files: Mapping[str, bytes]) -> None:
                     file.write(content)
                     flush(file)
             flush_directory(temporary)
-            if os.path.lexists(path):  # no system replaces a directory in one step
+            if os.path.lexists(path):  # no system replaces a directory atomically
                 remove(old)
                 rename(path, old)
             rename(temporary, path)
@@ -222,7 +229,7 @@ def write_directory(path: Path, files: Mapping[str, bytes]) -> None:
 
 
 def remove(path: Path) -> None:
-    """Delete a file, a directory with all its content, or a link; do nothing where nothing stands."""
+    """Delete a file, a directory with its content, or a link. Do nothing if it does not exist."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -230,7 +237,7 @@ def remove(path: Path) -> None:
 
 
 def rename(path: Path, to: Path) -> None:
-    """Give a file or a directory another name. Windows refuses it as long as another process has it open: try again."""
+    """Rename a file or a directory. Retries on Windows, where open files cannot be renamed."""
     for pause in (0.1, 0.4, 1.5) if sys.platform == "win32" else ():
         with suppress(PermissionError):
             path.replace(to)
@@ -240,23 +247,23 @@ def rename(path: Path, to: Path) -> None:
 
 
 def temporary_name(path: Path) -> Path:
-    """An unpredictable name beside `path`; `original_name` is its inverse."""
+    """An unpredictable name in the same directory; `original_name` inverts it."""
     return path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
 
 
 def original_name(name: str) -> str:
-    """The name for which a temporary one stands; any other name unchanged."""
+    """The name that a temporary name was made from; any other name is returned unchanged."""
     return _TEMPORARY.sub(r"\1", name)
 
 
 def set_aside(path: Path) -> Path:
-    """The name of a directory while another takes its own."""
+    """The name that a directory has while its replacement is renamed."""
     return path.with_name(f".{path.name}.old")
 
 
 @contextmanager
 def write_errors(path: Path) -> Iterator[None]:
-    """Turn a failure to write `path`, or something for it, into a `MachineError` that gives the reason."""
+    """Turn a failure to write `path` into a `MachineError` with the reason."""
     try:
         yield
     except RecursionError:  # raised by `shutil.rmtree`
@@ -267,13 +274,13 @@ def write_errors(path: Path) -> Iterator[None]:
 
 
 def flush(file: BinaryIO) -> None:
-    """Have the system write a file to disk."""
+    """Flush a file to disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def flush_directory(path: Path) -> None:
-    """Have the system write the names in a directory to disk."""
+    """Flush the entries of a directory to disk."""
     if os.name != "posix":  # Windows cannot open directories
         return
     handle = os.open(path, os.O_RDONLY)

@@ -1,11 +1,11 @@
-"""The names of attention stacks, layers and heads, as people write them."""
+"""Names of attention stacks, layers and heads as users write them."""
 
 import re
 from typing import NamedTuple, Self
 
 from transformer_mt.errors import InputError
 
-# The stacks of attention that a model can have, and what they are called in titles.
+# The attention stacks of a model and their titles.
 STACKS = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}
 
 
@@ -13,18 +13,18 @@ HEAD_PATTERN = rf"({'|'.join(STACKS)})\.([1-9]\d{{0,3}})\.([1-9]\d{{0,3}})"
 
 
 class LayerName(NamedTuple):
-    """A layer of a stack of attention; layers count from 1."""
+    """A layer of an attention stack; layers count from 1."""
 
     stack: str
     layer: int
 
     def head(self, number: int) -> "HeadName":
-        """One of its heads, which count from 1."""
+        """One of its heads, counted from 1."""
         return HeadName(*self, number)
 
 
 class HeadName(NamedTuple):
-    """A head of a model, written `cross.2.1`: the stack, then layer and head, which count from 1."""
+    """A head, written `cross.2.1`: stack, layer and head, counted from 1."""
 
     stack: str
     layer: int
@@ -32,15 +32,15 @@ class HeadName(NamedTuple):
 
     @classmethod
     def parse(cls, text: str, *, key: str) -> Self:
-        """The head that the text names; `InputError` that names `key` where it is none."""
+        """Parse a head name. Raises `InputError` under `key` if it is malformed."""
         found = re.fullmatch(HEAD_PATTERN, text)
         if found is None:
-            raise InputError(key, f"{text!r} is no head", "write stack, layer and head, as in cross.2.1")
+            raise InputError(key, f"{text!r} is not a head", "write stack, layer and head, as in cross.2.1")
         return cls(found[1], int(found[2]), int(found[3]))
 
     @property
     def of_layer(self) -> LayerName:
-        """The layer that has the head."""
+        """The layer of this head."""
         return LayerName(self.stack, self.layer)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Intervals of figures over sentences, by the bootstrap."""
+"""Bootstrap intervals of figures over sentences."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,30 +12,30 @@ _SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure, and its 95 % interval over sentences."""
+    """A figure and its 95 % interval over sentences."""
 
     value: float
     low: float
     high: float
 
     def text(self, digits: int, *, factor: float = 1.0) -> str:
-        """The figure and the distance to the farther end of its interval: `1.25 ±0.50`."""
+        """Format the figure and its larger margin: `1.25 ±0.50`."""
         margin = max(self.high - self.value, self.value - self.low)
         return f"{factor * self.value:.{digits}f} ±{factor * margin:.{digits}f}"
 
 
 @lru_cache(maxsize=1)
 def draw_counts(sentences: int) -> Float[np.ndarray, "R N"]:
-    """How often each of `RESAMPLES` draws with replacement has each sentence; always the same."""
+    """Resample `sentences` items `RESAMPLES` times: how often each draw has each item. Always the same draws."""
     even = np.full(sentences, 1.0 / sentences)
     return np.random.default_rng(_SEED).multinomial(sentences, even, size=RESAMPLES).astype(np.float64)
 
 
 def estimates(sums: Float[np.ndarray, "N M K"], totals: Float[np.ndarray, "N M K"]) -> list[list[Estimate | None]]:
-    """Σ sums / Σ totals over sentences, for each of M × K figures; None where nothing was counted.
+    """Return Σ sums / Σ totals over N sentences for M × K figures, or None for a figure whose total is 0.
 
-    Percentile intervals of the bootstrap (Efron and Tibshirani 1993, §13.3). A draw that counts nothing, where there is
-    something, has the value of all.
+    Intervals are bootstrap percentiles (Efron and Tibshirani 1993, §13.3). A draw with a total of 0 takes the overall
+    value.
     """
     draws = draw_counts(len(sums))
     with np.errstate(invalid="ignore"):
@@ -47,7 +47,7 @@ def estimates(sums: Float[np.ndarray, "N M K"], totals: Float[np.ndarray, "N M K
 
 
 def estimate(sums: Float[np.ndarray, " N"], totals: Float[np.ndarray, " N"]) -> Estimate:
-    """The same for one figure, of which something was counted."""
+    """Like `estimates` for a single figure, whose total must not be 0."""
     [[found]] = estimates(sums[:, None, None], totals[:, None, None])
     assert found is not None
     return found

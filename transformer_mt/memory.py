@@ -1,4 +1,4 @@
-"""The memory that is free, and a refusal of what needs more."""
+"""Free memory, and a check before large allocations."""
 
 import re
 from collections.abc import Callable
@@ -6,12 +6,12 @@ from pathlib import Path
 
 from transformer_mt.errors import InputError
 
-# Asking takes a tenth of a millisecond, and a machine that runs at all has this many bytes.
+# The query takes 0.1 ms; any machine that runs at all has this many bytes free.
 FREE_ANYWHERE = 2**20
 
 
 def free_memory() -> int | None:
-    """Free bytes of the machine, without a GPU's; None where the system does not say."""
+    """Free bytes of main memory, or None if the system does not say."""
     try:
         available = re.search(r"MemAvailable: *(\d+) kB", Path("/proc/meminfo").read_text())
     except OSError:
@@ -20,7 +20,7 @@ def free_memory() -> int | None:
 
 
 def require(needed: int, free_bytes: Callable[[], int | None], *, what: str, remedy: str) -> None:
-    """Raise `InputError` where `needed` bytes, a lower bound, are more than are free, which is asked if it matters."""
+    """Raise `InputError` if `needed` bytes, a lower bound, exceed free memory, queried only for large amounts."""
     if needed > FREE_ANYWHERE and (free := free_bytes()) is not None and needed > free:
         raise InputError(
             what, f"needs {needed / 1000000000.0:.1f} GB of memory, {free / 1000000000.0:.1f} GB are free", remedy

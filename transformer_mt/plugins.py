@@ -1,7 +1,6 @@
 """Plugins: a Python file given with `tmt --plugin`, or an entry point `transformer_mt.plugins` of an installed package.
 
-A plugin adds parts of its own to the tables. A run names the plugins that it was made with; nothing is ever loaded
-because of a run.
+A plugin registers its own variants. A run records the plugins it was made with; loading a run never loads a plugin.
 """
 
 import re
@@ -19,16 +18,19 @@ GROUP = "transformer_mt.plugins"
 _LONGEST = 2**24
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
-# By name: that of a file, or of an installed package.
+# By file name or name of the installed package.
 _loaded: dict[str, ModuleType] = {}
 
 
 def load_file(path: Path) -> None:
-    """Run a Python file. Raises `InputError` with the file and line of an error in it, and for a name that is taken."""
+    """Run a Python file as a plugin.
+
+    Raises `InputError` with file and line if it fails, and if a plugin of that name is already loaded.
+    """
     content = read_input(path, limit=_LONGEST, remedy="give a Python file")
     name = "".join(character if _NAME.match(character) else "_" for character in path.name)[-100:]
     if name in _loaded:
-        raise InputError(path, f"a plugin {name} is loaded already", "give it once, or rename one of two")
+        raise InputError(path, f"a plugin {name} is already loaded", "give it once, or rename one of the two")
     module = _loaded[name] = sys.modules[f"plugin {name}"] = ModuleType(f"plugin {name}")
     module.__file__ = str(path)
     with _errors(name):
@@ -36,7 +38,7 @@ def load_file(path: Path) -> None:
 
 
 def load_installed() -> None:
-    """Import the plugins of installed packages."""
+    """Import the plugins of installed packages. Raises `InputError` if one fails."""
     from importlib.metadata import entry_points
 
     for point in entry_points(group=GROUP):
@@ -47,19 +49,19 @@ def load_installed() -> None:
 
 
 def names() -> tuple[str, ...]:
-    """The plugins that are loaded."""
+    """The names of the loaded plugins."""
     return tuple(sorted(_loaded))
 
 
 def needed(recorded: object) -> str:
-    """What to add to an error about a name: the plugins that a run says it was made with and that are not loaded."""
+    """A hint for errors about an unknown name: plugins that the run was made with and that are not loaded."""
     named = recorded if isinstance(recorded, list | tuple) else []
     missing = [name for name in named if isinstance(name, str) and _NAME.fullmatch(name) and name not in _loaded]
     return f"; the run was made with {', '.join(missing)}: load it with --plugin, or install it" if missing else ""
 
 
 def fault_of(error: BaseException) -> tuple[str, str] | None:
-    """The last line of a plugin that an error came through, `FILE:LINE`, and its reason; None for any other error."""
+    """Return the last plugin line in the traceback, `FILE:LINE`, and the reason; None if no plugin is involved."""
     files = {module.__file__ for module in _loaded.values()}
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
     place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else None
@@ -71,7 +73,7 @@ def fault_of(error: BaseException) -> tuple[str, str] | None:
 
 @contextmanager
 def naming_plugins(recorded: tuple[str, ...]) -> Iterator[None]:
-    """Add the plugins in the record of a run to an error about a name."""
+    """Add the run's missing plugins to any `InputError`."""
     try:
         yield
     except InputError as error:
@@ -80,7 +82,7 @@ def naming_plugins(recorded: tuple[str, ...]) -> Iterator[None]:
 
 @contextmanager
 def _errors(name: str) -> Iterator[None]:
-    """Turn any failure of a plugin to load into one line."""
+    """Turn any failure to load a plugin into an `InputError`."""
     try:
         yield
     except (Exception, SystemExit) as error:

@@ -1,15 +1,15 @@
-"""Work that takes long: its name and how far it has come, for whoever shows it; the command line does."""
+"""Progress reporting for slow work. The command line subscribes."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
-# Opened with the name of a work and its number of items, None where that is unknown; gives what is told of items done.
+# Opened with a name and the number of items (None if unknown); yields a callback that takes the number of items done.
 Display = Callable[[str, int | None], AbstractContextManager[Callable[[int], None]]]
 
 
 def _nobody(count: int) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 _display: ContextVar[Display | None] = ContextVar("display", default=None)
@@ -18,7 +18,7 @@ _done: ContextVar[Callable[[int], None]] = ContextVar("done", default=_nobody)
 
 @contextmanager
 def shown_by(display: Display) -> Iterator[None]:
-    """While this is open, work is shown so."""
+    """Send progress to `display` inside this context."""
     token = _display.set(display)
     try:
         yield
@@ -28,7 +28,7 @@ def shown_by(display: Display) -> Iterator[None]:
 
 @contextmanager
 def working(name: str, total: int | None = None) -> Iterator[None]:
-    """Work on this many items, that may take longer than a second. Work inside it is not shown beside it."""
+    """Report work on this many items that may take over a second. Nested work is not reported."""
     display = _display.get()
     with display(name, total) if display else nullcontext(_nobody) as done:
         tokens = _display.set(None), _done.set(done)
@@ -40,5 +40,5 @@ def working(name: str, total: int | None = None) -> Iterator[None]:
 
 
 def advance(count: int = 1) -> None:
-    """Tell that this many items of the work are done. Whoever is told may raise, to end the work here."""
+    """Report that this many more items are done. The display may raise to cancel the work."""
     _done.get()(count)

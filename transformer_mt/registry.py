@@ -1,4 +1,4 @@
-"""Names that people write, looked up in their table of variants."""
+"""Lookup of variants by the names that users write."""
 
 import difflib
 import re
@@ -11,20 +11,20 @@ Variant = TypeVar("Variant")
 
 
 def lookup(table: Mapping[str, Variant], name: str, *, key: str) -> Variant:
-    """The entry of a table of variants; `InputError` with the nearest name when `key` names none."""
+    """Return the entry of that name. Raises `InputError` under `key`, with the nearest name, if it is unknown."""
     if name not in table:
         raise InputError(key, *unknown(table, name, key=key))
     return table[name]
 
 
 def unknown(table: Iterable[str], name: str, *, key: str) -> tuple[str, str]:
-    """Problem and remedy for a name that is not in the table. A plugin may add to the tables of the configuration."""
+    """Problem and remedy for an unknown name. Plugins can add names to the tables of the configuration."""
     own = " (or load its plugin: tmt --plugin FILE)" if re.match(r"\w+\.", key) else ""
-    return f"there is no {name!r}", f"{suggest(name, table)}{own}"
+    return f"{name!r} is unknown", f"{suggest(name, table)}{own}"
 
 
 def suggest(word: str, candidates: Iterable[str]) -> str:
-    """A remedy for an unknown name: `did you mean …?` when one is near, else all names there are."""
+    """A remedy for an unknown name: `did you mean …?` if one is near, else all names."""
     names = list(candidates)
     near = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
     return f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"

@@ -1,6 +1,6 @@
-"""The measurements of `scripts/benchmark.py`: a module for each part, and one for each program that takes part."""
+"""The measurements of `scripts/benchmark.py`: a module for each part, and one for each competing program."""
 
 import os
 
-# As it was before our package adds its own settings to it, which other people's programs shall not inherit.
+# Saved before our package adds settings that other programs must not inherit.
 ENVIRONMENT = dict(os.environ)

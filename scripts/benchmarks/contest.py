@@ -1,7 +1,7 @@
-"""Programs that are measured in turn, A B C A B C …, and what is said of the numbers.
+"""Competing programs, measured in turn, A B C A B C …, and statistics of the results.
 
-A machine whose speed drifts then favours none. Each is a process of its own, so none pays for the memory, the threads
-or the settings of another.
+Alternating keeps a drift in machine speed from favouring one of them. Each runs in its own process, so that none pays
+for another's memory, threads or settings.
 """
 
 import json
@@ -22,12 +22,12 @@ from transformer_mt.errors import MachineError
 T = TypeVar("T")
 
 SCRIPTS = Path(__file__).resolve().parents[1]
-# OpenMP's threads may spin for 0.2 s after their last work, on processors that the next program needs.
+# OpenMP threads may spin for 0.2 s after their last work, on cores that the next program needs.
 PAUSE = 0.3
 
 
 class Contestant:
-    """A program in a process of its own: a module of this package, with arguments, that serves turns."""
+    """A program in its own process: a module of this package, with arguments, that serves turns."""
 
     def __init__(self, name: str, module: str, *arguments: object, python: str = sys.executable) -> None:
         self.name = name
@@ -42,7 +42,7 @@ class Contestant:
         )
 
     def turn(self, **arguments: Any) -> dict[str, Any]:
-        """The measurement of a turn. Raises `MachineError` where it has ended instead."""
+        """Measure one turn. Raises `MachineError` if the program has ended."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
@@ -69,13 +69,13 @@ class Contestant:
 
 
 def environment() -> dict[str, str]:
-    """The environment that we were started in, and where the modules of this package are found."""
+    """The environment at our start, plus the path of this package."""
     paths = filter(None, (str(SCRIPTS), ENVIRONMENT.get("PYTHONPATH")))
     return ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 def in_turn(turns: Sequence[Callable[[], T]], *, rounds: int, warmups: int = 1, pause: float = PAUSE) -> list[list[T]]:
-    """The measurements of every round, a list for each contestant; the first rounds warm up and do not count."""
+    """The measurements of every round, as a list per contestant; warm-up rounds are dropped."""
     found: list[list[T]] = [[] for _ in turns]
     for number in range(warmups + rounds):
         for place, turn in enumerate(turns):
@@ -96,12 +96,12 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread":
-        """Of one measurement or more."""
+        """The spread of one or more measurements."""
         low, _, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
         return cls(statistics.median(values), low, high)
 
     def shown(self, digits: int) -> str:
-        """`12.3 (11.9–12.8)`."""
+        """The numbers as text, such as `12.3 (11.9–12.8)`."""
         return f"{self.median:,.{digits}f} ({self.low:,.{digits}f}–{self.high:,.{digits}f})"
 
 
@@ -111,5 +111,5 @@ def ratio(dividends: Sequence[float], divisors: Sequence[float]) -> Spread:
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table."""
+    """A Markdown table."""
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))

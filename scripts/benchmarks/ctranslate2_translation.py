@@ -1,9 +1,9 @@
-"""Takes part in a contest: translation by CTranslate2 of a converted model.
+"""Contestant: translation with CTranslate2, used directly, of a converted model.
 
-Arguments: the model, its tokenizer.model, a file with a sentence a line, the number format, the device, the threads. A
-turn gets the beam, the sentences translated at a time, which sentences, the shortest and the longest translation in
-tokens, the end symbol counted, and whether ln p of the translations is wanted, too: without, CTranslate2 spares itself
-the softmax of a greedy search.
+Arguments: the model, its tokenizer.model, a file with one sentence per line, the number format, the device, the
+threads. A turn gets the beam, the batch size, the step between sentences, the shortest and longest translation in
+tokens (including the end symbol), and whether log-probabilities are wanted; without them, CTranslate2 skips the softmax
+of a greedy search.
 """
 
 import sys
@@ -12,19 +12,19 @@ from typing import Any
 
 from benchmarks.host import serve, timed
 
-# What our search never chooses either; `disable_unk` is the third.
+# Tokens that our search never chooses either; `disable_unk` covers the third.
 NEVER = [["<pad>"], ["<s>"]]
 
 
 def main() -> None:
     """Serve translations."""
-    sys.modules["torch"] = None  # type: ignore[assignment]  # it loads torch where there is one, and needs it not here
+    sys.modules["torch"] = None  # type: ignore[assignment]  # it would load an installed torch needlessly
     import ctranslate2
     import sentencepiece
 
     model, vocabulary, path, number_format, device, threads = sys.argv[1:]
     tokenizer = sentencepiece.SentencePieceProcessor(model_file=vocabulary)
-    # As the engine has it: more threads for one batch mostly wait for one another.
+    # As in our engine: more threads per batch mostly wait for each other.
     translator = ctranslate2.Translator(
         model, device=device, compute_type=number_format, intra_threads=1, inter_threads=int(threads)
     )

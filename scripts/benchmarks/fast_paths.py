@@ -1,4 +1,4 @@
-"""The gain of each fast path over the readable form beside it, in milliseconds."""
+"""The speed-up of each fast path over its readable form, in milliseconds."""
 
 import statistics
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ from transformer_mt.translation.search import beam_search
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two ways of doing the same thing."""
+    """Two implementations of the same computation."""
 
     name: str
     ours: Callable[[], object]
@@ -33,7 +33,7 @@ class Comparison:
 
 
 def fast_paths_table(sizes: Sizes, *, sentences: int = 200, length: int = 20, rounds: int = 15) -> str:
-    """All comparisons in Markdown."""
+    """All comparisons as Markdown."""
     torch.manual_seed(1)
     device = choose_device("auto")
     rows = []
@@ -51,7 +51,7 @@ def fast_paths_table(sizes: Sizes, *, sentences: int = 200, length: int = 20, ro
 def comparisons(
     sizes: Sizes, device: torch.device, precision: torch.dtype, shape: tuple[int, int]
 ) -> Iterator[Comparison]:
-    """Every fast path against the readable form that it replaces."""
+    """Yield every fast path with the readable form that it replaces."""
     model = build_model(sizes.config().model, vocabulary_size=sizes.vocabulary).to(device)
     source, target = (torch.randint(EOS + 1, sizes.vocabulary, shape, device=device) for _ in range(2))
     if precision != torch.float32:
@@ -73,7 +73,7 @@ def comparisons(
 
 
 def loss_comparison(model: Seq2Seq, target: torch.Tensor, precision: torch.dtype) -> Comparison:
-    """The output layer with its loss, block by block against all logits at once."""
+    """The output layer with its loss: block by block against all logits at once."""
     width = model.output.in_features
     states = torch.randn(*target.shape, width, device=target.device, requires_grad=True)
     tokens = target.numel()
@@ -115,7 +115,7 @@ def attention_comparison(
 
 
 def training_step(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor, precision: torch.dtype) -> None:
-    """Forward and backward pass with dropout."""
+    """A forward and backward pass with dropout."""
     model.train()
     head = partial(chunked_linear_cross_entropy, labels=target, tokens=target.numel(), label_smoothing=0.1)
     with compute_in(precision, source.device):

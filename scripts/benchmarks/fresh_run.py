@@ -1,6 +1,6 @@
-"""A run directory of the reference model as it is before training, to translate with where no trained one is given.
+"""An untrained run of the reference model, for translation benchmarks without a trained run.
 
-Such a model has learned nothing, so its translations are made to have one length: it never ends by itself.
+Its translations are forced to one length: the model never ends by itself.
 """
 
 from pathlib import Path
@@ -16,13 +16,13 @@ from transformer_mt.runs.weights import weights_of
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
-# Pairs that the vocabulary is learned from, which takes a few seconds.
+# Pairs to train the tokenizer on, in a few seconds.
 LEARNED_FROM = 3_000
 NEVER = -1e4
 
 
 def write_fresh_run(sizes: Sizes, path: Path, *, longest: int) -> Run:
-    """A run whose translations are all as long as they may be."""
+    """Write a run whose translations all have the maximum length."""
     pairs = generated_text(sizes)[:LEARNED_FROM]
     learned = TokenizerConfig(kind="bpe", vocabulary_size=sizes.vocabulary)
     tokenizer = Tokenizer.train((text for pair in pairs for text in pair), learned)

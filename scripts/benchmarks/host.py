@@ -1,6 +1,6 @@
-"""The measured end of a contest: waits for its turn, and answers what it has measured.
+"""The measured side of a contest: waits for turns and answers with measurements.
 
-Needs nothing but Python, so that it runs beside any other program.
+Needs only the standard library, so that it runs next to any other program.
 """
 
 import json
@@ -10,28 +10,28 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-# The least duration of a turn of translations.
+# Minimum duration of a turn of translations.
 SECONDS = 0.5
 
 
 class Host:
-    """Turns come as lines of stdin, each an object of arguments; answers go to stdout, and nothing else does."""
+    """Reads turns from stdin, one JSON object of arguments per line, and writes only answers to stdout."""
 
     def __init__(self) -> None:
         self._answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-        os.dup2(2, 1)  # what the program itself prints is no answer
+        os.dup2(2, 1)  # the program's own output goes to stderr
 
     def turns(self) -> Iterator[dict[str, Any]]:
-        """The arguments of one turn after another."""
+        """The arguments of each turn."""
         return map(json.loads, iter(sys.stdin.readline, ""))
 
     def answer(self, **measured: Any) -> None:
-        """The measurement of the turn."""
+        """Send the measurement of the turn."""
         print(json.dumps(measured), file=self._answers, flush=True)
 
 
 def timed(translate: Callable[[], list[str]]) -> dict[str, Any]:
-    """The texts, and the seconds that translating them takes: the mean over as many times as fill `SECONDS`."""
+    """The texts and the seconds to translate them: the mean over enough repetitions to fill `SECONDS`."""
     times, start = 1, time.perf_counter()
     texts = translate()
     while (seconds := time.perf_counter() - start) < SECONDS:
@@ -40,7 +40,7 @@ def timed(translate: Callable[[], list[str]]) -> dict[str, Any]:
 
 
 def serve(turn: Callable[..., dict[str, Any]]) -> None:
-    """Take turns until there are no more."""
+    """Serve turns until there are no more."""
     host = Host()
     for arguments in host.turns():
         host.answer(**turn(**arguments))

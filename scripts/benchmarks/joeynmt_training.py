@@ -1,7 +1,6 @@
-"""Takes part in a contest: JoeyNMT's own training loop, run by an interpreter that has JoeyNMT.
+"""Contestant: JoeyNMT's own training loop, run by an interpreter with JoeyNMT.
 
-Argument: a configuration file of JoeyNMT. A turn is what happens from one batch to the next: the step, and the making
-of the next batch.
+Argument: a JoeyNMT configuration file. A turn lasts from one batch to the next: the step, and making the next batch.
 """
 
 import sys
@@ -17,7 +16,7 @@ from benchmarks.host import Host
 
 
 class Turns:
-    """Stands before each step of the loop, and lets it go on when it is its turn."""
+    """Blocks each step of the loop until it is its turn."""
 
     def __init__(self) -> None:
         self.host = Host()
@@ -26,7 +25,7 @@ class Turns:
         self.began, self.tokens = 0.0, 0
 
     def __call__(self, manager: TrainManager, batch: Any) -> Any:
-        """Answer for the step before, wait, and compute the gradient of this one."""
+        """Report the previous step, wait, and compute the gradient of this one."""
         if self.tokens:
             self.host.answer(seconds=time.perf_counter() - self.began, tokens=self.tokens)
         if next(self.pending, None) is None:

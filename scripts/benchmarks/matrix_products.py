@@ -1,7 +1,6 @@
-"""The least that a training step needs, its matrix products, and the speed of the machine at them.
+"""The matrix products a training step needs, and the machine's speed at them.
 
-As a program: takes part in a contest with products of square matrices. Arguments: the number format, the device, the
-length of a side.
+As a program, a contestant that multiplies square matrices. Arguments: the number format, the device, the side length.
 """
 
 import sys
@@ -19,15 +18,15 @@ SIDE = {"cpu": 4096, "cuda": 8192}
 
 
 def training_flops(sizes: Sizes, batch: Batch) -> float:
-    """Floating-point operations of the matrix products of a step over the real tokens of a batch.
+    """Floating-point operations of the matrix products of a step, over the real tokens of a batch.
 
-    A product of n×k by k×m takes 2nkm, and the backward pass twice as many as the forward pass. Attention counts all
-    pairs of tokens, those after a target token too.
+    A product of n×k by k×m takes 2nkm, and the backward pass takes twice the forward pass. Attention counts all pairs
+    of tokens, including those masked by causality.
     """
     source, target = ((tokens != PAD).sum(1).double() for tokens in (batch.source, batch.labels))
     width, feed_forward = sizes.width, 2 * sizes.width * sizes.feedforward
-    matrices = source.sum() * sizes.layers * (4 * width**2 + feed_forward)  # of the encoder
-    matrices += target.sum() * sizes.layers * (6 * width**2 + feed_forward)  # of the decoder
+    matrices = source.sum() * sizes.layers * (4 * width**2 + feed_forward)  # encoder
+    matrices += target.sum() * sizes.layers * (6 * width**2 + feed_forward)  # decoder
     matrices += source.sum() * sizes.layers * 2 * width**2  # keys and values of the memory
     matrices += target.sum() * width * sizes.vocabulary
     pairs = source @ source + target @ target + source @ target

@@ -1,4 +1,4 @@
-"""The peak memory of training and of translation, each in a process of its own; needs Linux."""
+"""Peak memory of training and translation, each in its own process; needs Linux."""
 
 import json
 import re
@@ -18,22 +18,22 @@ from benchmarks.translation import Task, ctranslate2, ours
 from transformer_mt.device import choose_device, choose_precision
 from transformer_mt.errors import MachineError
 
-# How often a process is looked at, in seconds.
+# Seconds between two samples of a process.
 INTERVAL = 0.01
 
 
 @dataclass
 class Peak:
-    """The most memory of a process so far, in MB: anonymous, and with the files that are mapped into it."""
+    """The peak memory of a process so far, in MB: anonymous, and resident including mapped files."""
 
     anonymous: float = 0.0
     resident: float = 0.0
 
 
 def memory_table(sizes: Sizes, task: Task, folder: Path, *, rounds: int = 3, steps: int = 8) -> str:
-    """Training and translation, ours and that of others, in Markdown; writes its files to the folder."""
+    """Measure training and translation, ours and others', and return Markdown; writes files to the folder."""
     if not Path("/proc/self/status").exists():
-        raise MachineError("memory", "this system does not tell it in /proc", "measure on Linux")
+        raise MachineError("memory", "this system has no /proc", "measure on Linux")
     saved = save(list(islice(reference_batches(sizes), steps)), folder / "batches.pt")
     settings, device = json.dumps(asdict(sizes)), choose_device("auto")
     auto = str(choose_precision("auto", device)).removeprefix("torch.")
@@ -61,7 +61,7 @@ def memory_table(sizes: Sizes, task: Task, folder: Path, *, rounds: int = 3, ste
 
 
 def row(name: str, found: Sequence[Peak], base: Sequence[Peak] | None) -> list[str]:
-    """The medians, and how many times the base's they are."""
+    """The medians, and their ratios to the base."""
     cells = [name]
     for kind in ("anonymous", "resident"):
         values = [getattr(one, kind) for one in found]
@@ -71,7 +71,7 @@ def row(name: str, found: Sequence[Peak], base: Sequence[Peak] | None) -> list[s
 
 
 def said(sizes: Sizes, task: Task, *, steps: int, rounds: int) -> str:
-    """The measurements of a round."""
+    """A description of the measurements."""
     return (
         f"training: {steps} steps, {sizes.words}; translation: {task.description}, beam 4, batches of 64; whole "
         f"processes, looked at every {1000 * INTERVAL:.0f} ms; median (quartiles) of {rounds} processes each; ratios "
@@ -80,7 +80,7 @@ def said(sizes: Sizes, task: Task, *, steps: int, rounds: int) -> str:
 
 
 def peak(start: Callable[[], Contestant], turns: Sequence[dict[str, Any]]) -> Peak:
-    """The most memory that a program takes for these turns, which end it."""
+    """The peak memory of a program for these turns, after which it is killed."""
     with start() as contestant, watched(contestant.process.pid) as found:
         for arguments in turns:
             contestant.turn(**arguments)
@@ -89,7 +89,7 @@ def peak(start: Callable[[], Contestant], turns: Sequence[dict[str, Any]]) -> Pe
 
 @contextmanager
 def watched(process: int) -> Iterator[Peak]:
-    """The memory of a process, which is looked at again and again inside."""
+    """The memory of a process, sampled inside the block."""
     found, over = Peak(), Event()
     status = Path(f"/proc/{process}/status")
 
@@ -113,6 +113,6 @@ def watched(process: int) -> Iterator[Peak]:
 
 
 def megabytes(name: str, status: str) -> float:
-    """A number of /proc/PID/status, which a process that has just ended no longer has."""
+    """A number of /proc/PID/status; 0 once the process has ended."""
     found = re.search(rf"^{name}:\s+(\d+) kB", status, flags=re.MULTILINE)
     return int(found[1]) * 1024 / 1e6 if found else 0.0

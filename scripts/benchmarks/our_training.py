@@ -1,4 +1,4 @@
-"""Takes part in a contest: steps of our own training.
+"""Contestant: steps of our own training.
 
 Arguments: the sizes, the precision.
 """

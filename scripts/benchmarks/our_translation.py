@@ -1,8 +1,7 @@
-"""Takes part in a contest: our own translation.
+"""Contestant: our own translation.
 
-Arguments: a run directory, a file with a sentence a line, the device, the engine, and the number format that it
-quantizes to, if any. A turn gets the beam, the sentences translated at a time, which sentences, from 0 in steps, and
-the longest translation in tokens.
+Arguments: a run directory, a file with one sentence per line, the device, the engine, and optionally a number format to
+quantize to. A turn gets the beam, the batch size, the step between sentences, and the longest translation in tokens.
 """
 
 import sys
@@ -31,7 +30,7 @@ def main() -> None:
 
 
 def translated(translator: Translator, sentences: Sequence[str], search: SearchConfig) -> list[str]:
-    """Sentences that come one at a time are calls of their own."""
+    """Translate the sentences in one call, or in one call each for batches of one."""
     calls = [sentences] if search.batch_size > 1 else [[sentence] for sentence in sentences]
     return [found[0].text for call in calls for found in translator.translate(call, search)]
 

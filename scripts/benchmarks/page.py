@@ -1,4 +1,4 @@
-"""The page of `tmt serve` in the system's Chromium: from what a person does to the picture."""
+"""The page of `tmt serve` in the system's Chromium: the time from a user action to the picture."""
 
 import os
 import shutil
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SENTENCES = 50
-# Milliseconds until all answers to what was done before have come.
+# Milliseconds until all answers to earlier actions have arrived.
 PAUSE = 600
-# Does something, waits until the children of an element are others and have been painted, and gives the milliseconds.
+# Acts, waits until the children of an element have changed and been painted, and returns the milliseconds.
 MEASURE = """
 ([what, value, watched]) => new Promise((done) => {
   const start = performance.now();
@@ -44,7 +44,7 @@ MEASURE = """
 
 
 def page_table(run: Run, *, count: int = SENTENCES, rounds: int = 3) -> str:
-    """Starts, then what a person does with `count` sentences, in Markdown."""
+    """Measure starts, then user actions with `count` sentences, and return Markdown."""
     addresses, openings, deeds = [], [], {}
     for last in (*[False] * (rounds - 1), True):
         with served(run.path) as (address, seconds), opened(address) as (page, opening):
@@ -67,26 +67,26 @@ def page_table(run: Run, *, count: int = SENTENCES, rounds: int = 3) -> str:
 
 
 def sentences(run: Run, words: int, count: int) -> list[str]:
-    """The test sentences of the run's corpus whose lengths are nearest to this number of words."""
+    """The test sentences of the run's corpus with lengths nearest to this number of words."""
     splits = load_corpus(run.config().data).splits
     texts = dict.fromkeys(pair.source for name, pairs in splits.items() if "test" in name for pair in pairs)
     return sorted(texts, key=lambda text: abs(len(text.split()) - words))[:count]
 
 
 def typing(page: "Page", texts: Sequence[str]) -> list[float]:
-    """From the last key to the links."""
+    """Milliseconds from the last key to the links, for each text."""
     return [type_sentence(page, text) for text in texts]
 
 
 def type_sentence(page: "Page", text: str) -> float:
-    """From the last key to the links, in an empty field."""
+    """Milliseconds from the last key to the links, in an empty field."""
     page.fill("#source", "")
     page.locator("#translation .linked").wait_for(state="detached")
     return measure(page, "#source", text, watched="#translation")
 
 
 def clicks(page: "Page", texts: Sequence[str]) -> dict[str, list[float]]:
-    """From a click on a head, or on its switch, to the picture."""
+    """Milliseconds from a click on a head, or on its switch, to the picture."""
     chosen, switched = [], []
     page.click("#tab-heads")
     for number, text in enumerate(texts):
@@ -102,20 +102,20 @@ def clicks(page: "Page", texts: Sequence[str]) -> dict[str, list[float]]:
 
 
 def measure(page: "Page", what: str, value: str | None, *, watched: str) -> float:
-    """Milliseconds until `watched` is drawn after a click, or after a value was typed; nothing else goes on."""
+    """Milliseconds from a click, or from typing a value, until `watched` is drawn, with the page otherwise idle."""
     page.wait_for_timeout(PAUSE)
     found: float = page.evaluate(MEASURE, [what, value, watched])
     return found
 
 
 def browser_path() -> str | None:
-    """The browser that `TMT_CHROMIUM` names, else the first on PATH."""
+    """The browser in `TMT_CHROMIUM`, else the first on PATH."""
     return os.environ.get("TMT_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 @contextmanager
 def served(run: Path) -> Iterator[tuple[str, float]]:
-    """A server of the run in a process of its own: its address, and the seconds until it was printed."""
+    """A server of the run in its own process: its address, and the seconds until it was printed."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "transformer_mt", "serve", "--model", str(run), "--port", "0", "--quiet"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(), text=True) as server:
@@ -129,7 +129,7 @@ def served(run: Path) -> Iterator[tuple[str, float]]:
 
 @contextmanager
 def opened(address: str, **options: object) -> "Iterator[tuple[Page, float]]":
-    """The page in a fresh browser, and the seconds from its opening to the first links."""
+    """The page in a fresh browser, and the seconds from opening it to the first links."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:

@@ -1,7 +1,7 @@
-"""Takes part in a contest: the loop that anyone would write around `torch.nn.Transformer`, in float32.
+"""Contestant: a straightforward training loop around `torch.nn.Transformer`, in float32.
 
-Arguments: the sizes, a file of batches, the device, and where there is dropout: `everywhere`, which is what the
-module's own argument does, or `as_ours`, not on attention weights and not inside the feed-forward networks.
+Arguments: the sizes, a file of batches, the device, and where dropout is applied: `everywhere`, as with the module's
+own argument, or `as_ours`, not on attention weights or inside the feed-forward networks.
 """
 
 import json
@@ -20,7 +20,7 @@ PAD = 0
 
 
 class Plain(nn.Module):
-    """`torch.nn.Transformer` with norms before the layers, one table of embeddings, sinusoidal positions."""
+    """`torch.nn.Transformer` with pre-norm, one table of embeddings, sinusoidal positions."""
 
     def __init__(self, sizes: dict[str, Any], *, everywhere: bool, longest: int) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Plain(nn.Module):
                 if isinstance(module, nn.MultiheadAttention):
                     module.dropout = 0.0
                 elif isinstance(module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
-                    module.dropout = nn.Identity()  # the one between the two matrices
+                    module.dropout = nn.Identity()  # the dropout between the two matrices
         self.register_buffer("positions", sinusoids(longest, width))
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ class Plain(nn.Module):
 
 
 def sinusoids(length: int, width: int) -> Tensor:
-    """Vaswani et al. 2017, §3.5."""
+    """Sinusoidal positions (Vaswani et al. 2017, §3.5)."""
     angles = torch.outer(torch.arange(length), 10_000.0 ** (-torch.arange(0, width, 2) / width))
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)
 

@@ -1,4 +1,4 @@
-"""The model, the data and the batches that are measured: made from a seed, so that every program can have the same."""
+"""The benchmarked model, data and batches, generated from a seed so that every program gets the same."""
 
 import platform
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from transformer_mt.training.build import build_parts
 from transformer_mt.training.session import build_session
 from transformer_mt.training.trainer import Trainer
 
-# The lengths of Multi30k's captions in 6,000 subwords, `EOS` included: ln of a source's and of its target's given it.
+# Caption lengths of Multi30k with 6,000 tokens, including `EOS`: ln of the source, and of the target given the source.
 SOURCE_MEAN, SOURCE_DEVIATION = 2.77, 0.345
 TARGET_FIRST, TARGET_SLOPE, TARGET_DEVIATION = 0.68, 0.74, 0.17
 SHORTEST, LONGEST = 4, 60
@@ -31,9 +31,9 @@ SHORTEST, LONGEST = 4, 60
 
 @dataclass(frozen=True)
 class Sizes:
-    """A model and its data: the reference, or something beside it.
+    """A model and its data: the reference, or a variation of it.
 
-    `length` is that of every sentence in tokens, `EOS` included; 0 means lengths as in Multi30k.
+    `length` is the length of every sentence in tokens, including `EOS`; 0 means lengths as in Multi30k.
     """
 
     width: int = 256
@@ -63,7 +63,7 @@ class Sizes:
 
     @property
     def words(self) -> str:
-        """The sizes in words, but for lengths."""
+        """The sizes in words, except lengths."""
         return (
             f"width {self.width}, feed-forward {self.feedforward}, {self.layers}+{self.layers} layers, vocabulary "
             f"{self.vocabulary:,}, dropout {self.dropout}, {self.batch_tokens:,} tokens a side"
@@ -71,7 +71,7 @@ class Sizes:
 
 
 class Numbers(Tokenizer):
-    """A vocabulary whose subwords are the numbers that stand in a sentence: `17 4 23`."""
+    """A vocabulary whose tokens are the numbers in a sentence such as `17 4 23`."""
 
     def __init__(self, size: int) -> None:
         self._size, self.note = size, None
@@ -88,7 +88,7 @@ class Numbers(Tokenizer):
 
 
 def generated_text(sizes: Sizes) -> list[tuple[str, str]]:
-    """Sentence pairs of numbers from the vocabulary, the small ones the commonest, as Zipf's law has it."""
+    """Sentence pairs of numbers from the vocabulary; small numbers are more frequent, following Zipf's law."""
     draw = np.random.default_rng(1)
     sources, targets = lengths(sizes, draw)
     ranks = np.arange(1, sizes.vocabulary - len(SPECIAL) + 1)
@@ -104,7 +104,7 @@ def generated_text(sizes: Sizes) -> list[tuple[str, str]]:
 
 
 def lengths(sizes: Sizes, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The number of tokens of each source and each target, `EOS` included."""
+    """The number of tokens of each source and each target, including `EOS`."""
     if sizes.length:
         same = np.full(sizes.pairs, sizes.length)
         return same, same
@@ -115,14 +115,14 @@ def lengths(sizes: Sizes, draw: np.random.Generator) -> tuple[np.ndarray, np.nda
 
 
 def generated_corpora(sizes: Sizes) -> TrainingCorpora:
-    """The pairs as a corpus to train on."""
+    """The pairs as a training corpus."""
     pairs = generated_text(sizes)
     splits = {"train": pairs, "validation": pairs[:8]}
     return TrainingCorpora(Corpus.from_pairs(splits, max_words=10**6))
 
 
 def reference_trainer(sizes: Sizes, folder: Path, *, precision: str = "auto") -> Trainer:
-    """A trainer as `tmt train` makes it, at its first step."""
+    """A trainer as made by `tmt train`, at step 0."""
     corpora, tokenizer = generated_corpora(sizes), Numbers(sizes.vocabulary)
     parts = build_parts(sizes.config(precision))
     return build_session(parts, Run(folder), corpora, tokenizer=tokenizer).trainer
@@ -137,7 +137,7 @@ def reference_batches(sizes: Sizes) -> Iterator[Batch]:
 
 
 def describe() -> str:
-    """The machine in a line: what the numbers below depend on."""
+    """A line about the machine that the numbers depend on."""
     device = choose_device("auto")
     precision = str(choose_precision("auto", device)).removeprefix("torch.")
     place = torch.cuda.get_device_name() if device.type == "cuda" else processor()
@@ -145,7 +145,7 @@ def describe() -> str:
 
 
 def processor() -> str:
-    """The processor's own name where the system tells it, and its vector instructions."""
+    """The processor's name, if the system reports it, and its vector instructions."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,9 +1,9 @@
-"""The growth of the cost of training and of translation with length, width, vocabulary and batch.
+"""How the cost of training and translation grows with length, width, vocabulary and batch.
 
-Each is varied alone around the reference. On a log–log scale the cost over a size is a curve whose slope says what
-the time goes to: where it is a sum of powers of the size, the slope is their mean, weighted with their shares of the
-cost. So a slope of 1.3 between what grows with the width (1) and the products of matrices of that width (2) says that
-these take 30 % of the time.
+Each varies alone around the reference. On a log–log scale, the slope of the cost shows where the time goes: if the cost
+is a sum of powers of the size, the slope is the mean of the exponents, weighted by their shares of the cost. For
+example, a slope of 1.3 between work that grows with the width (1) and matrix products of that width (2) means that the
+products take 30 % of the time.
 """
 
 import math
@@ -31,7 +31,7 @@ LENGTH, SENTENCES, BEAM = 16, 64, 4
 
 @dataclass(frozen=True)
 class Axis:
-    """A size that is varied, and what the time goes to where the cost grows with a power of it."""
+    """A size to vary, and for each exponent the work whose cost grows with that power."""
 
     name: str
     values: tuple[int, ...]
@@ -62,7 +62,7 @@ TRANSLATION = (
     Axis("batch", (1, 4, 16, 64, 256), SENTENCES, {0: "calls", 1: "work on hypotheses"}),
 )
 
-# By axis, the seconds of every value, round by round.
+# For each axis and value, the seconds of every round.
 Costs = Mapping[str, Mapping[int, Sequence[float]]]
 
 
@@ -75,7 +75,7 @@ def scaling_table(
     translation: Sequence[Axis] = TRANSLATION,
     rounds: int = 3,
 ) -> str:
-    """All axes in Markdown, and as a picture where one is asked for; writes its files to the folder."""
+    """Measure all axes and return Markdown, with an optional picture; writes files to the folder."""
     steps = {axis.name: training_costs(reference, axis, folder, rounds=rounds) for axis in training}
     searches = {axis.name: translation_costs(reference, axis, rounds=rounds) for axis in translation}
     if svg:
@@ -94,7 +94,7 @@ def scaling_table(
 
 
 def axis_table(title: str, axes: Sequence[Axis], costs: Costs) -> str:
-    """A row for each axis: the costs, and the slopes at both ends with what they say."""
+    """A row for each axis: the costs, and the slopes at both ends with their meaning."""
     rows = []
     for axis in axes:
         found = medians(costs[axis.name])
@@ -104,7 +104,7 @@ def axis_table(title: str, axes: Sequence[Axis], costs: Costs) -> str:
 
 
 def said(slope: float, axis: Axis) -> str:
-    """A slope with what it means: of a sum of powers, it is their mean, weighted with their shares of the cost."""
+    """A slope with its meaning: the shares of the two neighbouring powers."""
     powers = sorted(axis.meaning)
     upper = next((power for power in powers[1:] if power >= slope), powers[-1])
     lower = powers[powers.index(upper) - 1]
@@ -126,7 +126,7 @@ def end_slopes(costs: Mapping[int, float]) -> tuple[float, float]:
 
 
 def panel(what: str, axes: Sequence[Axis], costs: Costs) -> Panel:
-    """A curve for each axis, in doublings of both the size and the cost, so that slopes can be seen."""
+    """A curve for each axis, in doublings of both size and cost, so that slopes are visible."""
     series = []
     for group, axis in enumerate(axes):
         found = medians(costs[axis.name])
@@ -142,7 +142,7 @@ def training_costs(reference: Sizes, axis: Axis, folder: Path, *, rounds: int) -
     trainers = []
     for value in axis.values:
         sizes = varied(reference, axis.name, value)
-        # Enough pairs for one batch, so that every step has the same.
+        # Enough pairs for one batch, so that every step has the same batch.
         sizes = replace(sizes, pairs=max(2, sizes.batch_tokens // sizes.length))
         trainers.append(reference_trainer(sizes, Path(tempfile.mkdtemp(dir=folder))))
     steps = [partial(seconds, trainer.step) for trainer in trainers]
@@ -150,7 +150,7 @@ def training_costs(reference: Sizes, axis: Axis, folder: Path, *, rounds: int) -
 
 
 def translation_costs(reference: Sizes, axis: Axis, *, rounds: int) -> dict[int, list[float]]:
-    """Seconds of translating a batch for every value of an axis, all values in turn."""
+    """Seconds to translate a batch for every value of an axis, all values in turn."""
     searches = []
     for value in axis.values:
         sizes = reference if axis.name == "batch" else varied(reference, axis.name, value)
@@ -159,7 +159,7 @@ def translation_costs(reference: Sizes, axis: Axis, *, rounds: int) -> dict[int,
 
 
 def batch_search(sizes: Sizes, *, sentences: int) -> Callable[[], object]:
-    """A search over random sentences by a model that has learned nothing and ends when it must."""
+    """A search over random sentences with an untrained model that stops only at the length limit."""
     device = choose_device("auto")
     torch.manual_seed(1)
     model = build_model(sizes.config().model, vocabulary_size=sizes.vocabulary).to(device)
@@ -176,14 +176,14 @@ def batch_search(sizes: Sizes, *, sentences: int) -> Callable[[], object]:
 
 
 def varied(reference: Sizes, name: str, value: int) -> Sizes:
-    """The reference with one of its sizes changed; the feed-forward network keeps to the width."""
+    """The reference with one size changed; the feed-forward network scales with the width."""
     if name == "width":
         return replace(reference, width=value, feedforward=4 * value)
     return replace(reference, **{{"batch": "batch_tokens"}.get(name, name): value})
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The time of a call, the GPU's queue included."""
+    """The time of a call, including the GPU's queue."""
     start = time.perf_counter()
     work()
     if torch.cuda.is_available():

@@ -1,4 +1,4 @@
-"""The time of `tmt translate` from cold, against importing torch, which it cannot do without but for CTranslate2."""
+"""Cold start of `tmt translate`, compared with importing torch, its minimum without CTranslate2."""
 
 import importlib.util
 import resource
@@ -17,7 +17,7 @@ IMPORT = 'python -c "import torch"'
 
 
 def start_table(task: Task, *, rounds: int = 9) -> str:
-    """Cold processes in turn, in Markdown."""
+    """Measure cold processes in turn, and return Markdown."""
     sentence = sorted(task.sentences, key=len)[len(task.sentences) // 2]
     translate = ["-m", "transformer_mt", "translate", "--model", str(task.run.path), sentence]
     commands = {
@@ -42,8 +42,8 @@ def start_table(task: Task, *, rounds: int = 9) -> str:
 
 
 def seconds(arguments: Sequence[str]) -> tuple[float, float]:
-    """From starting Python with these arguments until it has ended, and of its processor time."""
-    # Modules are kept compiled, as those of an installed package are.
+    """The wall and processor seconds of Python with these arguments."""
+    # Keep compiled modules, as an installed package does.
     compiled = {name: value for name, value in environment().items() if name != "PYTHONDONTWRITEBYTECODE"}
     start, before = time.perf_counter(), processor_time()
     process = subprocess.run([sys.executable, *arguments], capture_output=True, env=compiled, encoding="utf-8")
@@ -55,6 +55,6 @@ def seconds(arguments: Sequence[str]) -> tuple[float, float]:
 
 
 def processor_time() -> float:
-    """Seconds of all processes that this one has waited for."""
+    """Processor seconds of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -1,4 +1,4 @@
-"""The speed of training: ours, the plain loop, JoeyNMT, and what the machine's matrix products would allow."""
+"""Training speed: ours, the plain loop, JoeyNMT, and the limit set by the machine's matrix products."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ PLAIN, PLAIN_AS_OURS, JOEYNMT = "torch.nn.Transformer", "torch.nn.Transformer, d
 
 @dataclass(frozen=True)
 class Speeds:
-    """Tokens a second of every program and operations a second of each number format's products, round by round."""
+    """Per round: tokens per second of each program, and operations per second of each number format's products."""
 
     tokens: Mapping[str, Sequence[float]]
     needed: Sequence[float]
@@ -30,7 +30,7 @@ class Speeds:
 
 
 def training_table(sizes: Sizes, folder: Path, *, rounds: int = 10, joeynmt: Path | None = None) -> str:
-    """Steps of all programs in turn, in Markdown; writes its files to the folder."""
+    """Measure steps of all programs in turn, and return Markdown; writes files to the folder."""
     speeds = measured(sizes, folder, rounds=rounds, joeynmt=joeynmt)
     baselines = [name for name in (PLAIN, PLAIN_AS_OURS, JOEYNMT) if name in speeds.tokens]
     head = ["training", "tokens/s", *(f"× {name}" for name in baselines), "of the matrix peak"]
@@ -42,7 +42,7 @@ def training_table(sizes: Sizes, folder: Path, *, rounds: int = 10, joeynmt: Pat
 
 
 def measured(sizes: Sizes, folder: Path, *, rounds: int, joeynmt: Path | None) -> Speeds:
-    """Start every program and let them take turns."""
+    """Start every program and measure them in turn."""
     warmups = 2
     batches = list(islice(reference_batches(sizes), warmups + rounds))
     device = choose_device("auto")
@@ -68,8 +68,8 @@ def measured(sizes: Sizes, folder: Path, *, rounds: int, joeynmt: Path | None) -
 
 
 def share_of_peak(name: str, speeds: Speeds) -> str:
-    """The operations that the matrix products of a step need, a second, as a share of the format's fastest."""
-    if name == JOEYNMT:  # which has batches of its own
+    """The rate of the matrix-product operations a step needs, as a share of the format's peak."""
+    if name == JOEYNMT:  # it makes its own batches
         return ""
     rates = [tokens * flops for tokens, flops in zip(speeds.tokens[name], speeds.needed, strict=True)]
     shown = ratio([100 * rate for rate in rates], speeds.products[format_of(name, speeds)])
@@ -82,7 +82,7 @@ def format_of(name: str, speeds: Speeds) -> str:
 
 
 def words(sizes: Sizes, speeds: Speeds) -> str:
-    """The trained model, and the machine's peak."""
+    """A description of the trained model and the machine's peak."""
     cells = [tokens.numel() for batch in speeds.batches for tokens in (batch.source, batch.decoder_input)]
     real = sum(batch.source_tokens + batch.target_tokens for batch in speeds.batches)
     peaks = ", ".join(f"{Spread.of(rates).median / 1e9:,.0f} in {name}" for name, rates in speeds.products.items())
@@ -95,13 +95,13 @@ def words(sizes: Sizes, speeds: Speeds) -> str:
 
 
 def save(batches: Sequence[Batch], path: Path) -> Path:
-    """For a program that knows nothing of ours."""
+    """Save the batches in a form that other programs can read."""
     torch.save([(batch.source, batch.decoder_input, batch.labels) for batch in batches], path)
     return path
 
 
 def write_joeynmt(sizes: Sizes, folder: Path, *, device: torch.device) -> Path:
-    """Text and an equal configuration for JoeyNMT, which makes batches of its own."""
+    """Write text and an equivalent configuration for JoeyNMT, which makes its own batches."""
     folder.mkdir()
     pairs = generated_text(sizes)
     for language, side in (("de", 0), ("en", 1)):
@@ -114,7 +114,7 @@ def write_joeynmt(sizes: Sizes, folder: Path, *, device: torch.device) -> Path:
 
 
 def joeynmt_configuration(sizes: Sizes, folder: Path, *, device: torch.device) -> dict[str, object]:
-    """Equal to ours where it has the choice; its dropout acts on attention weights and inside feed-forward too."""
+    """A configuration as close to ours as possible; JoeyNMT also drops attention weights and feed-forward units."""
     language = {"level": "word", "max_length": 1000, "voc_file": str(folder / "vocabulary.txt")}
     stack = {
         "type": "transformer",

@@ -1,4 +1,4 @@
-"""The speed of translation: our search, CTranslate2 as an engine of ours, and by hand, on the same weights."""
+"""Translation speed: our search, and CTranslate2 as our engine and used directly, with the same weights."""
 
 import importlib.util
 import sys
@@ -22,9 +22,9 @@ from transformer_mt.evaluation import score_texts
 from transformer_mt.export.ctranslate2_weights import model_files
 from transformer_mt.runs.directory import TOKENIZER, Run, find_run
 
-# How many tokens every translation of a model has that has learned nothing, the end symbol counted.
+# Tokens in every translation of an untrained model, including the end symbol.
 FORCED = 20
-# How many of the sentences are translated one at a time.
+# Number of sentences translated one at a time.
 ALONE = 100
 CTRANSLATE2 = ("float32", "int8")
 ENGINE, SCORED = "engine, {}", "{} with ln p"
@@ -32,9 +32,9 @@ ENGINE, SCORED = "engine, {}", "{} with ln p"
 
 @dataclass(frozen=True)
 class Task:
-    """A run, the sentences that it translates, and the least and greatest length of a translation.
+    """A run, the sentences to translate, and the minimum and maximum length of a translation.
 
-    `references` has the right translations of each sentence; a model that has learned nothing has none.
+    `references` has the reference translations of each sentence; it is empty for an untrained model.
     """
 
     run: Run
@@ -62,12 +62,12 @@ SETTINGS = (
     Setting("beam 4, one at a time", 4, 1),
 )
 
-# By setting: of ours and of each number format of CTranslate2, what every round has measured.
+# For each setting and program, the measurements of every round.
 Measured = Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]]
 
 
 def translation_table(task: Task, folder: Path, *, rounds: int = 7) -> str:
-    """All settings in turn, in Markdown; writes its files to the folder."""
+    """Measure all settings in turn, and return Markdown; writes files to the folder."""
     found = measured(task, folder, rounds=rounds)
     formats = [name for name in CTRANSLATE2 if name in found[SETTINGS[0].name]]
     bleu = ["BLEU"] if task.references else []
@@ -86,7 +86,7 @@ def row(
     formats: Sequence[str],
     references: Sequence[Sequence[str]],
 ) -> list[str]:
-    """A row of the table; with references, the BLEU of each program beside its speed."""
+    """A row of the table; with references, each speed is followed by BLEU."""
     ours = results["ours"]
     cells = [setting, *measures(ours, references)]
     for name in formats:
@@ -101,19 +101,19 @@ def row(
 
 
 def measures(turns: Sequence[Mapping[str, Any]], references: Sequence[Sequence[str]]) -> list[str]:
-    """The speed, and the BLEU of the first round; that is empty where it has only some of the sentences."""
+    """The speed, and the BLEU of the first round; empty if only some sentences were translated."""
     texts = turns[0]["texts"]
     bleu = f"{score_texts(texts, references).bleu:.2f}" if len(texts) == len(references) > 0 else ""
     return [Spread.of(speeds(turns)).shown(1), *([bleu] if references else [])]
 
 
 def speeds(turns: Sequence[Mapping[str, Any]]) -> list[float]:
-    """Sentences a second in every round."""
+    """Sentences per second in every round."""
     return [len(turn["texts"]) / turn["seconds"] for turn in turns]
 
 
 def measured(task: Task, folder: Path, *, rounds: int) -> Measured:
-    """Let all programs take turns; every round starts them anew, since processes alike differ by up to a fifth."""
+    """Measure all programs in turn. Every round restarts them, since identical processes differ by up to a fifth."""
     found: dict[str, dict[str, list[Mapping[str, Any]]]] = {setting.name: {} for setting in SETTINGS}
     starters = {"ours": partial(ours, task), **ctranslate2(task, folder)}
     for _ in range(rounds):
@@ -131,7 +131,7 @@ def measured(task: Task, folder: Path, *, rounds: int) -> Measured:
 
 
 def turns_of(name: str, program: Contestant, setting: Setting, task: Task) -> dict[str, Callable[[], dict[str, Any]]]:
-    """The turns of a program in a setting: CTranslate2 by hand has one more, in which it gives ln p, too."""
+    """The turns of a program in a setting; CTranslate2 used directly has another turn with log-probabilities."""
     arguments = {"beam": setting.beam, "batch": setting.batch, "every": every(setting, task), "longest": task.longest}
     if name not in CTRANSLATE2:
         return {name: partial(program.turn, **arguments)}
@@ -140,7 +140,7 @@ def turns_of(name: str, program: Contestant, setting: Setting, task: Task) -> di
 
 
 def every(setting: Setting, task: Task) -> int:
-    """The sentences of a setting: one at a time, only some of them, from all lengths."""
+    """The step between sentences: for batches of one, translate only some, of all lengths."""
     return max(1, len(task.sentences) // ALONE) if setting.batch == 1 else 1
 
 
@@ -150,12 +150,12 @@ def ours(task: Task) -> Contestant:
 
 
 def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) -> dict[str, Callable[[], Contestant]]:
-    """Starters of CTranslate2 with the run's weights, by number format, by hand and as an engine of ours.
+    """Starters of CTranslate2 with the run's weights, by number format, used directly and as our engine.
 
-    None, and a note, where it is not installed.
+    Empty, with a note, if CTranslate2 is not installed.
     """
     if importlib.util.find_spec("ctranslate2") is None:
-        note = "ctranslate2 is not installed, and its numbers are left out; pip install ctranslate2"
+        note = "ctranslate2 is not installed; leaving out its numbers; pip install ctranslate2"
         print(f"benchmark: {note}", file=sys.stderr)
         return {}
     found = task.run.network()
@@ -177,7 +177,7 @@ def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) 
 
 
 def translation_task(folder: Path, *, model: Path | None, data: str | None, count: int) -> Task:
-    """Sentences of a run's test data, or of other data; without a run, a model that has learned nothing."""
+    """Sentences of a run's test data or of other data; without a run, an untrained model."""
     if model is None:
         return fresh_task(Sizes(), folder, count=count)
     run = find_run(model)
@@ -185,7 +185,7 @@ def translation_task(folder: Path, *, model: Path | None, data: str | None, coun
     chosen = config.data if data is None else config.data.model_copy(update={"corpus": data})
     splits = load_corpus(chosen).splits
     if "test" not in splits:
-        raise InputError(chosen.corpus, "no test split", "give data that has one with --data")
+        raise InputError(chosen.corpus, "no test split", "give data with one with --data")
     pairs = splits["test"]
     chosen_pairs = pairs[:: max(1, len(pairs) // count)][:count]
     sentences = [pair.source for pair in chosen_pairs]
@@ -196,7 +196,7 @@ def translation_task(folder: Path, *, model: Path | None, data: str | None, coun
 
 
 def fresh_task(sizes: Sizes, folder: Path, *, count: int) -> Task:
-    """Generated sentences for a model that has learned nothing, whose translations all have one length."""
+    """Generated sentences for an untrained model, whose translations all have one length."""
     sentences = [source for source, _ in generated_text(sizes)[:count]]
     description = (
         f"{len(sentences)} generated sentences by a model that has learned nothing ({sizes.words}): every translation "
@@ -207,7 +207,7 @@ def fresh_task(sizes: Sizes, folder: Path, *, count: int) -> Task:
 
 
 def write_lines(sentences: Sequence[str], folder: Path) -> Path:
-    """A file with a sentence a line, for every program."""
+    """Write a file with one sentence per line, for every program."""
     path = folder / "sentences.txt"
     path.write_text("".join(f"{sentence}\n" for sentence in sentences), "utf-8")
     return path

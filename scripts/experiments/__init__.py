@@ -1,9 +1,9 @@
-"""Comparing variants of the laboratory: each trained on the same tokens, then evaluated.
+"""Compare variants of the laboratory: train each on the same tokens, then evaluate.
 
 Read in this order:
 
-    experiment    a variant with a seed, `tmt train` and `tmt evaluate` in processes of their own, the measurement
-    comparison    the plan, the measurements that are not stored yet, and the table of them as Markdown and as JSON
+    experiment    a variant with a seed, trained and evaluated in its own processes; its measurement
+    comparison    the plan, missing measurements, and the table as Markdown and JSON
 
 `scripts/compare_variants.py` is the command.
 """

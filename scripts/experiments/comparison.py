@@ -1,4 +1,4 @@
-"""Variants side by side: the plan of the experiments, all measurements, and the table of them."""
+"""Compare variants: the plan of the experiments, their measurements, and the table."""
 
 import json
 import statistics
@@ -19,11 +19,11 @@ BASELINE = "baseline"
 def plan(
     folder: Path, variants: Sequence[str], *, steps: int, seeds: int, runs: Path, overrides: Sequence[str]
 ) -> list[Experiment]:
-    """The experiments, seed by seed; all of the folder if no variant is named. Raises `InputError` for a wrong one."""
+    """The experiments by seed, of the given variants or all. Raises `InputError` for an unknown variant or key."""
     files = {path.stem: path for path in folder.glob("*.toml")}
     for variant in variants:
         lookup(files, variant, key="VARIANT")
-    # Fewer validations than steps: patience ends no training early, so all see the same tokens.
+    # Patience exceeds the number of validations, so no training stops early and all see the same tokens.
     common = (*SETTINGS, f"training.steps={steps}", "training.epochs=0", f"training.patience={steps}")
     experiments = [
         Experiment(files[variant], seed, (*common, f"training.seed={seed}", *overrides), runs)
@@ -36,13 +36,13 @@ def plan(
 
 
 def compare(experiments: Sequence[Experiment], runner: Runner, *, stem: Path) -> int:
-    """Measure everything, print the table and write it to STEM.md and STEM.json; the exit code, 1 where one failed."""
+    """Measure everything, print the table and write it to STEM.md and STEM.json; return 1 on any failure, else 0."""
     experiments[0].runs.mkdir(parents=True, exist_ok=True)
     pool = ThreadPoolExecutor(runner.jobs)
     try:
         results = list(pool.map(lambda experiment: attempt(experiment, runner), experiments))
     finally:
-        pool.shutdown(cancel_futures=True)  # after Ctrl-C nothing new is begun
+        pool.shutdown(cancel_futures=True)  # after Ctrl-C, start nothing new
     measurements = [result for result in results if result is not None]
     failed = sorted(each.name for each, result in zip(experiments, results, strict=True) if result is None)
     if measurements:
@@ -56,7 +56,7 @@ def compare(experiments: Sequence[Experiment], runner: Runner, *, stem: Path) ->
 
 
 def attempt(experiment: Experiment, runner: Runner) -> Measurement | None:
-    """The measurement, None where the experiment fails; prints a line about either."""
+    """The measurement, or None if the experiment fails; prints a line in both cases."""
     try:
         measurement = measure(experiment, runner)
     except TmtError as error:
@@ -68,7 +68,7 @@ def attempt(experiment: Experiment, runner: Runner) -> Measurement | None:
 
 
 def measure(experiment: Experiment, runner: Runner) -> Measurement:
-    """Train and evaluate, unless a measurement of this very configuration is stored; store it."""
+    """Train and evaluate, unless a measurement of this configuration is stored; store the result."""
     config = experiment.config().model_dump(mode="json")
     path = experiment.runs / f"{experiment.name}.json"
     if path.is_file() and (stored := Measurement.model_validate_json(path.read_bytes())).config == config:
@@ -87,7 +87,7 @@ def measure(experiment: Experiment, runner: Runner) -> Measurement:
 
 
 def require_equal_tokens(measurements: Sequence[Measurement]) -> None:
-    """Raise `InputError` when two variants of one seed were trained on different numbers of tokens."""
+    """Raise `InputError` if two variants with the same seed were trained on different numbers of tokens."""
     firsts: dict[int, Measurement] = {}
     for other in measurements:
         first = firsts.setdefault(other.seed, other)
@@ -99,7 +99,7 @@ def require_equal_tokens(measurements: Sequence[Measurement]) -> None:
 
 
 def ordered(variants: Iterable[str]) -> list[str]:
-    """The variants in the order of the table: the baseline, then by name."""
+    """The variants in table order: the baseline, then by name."""
     return sorted(set(variants), key=lambda variant: (variant != BASELINE, variant))
 
 
@@ -118,7 +118,7 @@ class Column:
     with_range: bool = True
 
     def cell(self, seeds: Sequence[Measurement]) -> str:
-        """The mean, with half the range where there is one; a dash where a number is unknown."""
+        """The mean, with half the range if it is not zero; a dash if a number is unknown."""
         known = [self.factor * value for seed in seeds if (value := self.number(seed)) is not None]
         if len(known) < len(seeds):
             return "–"
@@ -126,7 +126,7 @@ class Column:
         return f"{statistics.fmean(known):,.{self.digits}f}" + (f"±{half_range:,.{self.digits}f}" if half_range else "")
 
 
-# Kept short for the table's width; C and L are explained below it.
+# Short, for the table's width; C and L are explained below it.
 COLUMNS = (
     Column("params", lambda measurement: measurement.trained.parameters),
     Column("BLEU", _score("test", "bleu"), digits=1),
@@ -142,7 +142,7 @@ COLUMNS = (
 
 
 def table(measurements: Sequence[Measurement]) -> list[str]:
-    """The lines of a Markdown table, its columns aligned: a row for each variant."""
+    """The lines of an aligned Markdown table with a row for each variant."""
     rows = [["variant", *(column.heading for column in COLUMNS)]]
     rows += [[variant, *(column.cell(seeds) for column in COLUMNS)] for variant, seeds in _rows(measurements)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -153,7 +153,7 @@ def table(measurements: Sequence[Measurement]) -> list[str]:
 def caption(
     measurements: Sequence[Measurement], failed: Sequence[str], descriptions: Mapping[str, str]
 ) -> Iterator[str]:
-    """The meaning of the columns and the conditions of the measurements, in lines."""
+    """Yield the lines that explain the columns and the conditions of the measurements."""
     tokens = {each.seed: each.trained.target_tokens for each in measurements}
     counts = ", ".join(f"{count:,} with seed {seed}" for seed, count in tokens.items())
     steps = measurements[0].config["training"]["steps"]
@@ -172,7 +172,7 @@ def caption(
 
 
 def as_json(measurements: Sequence[Measurement], failed: Sequence[str], descriptions: Mapping[str, str]) -> str:
-    """Everything measured, in the order of the table."""
+    """All measurements as JSON, in table order."""
     variants = [
         {"variant": variant, "description": descriptions[variant], "runs": [seed.model_dump() for seed in seeds]}
         for variant, seeds in _rows(measurements)
@@ -181,6 +181,6 @@ def as_json(measurements: Sequence[Measurement], failed: Sequence[str], descript
 
 
 def _rows(measurements: Sequence[Measurement]) -> Iterator[tuple[str, list[Measurement]]]:
-    """Each variant with the measurements of all its seeds, in the order of the table."""
+    """Yield each variant with the measurements of all its seeds, in table order."""
     for variant in ordered(each.variant for each in measurements):
         yield variant, [each for each in measurements if each.variant == variant]

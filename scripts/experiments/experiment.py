@@ -1,4 +1,4 @@
-"""One experiment, a variant trained with one seed in processes of its own, and its measurement."""
+"""An experiment, a variant trained with one seed in its own processes, and its measurement."""
 
 import json
 import os
@@ -22,7 +22,7 @@ SPLITS = ("test", "test_composition", "test_length")
 
 @dataclass(frozen=True)
 class Experiment:
-    """A variant's configuration file and a seed; `settings` are the `--set` of its training, on top of the file."""
+    """A variant's configuration file and a seed; `settings` are the `--set` values of its training."""
 
     file: Path
     seed: int
@@ -31,6 +31,7 @@ class Experiment:
 
     @property
     def variant(self) -> str:
+        """The name of the file."""
         return self.file.stem
 
     @property
@@ -40,14 +41,16 @@ class Experiment:
 
     @property
     def name(self) -> str:
+        """The variant with its seed."""
         return f"{self.variant}-seed{self.seed}"
 
     @property
     def run(self) -> Path:
+        """The run directory."""
         return self.runs / self.name
 
     def config(self) -> Config:
-        """The whole configuration. Raises `InputError` that names the variant."""
+        """The full configuration. Raises `InputError` naming the variant."""
         try:
             return load_config(self.file, self.settings)
         except InputError as error:
@@ -76,14 +79,14 @@ class Measurement(BaseModel):
 
 @dataclass
 class Runner:
-    """Runs `tmt`, `jobs` at once with `threads` each, stderr in NAME.log; raises `TmtError` where one fails."""
+    """Runs `tmt`, `jobs` at once with `threads` each, stderr in NAME.log; raises `TmtError` if one fails."""
 
     jobs: int
     threads: int
     running: set["subprocess.Popen[str]"] = field(default_factory=set)
 
     def train(self, experiment: Experiment) -> TrainingSummary:
-        """Train to the end, from wherever an earlier start stopped."""
+        """Train to the end, resuming an earlier start."""
         print(f"{experiment.name}: training, notes in {experiment.run}.log", file=sys.stderr, flush=True)
         settings = [part for setting in experiment.settings for part in ("--set", setting)]
         self._tmt(experiment, "train", str(experiment.file), "--run-dir", str(experiment.run), *settings)
@@ -99,19 +102,19 @@ class Runner:
         )
 
     def evaluate(self, experiment: Experiment, split: str) -> dict[str, Any]:
-        """The output of `tmt evaluate --json` for a split, on the device of the training."""
+        """The output of `tmt evaluate --json` for a split, on the training device."""
         config = experiment.config()
         options = ("--data", config.data.corpus, "--split", split, "--device", config.training.device, "--json")
         return json.loads(self._tmt(experiment, "evaluate", "--model", str(experiment.run), *options))
 
     def stop(self, *_: object) -> None:
-        """A handler of SIGTERM: end as after Ctrl-C, which a terminal, unlike SIGTERM, sends to the processes too."""
+        """Handle SIGTERM like Ctrl-C, and pass it on: a terminal sends only Ctrl-C to the child processes."""
         for process in tuple(self.running):  # other threads change the set
             process.terminate()
         raise KeyboardInterrupt
 
     def _tmt(self, experiment: Experiment, *arguments: str) -> str:
-        """Run a command; its stdout."""
+        """Run a command and return its stdout."""
         path = experiment.runs / f"{experiment.name}.log"
         with path.open("a", encoding="utf-8") as log:
             before = log.tell()

@@ -1,8 +1,8 @@
 """The built-in corpus and the tests of its grammar; run in `scripts/`, with the package installed.
 
 python -m grammar            write the corpus into the package
-python -m grammar --test     run the grammar's tests, and note the digest of what has passed
-python -m grammar --check    exit with 1 if the grammar, its tests or the corpus differ from what has passed
+python -m grammar --test     run the grammar's tests; if they pass, record the digest
+python -m grammar --check    exit with 1 if the grammar, its tests or the corpus changed since they last passed
 """
 
 import hashlib
@@ -22,7 +22,7 @@ SIZES = {"train": 80_000, "validation": 500, "test": 1_000, "seed": 1}
 
 
 def written(corpus: Mapping[str, list[SentencePair]]) -> Iterator[tuple[str, str]]:
-    """The name of every file of the corpus, and its content before compression."""
+    """Yield the name of every file of the corpus, and its content before compression."""
     for split, pairs in corpus.items():
         yield f"{split}.tsv.xz", "".join(f"{_row(pair)}\n" for pair in pairs)
         yield f"{split}.trees.xz", "".join("\t".join(map(_tree, pair.structure or ())) + "\n" for pair in pairs)
@@ -51,7 +51,7 @@ def digest() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the arguments say; the exit code."""
+    """Run the command in the arguments; return the exit code."""
     if arguments == ["--check"]:
         return int(not PASSED.exists() or PASSED.read_text().strip() != digest())
     if arguments == ["--test"]:

@@ -1,4 +1,4 @@
-"""Random clauses: what a row asks of a clause, a verb that has it, a tense that it bears, what may stand around it."""
+"""Random clauses that satisfy a row: a suitable verb, a tense it allows, and optional circumstances."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -15,7 +15,7 @@ _TABLES = table("constructions")
 _DEFAULTS = _TABLES.pop("defaults")
 _ROLES = ("place", "spot", "onto", "goal", "path", "origin")
 _THEIRS = ("sein", "ihr", "ihr, plural")
-# What makes sense with which verbs: their keys, by the name of a tense, a modal verb, a small word, a kind of time.
+# For each tense, modal, particle or kind of time, the keys of verbs that it makes sense with.
 _TABLE = table("fits")
 _HOURS: dict[str, str] = _TABLE.pop("hours")
 _NEGATION = Choice(*_TABLE.pop("negation")["options"])
@@ -26,7 +26,7 @@ _UNNEGATED = ("jemand", "niemand", "etwas", "nichts", "alles", "alle")
 
 
 class Row(SimpleNamespace):
-    """The demands of a construction on its sentence; constructions.toml explains the keys and has their defaults."""
+    """The requirements of a construction; constructions.toml explains the keys and has their defaults."""
 
     def __init__(self, **keys: Any) -> None:
         assert keys.keys() <= _DEFAULTS.keys(), f"unknown key in {keys}"
@@ -39,7 +39,7 @@ ROWS = {kind: [Row(**row) for row in rows] for kind, rows in _TABLES.items()}
 def clause(
     sampler: Sampler, row: Row, *, verb: Verb | None = None, subject: m.Nominal | None = None, place: str = "first"
 ) -> m.Clause:
-    """A clause as the row asks; `place` says where the subject stands: first, behind the verb, in a question."""
+    """A clause as the row requires; `place` is the subject's position: first, behind the verb, or asked."""
     while verb is None or not _tenses(verb, row):
         verb = sampler.verb(row.verb)
     node = m.Clause(verb)
@@ -48,7 +48,7 @@ def clause(
         node.predicate = _quality(sampler, row, asked=place == "asked")
     node.subject = subject or sampler.as_subject(_subject(sampler, row, node, place))
     if node.verb.swap and isinstance(node.subject, m.NounPhrase) and node.subject.determiner in _THEIRS:
-        node.subject.determiner = "mein"  # whose it is could be told from neither language
+        node.subject.determiner = "mein"  # the possessor would be ambiguous in both languages
     when = sampler.weighted(_tenses(node.verb, row))
     _say_when(sampler, node, when, row)
     _add_objects(sampler, node, row, habitual=when in ("habit", "gern"))
@@ -61,7 +61,7 @@ def clause(
     if row.complement:
         infinitive = Row(**row.complement)
         who = node.object if infinitive.form == "bare" else node.subject
-        sampler.owner = "" if getattr(who, "key", "") == "es" else m.subject_key(who)  # one's own is nobody's here
+        sampler.owner = "" if getattr(who, "key", "") == "es" else m.subject_key(who)  # "own" has no owner here
         sampler.actor = m.entity_of(who)
         node.complete(infinitive.form, clause(sampler, infinitive, subject=who))
     node.please = (row.form == "command" and sampler.addressee == "Sie") or sampler.chance(row.please)
@@ -86,7 +86,7 @@ def _subject(sampler: Sampler, row: Row, node: m.Clause, place: str) -> m.Nomina
 
 @cache
 def _unfit(verb: Verb) -> frozenset[str]:
-    """The ways of saying when that make no sense with a verb."""
+    """The time expressions that make no sense with a verb."""
     unfit = verb.without_set | {name for name in FITS if not fits(verb, name)}
     modals, particles = WEIGHTS["modals"].keys(), WEIGHTS["particles"]["perfect"].keys()
     now = "progressive" in unfit and verb.aspect in ("activity", "event")
@@ -102,20 +102,20 @@ def _unfit(verb: Verb) -> frozenset[str]:
 
 
 def fits(verb: Verb, name: str) -> bool:
-    """True if a tense, a modal verb, a small word, a kind of time makes sense with the verb."""
+    """Whether a tense, modal, particle or kind of time makes sense with the verb."""
     return name not in FITS or verb.key in FITS[name]
 
 
 def _tenses(verb: Verb, row: Row) -> dict[str, float]:
-    """The ways of saying when that the row asks for, or the aspect of the verb; those that it bears, if any."""
+    """The time expressions of the row, or of the verb's aspect, as far as the verb allows them."""
     options = row.tenses or WEIGHTS["tenses"][verb.aspect] | (WEIGHTS["tenses"]["able"] if verb.able else {})
-    unfit = _unfit(verb) - (WEIGHTS["modals"].keys() if row.subject == "addressee" else set())  # whom one asks to do it
+    unfit = _unfit(verb) - (WEIGHTS["modals"].keys() if row.subject == "addressee" else set())  # requests allow modals
     fitting = {name: weight for name, weight in options.items() if name not in unfit}
     return fitting or (row.tenses if isinstance(row.verb, list) else {})
 
 
 def _say_when(sampler: Sampler, node: m.Clause, when: str, row: Row) -> None:
-    """Put the clause into a tense, with a particle or an adverb of time where it needs or bears one."""
+    """Set the tense of the clause, with a particle or an adverb of time where required or allowed."""
     verb = node.verb
     if when == "modal":
         when = sampler.weighted(_fitting(verb, WEIGHTS["modals"]))
@@ -144,7 +144,7 @@ def _fitting(verb: Verb, options: dict[str, float]) -> dict[str, float]:
 
 
 def adverb(sampler: Sampler, slot: str, tense: str, without: Sequence[str] = ()) -> m.Adverbial:
-    """An adverb of a slot that goes with the tense and has none of some words."""
+    """An adverb of a slot that fits the tense and contains none of the excluded words."""
     group = [entry for entry in sampler.words.adverbs[slot].values() if tense in entry.tenses]
     return m.Adverbial(sampler.fair([entry for entry in group if not set(without) & set(entry.key.split())]))
 
@@ -153,7 +153,7 @@ def adverb(sampler: Sampler, slot: str, tense: str, without: Sequence[str] = ())
 
 
 def _add_objects(sampler: Sampler, node: m.Clause, row: Row, *, habitual: bool) -> None:
-    """The object and the predicate that the row asks for or the verb needs, and sometimes a recipient."""
+    """Add the object and predicate that the row or the verb requires, and sometimes a recipient."""
     verb = node.verb
     if row.object != "any":
         node.object = _wanted_object(sampler, verb, row.object)
@@ -183,7 +183,7 @@ def _wanted_object(sampler: Sampler, verb: Verb, wanted: str) -> m.Nominal | Non
 
 
 def _quality(sampler: Sampler, row: Row, *, asked: bool) -> m.Quality:
-    """An adjective as the row asks, perhaps with very or too, which questions do without."""
+    """An adjective as the row requires, sometimes with very or too, except in questions."""
     adjective = sampler.adjective(row.adjective)
     unfit = {*(() if adjective.graded else ("sehr", "ziemlich")), "" if adjective.too else "zu"}
     degrees = {degree: weight for degree, weight in WEIGHTS["degrees"].items() if degree not in unfit or not degree}
@@ -194,7 +194,7 @@ def _quality(sampler: Sampler, row: Row, *, asked: bool) -> m.Quality:
 
 
 def _add_circumstances(sampler: Sampler, node: m.Clause, row: Row) -> None:
-    """Where, as the row or the verb wants it; perhaps how, with whom, for whom."""
+    """Add the place that the row or the verb requires, and sometimes manner, company or benefit."""
     if row.where:
         node.adverbials.append(at(sampler, sampler.fair(sampler.select(row.where)), "place"))
     else:
@@ -223,7 +223,7 @@ def _add_own_circumstances(sampler: Sampler, node: m.Clause, extras: float) -> N
 
 
 def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Prepositional:
-    """How, with whom, for whom; where, where to, where from, along what: as the verb wants it."""
+    """A circumstance the verb allows: manner, company, benefit, place, goal, origin or path."""
     if kind == "manner":
         return m.Adverbial(sampler.words.adverbs["manner"][sampler.one_of(verb.manner.split())])
     if kind in ("company", "benefit"):
@@ -239,7 +239,7 @@ def _circumstance(sampler: Sampler, verb: Verb, kind: str) -> m.Adverbial | m.Pr
 
 
 def at(sampler: Sampler, entity: Entity, role: str) -> m.Prepositional:
-    """The entity as a place, goal, origin or path, or as what something lies on or is put on."""
+    """The entity as a place, goal, origin or path, or as a surface."""
     if isinstance(entity, ProperName):
         german = {"goal": "in" if entity.article else "nach", "origin": "aus"}.get(role, "in")
         return prepositional(german, m.Name(entity), goal=role == "goal")
@@ -247,7 +247,7 @@ def at(sampler: Sampler, entity: Entity, role: str) -> m.Prepositional:
     german, _, english = sampler.one_of(options).partition(" ")
     bare = role in entity.bare.split()
     phrase = m.NounPhrase(entity) if bare else sampler.noun_phrase(entity, "definite", plurals=0, adjectives=0)
-    if phrase.determiner in _THEIRS:  # whose, one could not tell
+    if phrase.determiner in _THEIRS:  # the possessor would be ambiguous
         phrase.determiner, phrase.own = "der", ""
     return m.Prepositional(german, english, phrase, SLOTS.get(role, "place"), bare)
 
@@ -256,13 +256,13 @@ def at(sampler: Sampler, entity: Entity, role: str) -> m.Prepositional:
 
 
 def _says_how_many(node: m.Clause) -> bool:
-    """True with alle, jemand, nichts …, of which neither nicht nor noch nicht is said."""
+    """Whether the clause has alle, jemand, nichts …, which do not combine with nicht or noch nicht."""
     roles = (node.subject, node.object, node.recipient)
     return any(getattr(part, "key", getattr(part, "determiner", "")) in _UNNEGATED for part in roles)
 
 
 def bears_negation(node: m.Clause, when: str) -> bool:
-    """True if a clause makes sense when it is negated, by the rows of fits.toml."""
+    """Whether a clause makes sense when negated, by the rows of fits.toml."""
     told = {
         "counted": _says_how_many(node),
         "dated": any(isinstance(part, m.Prepositional) for part in node.in_slot("time")),

@@ -1,4 +1,4 @@
-"""The constructions: rows of constructions.toml, and functions for what no row can say, with an example beside each."""
+"""The constructions: rows of constructions.toml, and functions, each with an example, where a row is not enough."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from grammar.sampler import WEIGHTS, Sampler
 
 Construction = Callable[[Sampler], m.Sentence]
 SCENES = table("scenes")
-# Each entry is drawn alike, so a pattern with more to say has more entries: its weight, or one and one for every six.
+# Entries are drawn uniformly, so each pattern appears as often as its weight, or 1 + one sixth of its sentences.
 PATTERNS = [{**row} for row in table("patterns")["pattern"] for _ in range(row.get("weight", 1 + len(row["say"]) // 6))]
 DESCRIBED = table("patterns")["described"]
 
@@ -22,7 +22,7 @@ DESCRIBED = table("patterns")["described"]
 
 
 def build(sampler: Sampler, row: Row) -> m.Sentence:
-    """The sentence that a row describes."""
+    """The sentence described by a row."""
     form = "question" if sampler.chance(row.asked) else row.form
     node = clause(sampler, row, place="asked" if form == "question" else "behind" if row.first else "first")
     node.negated &= not (row.asked and form == "question")
@@ -30,7 +30,7 @@ def build(sampler: Sampler, row: Row) -> m.Sentence:
 
 
 def _first(sampler: Sampler, node: m.Clause, row: Row) -> object:
-    """The part that stands first if it is not the subject."""
+    """The part that comes first, if it is not the subject."""
     if row.asks:
         return _part(node, row.asks)
     if not row.first:
@@ -67,7 +67,7 @@ def picture(sampler: Sampler, clauses: int = 0) -> m.Sentence:
 
 
 def _seen(sampler: Sampler, row: Row) -> m.Clause:
-    """An action that one sees somebody do: most of it is new."""
+    """An action in a picture, with mostly indefinite nouns."""
     verb = sampler.verb(row.verb)
     figure = _figure(sampler, sampler.noun(verb.seen))
     node = clause(sampler, row, verb=verb, subject=sampler.as_subject(figure))
@@ -99,7 +99,7 @@ def _may_be_new(phrase: m.NounPhrase) -> bool:
 
 
 def _figure(sampler: Sampler, noun: Noun) -> m.NounPhrase:
-    """Ein junger Mann in einem blauen Hemd, unless his work says what he wears; zwei Kinder."""
+    """Ein junger Mann in einem blauen Hemd, unless his profession implies his clothes; zwei Kinder."""
     phrase = sampler.noun_phrase(noun, "indefinite", plurals=0.2, adjectives=0)
     looks = [entry for entry in sampler.describing[noun] if entry.key in WEIGHTS["pictures"]["looks"]]
     if looks and sampler.chance(0.3):
@@ -112,7 +112,7 @@ def _figure(sampler: Sampler, noun: Noun) -> m.NounPhrase:
 
 
 def _clothes(sampler: Sampler) -> m.Prepositional:
-    """The clothes that somebody wears: in einem blauen Hemd, mit einem Hut."""
+    """Clothes of a figure: in einem blauen Hemd, mit einem Hut."""
     noun = sampler.noun("clothing glasses luggage", "worn")
     german, _, english = noun.worn.partition(" ")
     determiner = "" if noun.plural_only or noun.mass else "ein"
@@ -134,7 +134,7 @@ def scene(sampler: Sampler) -> m.Sentence:
     letters = _letters(sampler, row, form)
     reader = Reader(sampler.of_kind, letters)
     joiner = JOINERS.get(row["join"], {})
-    late = " zu" in row["join"] and not isinstance(letters["A"], m.Pronoun)  # Um zu lernen, blieb Anna: who it is
+    late = " zu" in row["join"] and not isinstance(letters["A"], m.Pronoun)  # Um zu lernen, blieb Anna: too late
     often = 0.12 if " zu" in row["join"] else 0.35
     if joiner.get("first") and not late and form == "statement" and sampler.chance(often):
         before = m.Joined(row["join"], reader.clause(second), row.get("english", ""))
@@ -194,9 +194,9 @@ def spoken(sampler: Sampler) -> m.Sentence:
 
 
 def _letters(sampler: Sampler, row: dict[str, Any], form: str) -> dict[str, m.Nominal]:
-    """Whom and what the letters of a row stand for, different ones for different people and things."""
+    """The people and things for the letters of a row, all different."""
     letters: dict[str, m.Nominal] = {}
-    taken = {"Sie"} if form == "statement" else set()  # which would be they at the start of a statement
+    taken = {"Sie"} if form == "statement" else set()  # would be read as they at the start of a statement
     for letter in "ABCX":
         if letter in row:
             text = sampler.one_of([option for option in _cast(row[letter]) if option not in taken])
@@ -213,7 +213,7 @@ def _letters(sampler: Sampler, row: dict[str, Any], form: str) -> dict[str, m.No
 
 
 def _cast(options: str | list[str]) -> list[str]:
-    """The options that a letter has, where @name stands for those of a cast."""
+    """The options of a letter; @name stands for the options of a cast."""
     if isinstance(options, list):
         return [part for option in options for part in _cast(option)]
     return _cast(SCENES["casts"][options[1:]]) if options.startswith("@") else [options]

@@ -1,4 +1,4 @@
-"""English syntax: what English says its own way."""
+"""English syntax: the parts specific to English."""
 
 from collections.abc import Set
 
@@ -29,11 +29,11 @@ class English(Language):
     # ---- clauses
 
     def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]:
-        """Put the verb group in its places: operator, not, other auxiliaries, verb and what belongs to it."""
+        """Place the verb group: operator, not, other auxiliaries, verb and its fixed words."""
         base, *rest = node.verb.english.split()
         dated = holds.isdisjoint(("nonfinite", "command"))
         tense = self._choices["tense"](holds) or node.tense
-        tense = CLOSED["reported"].get(tense, tense) if node.reported else tense  # the past, of what somebody said
+        tense = CLOSED["reported"].get(tense, tense) if node.reported else tense  # past, in reported speech
         group = CLOSED["verb_groups"][tense]["english"].split() if dated else ["V.base"]
         group = ["V.ing"] if "gerund" in holds else group
         negated = "not" in holds and not holds >= {"verb.exists", "kein"}
@@ -43,7 +43,7 @@ class English(Language):
             group = [f"do.{form}", f"{first}.base", *group[1:]]  # do not want, does he read
         said = [self._verb_word(node, part) for part in group]
         to = group.index("to") if "to" in group else 0
-        main, top = said[-1], said[to - 1] if to else None  # want, supposed: what takes the verb with to
+        main, top = said[-1], said[to - 1] if to else None  # want, supposed: take the verb with to
         for place, word in enumerate(said[:-1]):
             word.head = top if place < to else main
         if "passive" in holds:  # is being repaired, has to be repaired
@@ -84,7 +84,7 @@ class English(Language):
         return Word(english.verb_form(word, "", form, person), speech, ((node, role), *ongoing), relation=relation)
 
     def _not(self, node: m.Clause, operator: Said, head: Word) -> Said:
-        """Not, which nichts says with the object; with can, one word."""
+        """Not, which nichts includes together with the object; cannot is one word."""
         origin: Origin = (node, "not") if node.says_nicht else (node.english_object, "pronoun")
         if operator and operator[0].text == "can":
             operator[0].text, operator[0].origins = "cannot", (*operator[0].origins, (node, "not"))
@@ -93,12 +93,12 @@ class English(Language):
 
     @override
     def _predicate(self, node: m.Clause) -> m.Predicate | None:
-        """Also what somebody is called: My name is Anna."""
+        """Includes a person's name: My name is Anna."""
         return (node.object or node.adverbials[0]) if node.verb.named else node.predicate
 
     @override
     def _role(self, node: m.Clause, role: str, nominal: m.Nominal, case: Case, negated: m.Clause | None) -> Said:
-        """There of what there is; my name of heißen; how much of what something costs."""
+        """There for es gibt; my name for heißen; how much for was with kosten."""
         verb = node.verb
         if role == "subject" and verb.exists:
             return [Word("there", "PRON", ((nominal, "pronoun"),))]
@@ -110,7 +110,7 @@ class English(Language):
 
     @override
     def _relative(self, node: m.Predicate, noun: Word) -> Said:
-        """The man I know, the house we live in: without whom, and without that where a preposition stays behind."""
+        """The man I know, the house we live in: without whom, and without that if a preposition is stranded."""
         said = super()._relative(node, noun)
         unsaid = [word for word in said if word.text == "whom" or any(case.head is word for case in said)]
         unsaid = [word for word in unsaid if word.antecedent is noun]
@@ -119,7 +119,7 @@ class English(Language):
                 word.head, word.relation = word.head.head, "obl"
         return [word for word in said if word not in unsaid]
 
-    # ---- what stands in them
+    # ---- phrases
 
     def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said:
         """I, me; not … anyone; who, whom, that; Anna; eight o'clock, half past seven."""
@@ -216,7 +216,7 @@ class English(Language):
 
 
 def _is_ordinal(node: m.NounPhrase) -> bool:
-    """True of a day of a month in words: the third of May, but 3 May."""
+    """Whether this is a day of a month in words: the third of May, but 3 May."""
     return "month" in node.noun.kind_set and any(not entry.english.isdecimal() for entry in node.adjectives)
 
 

@@ -1,4 +1,4 @@
-"""Frames: verb phrases of frames.toml, said in every person, tense and sentence by the rows of uses.toml."""
+"""Frames: verb phrases of frames.toml, used in every person, tense and form by the rows of uses.toml."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _WHEN: dict[str, dict[str, Any]] = _TABLES["when"]
 _PEOPLE = ("told", "asked", "others", "third", "we")
 _LISTS = [row | {"of": {*map(str.strip, row["of"].split(","))}} for row in _TABLES["list"]]
 
-# A row with its verb for each verb phrase of a group, and for each alternative of the item that has the most.
+# A row with its verb for each verb phrase of a group, and for each alternative of the item with the most.
 FRAMES: list[dict[str, Any]] = []
 for group in table("frames")["frames"]:
     for text in group["say"]:
@@ -46,7 +46,7 @@ def framed(sampler: Sampler) -> m.Sentence:
     frame = sampler.fair(use["frames"])
     main, join = (sampler.one_of(use.get(name, [""])) for name in ("main", "join"))
     form = form_of(main) if main else use.get("form", "statement")
-    starts = form == "statement" and (not main or main.startswith("A"))  # where Sie would be they
+    starts = form == "statement" and (not main or main.startswith("A"))  # where Sie would be read as they
     subject = _subject(sampler, frame["group"], use.get("subject", "told"), starts=starts)
     reader = Reader(sampler.of_kind, {"A": subject, "C": m.Pronoun(sampler.addressee)})
     sampler.as_subject(subject)
@@ -64,13 +64,13 @@ def framed(sampler: Sampler) -> m.Sentence:
     if "asks" in use:
         node.adverbials.append(m.Adverbial(sampler.words.adverbs["question"][sampler.one_of(use["asks"])]))
         return m.Sentence(node, form, node.adverbials[-1])
-    clear = m.subject_key(node.subject) != "sie, plural"  # which could be Sie behind the verb
+    clear = m.subject_key(node.subject) != "sie, plural"  # which could be Sie after the verb
     times = node.in_slot("time") if clear and sampler.chance(use.get("front", 0)) else []
     return m.Sentence(node, form, node.subject if use.get("subject") == "who" else next(iter(times), None))
 
 
 def behind(main: m.Clause, joined: m.Joined, form: str) -> m.Sentence:
-    """The sentence in which a clause stands behind the main one; infinitives are part of that."""
+    """The sentence in which a clause follows the main one; infinitives become part of the main clause."""
     if joined.row.get("order", "") in m.INFINITIVES:
         main.complete(joined.joiner, joined.clause)
         return m.Sentence(main, form)
@@ -80,7 +80,7 @@ def behind(main: m.Clause, joined: m.Joined, form: str) -> m.Sentence:
 def _clause(
     sampler: Sampler, reader: Reader, frame: dict[str, Any], use: dict[str, Any], *, timed: bool = True
 ) -> tuple[m.Clause, str]:
-    """The frame said of A, and when it is said."""
+    """The frame with subject A, and its time expression."""
     options = _TABLES["aspects"][frame["aspect"]]
     options = {name: options.get(name, 1.0) for name in use.get("when", options)}
     barred = frame["bars"] | set(use.get("never", "").split())
@@ -89,7 +89,7 @@ def _clause(
     }
     when = sampler.weighted(fitting or options)
     text = "; ".join(map(sampler.one_of, frame["say"]))
-    times = Reader(sampler.of_kind).clause(f"er; {text}").in_slot("time", "frequency")  # when, by itself
+    times = Reader(sampler.of_kind).clause(f"er; {text}").in_slot("time", "frequency")  # time expressions of its own
     clocks = [part for part in times if isinstance(getattr(part, "object", None), m.Clock)]
     finished = times and when in ("done", "pending")
     when = "usual" if clocks and when in ("now", "planned", "soon", "state") else "past" if finished else when
@@ -109,7 +109,7 @@ def _clause(
 
 
 def _subject(sampler: Sampler, group: dict[str, Any], kind: str, *, starts: bool) -> m.Nominal:
-    """One of the group's subjects, or somebody."""
+    """One of the group's subjects, or a person."""
     if "subject" in group:
         return Reader(sampler.of_kind).nominal(sampler.one_of(group["subject"]))
     options = _TABLES["subjects"][kind]

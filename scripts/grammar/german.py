@@ -1,4 +1,4 @@
-"""German morphology: how articles, adjectives, nouns, pronouns and verbs inflect."""
+"""German morphology: inflection of articles, adjectives, nouns, pronouns and verbs."""
 
 import re
 from functools import cache
@@ -14,7 +14,7 @@ PERSONS: tuple[Person, ...] = ("1s", "2s", "3s", "1p", "2p", "3p")
 
 PRONOUNS = CLOSED["pronouns"]
 _BASIC = list(CLOSED["numerals"])
-# The words of the numbers up to ninety-nine; of all numbers that stand before nouns the English, with "|" for a blank.
+# Number words up to ninety-nine; and the English of all numbers before nouns, with "|" for a space.
 WORDS = {1: "ein"} | dict(enumerate(_BASIC[:19], 2)) | {10 * ten: key for ten, key in enumerate(_BASIC[18:26], 2)}
 WORDS |= {n: f"{WORDS[n % 10]}und{WORDS[n // 10 * 10]}" for n in range(21, 100) if n % 10}
 _ONES = {"ein": "one"} | CLOSED["numerals"]
@@ -23,7 +23,7 @@ NUMERALS: dict[str, str] = CLOSED["numerals"] | {
 }
 NUMERALS |= {str(n): str(n) for n in range(2, 10000)}
 NUMERALS |= {f"{n // 100},{n % 100:02}": f"{n // 100}.{n % 100:02}" for n in range(10, 10000)}  # prices
-# Numerals stand where determiners do.
+# Numerals take the place of determiners.
 DETERMINERS: dict[str, dict[str, Any]] = CLOSED["determiners"] | {
     key: CLOSED["numeral"] | {"stem": key, "english": f"{text} {text}"} for key, text in NUMERALS.items()
 }
@@ -37,7 +37,7 @@ _DECLENSIONS = {
     name: {place: ending.strip("-") for place, ending in zip(_PLACES, endings.split(), strict=True)}
     for name, endings in CLOSED["declensions"].items()
 }
-# Of the irregular verbs of both languages: a form for each person.
+# Irregular verbs of both languages: one form per person.
 IRREGULAR: dict[tuple[str, str], dict[Person, str]] = {
     (verb, form): dict(zip(PERSONS, forms.split(), strict=True))
     for name in ("verbs", "english_verbs")
@@ -49,20 +49,20 @@ _RULES = {rule: [(re.compile(pattern), text) for pattern, text in rows] for rule
 
 @cache
 def inflected(word: str, rule: str) -> str:
-    """The word as the first row that fits it writes it, of a rule of inflection of either language."""
+    """The word inflected by the first matching row of a rule, of either language."""
     return next(pattern.sub(text, word, count=1) for pattern, text in _RULES[rule] if pattern.search(word))
 
 
-# ---- what stands in a noun phrase
+# ---- noun phrases
 
 
 def _row(key: str, where: Column) -> dict[str, Any]:
-    """The row of a determiner; ein in the plural is none."""
+    """The row of a determiner; ein has none in the plural."""
     return DETERMINERS["" if key == "ein" and where == "plural" else key]
 
 
 def determiner(key: str, case: Case, where: Column, *, alone: bool = False) -> str:
-    """The inflected determiner, perhaps alone: meiner; the empty string for the bare noun and the plural of `ein`."""
+    """The inflected determiner, or with `alone` the pronoun (meiner); empty for bare nouns and the plural of `ein`."""
     row = _row(key, where)
     declension = "alone" if alone and row["declension"] == "ein" else row["declension"]
     stem, ending = row.get("stem", ""), _DECLENSIONS[declension][case, where]
@@ -75,7 +75,7 @@ def relative_pronoun(case: Case, where: Column) -> str:
 
 
 def adjective(entry: Adjective, after: str, case: Case, where: Column, *, grade: str = "") -> str:
-    """The adjective before a noun, inflected as the determiner `after` demands; some never are."""
+    """The adjective before a noun, inflected as the determiner `after` requires, unless it is indeclinable."""
     stem = graded(entry, grade) if grade else entry.attributive or entry.german
     if entry.indeclinable:
         return stem
@@ -85,7 +85,7 @@ def adjective(entry: Adjective, after: str, case: Case, where: Column, *, grade:
 
 
 def graded(entry: Adjective, grade: str) -> str:
-    """The adjective, its comparative, größer, or the stem of its superlative, größt."""
+    """The adjective, its comparative (größer), or the stem of its superlative (größt)."""
     if grade == "superlative":
         return entry.superlative or inflected(entry.comparative.removesuffix("er") or entry.german, "Superlativ")
     compared = entry.comparative or inflected(entry.attributive or entry.german, "Komparativ")
@@ -93,7 +93,7 @@ def graded(entry: Adjective, grade: str) -> str:
 
 
 def noun(entry: Noun, case: Case, *, plural: bool) -> str:
-    """The noun in its case: -n in the dative plural, -s in the genitive, -n of the weak nouns."""
+    """The noun in its case: -n in the dative plural, -s in the genitive, -n for weak nouns."""
     if plural and entry.measure and not entry.plural_only:  # zwei Euro
         return entry.german
     if plural:
@@ -111,7 +111,7 @@ def pronoun(key: str, case: Case) -> str:
 
 
 def possessive(key: str) -> str:
-    """The possessive of a subject: mein; sein of man and jemand."""
+    """The possessive of a subject: mein; sein for man and jemand."""
     return str(PRONOUNS[key].get("own", "sein"))
 
 
@@ -137,7 +137,7 @@ def finite(verb: Verb | str, tense: str, person: Person) -> str:
 
 
 def imperative(verb: Verb, person: Person) -> str:
-    """The imperative to du ("2s"), to ihr ("2p") or to Sie ("3p", without the pronoun)."""
+    """The imperative for du ("2s"), ihr ("2p") or Sie ("3p", without the pronoun)."""
     if (verb.infinitive, "imperative") in IRREGULAR:
         return IRREGULAR[verb.infinitive, "imperative"][person]
     if person != "2s":

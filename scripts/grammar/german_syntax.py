@@ -1,4 +1,4 @@
-"""German syntax: what German says its own way."""
+"""German syntax: the parts specific to German."""
 
 from collections.abc import Set
 
@@ -25,7 +25,7 @@ class German(Language):
     # ---- clauses
 
     def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]:
-        """Put the finite verb and what stands at the end of the clause in their places."""
+        """Place the finite verb and the words at the end of the clause."""
         verb, as_finite, as_verb = node.verb, (node, "finite"), (node, "verb")
         main = Word("", "AUX" if verb.key == "sein" else "VERB", (as_verb,))
         if "nonfinite" in holds:
@@ -42,7 +42,7 @@ class German(Language):
             forms = {"V.participle": [german.participle(verb)], "V.zu": german.zu_infinitive(verb)}
             *zu, main.text = forms.get(others[0], [verb.prefix + verb.infinitive])
             text = german.finite(verb.aux if auxiliary == "AUX" else auxiliary, form, person)
-            said = [text, *others[1:]]  # ist … worden, muss … werden: the last of them makes the passive
+            said = [text, *others[1:]]  # ist … worden, muss … werden: the last one forms the passive
             words = [Word(text, "AUX", (as_finite,), main, "aux") for text in said]
             words[-1].relation += ":pass" if "passive" in holds else ""
             marks = [Word(text, "PART", ((node, "to"),), main, "mark") for text in zu]
@@ -61,7 +61,7 @@ class German(Language):
 
     @override
     def _parts(self, node: m.Clause, holds: Set[str]) -> list[Part]:
-        """With the noun of Hunger haben: keinen Hunger haben."""
+        """Adds the noun of Hunger haben: keinen Hunger haben."""
         found, noun = super()._parts(node, holds), node.verb.fixed_noun
         if noun is not None:
             kein = german.determiner("kein", "accusative", "plural" if noun.plural_only else noun.gender)
@@ -71,10 +71,10 @@ class German(Language):
         return found
 
     def _set_off(self, clause: Said) -> Said:
-        """Subordinate clauses stand between commas."""
+        """A subordinate clause between commas."""
         return [mark(","), *clause, mark(",")]
 
-    # ---- what stands in them
+    # ---- phrases
 
     def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said:
         """Ich, mich; (der Mann,) der, den; Anna, Annas, die Schweiz; acht Uhr, Viertel nach acht."""
@@ -93,7 +93,7 @@ class German(Language):
         return before(said, unit, "nummod") if unit else said
 
     def _prepositional(self, node: m.Prepositional) -> Said:
-        """A preposition, if there is one (ein Glas Wasser), and what it governs."""
+        """A preposition, if there is one (ein Glas Wasser), and its object."""
         said = self.phrase(node.object, node.case)
         preposition = spell(self.closed("prepositions", node.preposition), "ADP", (node, "preposition"))
         return self._governed(preposition, said, node.object)
@@ -134,7 +134,7 @@ class German(Language):
             form = german.adjective(adjective, key, case, where, grade=node.grade)
             form = form.capitalize() if capital and not adjective.indeclinable else form  # etwas Neues
             said.append(Word(form, "ADJ", ((node, adjective.key),), noun, "amod"))
-        if node.noun.alone:  # meiner, der rote: the last word says the noun
+        if node.noun.alone:  # meiner, der rote: the last word stands for the noun
             noun, said[-1].origins = said[-1], (*said[-1].origins, (node, "noun"))
             noun.part_of_speech = "PRON" if alone else "ADJ"
             for word in said:

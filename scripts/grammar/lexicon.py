@@ -1,6 +1,7 @@
-"""The lexicon: the rows of the TOML files beside this module, as objects that the grammar can ask.
+"""The lexicon: the rows of the TOML files as objects for the grammar.
 
-The files' head comments explain the keys. A class lists the keys of its rows with their defaults; others are errors.
+Comments at the top of the files explain the keys. Each class lists the keys of its rows with their defaults; other keys
+are errors.
 """
 
 import tomllib
@@ -26,27 +27,27 @@ CLOSED = table("closed")
 
 
 def wishes(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The words that a text such as "animal -Hund" asks for, and those that it bars with a minus."""
+    """The words that a text such as "animal -Hund" requires, and those it excludes with a minus."""
     items = text.split()
     barred = frozenset(item[1:] for item in items if item.startswith("-"))
     return frozenset(item for item in items if not item.startswith("-")), barred
 
 
 def matches(wanted: str, has: Set[str]) -> bool:
-    """True if all that is wanted is there, and nothing that is barred."""
+    """Whether all required words are present, and no excluded one."""
     asked, barred = wishes(wanted)
     return asked <= has and barred.isdisjoint(has)
 
 
 class Choice:
-    """One of the values of a text such as "light if object.light, object": the first of which all holds, or nothing."""
+    """A choice from a text such as "light if object.light, object": the first value whose condition holds."""
 
     def __init__(self, *options: str) -> None:
         self._options = [(value, *wishes(wanted)) for value, _, wanted in (text.partition(" if ") for text in options)]
         self.asks = frozenset[str]().union(*(wanted | barred for _, wanted, barred in self._options))
 
     def __call__(self, holds: Set[str]) -> str:
-        """The value, by what holds."""
+        """The value for the facts that hold; empty if no condition holds."""
         for value, wanted, barred in self._options:
             if wanted <= holds and barred.isdisjoint(holds):
                 return value
@@ -54,7 +55,7 @@ class Choice:
 
 
 class Entry:
-    """A row: what it does not say is as its class has it."""
+    """A row; missing keys have the default of the class."""
 
     key = english = ""
     unseen = False
@@ -68,7 +69,7 @@ class Entry:
 
     @property
     def german(self) -> str:
-        """The word, without what tells two senses apart."""
+        """The word, without the suffix that distinguishes senses."""
         return self.key.partition(" (")[0]
 
 
@@ -84,7 +85,7 @@ class Noun(Entry):
 
     @property
     def gender(self) -> Gender:
-        """That of the article."""
+        """The gender of the article."""
         return _GENDERS[self.article]
 
 
@@ -96,7 +97,7 @@ class ProperName(Entry):
 
     @cached_property
     def kind_set(self) -> frozenset[str]:
-        """The things that it names."""
+        """The kinds of thing that it names."""
         return frozenset((*self.kind.split(), "name"))
 
 
@@ -107,12 +108,12 @@ class Adverb(Entry):
     """An adverb or fixed phrase; `slot` is its place in the sentence."""
 
     slot = stranded = pronoun = ""
-    tenses: frozenset[str] = frozenset()  # where it may be said
+    tenses: frozenset[str] = frozenset()  # in which it may be used
     middle = perfect = False
 
     @cached_property
     def facts(self) -> frozenset[str]:
-        """The keys of parts.toml for a clause in which it stands."""
+        """The keys of parts.toml for a clause with this adverb."""
         ahead, repeated = self.tenses == {"future"}, bool(self.tenses & {"habit", "repeated"})
         told = {
             "since": "since" in self.tenses,
@@ -147,30 +148,30 @@ class Verb(Entry):
     case: Case = "accusative"
     object_is: Literal["definite", "the", "indefinite", "either", "bare", "own", "generic"] = "either"
     anything = subject_anything = False
-    # others who take part, and circumstances
+    # other participants and circumstances
     recipient = recipient_object = recipient_preposition = ""
     place = goal = path = onto = spot = origin = by = manner = ""
     needs_recipient = needs_place = company = benefit = False
-    # how it is used
+    # usage
     aspect: Literal["state", "habit", "activity", "event"] = "activity"
     ahead = ""
-    without_set: frozenset[str] = frozenset()  # the ways of saying when that make no sense
+    without_set: frozenset[str] = frozenset()  # time expressions that make no sense with it
     timetable = able = command = only_now = gerund = False
-    seen = ""  # who is seen to do it in pictures
+    seen = ""  # figures who do it in pictures
 
     def __init__(self, key: str, row: dict[str, Any]) -> None:
         super().__init__(key, row)
         words = [word for word in self.german.split() if word not in ("sich", *self.fixed.split())]
-        self.prefix, _, self.infinitive = words[0].rpartition("|")  # the prefix is that of a separable verb, or nothing
-        self.governs = " ".join(words[1:])  # the German preposition of its object, or nothing
+        self.prefix, _, self.infinitive = words[0].rpartition("|")  # of a separable verb, or empty
+        self.governs = " ".join(words[1:])  # the German preposition of its object, or empty
         self.exists = self.key == "geben (es)"
-        # Its past is said by the preterite: war, hatte, es gab, wusste, the modals.
+        # Uses the preterite for the past: war, hatte, es gab, wusste, the modals.
         self.preterite = self.exists or self.infinitive in ("sein", "haben", "möchten", "wissen")
-        self.fixed_noun: Noun | None = None  # among its fixed words: Hunger haben, keinen Hunger haben
+        self.fixed_noun: Noun | None = None  # part of its fixed words: Hunger haben, keinen Hunger haben
 
     @cached_property
     def facts(self) -> frozenset[str]:
-        """The keys of parts.toml for a clause of it."""
+        """The keys of parts.toml for a clause with this verb."""
         told = {f"verb.{name}" for name, value in vars(self).items() if value} | {f"to_{self.english.split()[0]}"}
         return frozenset(told | {self.case, self.aspect, f"verb.{self.infinitive}", f"reflexive_{self.reflexive}"})
 
@@ -183,13 +184,13 @@ def _entries(of: type[E], rows: dict[str, Any], **defaults: str) -> dict[str, E]
 
 
 def _pool(words: str = "", first: str = "", behind: str = "", **row: str) -> list[ProperName]:
-    """The names of a pool: its words, and each first part with each ending; training shows no eleventh."""
+    """The names of a pool: its words, and each first part with each ending; every eleventh is hidden from training."""
     names = [*words.split(), *(start + end for start in first.split() for end in behind.split())]
     return [ProperName(name, {"english": name, "unseen": at % 11 == 10} | row) for at, name in enumerate(names)]
 
 
 class Lexicon:
-    """All entries, by key, in the order of the files; the adverbs by their slots."""
+    """All entries, by key, in file order; adverbs by slot."""
 
     def __init__(self) -> None:
         self.nouns = _entries(Noun, table("nouns"))

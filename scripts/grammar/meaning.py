@@ -1,4 +1,4 @@
-"""Meaning: the nodes of a derivation, which both languages say, and what one can tell of them."""
+"""Meaning: the nodes of a derivation, which both languages realise, and their properties."""
 
 from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
@@ -8,11 +8,11 @@ from typing import Any, ClassVar, dataclass_transform
 from grammar.german import COORDINATION, DETERMINERS, JOINERS, PARTICLES, PREPOSITIONS, PRONOUNS, Person
 from grammar.lexicon import Adjective, Adverb, Case, Entity, Noun, ProperName, Verb, lexicon
 
-# What fields hold that are no nodes.
+# Types of fields that are not nodes.
 _LEAVES = (str, bool, Verb, Noun, ProperName, Adverb, Adjective, tuple[Adjective, ...])
-# The orders of what somebody tries or has to do; clauses with um, ohne, statt are circumstances.
+# The orders of infinitive complements; clauses with um, ohne, statt are circumstances.
 INFINITIVES = ("infinitive", "bare_infinitive", "plain_infinitive")
-# Attributes of the parts of a clause, and what they are where it asks for the part.
+# Attributes of the parts of a clause, and their values if the clause asks for the part.
 _ASKED_BY = ("key", "determiner", "degree", "slot")
 _ASKING = {"wer", "was", "welcher", "wie_viele", "wie_viel", "wie", "question"}
 _THIRD_PERSON = {"m": "er", "f": "sie", "n": "es"}
@@ -37,7 +37,7 @@ class Pronoun(Node):
     """A pronoun of the closed class, by its German nominative: ich, "sie, plural", wer, nichts, das."""
 
     key: str
-    english: str = ""  # whose English it has, if not its own: es, of things; sie, plural, of glasses
+    english: str = ""  # the key of its English, if different: es for things; sie, plural for glasses
 
 
 class RelativePronoun(Node):
@@ -53,7 +53,7 @@ class Name(Node):
 
 
 class NounPhrase(Node):
-    """A noun and what stands with it; the determiner is a key of the closed class or a numeral, "" for none."""
+    """A noun and its modifiers; the determiner is a key of the closed class or a numeral, "" for none."""
 
     noun: Noun
     determiner: str = "der"
@@ -63,25 +63,25 @@ class NounPhrase(Node):
     listed: bool = False  # a comma between the adjectives: ein großes, helles Zimmer
     possessor: "Nominal | None" = None
     attribute: "Prepositional | None" = None
-    own: str = ""  # the possessive that English says for the German article: die Hand heben, raise one's hand
+    own: str = ""  # the English possessive for a German article: die Hand heben, raise one's hand
     relative: "Relative | None" = None
     label: Name | None = None  # Zimmer 214
 
     @property
     def owner(self) -> Any:
-        """Whose it is in English, where das Auto von meinem Bruder is my brother's car, too."""
+        """The English possessor; das Auto von meinem Bruder is my brother's car, too."""
         return self.attribute.object if self.attribute and self.attribute.english == "'s" else self.possessor
 
 
 class Relative(Node):
-    """A relative clause; `front` is the part of it that holds the relative pronoun."""
+    """A relative clause; `front` is its part with the relative pronoun."""
 
     clause: "Clause"
     front: object
 
 
 class Both(Node):
-    """Nominals or adjectives in a row of [coordination]: Brot und Käse; müde, aber glücklich."""
+    """Nominals or adjectives joined by a row of [coordination]: Brot und Käse; müde, aber glücklich."""
 
     parts: tuple[Any, ...]
     joiner: str = "und"
@@ -96,11 +96,11 @@ class Clock(Node):
 
 Nominal = Pronoun | RelativePronoun | Name | NounPhrase | Both | Clock
 
-# ---- what is said of them, and circumstances
+# ---- predicates and circumstances
 
 
 class Adverbial(Node):
-    """An adverb or fixed phrase of the lexicon, perhaps with very or too."""
+    """An adverb or fixed phrase of the lexicon, with an optional degree such as very or too."""
 
     adverb: Adverb
     degree: str = ""
@@ -117,18 +117,18 @@ class Adverbial(Node):
 
 
 class Prepositional(Node):
-    """A preposition of each language and what it governs; `slot` is its place in the sentence."""
+    """A preposition of each language and its object; `slot` is its place in the sentence."""
 
     preposition: str
     english: str
     object: "Nominal | Adverbial"  # bis Freitag, bis morgen
     slot: str = "place"
     bare: bool = False  # English without a determiner: by train
-    after: bool = False  # English behind its object: three days ago
+    after: bool = False  # English after its object: three days ago
 
     @property
     def case(self) -> Case:
-        """The German case: of a goal or path in den Park, where the preposition has two."""
+        """The German case; the accusative for a goal or path (in den Park) if the preposition takes two."""
         row = PREPOSITIONS[self.preposition]
         case: Case = row.get("goal", row["case"]) if self.slot in ("goal", "path") else row["case"]
         return case
@@ -156,7 +156,7 @@ Predicate = Quality | Nominal | Adverbial | Prepositional
 
 
 class Clause(Node):
-    """A verb with its roles and circumstances, and how it is said."""
+    """A verb with its roles and circumstances, and its tense, polarity and style."""
 
     verb: Verb
     subject: Nominal | None = None
@@ -170,15 +170,15 @@ class Clause(Node):
     negated: bool = False
     please: bool = False
     simple: bool = False  # in the English simple present, as after wenn
-    reported: bool = False  # in the tense of what was said
-    spoken: str = ""  # ja, doch, mal, denn: what English does not say
+    reported: bool = False  # in the tense of reported speech
+    spoken: str = ""  # ja, doch, mal, denn: not expressed in English
 
     def in_slot(self, *slots: str) -> list[Adverbial | Prepositional]:
-        """The adverbials that stand in these slots."""
+        """The adverbials in these slots."""
         return [adverbial for adverbial in self.adverbials if adverbial.slot in slots]
 
     def complete(self, joiner: str, clause: "Clause") -> None:
-        """Let a clause stand behind it; zu is -ing behind some verbs."""
+        """Set its complement clause; zu becomes -ing after some verbs."""
         self.complement = Joined("ing" if joiner == "zu" and self.verb.gerund else joiner, clause)
 
     @property
@@ -188,12 +188,12 @@ class Clause(Node):
 
     @property
     def says_nicht(self) -> bool:
-        """True if it is negated, by itself or by its particle."""
+        """Whether it is negated, by itself or by its particle."""
         return self.negated or "negates" in self.small_word
 
     @property
     def takes_kein(self) -> bool:
-        """True where kein says the negation: the object, predicate or fixed noun is indefinite."""
+        """Whether kein expresses the negation: the object, predicate or fixed noun is indefinite."""
         if not self.says_nicht or "gern" in self.tense:
             return False
         direct = self.object if not self.verb.governs else None
@@ -201,32 +201,32 @@ class Clause(Node):
 
     @property
     def asked(self) -> Any:
-        """The part that asks: wer, welches Buch, wie alt, wo."""
+        """The part asked for: wer, welches Buch, wie alt, wo."""
         told = (self.predicate, self.object, self.recipient, self.subject, *self.adverbials)
         return next((part for part in told if _ASKING & {getattr(part, name, "") for name in _ASKED_BY}), None)
 
     @property
     def english_subject(self) -> Nominal | None:
-        """The subject; where the two languages see it the other way round (gefallen, like), the German object."""
+        """The subject; for swapped verbs (gefallen, like) the German object."""
         return self.object if self.verb.swap else self.subject
 
     @property
     def english_object(self) -> Nominal | None:
-        """The object, likewise."""
+        """The object; for swapped verbs the German subject."""
         return self.subject if self.verb.swap else self.object
 
 
 class Joined(Node):
-    """A clause and what joins it to another: a word, or zu and bare for an infinitive with and without "to"."""
+    """A clause and its joiner: a word, or zu and bare for an infinitive with and without "to"."""
 
     joiner: str
     clause: Clause
-    english: str = ""  # where it is not the usual translation
-    within: bool = False  # und that goes on with the subordinate clause before it
+    english: str = ""  # if not the usual translation
+    within: bool = False  # und continues the subordinate clause before it
 
     @property
     def row(self) -> dict[str, Any]:
-        """The entry of the joiner in the closed classes; question words join as ob does."""
+        """The entry of the joiner in the closed classes; question words behave like ob."""
         row, english = JOINERS.get(self.joiner), self.english
         if row is None:
             row, english = JOINERS["ob"], lexicon().adverbs["question"][self.joiner].english
@@ -238,19 +238,19 @@ class Sentence(Node):
 
     clause: Clause
     form: str = "statement"
-    first: object = None  # the part that the German starts with or that is asked for
+    first: object = None  # the part that starts the German or is asked for
     before: Joined | None = None  # a subordinate clause that opens the sentence
     joined: tuple[Joined, ...] = ()
-    opening: tuple[Any, ...] = ()  # what stands before a comma, in both languages: Ja; Anna; Hallo Anna
-    ending: tuple[Any, ...] = ()  # what stands behind one: Anna; oder
+    opening: tuple[Any, ...] = ()  # parts before an initial comma, in both languages: Ja; Anna; Hallo Anna
+    ending: tuple[Any, ...] = ()  # parts after a final comma: Anna; oder
 
     def resumes(self, place: int) -> bool:
-        """True if the clause joined at `place` resumes the main clause behind a subordinate one."""
+        """Whether the clause joined at `place` resumes the main clause after a subordinate one."""
         orders = [joined.row["order"] for joined in self.joined[: place + 1]]
         return orders[-2:-1] == ["verb_last"] != orders[-1:] and not self.joined[place].within
 
     def goes_on(self, place: int, *, english: bool) -> Clause | None:
-        """The clause before the one joined at `place` whose subject is not said again: Ich heiße Anna und komme her."""
+        """The clause before the one at `place`, if its subject is not repeated: Ich heiße Anna und komme her."""
         before = (self.clause, *(joined.clause for joined in self.joined))[place]
         joined, said = self.joined[place], self.joined[place].clause
         taken = taken_up(before.subject) if before.subject else None
@@ -261,7 +261,7 @@ class Sentence(Node):
 
 
 def parts(node: Node) -> Iterator[Node]:
-    """The node and every node below it; what a relative pronoun stands for is not below it."""
+    """Yield the node and every node below it; the antecedent of a relative pronoun is not below it."""
     yield node
     for name in node.below if not isinstance(node, RelativePronoun) else ():
         value = getattr(node, name)
@@ -310,26 +310,26 @@ def _role_facts(role: str, name: str, nominal: frozenset[str]) -> frozenset[str]
 
 
 def called(entity: Entity, determiner: str = "der") -> Nominal:
-    """The nominal that names the entity: Anna, der Hund, die Eltern."""
+    """The nominal for an entity: Anna, der Hund, die Eltern."""
     return Name(entity) if isinstance(entity, ProperName) else NounPhrase(entity, determiner, entity.plural_only)
 
 
 def kinds_of(node: object) -> Set[str]:
-    """The kinds of the noun or the name that a part of a derivation has, or else what it is."""
+    """The kinds of the noun or name in a part of a derivation, or else the part's type."""
     entity = entity_of(node)
     return entity.kind_set | {entity.key} if entity else {type(node).__name__}
 
 
 def entity_of(node: object) -> Entity | None:
-    """The noun or the name that a part of a derivation has."""
+    """The noun or name in a part of a derivation."""
     return node.noun if isinstance(node, NounPhrase) else node.name if isinstance(node, Name) else None
 
 
-# ---- what one can tell of a nominal
+# ---- properties of nominals
 
 
 def subject_key(nominal: Nominal | None) -> str:
-    """The personal pronoun that could stand for a subject."""
+    """The personal pronoun for a subject."""
     match nominal:
         case Pronoun(key):
             return key if "reflexive" in PRONOUNS[key] else "er"
@@ -348,7 +348,7 @@ def subject_key(nominal: Nominal | None) -> str:
 
 
 def person(nominal: Nominal, language: str) -> Person:
-    """The person and number of a verb whose subject this is; the police are several in English."""
+    """The person and number of a verb with this subject; the police are plural in English."""
     nominal = nominal.antecedent if isinstance(nominal, RelativePronoun) else nominal
     if isinstance(nominal, NounPhrase) and language == "english":
         return "3p" if english_plural(nominal) else "3s"
@@ -360,12 +360,12 @@ def person(nominal: Nominal, language: str) -> Person:
 
 
 def english_plural(node: NounPhrase) -> bool:
-    """True if the English noun is plural: Polizei is police, Haare are hair, a Hose is a pair of trousers."""
+    """Whether the English noun is plural: Polizei is police, Haare are hair, a Hose is a pair of trousers."""
     return {"plural": True, "pair": True, "mass": False}.get(node.noun.in_english, node.plural)
 
 
 def taken_up(nominal: Nominal) -> Pronoun:
-    """The pronoun by which a nominal is taken up."""
+    """The pronoun that refers back to a nominal."""
     if isinstance(nominal, Pronoun):
         return Pronoun(nominal.key, nominal.english)
     key = subject_key(nominal)
@@ -375,10 +375,10 @@ def taken_up(nominal: Nominal) -> Pronoun:
 
 
 def traits(nominal: object) -> frozenset[str]:
-    """Its properties in lexicon and closed classes: person, pet … of a noun; light, new, indefinite of its words.
+    """Its properties: person, pet … of a noun; light, new, indefinite from its words.
 
-    Light pronouns stand at the front of the German middle field; what is new stands behind manner and place: Er hat in
-    der Stadt drei Bücher gekauft. What is indefinite is negated by kein.
+    Light pronouns come first in the German middle field; new nominals follow manner and place: Er hat in der Stadt drei
+    Bücher gekauft. Indefinite nominals are negated by kein.
     """
     match nominal:
         case Pronoun(key):
@@ -397,6 +397,6 @@ _PRONOUN_TRAITS = {key: frozenset(row) | {"person"} for key, row in PRONOUNS.ite
 
 @cache
 def _noun_traits(noun: Noun, determiner: str | None) -> frozenset[str]:
-    """Whoever stands in a picture or has a profession is a person in every sentence."""
+    """The traits of a noun with its determiner; figures and professions are people in every sentence."""
     people = ("person",) if noun.kind_set & {"figure", "profession"} else ()
     return noun.kind_set.union(people, () if determiner is None else DETERMINERS[determiner])

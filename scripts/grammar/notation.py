@@ -1,9 +1,9 @@
-"""The notation in which rows of data write derivations: "A; lesen; ein interessant Buch; im Park; past".
+"""The notation for derivations in rows of data: "A; lesen; ein interessant Buch; im Park; past".
 
-A clause is a list of items. Verbs, adverbs, tenses and small words are named by their keys; a nominal is a determiner
-(0 for none, own for the subject's possessive), adjectives and a noun in citation form, "+pl" for the plural, <kind>
-for any noun of a kind. The first nominal is the subject, the next the object or, with to, the recipient. A and B are
-people, the second time a pronoun. A preposition and a nominal are an adverbial; @kind is any noun that says when.
+A clause is a list of items. Verbs, adverbs, tenses and small words are named by their keys. A nominal is a determiner
+(0 for none, own for the subject's possessive), adjectives and a noun in citation form; "+pl" marks the plural, and
+<kind> is any noun of a kind. The first nominal is the subject, the next the object or, with to, the recipient. A and B
+are people; the second mention is a pronoun. A preposition with a nominal is an adverbial; @kind is any noun of time.
 """
 
 import re
@@ -17,7 +17,7 @@ from grammar.german import COORDINATION, DETERMINERS, JOINERS, PARTICLES, PREPOS
 from grammar.lexicon import CLOSED, Adjective, Adverb, Choice, Entity, Noun, ProperName, Verb, lexicon
 
 _GROUPS, _DEGREES = CLOSED["verb_groups"], CLOSED["degrees"]
-# Lists, which brackets hide: 0 Milch, 0 Brot und 0 Ei+pl.
+# Lists, at the top level outside brackets: 0 Milch, 0 Brot und 0 Ei+pl.
 _OUTSIDE = r"(?![^[]*\])"
 _LISTS = {
     joiner: re.compile(rf"{first}(.+?),? {last.strip()}{_OUTSIDE} (.+)")
@@ -28,22 +28,22 @@ _SIGN = re.compile("([=>])")  # before the English of a preposition
 _COMBINED: dict[str, str] = CLOSED["combined"]
 _FORMS = ("command", "question")
 _FLAGS = {"nicht": "negated", "bitte": "please", "habit": "simple", "reported": "reported"}
-SLOTS = {"when": "time", "goal": "goal", "onto": "goal", "origin": "goal", "path": "path"}  # others stand in place
+SLOTS = {"when": "time", "goal": "goal", "onto": "goal", "origin": "goal", "path": "path"}  # others are places
 
 _NUMBER = re.compile(r"<(\d[^>]*)>|^(?:\d|1[012])(?= Uhr$)")
 _HOURS = ("eins", *(WORDS[hour] for hour in range(2, 13)))
 
-# What chooses where a row leaves a choice: a noun or name of a kind, which suits the verb; or the text of a time.
+# Chooses where a row leaves a choice: a noun or name of a kind that suits the verb, or the text of a time.
 Chooser = Callable[[str, Verb | None], Entity | str]
 
 
 def form_of(text: str) -> str:
-    """The form of the sentence whose main clause `text` writes."""
+    """The form of the sentence whose main clause is `text`."""
     return next((form for form in _FORMS if form in text.split("; ")), "statement")
 
 
 class Reader:
-    """Reads clauses; the letters stand for people and things, and are pronouns once they have been mentioned."""
+    """Reads clauses; letters stand for people and things, and become pronouns after their first mention."""
 
     def __init__(self, choose: Chooser, letters: dict[str, m.Nominal] | None = None, *, owner: str = "er") -> None:
         self._choose = choose
@@ -51,22 +51,22 @@ class Reader:
         self._known: dict[str, m.Nominal] = {}
         self._verb: Verb | None = None
         self._girl = False
-        self._owner = owner  # the pronoun that could stand for whose "own" things are
+        self._owner = owner  # the pronoun for the owner of "own" things
 
     def clause(self, text: str, subject: m.Nominal | None = None) -> m.Clause:
-        """The clause that `text` writes, of a subject that it need not name. Raises `ValueError` for no item."""
+        """The clause written in `text`, with a default subject. Raises `ValueError` if an item is unknown."""
         items = [item for item in text.split("; ") if item not in _FORMS]
         verbs = [lexicon().verbs[item] for item in items if item in lexicon().verbs]
         if not verbs:
             raise ValueError(f"no verb in {text!r}")
-        self._verb = min(verbs, key=lambda verb: verb.key in _GROUPS)  # wollen is a verb where no other is
+        self._verb = min(verbs, key=lambda verb: verb.key in _GROUPS)  # wollen is a full verb only if there is no other
         node = m.Clause(self._verb, subject)
         items.remove(node.verb.key)
         for item in items:
             if ": " not in item:
                 self.add(node, item)
         for joiner, _, said in (item.partition(": ") for item in items if ": " in item):
-            order = JOINERS[joiner]["order"]  # of lassen, hören, helfen the object does it
+            order = JOINERS[joiner]["order"]  # with lassen, hören and helfen, the object is the agent
             who = None if order == "verb_last" else node.subject if order == "infinitive" else node.object
             node.complete(joiner, self.clause(said.replace(" + ", "; "), who))
         for part in node.adverbials if node.tense.startswith("passive") else ():
@@ -75,7 +75,7 @@ class Reader:
         return node
 
     def add(self, node: m.Clause, item: str) -> None:
-        """Put what an item of a clause says into it."""
+        """Add an item to a clause."""
         first, _, rest = item.partition(" ")
         if item in _FLAGS:
             setattr(node, _FLAGS[item], True)
@@ -91,7 +91,7 @@ class Reader:
         elif (quality := self._quality(item)) is not None:
             node.predicate = quality
         elif item.startswith("@"):
-            chosen = self._choose(item[1:], None)  # a noun that says when, or a time of times.toml
+            chosen = self._choose(item[1:], None)  # a noun of time, or a time of times.toml
             if isinstance(chosen, Noun):
                 node.adverbials.append(prepositional(chosen.when.split()[0], m.NounPhrase(chosen)))
             for part in chosen.split("; ") if isinstance(chosen, str) else ():
@@ -104,7 +104,7 @@ class Reader:
             self._role(node, self.nominal(item))
 
     def _behind(self, preposition: str, rest: str, verb: Verb | None = None) -> m.Prepositional:
-        """In der Park; an>to mein Eltern: with its own English, and behind > in the case of a goal."""
+        """In der Park; an>to mein Eltern: its own English after >, which also marks the case of a goal."""
         preposition, *own = _SIGN.split(preposition)
         adverbs = _adverbs().get(rest)  # bis morgen
         governed = m.Adverbial(adverbs[0]) if adverbs else self.nominal(rest)
@@ -113,7 +113,7 @@ class Reader:
         return replace(said, english=own[1].replace("|", " "), bare=False) if own else said
 
     def _role(self, node: m.Clause, nominal: m.Nominal) -> None:
-        """The next role that is free: subject, predicate of to be, object."""
+        """Assign the next free role: subject, predicate of to be, object."""
         if node.subject is None:
             node.subject = nominal
             self._owner = m.subject_key(nominal)
@@ -141,7 +141,7 @@ class Reader:
         return m.Quality(adjective, degree, "comparative" if joiner == "als" else grade, than)
 
     def nominal(self, text: str) -> m.Nominal:
-        """A nominal by itself, or a list of them."""
+        """A nominal on its own, or a list of them."""
         if (several := _several(text, self.nominal)) is not None:
             return several
         text, _, inside = text.removesuffix("]").partition(" [")
@@ -175,7 +175,7 @@ class Reader:
         return _called_by(text) if text.replace(" ", "").isdecimal() else self._noun_phrase(words)
 
     def _drawn(self, text: str) -> str:
-        """The text with numbers for <2-9>; see `Sampler.copied`."""
+        """The text with numbers in place of <2-9>; see `Sampler.copied`."""
         return _NUMBER.sub(lambda found: getattr(self._choose(found[1] or found[0], None), "key", ""), text)
 
     def _noun_phrase(self, words: list[str]) -> m.NounPhrase:
@@ -209,7 +209,7 @@ class Reader:
 
 
 def _several(text: str, read: Callable[[str], object]) -> m.Both | None:
-    """What a list joins, if all that it joins can be read."""
+    """The parts of a list, if all of them can be read."""
     for joiner, pattern in _LISTS.items():
         if found := pattern.fullmatch(text):
             parts = [read(part) for part in (*re.split(", " + _OUTSIDE, found[1]), found[2])]
@@ -233,7 +233,7 @@ def _clock(words: list[str]) -> m.Clock:
 
 @cache
 def _of_sense(word: str, noun: Noun) -> tuple[Adjective, str]:
-    """The adjective and its grade, in the sense that suits the noun: klein is small, of children little."""
+    """The adjective and its grade, in the sense that suits the noun: klein is small, but little for children."""
     if word[0].isdecimal():  # der 3. Mai
         return Adjective(word, {"english": word.rstrip("."), "indeclinable": True}), ""
     entries, grades = lexicon().adjectives.values(), ("", "comparative", "superlative")
@@ -252,19 +252,19 @@ def _graded() -> dict[str, tuple[Adjective, str]]:
 
 
 def _compared(item: str) -> list[str]:
-    """What is compared, als or wie, and with what: größer als B, so groß wie B, genauso schnell wie B."""
+    """The compared quality, als or wie, and the other side: größer als B, so groß wie B, genauso schnell wie B."""
     said, *other = [item] if item in _adverbs() else re.split(" (als|wie) ", item, maxsplit=1)
     return [re.sub("^so ", "as ", said), *other] if other else [item, "", ""]
 
 
 def _degree(item: str) -> tuple[str, str]:
-    """The degree before an adjective or adverb, and that: sehr müde, ein bisschen später."""
+    """The degree before an adjective or adverb, and the word itself: sehr müde, ein bisschen später."""
     degree = next((degree for degree in _DEGREES if item.startswith(f"{degree} ")), "")
     return degree, item.removeprefix(degree).strip()
 
 
 def _leads(verb: Verb, preposition: str, governed: m.Predicate) -> bool:
-    """True if the preposition says where to: nach Berlin; ins Kino, where the verb takes a goal."""
+    """Whether the preposition marks a goal: nach Berlin; ins Kino, if the verb takes a goal."""
     if isinstance(governed, m.NounPhrase):
         goal = (governed.noun.spot if verb.onto else governed.noun.goal).partition(" ")[0]
     else:
@@ -273,7 +273,7 @@ def _leads(verb: Verb, preposition: str, governed: m.Predicate) -> bool:
 
 
 def prepositional(preposition: str, governed: m.Nominal | m.Adverbial, *, goal: bool = False) -> m.Prepositional:
-    """A preposition with what it governs, translated as the noun wants it."""
+    """A preposition with its nominal, translated as the noun requires."""
     if isinstance(governed, m.Both):  # in der Küche und der Flur, as in der Küche
         return replace(prepositional(preposition, governed.parts[0], goal=goal), object=governed)
     row = PREPOSITIONS[preposition]
@@ -296,7 +296,7 @@ def prepositional(preposition: str, governed: m.Nominal | m.Adverbial, *, goal: 
 
 
 def _adverb(item: str, node: m.Clause) -> m.Adverbial | None:
-    """The adverb of that key, perhaps with a degree; of those in several slots, manner where the verb takes it."""
+    """The adverb with this key, with an optional degree; among several slots, manner if the verb takes it."""
     degree, key = _degree(item) if item not in _adverbs() else ("", item)
     found = _adverbs().get(key, [])
     manner = [entry for entry in found if entry.slot == "manner" and key in node.verb.manner.split()]

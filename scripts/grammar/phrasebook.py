@@ -1,4 +1,4 @@
-"""The phrasebook and the everyday sentences: fixed pairs, written by hand."""
+"""The phrasebook and the everyday sentences: fixed, hand-written pairs."""
 
 from functools import cache
 from typing import Any
@@ -9,20 +9,20 @@ from transformer_mt.corpus.pairs import Node, SentencePair, Tree
 
 @cache
 def phrases() -> tuple[SentencePair, ...]:
-    """Every phrase with its links, its structure and its references."""
+    """Every phrase with its links, structure and references."""
     return tuple(map(_phrase, table("phrasebook")["phrase"]))
 
 
 @cache
 def everyday() -> tuple[SentencePair, ...]:
-    """The sentences of `test_everyday`, in no training data; they have neither links nor structure."""
+    """The sentences of `test_everyday`, excluded from training; they have no links or structure."""
     rows = table("everyday")["sentence"]
     return tuple(SentencePair(row["german"], row["english"], None, *_also(row)) for row in rows)
 
 
 @cache
 def shown() -> tuple[str, ...]:
-    """Sentences that the documentation shows a trained model translate: in no training data either."""
+    """Sentences that the documentation has a trained model translate; also excluded from training."""
     return tuple(table("everyday")["shown"])
 
 
@@ -38,7 +38,7 @@ def _phrase(row: dict[str, Any]) -> SentencePair:
 
 
 def _annotated(text: str) -> tuple[str, Tree]:
-    """The sentence and the structure of Wie/ADV/advmod/2 geht/VERB/root/0 es/PRON/expl/2 ?"""
+    """The sentence and structure of Wie/ADV/advmod/2 geht/VERB/root/0 es/PRON/expl/2 ?"""
     items = [item.split("/") for item in text.split()]
     root = next(place for place, item in enumerate(items) if item[2:3] == ["root"])
     marked = [item if len(item) == 4 else [item[0], "PUNCT", "punct", str(root + 1)] for item in items]

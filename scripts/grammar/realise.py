@@ -1,4 +1,4 @@
-"""From a derivation to a linked, annotated sentence pair."""
+"""Turn a derivation into a linked, annotated sentence pair."""
 
 from grammar.english_syntax import ENGLISH
 from grammar.german_syntax import GERMAN
@@ -10,7 +10,7 @@ _MARKS = {"statement": ".", "question": "?", "tag": "?", "command": "!"}
 
 
 def realise(sentence: Sentence) -> SentencePair:
-    """The pair with its links and both structures, written with care."""
+    """The pair with its links and both structures, fully punctuated and capitalised."""
     german, english = (
         [*tidy(language.sentence(sentence)), mark(_MARKS[sentence.form])] for language in (GERMAN, ENGLISH)
     )

@@ -1,4 +1,4 @@
-"""Further right translations of a derivation, in both directions: what else a good translator might have said."""
+"""Further correct translations of a derivation, in both directions."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _RULES = {
 }
 _ADDRESSEES = {"du": "dein", "ihr": "euer", "Sie": "Ihr"}
 
-# Attributes of nodes, and what they are to be for a moment.
+# Attributes of nodes, and their temporary values.
 Changes = list[tuple[object, str, Any]]
 
 
@@ -34,7 +34,7 @@ def with_references(sentence: Sentence, pair: SentencePair) -> SentencePair:
 
 
 def _said_otherwise(sentence: Sentence) -> Iterator[Changes]:
-    """With the simple present for the progressive, and with the adverb of time at the other end."""
+    """Yield changes: simple present for progressive, and the adverb of time at the other end."""
     yield [(part, "simple", True) for part in parts(sentence) if isinstance(part, Clause)]
     if sentence.form == "statement":
         times = sentence.clause.in_slot("time") if sentence.first is None else []
@@ -42,7 +42,7 @@ def _said_otherwise(sentence: Sentence) -> Iterator[Changes]:
 
 
 def _to_others(sentence: Sentence) -> Iterator[Changes]:
-    """To each other addressee: English you is du, ihr and Sie; the simple past is perfect and preterite."""
+    """Yield changes: English you is du, ihr and Sie; the simple past is perfect and preterite."""
     clauses = [part for part in parts(sentence) if isinstance(part, Clause) and not part.particle]
     for tense, other in (("past", "preterite"), ("preterite", "past")):
         yield [(node, "tense", other) for node in clauses if node.tense == tense]
@@ -54,7 +54,7 @@ def _to_others(sentence: Sentence) -> Iterator[Changes]:
 
 
 def _changed(sentence: Sentence, changes: Changes) -> SentencePair:
-    """The sentence with the changes, which are undone afterwards."""
+    """The sentence with the changes applied temporarily."""
     before = [(node, name, getattr(node, name)) for node, name, _ in changes]
     for node, name, value in changes:
         setattr(node, name, value)
@@ -65,7 +65,7 @@ def _changed(sentence: Sentence, changes: Changes) -> SentencePair:
 
 
 def _by_rules(own: str, others: list[str], language: str) -> tuple[str, ...]:
-    """The other texts, and each text with what the rules replace, one rule after another and all at once."""
+    """The other texts, and each text with the rules' replacements applied one at a time and all at once."""
     found = dict.fromkeys(others)
     for text in (own, *dict.fromkeys(others)):
         changed = text

@@ -1,7 +1,7 @@
-"""Choices: random words in random noun phrases that suit each other, each word about as often as the others.
+"""Random choices: words in noun phrases that suit each other, each word about equally often.
 
-Every choice among words is fair: two are drawn and the one that was used less so far is taken. How often the kinds of
-phrases are chosen stands in weights.toml. A sentence has one addressee (du, ihr or Sie) throughout.
+Every choice among words is balanced: draw two and take the one used less so far. weights.toml has the frequencies of
+phrase types. A sentence has one addressee (du, ihr or Sie) throughout.
 """
 
 from collections import Counter, defaultdict
@@ -17,11 +17,11 @@ from grammar.lexicon import Adjective, Entity, Noun, ProperName, Verb, lexicon, 
 
 T = TypeVar("T")
 WEIGHTS, TIMES = table("weights"), table("times")
-# Pronouns of the same first or second person, of which one sentence has one.
+# Pronouns of the same first or second person; a sentence uses only one of each group.
 _SAME_PERSON = {key: group for group in (("ich", "wir"), ("du", "ihr", "Sie")) for key in group}
 _SEVERAL = ("wir", "ihr", "sie, plural")
 _OF_SEVERAL = ("unser", "euer", "ihr, plural")
-# Possessives that would be the subject's own, or another's that one cannot tell from it.
+# Possessives that would be the subject's own, or indistinguishable from it.
 _MISTAKABLE = {"er": "sein ihr", "es": "sein ihr", "sie": "sein ihr", "Sie": "ihr", "sie, plural": "sein ihr"}
 EVERYDAY_PEOPLE: str = WEIGHTS["everyday_people"]
 ACQUAINTANCES: str = WEIGHTS["acquaintances"]
@@ -29,7 +29,7 @@ ACQUAINTANCES: str = WEIGHTS["acquaintances"]
 
 @cache
 def traits(verb: Verb) -> frozenset[str]:
-    """The choices of a verb: the keys that it sets, the values of some, and what follows from several."""
+    """The traits of a verb: the keys it sets, the values of some, and properties derived from several."""
     anybody = "person" in verb.subject.split()
     subjects = lexicon().select(verb.subject) if verb.subject else ()
     derived = {
@@ -44,7 +44,7 @@ def traits(verb: Verb) -> frozenset[str]:
 
 @cache
 def verbs_with(wanted: str) -> list[Verb]:
-    """The verbs with these traits, of those that every construction may use."""
+    """The verbs with these traits that every construction may use."""
     verbs = [verb for verb in lexicon().verbs.values() if verb.weight and verb.subject and not verb.named]
     return [verb for verb in verbs if verb.takes not in ("quality", "profession") and matches(wanted, traits(verb))]
 
@@ -74,9 +74,9 @@ def determiner_weights(noun: Noun, number: str, definiteness: str) -> dict[str, 
 
 
 class Sampler:
-    """Random words in random phrases; `allowed` says which pairings of verb and object may be used.
+    """Random words in random phrases; `allowed` says which pairs of verb and object may be used.
 
-    With `unseen`, nouns and names that training never shows are among them.
+    With `unseen`, it includes nouns and names excluded from training.
     """
 
     def __init__(self, random: Random, allowed: Callable[[Verb, Entity], bool], *, unseen: bool = False) -> None:
@@ -84,9 +84,9 @@ class Sampler:
         self.words = lexicon()
         self.unseen = unseen
         self.addressee = "du"
-        self.owner = ""  # the pronoun that could stand for the subject of the clause being made
-        self.actor: Entity | None = None  # who that is
-        self.asking = False  # whether it asks for something, which one knows of one's own people
+        self.owner = ""  # the pronoun for the subject of the current clause
+        self.actor: Entity | None = None  # that subject's entity
+        self.asking = False  # whether the clause is a question, which does not ask about one's own people
         self._used: Counter[object] = Counter()
         self._selected: dict[str, list[Entity]] = {}
         self._pools = {
@@ -102,7 +102,7 @@ class Sampler:
                 self.describing[entity].append(adjective)
 
     def new_sentence(self) -> None:
-        """Choose whom the sentence speaks to."""
+        """Choose the addressee of the sentence."""
         self.addressee = self.weighted(WEIGHTS["addressee"])
         self.owner = ""
 
@@ -113,11 +113,11 @@ class Sampler:
         return self.random.random() < probability
 
     def one_of(self, options: Sequence[T]) -> T:
-        """Any of the options, each as likely."""
+        """One of the options, uniformly."""
         return options[int(self.random.random() * len(options))]
 
     def weighted(self, options: Mapping[T, float]) -> T:
-        """A key, as likely as its weight says."""
+        """A key, with a probability proportional to its weight."""
         point = self.random.random() * sum(options.values())
         *others, last = options
         for key in others:
@@ -127,7 +127,7 @@ class Sampler:
         return last
 
     def fair(self, options: Sequence[T]) -> T:
-        """One of the options, preferring what was used less; a relative counts as several."""
+        """One of the options, preferring those used less; a relative counts as several uses."""
         first, second = self.one_of(options), self.one_of(options)
         keys = [id(option) if isinstance(option, dict) else option for option in (first, second)]
         chosen = int(self._used[keys[0]] > self._used[keys[1]])
@@ -137,7 +137,7 @@ class Sampler:
     # ---- words
 
     def verb(self, wanted: str | list[str] = "") -> Verb:
-        """One of these verbs, or a verb with the wanted traits and none after a minus, as often as its weight says."""
+        """One of these verbs, or a verb with the wanted traits and none after a minus, in proportion to its weight."""
         if isinstance(wanted, list):
             return self.words.verbs[self.fair(wanted)]
         options = verbs_with(wanted)
@@ -151,7 +151,7 @@ class Sampler:
         return entries[self.fair(wanted)] if isinstance(wanted, list) else self.fair(adjectives_with(wanted))
 
     def select(self, wanted: str) -> list[Entity]:
-        """The nouns and names that `wanted` lists, of those that may be shown."""
+        """The nouns and names that `wanted` lists, as far as they may be shown."""
         if wanted not in self._selected:
             found = self.words.select(wanted) if wanted else ()
             self._selected[wanted] = [entity for entity in found if self.unseen or not entity.unseen]
@@ -163,9 +163,9 @@ class Sampler:
         return self.fair([noun for noun in nouns if all(getattr(noun, key) for key in having)])
 
     def of_kind(self, kind: str, verb: Verb | None) -> Entity | str:
-        """Any noun or name of a kind, of those that go with the verb where there are such; `name`: of a person.
+        """A noun or name of a kind, if possible one that suits the verb; `name` means a person's name.
 
-        Or else the text of a time of times.toml; names of pools and numbers, such as "f surname", "street 1-99".
+        Also the text of a time of times.toml, or a name from pools and numbers, such as "f surname", "street 1-99".
         """
         if kind in TIMES:
             return self.one_of(TIMES[kind])
@@ -178,7 +178,7 @@ class Sampler:
         return self.fair([entity for entity in found if entity in fitting] or found)
 
     def copied(self, kinds: str) -> ProperName:
-        """A name that both languages write alike, of the pools and numbers that `kinds` lists: Anna Becker, 214."""
+        """A name spelled alike in both languages, from the pools and numbers that `kinds` lists: Anna Becker, 214."""
         drawn = [self._number(kind) if kind[0].isdecimal() else self.fair(self._pools[kind]) for kind in kinds.split()]
         key, english = (" ".join(getattr(name, side) for name in drawn) for side in ("key", "english"))
         first, unseen = drawn[0], any(name.unseen for name in drawn)
@@ -186,7 +186,7 @@ class Sampler:
         return ProperName(key, row | {"unseen": unseen})
 
     def _number(self, wanted: str) -> ProperName:
-        """A number of 2-99, of 10-90/5 every fifth, of 05-95 with two digits; w: as a word, d: in digits, or either."""
+        """A number: 2-99; 10-90/5 in steps of five; 05-95 with two digits; w as a word, d in digits, else either."""
         bounds, _, step = wanted.rstrip("wd").partition("/")
         low, _, high = bounds.partition("-")
         number = self.random.randrange(int(low), int(high or low) + 1, int(step or 1))
@@ -195,7 +195,7 @@ class Sampler:
         return ProperName(text, {"english": text})
 
     def renamed(self, sentence: m.Sentence) -> m.Sentence:
-        """The sentence with names of the pools for most of its people and many of its towns."""
+        """The sentence with pool names for some of its people and towns."""
         chosen: dict[ProperName, ProperName] = {}
         for node in m.parts(sentence):
             if isinstance(node, m.Name) and self.words.names.get(node.name.key) is node.name:
@@ -215,7 +215,7 @@ class Sampler:
     # ---- people
 
     def subject(self, verb: Verb, place: str = "first") -> m.Nominal:
-        """A subject that suits the verb, where `place` says how pronouns are told apart: first, behind, asked."""
+        """A subject that suits the verb; `place` says how pronouns are distinguished: first, behind, asked."""
         people = "acts" in traits(verb)
         asked = people and place == "asked"
         sorts = {"several": verb.subject_is, "anything": verb.subject_anything, "asked": asked, "people": people}
@@ -237,14 +237,14 @@ class Sampler:
         return self.entity(found, adjectives=0 if place == "asked" else 0.03)
 
     def as_subject(self, nominal: m.Nominal) -> m.Nominal:
-        """The nominal, remembered as the subject of the clause that is being made."""
+        """Record the nominal as the subject of the current clause, and return it."""
         self.owner = m.subject_key(nominal)
         self.actor = m.entity_of(nominal)
         return nominal
 
     @property
     def _girl(self) -> bool:
-        """True if the subject is das Mädchen, whose sein is her."""
+        """Whether the subject is das Mädchen, whose sein is her."""
         return self.owner == "es" and self.actor is not None and self.actor.key == "Mädchen"
 
     def pronoun(self, place: str = "first") -> m.Pronoun:
@@ -262,19 +262,19 @@ class Sampler:
         return m.Pronoun(self.one_of([key for key in ("ich", "er", "sie", "wir", *second) if key not in taken]))
 
     def person(self, wanted: str = "person -figure", *, pronouns: float) -> m.Nominal:
-        """Somebody who is not the subject."""
+        """A person other than the subject."""
         if self.chance(pronouns):
             return self.object_pronoun()
         return self.entity(self.fair(self._others(self.select(wanted))))
 
     def _others(self, entities: Sequence[Entity]) -> list[Entity]:
-        """Who goes with the subject: not the same, no name beside a name (Fragt Jan Martin?), no two parents."""
+        """Entities that go with the subject: not the same, no two names (Fragt Jan Martin?), no two parents."""
         kinds = self.actor.kind_set if self.actor else frozenset()
         unfit = {"name", "person"} if {"name", "person"} <= kinds else {"parent"} if "parent" in kinds else {""}
         return [one for one in entities if one is not self.actor and not one.kind_set >= unfit] or list(entities)
 
     def acquaintance(self, other: m.Nominal | None = None) -> m.Nominal:
-        """Somebody in the scenes: a pronoun, a name, a relative, a friend; somebody who can be told from the other."""
+        """A person in a scene (a pronoun, name, relative or friend) who is distinguishable from the other."""
         key = m.subject_key(other) if other else ""
         taken = _SAME_PERSON.get(key, ())
         while True:
@@ -286,7 +286,7 @@ class Sampler:
     # ---- noun phrases
 
     def entity(self, entity: Entity, *, adjectives: float = 0.03, plurals: float = 0.06) -> m.Nominal:
-        """The entity as somebody or something known: Anna, mein Vater, der Zug."""
+        """The entity as someone or something known: Anna, mein Vater, der Zug."""
         if isinstance(entity, ProperName):
             return m.Name(entity)
         return self.noun_phrase(entity, "definite", adjectives=adjectives, plurals=plurals)
@@ -300,7 +300,7 @@ class Sampler:
         plurals: float = 0.12,
         adjectives: float = 0.06,
     ) -> m.NounPhrase:
-        """A noun with a determiner that suits it and perhaps an adjective."""
+        """A noun with a determiner that suits it and sometimes an adjective."""
         if definiteness == "bare" or noun.kind_set & {"language", "sport"}:
             return m.NounPhrase(noun, "", noun.plural_only or number == "plural")
         alone = noun.in_english in ("pair", "plural", "bare") or noun.kind_set & {"parent", "body"}
@@ -332,7 +332,7 @@ class Sampler:
         return self.weighted(WEIGHTS["few"])
 
     def _described(self, noun: Noun, determiner: str) -> tuple[Adjective, ...]:
-        """Perhaps an adjective that tells one from another: alt, neu, rot."""
+        """Sometimes a distinguishing adjective: alt, neu, rot."""
         sort = next(kind for kind in ("anyone", "person", "thing") if kind in noun.kind_set or kind == "thing")
         row = WEIGHTS["described"][sort]
         fitting = [adjective for adjective in self.describing[noun] if adjective.key in row["by"]]
@@ -340,7 +340,7 @@ class Sampler:
         return (self.fair(fitting),) if fitting and self.chance(often) else ()
 
     def possessive(self, mostly: float = 0.75, *, one: bool = False) -> str:
-        """A possessive, `mostly` the subject's own; never one that could be two people's; perhaps of `one` owner."""
+        """A possessive, `mostly` the subject's own, and never ambiguous; with `one`, only of a single owner."""
         unfit: tuple[str, ...] = _OF_SEVERAL if one else ()
         own = PRONOUNS.get(self.owner, {}).get("own", "")
         if own and own not in unfit and self.chance(mostly):
@@ -356,7 +356,7 @@ class Sampler:
     def object(
         self, verb: Verb, entity: Entity | None = None, *, known: bool = False, habitual: bool = False
     ) -> m.Nominal:
-        """An object that suits the verb; a `known` one where it is asked for."""
+        """An object that suits the verb, definite if `known`."""
         if entity is None and verb.anything and not verb.governs and self.chance(0.12):
             pronouns = WEIGHTS["objects"]
             return m.Pronoun(self.weighted(pronouns.get(verb.object_is, pronouns["anything"])))
@@ -368,7 +368,7 @@ class Sampler:
         if verb.takes == "amount" or (chosen.measure and not chosen.both):
             return m.NounPhrase(chosen, self.few(), plural=True)
         number = verb.object_number
-        if number == "each":  # several people have several coats on
+        if number == "each":  # several people wear several coats
             number = "plural" if self.owner in _SEVERAL else "singular"
         if verb.object_is == "own":
             own = possessive(self.owner or "er")
@@ -389,7 +389,7 @@ class Sampler:
         return self.noun_phrase(chosen, definiteness, number="singular" if known and not number else number)
 
     def with_others(self, verb: Verb, thing: m.Nominal) -> m.Nominal:
-        """Beside a thing one or two others of its kind: Brot und Käse; eine Jacke, ein Hemd und eine Hose."""
+        """The thing, sometimes with others of its kind: Brot und Käse; eine Jacke, ein Hemd und eine Hose."""
         if not isinstance(thing, m.NounPhrase) or thing.determiner not in WEIGHTS["listed_behind"]:
             return thing
         first, listed = thing.noun, self.select(WEIGHTS["listed"])

@@ -1,4 +1,4 @@
-"""The splits of the corpus: what is held out, how long sentences are, which marks and capitals are left out."""
+"""The splits of the corpus: held-out words and pairings, sentence lengths, and careless typing."""
 
 import re
 from collections import Counter
@@ -18,25 +18,25 @@ from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
 from transformer_mt.corpus.pairs import Node, SentencePair
 from transformer_mt.text.words import words
 
-# Marks count as words here, as in `transformer_mt.corpus.pairs.words`.
+# Lengths count marks as words, as in `transformer_mt.corpus.pairs.words`.
 LONGEST_IN_TRAINING = 25
 LONGEST = 50
-_GRADE = 5  # words; `test_length` has as many sentences of each grade
-_WORDS_OF_A_PICTURE = 6.5  # of each of its clauses, about
-_POOL = 2  # sentences for each that training chooses; as many again are looked through for rare forms
-_LINES = 600  # sentences for each line of two, the first of them a greeting
-_SENTENCES_A_FORM = 8_000  # for each time that training shows a form of a word at least
+_GRADE = 5  # words; `test_length` has equally many sentences of each grade
+_WORDS_OF_A_PICTURE = 6.5  # in each of its clauses, roughly
+_POOL = 2  # candidates per training sentence; as many again are searched for rare forms
+_LINES = 600  # sentences per two-sentence line, which starts with a greeting
+_SENTENCES_A_FORM = 8_000  # per required occurrence of each word form in training
 _HELD_OUT_EVERY = 9
 _FEWEST_OBJECTS = 6
-_NEAR_DUPLICATES = 0.04  # of `test` that may differ from a training sentence in one word only
+_NEAR_DUPLICATES = 0.04  # of `test` may differ from a training sentence in only one word
 
 
-# Where a sentence ends and another starts: not in "am 3. Mai".
+# Boundary between two sentences: not in "am 3. Mai".
 BETWEEN = re.compile(rf"(?i)(?<=[.?!…]) (?!{'|'.join(noun.key for noun in lexicon().select('month'))})")
 
 
 def held_out_pairings() -> frozenset[tuple[str, str]]:
-    """The pairings of verb and object that only `test_composition` shows: every ninth of each verb with a choice."""
+    """The verb–object pairings only `test_composition` shows: every ninth of each verb with enough objects."""
     pairs = set()
     for row, verb in enumerate(lexicon().verbs.values()):
         nouns = [noun for noun in lexicon().select(verb.object) if not noun.unseen] if verb.object else []
@@ -46,19 +46,19 @@ def held_out_pairings() -> frozenset[tuple[str, str]]:
 
 
 def named(sentence: Sentence) -> list[Entity]:
-    """The nouns and names of a derivation, each as often as it is said."""
+    """The nouns and names of a derivation, once per mention."""
     said = {id(part): part for part in parts(sentence)}
     return [entity for entity in map(entity_of, said.values()) if entity]
 
 
 def names_somebody_twice(sentence: Sentence) -> bool:
-    """True for Emma versteht Emma: people are told apart by what they are called."""
+    """Whether a person occurs twice, as in Emma versteht Emma; people are identified by their English names."""
     people = [entity.english for entity in named(sentence) if entity.kind_set & {"person", "figure", "name"}]
     return len(set(people)) < len(people)
 
 
 def pairings(sentence: Sentence) -> Iterator[tuple[str, str]]:
-    """Every (verb, object noun) of a derivation."""
+    """Yield every (verb, object noun) of a derivation."""
     for node in parts(sentence):
         if isinstance(node, Clause):
             thing = node.object.antecedent if isinstance(node.object, RelativePronoun) else node.object
@@ -68,7 +68,7 @@ def pairings(sentence: Sentence) -> Iterator[tuple[str, str]]:
 
 
 def plain(sentence: str) -> str:
-    """The sentence without its marks and capitals, by which sentences are told apart."""
+    """The sentence without marks and capitals, used as its identity."""
     return " ".join(re.findall(r"\w+", sentence.lower()))
 
 
@@ -78,16 +78,16 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def with_one_gap(sentence: str) -> Iterator[tuple[str, ...]]:
-    """The plain sentence with each of its words left open: sentences that share one differ in one word only."""
+    """Yield the plain sentence with each word blanked; sentences that share one differ in a single word."""
     said = plain(sentence).split()
     for place in range(len(said)):
         yield (*said[:place], "", *said[place + 1 :])
 
 
 def carelessly(pair: SentencePair, random: Random) -> SentencePair:
-    """The pair as people type the German: often without the final mark, then also without commas or the capital.
+    """The pair with German as people type it: often without the mark, sometimes without commas or the capital.
 
-    Three in a hundred sentences end in "…" on both sides. The English is otherwise always written with care.
+    Three in a hundred sentences end in "…" on both sides. The English is otherwise always fully punctuated.
     """
     point = random.random()
     if point < 0.03:
@@ -99,7 +99,7 @@ def carelessly(pair: SentencePair, random: Random) -> SentencePair:
 
 
 def without_mark(pair: SentencePair, *, capital: bool, commas: bool = True) -> SentencePair:
-    """The pair with a source that lacks its final mark, and perhaps its commas and its capital."""
+    """The pair with a source that lacks its final mark, and optionally its commas and its capital."""
     kept = [place for place, word in enumerate(words(pair.source)[:-1]) if commas or word != ","]
     place_of = {old: new for new, old in enumerate(kept)} | {-1: -1}
     source = pair.source[:-1] if commas else pair.source[:-1].replace(",", "")
@@ -113,7 +113,7 @@ def without_mark(pair: SentencePair, *, capital: bool, commas: bool = True) -> S
 
 
 def together(first: SentencePair, second: SentencePair) -> SentencePair:
-    """Two sentences in one line, the second hung on the first: Guten Morgen! Wie geht es dir?"""
+    """Two sentences in one line, the second attached to the first: Guten Morgen! Wie geht es dir?"""
     moved = len(words(first.source)), len(words(first.target))
     trees = []
     for tree, added, by in zip(first.structure or (), second.structure or (), moved, strict=True):
@@ -129,7 +129,7 @@ def together(first: SentencePair, second: SentencePair) -> SentencePair:
 
 
 def addressed(phrase: SentencePair, name: str) -> SentencePair:
-    """The phrase said to somebody: Gute Besserung, Anna!"""
+    """The phrase addressed to a person: Gute Besserung, Anna!"""
     texts, trees = [], []
     for text, tree in zip((phrase.source, phrase.target), phrase.structure or (), strict=True):
         root = next(place for place, node in enumerate(tree) if node.head == -1)
@@ -140,7 +140,7 @@ def addressed(phrase: SentencePair, name: str) -> SentencePair:
 
 
 def forms(pair: SentencePair) -> set[tuple[int, str]]:
-    """The forms of ordinary words in a pair, each with its side: neither names nor numbers."""
+    """The word forms of a pair with their sides, except names and numbers."""
     return {
         (side, word.lower())
         for side, (text, tree) in enumerate(zip((pair.source, pair.target), pair.structure or (), strict=False))
@@ -150,10 +150,10 @@ def forms(pair: SentencePair) -> set[tuple[int, str]]:
 
 
 def chosen(pool: Sequence[SentencePair], size: int, fewest: int) -> list[SentencePair]:
-    """Pairs of the pool, `size` at most, in which every form of an ordinary word stands at least `fewest` times.
+    """At most `size` pairs of the pool, in which every form of an ordinary word occurs at least `fewest` times.
 
-    Pairs with rarer forms are left out. Those with the rarest come first, each that has a form still wanted; the pool's
-    others follow in their order.
+    Drops pairs with rarer forms. Pairs with the rarest forms come first, as long as a form is still needed; the others
+    follow in the order of the pool.
     """
     rows = [(pair, forms(pair)) for pair in pool]
     count, left = Counter[tuple[int, str]](), 0
@@ -178,7 +178,7 @@ class _Corpus:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.held_out = held_out_pairings()
-        self.forms: set[tuple[int, str]] = set()  # that training shows, where it is large enough to choose
+        self.forms: set[tuple[int, str]] = set()  # shown in training, if that is large enough to choose from
         fixed = [*phrases(), *everyday()]
         self.german = {plain(text) for pair in fixed for text in (pair.source, *pair.source_references)}
         self.german |= {plain(text) for text in (SHOWCASE, *shown())}
@@ -193,7 +193,7 @@ class _Corpus:
     def split(
         self, size: int, sampler: Sampler, wanted: Wanted, *, make: Construction | None = None, references: bool = True
     ) -> list[SentencePair]:
-        """`size` new pairs whose derivation and length are wanted: of one construction, or of all, typed carelessly."""
+        """`size` new pairs with a wanted derivation and length, of one construction, or of all with careless typing."""
         pairs: list[SentencePair] = []
         english = set()
         while len(pairs) < size:
@@ -212,19 +212,19 @@ class _Corpus:
         return pairs
 
     def shows_held_out(self, sentence: Sentence) -> bool:
-        """True if the sentence has a held-out pairing of verb and object."""
+        """Whether the sentence has a held-out pairing of verb and object."""
         return not self.held_out.isdisjoint(pairings(sentence))
 
     def ordinary(self, sentence: Sentence, pair: SentencePair) -> bool:
-        """The sentences that training may show."""
+        """Whether training may show the sentence."""
         return _is_short(pair) and not self.shows_held_out(sentence) and self.knows(pair)
 
     def knows(self, pair: SentencePair) -> bool:
-        """True if training shows every form of the pair."""
+        """Whether training shows every form of the pair."""
         return not self.forms or forms(pair) <= self.forms
 
     def rare(self, pool: list[SentencePair], enough: int) -> Wanted:
-        """Of as many sentences again as the pool has, those with a form that it has too rarely; then any."""
+        """Accept sentences with a form too rare in the pool, for as many tries as the pool has pairs; then any."""
         count, left = Counter(form for pair in pool for form in forms(pair)), len(pool)
 
         def wanted(sentence: Sentence, pair: SentencePair) -> bool:
@@ -238,10 +238,10 @@ class _Corpus:
         return wanted
 
     def training(self, size: int) -> list[SentencePair]:
-        """The phrasebook, each phrase with care and carelessly, and as many sentences as are left, well mixed."""
+        """The phrasebook, each phrase with careful and careless typing, and generated sentences, shuffled."""
         fewest, german, english = size // _SENTENCES_A_FORM, {*self.german}, {*self.english_of_other_splits}
         fixed = [*phrases()]
-        careless = [phrase for phrase in fixed if phrase.source[-1] != "…"]  # which stands on both sides or on none
+        careless = [phrase for phrase in fixed if phrase.source[-1] != "…"]  # is on both sides or none
         fixed += [without_mark(phrase, capital=self.random.random() < 0.5) for phrase in careless]
         del fixed[size // 4 :]
         pool = self.split((_POOL if fewest else 1) * (size - len(fixed)), self.seen, self.ordinary, references=False)
@@ -262,7 +262,7 @@ class _Corpus:
         return pairs
 
     def new(self, size: int, training: list[SentencePair]) -> list[SentencePair]:
-        """Sentences of which few differ from one in training by a single word."""
+        """Sentences of which only a few differ from a training sentence in a single word."""
         gaps = {gap for pair in training for gap in with_one_gap(pair.source)}
         near_left = int(_NEAR_DUPLICATES * size)
 
@@ -277,7 +277,7 @@ class _Corpus:
         return self.split(size, self.seen, wanted)
 
     def long(self, size: int) -> list[SentencePair]:
-        """Sentences beyond the longest of training, as many of each length, up to twice as long."""
+        """Sentences longer than in training, equally many of each grade, up to twice as long."""
         grades = (LONGEST - LONGEST_IN_TRAINING) // _GRADE
         wanted_of = [size // grades + (grade < size % grades) for grade in range(grades)]
 
@@ -305,9 +305,9 @@ def _shows_an_unseen_word(sentence: Sentence, pair: SentencePair) -> bool:
 
 
 def generate_corpus(*, train: int, validation: int, test: int, seed: int) -> dict[str, list[SentencePair]]:
-    """The splits: train, validation, test, and the tests of composition, of length, of everyday language, of new words.
+    """The splits: training, validation, and tests of new sentences, composition, length, everyday life and words.
 
-    All tests are of size `test`, but for `test_everyday`, which is fixed. Sources are German, targets English. The same
+    All tests have size `test`, except the fixed `test_everyday`. Sources are German, targets English. The same
     arguments give the same corpus everywhere.
     """
     corpus = _Corpus(seed)

@@ -1,4 +1,4 @@
-"""Syntax: how a derivation is said. What both languages do alike stands here, the rest with each of them."""
+"""Syntax: how a derivation is realised. Shared by both languages; each language adds the rest."""
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -16,7 +16,7 @@ Short = m.Pronoun | m.RelativePronoun | m.Name | m.Clock
 
 
 class Part(NamedTuple):
-    """A part of a clause: what it says, its place, its relation to the verb, its words, of which some stay behind."""
+    """A part of a clause: its node, place, relation to the verb, and words, `stay` of which are stranded."""
 
     node: object
     place: str
@@ -26,14 +26,14 @@ class Part(NamedTuple):
 
 
 class Language(ABC):
-    """Says derivations; the rows of `order.toml` put the parts of clauses in their places."""
+    """Realises derivations; the rows of `order.toml` put the parts of clauses in their places."""
 
     name: str
     copula: str
-    plain_case: Case  # of predicates and of what something is compared with
+    plain_case: Case  # of predicates and compared nominals
     relative_order: str
-    order_key: str  # of joiners: what says the order of the clause behind them, if not that of relative clauses
-    strands: bool  # whether prepositions that a verb governs stay behind: whom I am waiting for
+    order_key: str  # of joiners: the key with the order of the joined clause, if not that of relative clauses
+    strands: bool  # whether prepositions governed by a verb are stranded: whom I am waiting for
     graded: Callable[[Adjective, str], str]
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Language(ABC):
         return [*self._asides(node.opening, root), mark(","), *said, mark(","), *self._asides(node.ending, root)]
 
     def _asides(self, parts: tuple[Any, ...], root: Word) -> Said:
-        """What is said before or behind a sentence, between commas: Hallo Anna; oder."""
+        """The parts before or after a sentence, between commas: Hallo Anna; oder."""
         said: Said = []
         for part in parts:
             name = self.phrase(part, "nominative") if isinstance(part, m.Name) else []
@@ -82,7 +82,7 @@ class Language(ABC):
         return said
 
     def joined(self, node: m.Joined) -> Said:
-        """A clause behind the word that joins it to another."""
+        """A clause with the word that joins it to another."""
         part_of_speech, relation, _ = CLOSED["joining"][node.row["order"]].split()
         order = self.relative_order if node.within else node.row.get(self.order_key, self.relative_order)
         starts = node.clause.subject if order == "verb_second" else node.clause.asked if node.joiner == "?" else None
@@ -90,7 +90,7 @@ class Language(ABC):
         return before(spell(node.row.get(self.name, node.joiner), part_of_speech, (node, "joiner")), said, relation)
 
     def _main_order(self, node: m.Sentence) -> tuple[str, object]:
-        """The order of the main clause, and what it starts with where that has a place of its own."""
+        """The order of the main clause, and its first part if that has a place of its own."""
         first, clause = node.first, node.clause
         follows = {
             "before": node.before,
@@ -106,7 +106,7 @@ class Language(ABC):
     # ---- clauses
 
     def clause(self, node: m.Clause, order: str, first: object = None) -> Said:
-        """A clause whose parts stand where the row `order` puts them; `first` goes to the front."""
+        """A clause with its parts in the places of the row `order`; `first` goes to the front."""
         places: Places = defaultdict(list)
         holds = m.facts(node, order, english=self.name == "english")
         head, top = self._verbs(node, holds, places)
@@ -139,12 +139,12 @@ class Language(ABC):
         return node.predicate
 
     def _chosen(self, holds: frozenset[str]) -> dict[str, dict[str, Any]]:
-        """Of the roles that are said, what is chosen of each row."""
+        """For each realised role, the choices of its row."""
         chosen = {role: {key: choice(holds) for key, choice in row.items()} for role, row in self._roles.items()}
         return {role: row for role, row in chosen.items() if row["place"] not in ("", "-")}
 
     def _parts(self, node: m.Clause, holds: Set[str]) -> list[Part]:
-        """The parts of the clause beside verb and predicate."""
+        """The parts of the clause other than verb and predicate."""
         found: list[Part] = []
         for role, row in self._said_roles(self._asked & holds).items():
             negated = node if role == "object" and self._choices["negates"](holds) else None
@@ -166,7 +166,7 @@ class Language(ABC):
         return found
 
     def _part(self, node: m.Clause, role: str, row: dict[str, Any], negated: m.Clause | None) -> list[Part]:
-        """A nominal in its role, behind a preposition, and its relative clause; or a word."""
+        """A nominal in its role, with its preposition and relative clause; or a word."""
         place, relation = row["place"], row["relation"]
         origins = [(node, origin) for origin in row.get("origin", role).split()]
         if "of" not in row:
@@ -186,11 +186,11 @@ class Language(ABC):
         return self.phrase(nominal, case, negated)
 
     def _governed(self, preposition: Said, said: Said, governed: m.Predicate) -> Said:
-        """A preposition, if there is one, with what it governs."""
+        """A nominal with its preposition, if there is one."""
         return before(preposition, said, "case")
 
     def _set_off(self, clause: Said) -> Said:
-        """A subordinate clause with what it stands between."""
+        """A subordinate clause with its commas, if the language uses them."""
         return clause
 
     def _relative(self, node: m.Predicate, noun: Word) -> Said:
@@ -204,16 +204,16 @@ class Language(ABC):
                 word.antecedent = noun
         return self._set_off(attach(said, noun, "acl:relcl"))
 
-    # ---- what stands in them
+    # ---- phrases
 
     def closed(self, name: str, key: str) -> str:
-        """A word of a closed class; rows that are a word are the English one, and the key is the German one."""
+        """A word of a closed class; a row that is a string is the English word, and its key the German one."""
         row = CLOSED[name][key]
         word: str = (row if isinstance(row, dict) else {"english": row}).get(self.name, key)
         return word
 
     def phrase(self, node: m.Predicate, case: Case, negated: m.Clause | None = None) -> Said:
-        """A nominal in a case, or another predicate; it takes up the negation of the clause `negated`."""
+        """A nominal in a case, or another predicate; expresses the negation of the clause `negated`."""
         match node:
             case m.Both():
                 return self._both(node, case, negated)
@@ -235,13 +235,13 @@ class Language(ABC):
         return said, spell(unit, "NOUN" if unit == " Uhr" else "ADV", (node, "unit"))
 
     def _adverb(self, node: m.Adverbial) -> Said:
-        """Its words, perhaps with a degree."""
+        """Its words, with an optional degree."""
         speech = "PRON" if node.adverb.pronoun == self.name else "ADV"
         said = spell(getattr(node.adverb, self.name), speech, relation="advmod", last=True)
         return before(self._degree(node), _one_by_one(said, node, node.adverb), "advmod")
 
     def _name(self, node: m.Name, text: str) -> Said:
-        """A name, or a number by which something is called."""
+        """A name, or a number used as a name."""
         speech = "NUM" if text[0].isdecimal() else "PROPN"
         return _one_by_one(spell(text, speech, relation="flat"), node, node.name)
 
@@ -249,7 +249,7 @@ class Language(ABC):
         return spell(self.closed("degrees", node.degree), "ADV", (node, "degree")) if node.degree else []
 
     def _quality(self, node: m.Quality) -> Said:
-        """The adjective with its degree or measure, and what it is compared with."""
+        """The adjective with its degree or measure, and its comparison."""
         row = CLOSED["comparison"][self.name]
         text = row.get(node.grade, "{}").format(self.graded(node.adjective, node.grade))
         text = row.get(f"degree {node.degree}", "{1}").format(text.split()[0], text)
@@ -267,7 +267,7 @@ class Language(ABC):
         return said
 
     def _both(self, node: m.Both, case: Case, negated: m.Clause | None) -> Said:
-        """Milk, bread and eggs; keine Milch und kein Brot: no milk or bread, which one any denies."""
+        """Milk, bread and eggs; keine Milch und kein Brot: no milk or bread, negated by a single any."""
         row = COORDINATION[node.joiner]
         first, last = row.get(f"{self.name}_denied" if negated else "", row[self.name]).split("…")
         denied = [negated, *[negated if self.name == "german" else None] * len(node.parts)]
@@ -280,13 +280,12 @@ class Language(ABC):
             said += [*comma, *attach(before(joiner, phrase, "cc"), head, "conj")]
         return said
 
-    # ---- what each language says its own way: the verb, of which it returns the full one and, if another takes it
-    # with to, that one …
+    # ---- left to each language: the verbs (returns the full verb and, if another verb takes it with to, that one) …
 
     @abstractmethod
     def _verbs(self, node: m.Clause, holds: Set[str], places: Places) -> tuple[Word, Word | None]: ...
 
-    # … and the forms of its words.
+    # … and the forms of words.
 
     @abstractmethod
     def _short(self, node: Short, case: Case, negated: m.Clause | None) -> Said: ...
@@ -297,7 +296,7 @@ class Language(ABC):
 
 
 def _one_by_one(said: Said, node: m.Node, entry: Entry) -> Said:
-    """The words of an entry, linked one by one with those of the other language where there are as many."""
+    """The words of an entry, linked one by one with those of the other language if their numbers are equal."""
     one_by_one = len(entry.key.split()) == len(entry.english.split())
     for place, word in enumerate(said):
         word.origins = ((node, f"word {place if one_by_one else 0}"),)
@@ -305,12 +304,12 @@ def _one_by_one(said: Said, node: m.Node, entry: Entry) -> Said:
 
 
 def _relation(node: m.Joined) -> str:
-    """The relation of a clause to the one that it is joined to."""
+    """The relation of a clause to the clause it is joined to."""
     return "ccomp" if "complement" in node.row else CLOSED["joining"][node.row["order"]].split()[2]
 
 
 def make_copula(verb: Word, predicate: Word, places: Places) -> Word:
-    """Let what depends on the verb depend on its predicate, which is the head of a clause with sein or be."""
+    """Make the predicate the head of a clause with sein or be, and move the verb's dependents to it."""
     for word in (word for said in places.values() for word in said):
         if word.head is verb:
             word.head = predicate

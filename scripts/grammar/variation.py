@@ -1,4 +1,4 @@
-"""What may be said in another way without another translation: the preterite for the perfect, modal particles."""
+"""Rephrasings that keep the translation: the preterite for the perfect, modal particles."""
 
 from grammar import meaning as m
 from grammar.lexicon import CLOSED
@@ -6,7 +6,7 @@ from grammar.sampler import WEIGHTS, Sampler
 
 
 def varied(sampler: Sampler, sentence: m.Sentence) -> m.Sentence:
-    """The sentence, perhaps as it is written: Er ging nach Hause, weil er müde war."""
+    """The sentence, sometimes in written style: Er ging nach Hause, weil er müde war."""
     if sentence.form == "statement" and sampler.chance(WEIGHTS["preterite"]):
         _tell(sentence)
     if sampler.chance(WEIGHTS["particle"]):
@@ -15,7 +15,7 @@ def varied(sampler: Sampler, sentence: m.Sentence) -> m.Sentence:
 
 
 def _chat(sampler: Sampler, sentence: m.Sentence) -> None:
-    """Say a sentence as one talks: Wo warst du denn? Komm doch mal! Das ist ja schön."""
+    """Make a sentence colloquial: Wo warst du denn? Komm doch mal! Das ist ja schön."""
     node, form = sentence.clause, sentence.form
     requested = form == "question" and node.tense in ("können", "könnte", "würde")
     form = "asked" if requested or node.please else form
@@ -27,7 +27,7 @@ def _chat(sampler: Sampler, sentence: m.Sentence) -> None:
 
 
 def _tell(sentence: m.Sentence) -> None:
-    """Put a statement in which all is past, and nobody spoken to, into the preterite."""
+    """Put a statement into the preterite if all of it is past and addresses no one."""
     joined = [part for part in m.parts(sentence) if isinstance(part, m.Joined)]
     untold = [part.clause for part in joined if part.clause.reported or "infinitive" in part.row["order"]]
     told = [part for part in m.parts(sentence) if isinstance(part, m.Clause) and part not in untold]

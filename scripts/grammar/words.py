@@ -1,4 +1,4 @@
-"""Words that remember which part of a derivation they say and on which word they depend."""
+"""Words that record the part of the derivation they express and the word they depend on."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from transformer_mt.corpus.pairs import Node, Tree
 from transformer_mt.text.words import words
 
-# The part of a derivation that a word says: a node of it and a role, such as (clause, "verb") or (phrase, "noun").
+# The part of a derivation that a word expresses: a node and a role, such as (clause, "verb") or (phrase, "noun").
 Origin = tuple[object, str]
 
 MARKS = frozenset(",.?!…:")
@@ -14,10 +14,10 @@ MARKS = frozenset(",.?!…:")
 
 @dataclass(eq=False, slots=True)
 class Word:
-    """A word or a mark; a German and an English word are linked when they share an origin.
+    """A word or a mark; a German and an English word are linked if they share an origin.
 
-    `part_of_speech` and `relation` are those of Universal Dependencies; the head of a root is None. A relative pronoun
-    also remembers its antecedent.
+    `part_of_speech` and `relation` follow Universal Dependencies; the head of a root is None. A relative pronoun also
+    records its antecedent.
     """
 
     text: str
@@ -26,7 +26,7 @@ class Word:
     head: "Word | None" = None
     relation: str = "root"
     antecedent: "Word | None" = None
-    close: bool = False  # written close to the word before it
+    close: bool = False  # written without a space before it
 
 
 Said = list[Word]
@@ -38,7 +38,7 @@ def mark(text: str) -> Word:
 
 
 def spell(text: str, part_of_speech: str, *origins: Origin, relation: str = "fixed", last: bool = False) -> Said:
-    """The words of `text`, all with the same origins, which depend on the first or the `last` of them."""
+    """The words of `text`, all with the same origins; they depend on the first or the `last` of them."""
     said = [Word(word, part_of_speech, origins) for word in text.split()]
     for word in said if len(said) > 1 else ():
         head = said[-1 if last else 0]
@@ -48,7 +48,7 @@ def spell(text: str, part_of_speech: str, *origins: Origin, relation: str = "fix
 
 
 def root_of(said: Iterable[Word]) -> Word:
-    """The word of a phrase on which the others depend."""
+    """The root word of a phrase."""
     for word in said:
         if word.head is None and word.relation != "punct":
             return word
@@ -56,7 +56,7 @@ def root_of(said: Iterable[Word]) -> Word:
 
 
 def attach(said: Said, head: Word, relation: str) -> Said:
-    """Make a phrase depend on a word that is not in it."""
+    """Make a phrase depend on a word outside it."""
     if said:
         root = root_of(said)
         root.head, root.relation = head, relation
@@ -64,7 +64,7 @@ def attach(said: Said, head: Word, relation: str) -> Said:
 
 
 def going_on(said: Said, earlier: Said, root: Word, subject: object, *, keep: bool) -> tuple[Said, Word | None]:
-    """A clause without its subject and, unless `keep`, the auxiliaries that the one with this root has: its new head.
+    """A clause without its subject and, unless `keep`, the auxiliaries it shares with `earlier`; its new head.
 
     Ich muss aufstehen und frühstücken: I have to get up and have breakfast.
     """
@@ -79,7 +79,7 @@ def going_on(said: Said, earlier: Said, root: Word, subject: object, *, keep: bo
 
 
 def _operators(said: Said, root: Word) -> tuple[Said, Word]:
-    """The auxiliaries of the clause with this root, with what takes its full verb with to, and that verb."""
+    """The auxiliaries of a clause, including a verb that takes the full verb with to, and the full verb."""
     marks = {word.head: word for word in said if (word.text, word.relation) == ("to", "mark")}
     verb = next((word for word in said if word.head is root and word.relation == "xcomp" and word in marks), root)
     found = [word for word in said if word.relation in ("aux", "cop") and word.head in (root, verb)]
@@ -87,12 +87,12 @@ def _operators(said: Said, root: Word) -> tuple[Said, Word]:
 
 
 def before(added: Said, said: Said, relation: str) -> Said:
-    """The phrase with another before it, which depends on its root."""
+    """The phrase with another phrase before it, which depends on its root."""
     return [*attach(added, root_of(said), relation), *said] if added else said
 
 
 def tidy(sentence: Iterable[Word]) -> Said:
-    """Leave out every comma that stands at the start, at the end, or directly after another comma; 14:30 is three."""
+    """Drop commas at the start, at the end, or directly after another comma; split numbers such as 14:30 into three."""
     kept: Said = []
     for word in sentence:
         if word.text != "," or (kept and kept[-1].text != ","):
@@ -101,7 +101,7 @@ def tidy(sentence: Iterable[Word]) -> Said:
 
 
 def _pieces(word: Word) -> Iterator[Word]:
-    """What the marks in a number cut off it, the marks and digits behind the first."""
+    """The parts of a number after the first: its marks and digits."""
     if not word.text.isalpha():
         word.text, *rest = words(word.text)
         for place, text in enumerate(rest):
@@ -113,18 +113,18 @@ def _pieces(word: Word) -> Iterator[Word]:
 
 
 def text_of(sentence: Iterable[Word]) -> str:
-    """The written sentence, with a capital at the start and marks closed up to the word before them."""
+    """The written sentence, with a capital at the start and no space before marks."""
     said = "".join(word.text if word.close or word.text in MARKS else f" {word.text}" for word in sentence)
     return capital(said.strip())
 
 
 def capital(text: str) -> str:
-    """The text with a capital at its start."""
+    """The text with an initial capital."""
     return text[:1].upper() + text[1:]
 
 
 def links(german: Said, english: Said) -> tuple[tuple[int, int], ...]:
-    """The words that share an origin. Marks have none."""
+    """The pairs of words that share an origin; marks have none."""
     places: dict[Origin, list[int]] = {}
     for place, word in enumerate(english):
         for origin in word.origins:
@@ -134,7 +134,7 @@ def links(german: Said, english: Said) -> tuple[tuple[int, int], ...]:
 
 
 def tree(sentence: Said) -> Tree:
-    """The structure of a sentence; marks hang on its root."""
+    """The structure of a sentence; marks depend on its root."""
     places = {id(word): place for place, word in enumerate(sentence)}
     heads = {"root": -1, "punct": places[id(root_of(sentence))]}
 

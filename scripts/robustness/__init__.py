@@ -1,1 +1,1 @@
-"""What `scripts/fuzz.py` and `scripts/contention.py` do; helpers are those of the tests."""
+"""Implementation of `scripts/fuzz.py` and `scripts/contention.py`, with helpers from the tests."""

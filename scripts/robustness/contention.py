@@ -1,8 +1,8 @@
-"""Many trainings and readers at once in one run directory, one of which overwrites it, with signals in between.
+"""Concurrent trainings and readers in one run directory; some trainings overwrite it, and some processes are killed.
 
-Two configurations take part whose models have the same shapes, so that a mixture of the two would load. All that
-undisturbed trainings of both leave at their validations is known: a reader gets one of these moments, and in the end,
-once training has been continued, there stands, byte for byte, all that the undisturbed training left.
+The two configurations have models of the same shapes, so that a mixture of both would load. Undisturbed trainings of
+both provide reference snapshots, one per validation. Each reader must see one of these snapshots, and after resuming
+training to its end, the run must match the undisturbed run byte for byte.
 """
 
 import hashlib
@@ -34,17 +34,17 @@ from transformer_mt.training.reports import ValidationReport
 from transformer_mt.training.session import open_training
 
 STEPS = 16
-# Seconds after which a process hangs, on the slowest machine.
+# Seconds before a process counts as hung, on the slowest machine.
 LONGEST = 120
-# Seconds: within which every process starts, until the signal after that, and for which readers read.
+# Seconds: window for process starts, maximum delay of the signal after that, and duration of reading.
 BEGINNINGS, SIGNALS, READING = 1.5, 0.6, 2.5
-# The last line of trainers and of readers that are refused.
-REFUSALS = r"is being trained by|another training has begun|belongs to another configuration"
+# The last line of refused trainers and readers.
+REFUSALS = r"is being trained by|another process has started training|belongs to another configuration"
 NOTHING_TO_READ = r"missing; |not a run directory|not the one that model\.safetensors was saved with"
 
 
 class Undisturbed:
-    """A training that is alone: its moments, as copies of the run and as the states that readers get of them."""
+    """A training without concurrent processes: its snapshots, and the states readers get of them."""
 
     def __init__(self, folder: Path, *, seed: int) -> None:
         every = {"training__validate_every": "2", "training__checkpoint_every": "1", "training__seed": str(seed)}
@@ -57,24 +57,24 @@ class Undisturbed:
             if isinstance(report, ValidationReport)
         ]
         self.moments.append(Path(shutil.copytree(folder / "run", folder / "end")))
-        self.states = set(map(state, self.moments))  # only now: building a model draws random numbers
+        self.states = set(map(state, self.moments))  # only now, since building a model draws random numbers
 
 
 def state(path: Path) -> str:
-    """The sum of all that a reader gets of a run."""
+    """The digest of everything a reader gets of a run."""
     run = Run.open(path)
-    network = run.network()  # which says that the rest belongs to it
+    network = run.network()  # verifies that the other files belong to it
     parts = (dump_config(run.config()), run.tokenizer().serialized.hex(), digest(weights_of(network)))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def keep_reading(*, slowly: bool) -> int:
-    """Print the state of the run again and again; wait where there is none, and slowly before each file."""
+    """Print the state of the run repeatedly; wait while there is none, and with `slowly` delay each file."""
     chance, end = random.Random(os.getpid()), time.monotonic() + READING
 
     def later(opening: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
-            time.sleep(chance.uniform(0.0, 0.9))  # others exchange what has not yet been read
+            time.sleep(chance.uniform(0.0, 0.9))  # lets others replace files not yet read
             return opening(*arguments, **named)
 
         return call
@@ -93,7 +93,7 @@ def keep_reading(*, slowly: bool) -> int:
 
 @dataclass
 class Participant:
-    """A process: when it begins, when it gets a signal, and how it ended."""
+    """A process: when it starts, when it gets a signal, and how it ended."""
 
     kind: str
     command: Callable[[], int]
@@ -105,7 +105,7 @@ class Participant:
     code: int | None = None
 
     def look(self, place: Path, seconds: float) -> None:
-        """Begin, or send what is due this many seconds after the beginning of all; note how the process ended."""
+        """Start the process, or send its signal if due after this many seconds; record how it ended."""
         if self.process is None:
             if seconds >= self.begins:
                 self.files = [os.memfd_create("written"), os.memfd_create("errors")]
@@ -124,7 +124,7 @@ class Participant:
     sent: int | None = None
 
     def problem(self, states: set[str]) -> str | None:
-        """The fault in how it ended and in what it wrote."""
+        """The fault in its exit or its output, if any."""
         stopped = {None: 0, signal.SIGKILL: -signal.SIGKILL}.get(self.sent, 128 + (self.sent or 0))
         lines = self.err.split("\n")
         expected = NOTHING_TO_READ if self.kind == "read" else REFUSALS
@@ -144,12 +144,12 @@ def _content(descriptor: int) -> str:
 
 
 def together(participants: list[Participant], place: Path) -> int:
-    """Run all of them to their ends; the last step that was saved meanwhile."""
+    """Run all of them to their ends; return the newest step saved meanwhile."""
     beginning, newest = time.monotonic(), 0
     while running := [one for one in participants if one.code is None]:
         for one in running:
             one.look(place, time.monotonic() - beginning)
-        with suppress(MachineError, OSError):  # the directory may go between two looks at it
+        with suppress(MachineError, OSError):  # the directory may vanish between two looks
             newest = max(newest, *saved_steps(place / "run" / CHECKPOINTS), 0)
         time.sleep(0.003)
     return newest
@@ -166,7 +166,7 @@ class Contention:
         self.counts: Counter[str] = Counter()
 
     def round(self, chance: random.Random) -> list[str]:
-        """One round, in a directory that is empty or holds a run; all problems."""
+        """Run one round in a directory that is empty or holds a run; return all problems."""
         place = self.folder / "round"
         place.mkdir()
         if chance.random() < 0.8:
@@ -178,14 +178,14 @@ class Contention:
         ]
         self.endings.update((one.kind, one.code) for one in participants)
         self.counts["states read"] += sum(one.out.count("\n") for one in participants if one.kind == "read")
-        # Only who was refused has certainly deleted nothing.
+        # Only a refused process has certainly deleted nothing.
         overwritten = any(one.code != 2 for one in participants if one.kind == "overwrite")
         problems += self._settled(place, at_least=0 if overwritten else newest)
         shutil.rmtree(place)
         return problems
 
     def _participants(self, chance: random.Random) -> list[Participant]:
-        """Each begins at a random moment, and some get a signal after a random time."""
+        """Participants that start at random moments; some get a signal after a random time."""
         training, other = (["train", "--run-dir", "run", *one.options] for one in self.known)
         overwriting = [*(training if chance.random() < 0.3 else other), "--overwrite"]
         participants = [Participant("train", tmt(*training)) for _ in range(2)]
@@ -200,7 +200,7 @@ class Contention:
         return participants
 
     def _settled(self, place: Path, *, at_least: int) -> list[str]:
-        """Continue the run to its end; how that differs from the undisturbed training."""
+        """Resume the run to its end; return how it differs from the undisturbed training."""
         run = place / "run"
         configuration = (run / CONFIG).read_bytes() if (run / CONFIG).exists() else None
         own = [one for one in self.known if (one.moments[-1] / CONFIG).read_bytes() == configuration]
@@ -222,10 +222,12 @@ class Contention:
 
 
 def contents(run: Path) -> dict[str, object]:
-    """All that a training to its end leaves but times."""
+    """Everything that a finished training leaves, except times."""
     last = run / CHECKPOINTS / f"step-{STEPS}"
     files = [run / CONFIG, run / TOKENIZER, run / MODEL, last / MODEL]
-    state = unpack((last / STATE).read_bytes(), path=last)  # its head has the sum of the progress, and so of the time
+    state = unpack(
+        (last / STATE).read_bytes(), path=last
+    )  # its header has the digest of the progress, and so of the time
     progress = json.loads((last / "progress.json").read_bytes())
     measured = [json.loads(line) for line in (run / METRICS).read_text("utf-8").splitlines()]
     return {

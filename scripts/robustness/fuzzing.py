@@ -1,7 +1,7 @@
-"""Fuzzing of commands: hostile files of every kind, each tried in a process of its own with limits on memory and time.
+"""Fuzzing of commands: hostile files of every kind, each tried in its own process with memory and time limits.
 
-The contract: the process ends by itself with one of our exit codes; after a failure the last line of stderr is our one
-line, with nothing in it that could command a terminal; nothing outside the run has changed.
+The contract: the process exits by itself with a documented code; after a failure, the last line of stderr is our error
+line, without control characters; nothing outside the run has changed.
 """
 
 import contextlib
@@ -61,14 +61,14 @@ NASTY: tuple[Any, ...] = (*NASTY_TEXTS, *NASTY_NUMBERS, None, True, [], {}, [[[[
 
 @dataclass(frozen=True)
 class Case:
-    """What was damaged, and the command that meets it."""
+    """The kind of damage, and the command that meets it."""
 
     kind: str
     arguments: tuple[str, ...]
 
 
 def damage_bytes(content: bytes, chance: random.Random) -> bytes:
-    """The content with flipped bits, a cut, a repetition, an insertion, or something else altogether."""
+    """The content with flipped bits, a cut, a repetition or an insertion, or entirely different content."""
     at = chance.randrange(len(content) + 1)
     end = min(len(content), at + chance.choice((1, 2, 8, 100)))
     flipped = bytearray(content)
@@ -93,7 +93,7 @@ def damage_bytes(content: bytes, chance: random.Random) -> bytes:
 
 
 def flip(content: bytes, chance: random.Random) -> bytes:
-    """The content with another bit."""
+    """The content with one flipped bit."""
     flipped = bytearray(content)
     flipped[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
     return bytes(flipped)
@@ -101,13 +101,13 @@ def flip(content: bytes, chance: random.Random) -> bytes:
 
 @contextlib.contextmanager
 def everything_cached() -> Iterator[None]:
-    """The least corpus has its tokens, vocabulary and words in the cache."""
+    """Put tokens, vocabulary and words of even the smallest corpus in the cache."""
     with patch.object(encoded_pairs, "IN_MEMORY", 0), patch.object(batch_stream, "IN_MEMORY", 0):
         yield
 
 
 def damage_tree(tree: Any, chance: random.Random) -> Any:
-    """A JSON or TOML tree with one value, key or element exchanged, lost or repeated."""
+    """A JSON or TOML tree with one value, key or element replaced, removed or repeated."""
     if isinstance(tree, dict) and tree and chance.random() < 0.9:
         key = chance.choice(list(tree))
         if chance.random() < 0.15:
@@ -130,7 +130,7 @@ def damage_json(content: bytes, chance: random.Random) -> bytes:
 
 
 def damage_toml(content: bytes, chance: random.Random) -> bytes:
-    """A configuration with the value of some line exchanged, or damaged as bytes."""
+    """A configuration with one value replaced, or damaged as bytes."""
     lines = content.split(b"\n")
     keys = [number for number, line in enumerate(lines) if b" = " in line and not line.startswith(b"#")]
     if not keys or chance.random() < 0.3:
@@ -145,7 +145,7 @@ def damage_toml(content: bytes, chance: random.Random) -> bytes:
 
 
 def damage_safetensors(content: bytes, chance: random.Random) -> bytes:
-    """Tensors with a damaged header of the right length, or with other numbers, or damaged as bytes."""
+    """Tensors with a damaged header of the right length or other numbers, or damaged as bytes."""
     with contextlib.suppress(ValueError, TypeError, struct.error, RecursionError):
         length = struct.unpack("<Q", content[:8])[0]
         header, body = content[8 : 8 + length], content[8 + length :]
@@ -163,14 +163,14 @@ def damage_safetensors(content: bytes, chance: random.Random) -> bytes:
 
 
 def renew_sums(checkpoint: Path) -> None:
-    """Seal a damaged checkpoint again, as somebody who means it would."""
-    with contextlib.suppress(Exception):  # what cannot be read stays as it is
+    """Update the checksums of a damaged checkpoint, as an attacker would."""
+    with contextlib.suppress(Exception):  # unreadable files stay as they are
         tensors(lambda found: None)(checkpoint)
         seal(checkpoint)
 
 
 def enlarge(found: dict[str, Tensor], chance: random.Random) -> None:
-    """Weights of a model, or of one part of it, times a number that may be large."""
+    """Scale the weights of a model, or of one part, by a factor that may be large."""
     part = chance.choice(("", "", *found))
     factor = chance.choice((0.0, -1.0, 1e4, 1e9, 1e19, 1e30))
     for name in found:
@@ -227,7 +227,7 @@ READERS += (
 
 
 def call_from_python(name: str, seed: str) -> int:
-    """Call a function of the Python face with good arguments and nasty ones; an exit code, as of a command."""
+    """Call a function of the Python API with valid and invalid arguments; return an exit code as of a command."""
     chance, function = random.Random(seed), FUNCTIONS[name]
     translator, pairs = Translator.load("run", device="cpu"), [SentencePair(*pair) for pair in PAIRS]
     config = load_config(None, [text for text in settings(training__steps="2") if text != "--set"])
@@ -271,9 +271,9 @@ def call_from_python(name: str, seed: str) -> int:
 
 
 class Fuzzer:
-    """Makes cases of a small trained run and of its corpus, always at the same place, which the run has noted.
+    """Makes cases from a small trained run and its corpus, always at the same path, because the run stores it.
 
-    `memory` is the address space that the commands take when all is well, in bytes.
+    `memory` is the address space of a normal command, in bytes.
     """
 
     def __init__(self, place: Path) -> None:
@@ -291,7 +291,7 @@ class Fuzzer:
                 Path("data", f"{split}.jsonl").write_text(rows, "utf-8")
             shorter = settings(training__checkpoint_every="2")
             for command in (("train", "--data", "data", "--run-dir", "run", *shorter), *READERS):
-                assert run([*command]) == 0  # so that children find everything imported
+                assert run([*command]) == 0  # also imports everything that children need
             with everything_cached():
                 assert run(["train", "--data", "data", "--run-dir", "other", *shorter]) == 0
         self.weights = (place / "other" / MODEL).read_bytes()
@@ -299,7 +299,7 @@ class Fuzzer:
         shutil.copytree(place, self.home)
 
     def prepare(self, chance: random.Random) -> Case:
-        """Put everything back, damage something, and say which command is to meet it."""
+        """Restore everything, damage something, and return the command that meets it."""
         shutil.rmtree(self.place)
         shutil.copytree(self.home, self.place)
         on_run = (self._run_file, self._run_with_right_sums, self._checkpoint, self._kinds)
@@ -312,7 +312,7 @@ class Fuzzer:
         return Case(name, self._command(chance))
 
     def _run_with_right_sums(self, place: Path, chance: random.Random) -> Case:
-        """Somebody who means it has damaged a file, and given the weights the sums of what lies there now."""
+        """Damage a file as an attacker would, and update the checksums stored in the weights."""
         own, name = place / "run", chance.choice(BLESSED)
         if name == "model.safetensors":
             tensors(lambda found: enlarge(found, chance))(own)
@@ -331,14 +331,14 @@ class Fuzzer:
         return Case(f"checkpoint {name}", self._continue())
 
     def _kinds(self, place: Path, chance: random.Random) -> Case:
-        """Something else stands where a file or a directory should."""
+        """Replace a file or directory by something of another kind."""
         parts = [path for path in (place / "run").rglob("*") if path.name != "training.lock"]
         part = chance.choice(parts)
         self._exchange(part, chance)
         return Case("another kind of file", self._command(chance))
 
     def _cache(self, place: Path, chance: random.Random) -> Case:
-        """Damaged tables in the cache: training must end as with an empty one."""
+        """Damage tables in the cache; training must end as with an empty one."""
         shutil.rmtree(place / "other")
         for path in chance.sample(sorted((place / "cache").iterdir()), chance.choice((1, 1, 2, 5))):
             if path.suffix == ".lock" or chance.random() < 0.2:
@@ -351,7 +351,7 @@ class Fuzzer:
         return Case(PYTHON, ("python", chance.choice([*FUNCTIONS]), str(chance.random())))
 
     def _exchange(self, part: Path, chance: random.Random) -> None:
-        """Something else in place of a file or directory, or nothing."""
+        """Replace a file or directory by something else, or remove it."""
         shutil.rmtree(part) if part.is_dir() else part.unlink()
         match chance.randrange(6):
             case 0:
@@ -412,7 +412,7 @@ class Fuzzer:
         path.write_bytes(damage(path.read_bytes() if path.exists() else b"", chance))
 
     def attempt(self, case: Case) -> tuple[int, str, str | None]:
-        """Run the case's command in a child of this process: its exit code or minus a signal, its stderr, its fault."""
+        """Run a case's command in a forked child; return exit code (or minus a signal), stderr and fault."""
         before = contents(self.place)
         with open(os.devnull, "wb") as null, tempfile.TemporaryFile() as errors:
             child = start(lambda: self._limited(case), out=null.fileno(), err=errors.fileno())
@@ -431,7 +431,7 @@ class Fuzzer:
         return code, err, problem
 
     def _limited(self, case: Case) -> int:
-        """In the child: the command, with limits."""
+        """Run the command with limits, in the child."""
         os.chdir(self.place)
         resource.setrlimit(resource.RLIMIT_AS, (self.memory + MORE_MEMORY,) * 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -443,13 +443,13 @@ class Fuzzer:
 
 
 def contents(root: Path) -> dict[str, bytes]:
-    """The regular files below a directory that are not large; links are not followed."""
+    """The small regular files below a directory; links are not followed."""
     paths = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
     return {str(path.relative_to(root)): path.read_bytes() for path in paths if path.stat().st_size < 10**7}
 
 
 def _problem(case: Case, code: int, err: str, changed: set[str]) -> str | None:
-    """The part of the contract that is broken."""
+    """The broken part of the contract, if any."""
     lines = err.splitlines()
     if code not in CODES:
         return f"ended by signal {-code}" if code < 0 else f"exit code {code}"

@@ -1,4 +1,4 @@
-"""Any two of the choices that make an attention either work together or are refused with a reason."""
+"""Any two choices of an attention mechanism work together or are refused with a reason."""
 
 from collections.abc import Callable
 from itertools import combinations, product
@@ -26,12 +26,12 @@ CHOICES = {
     "position": POSITION_EXAMPLES.values(),
     "graph": GRAPH_EXAMPLES.values(),
 }
-# What linear attention is fixed to.
+# The fixed choices of linear attention.
 LINEAR = {"score": "scaled_dot", "normaliser": "softmax", "qk_projection": "independent", "graph": "complete"}
 
 
 def refusal(config: AttentionConfig) -> str | None:
-    """The key and the remedy that a refusal names, None where the choices go together."""
+    """The key and the remedy of a refusal, or None if the choices are compatible."""
     position, score = config.position.partition("(")[0], config.score
     if config.kind == "linear":
         for key, only in LINEAR.items():
@@ -61,7 +61,7 @@ def run(config: AttentionConfig) -> list[Tensor]:
 
 
 @pytest.mark.parametrize(("one", "other"), [*combinations(CHOICES, 2)])
-def test_any_two_choices_run_together_or_are_refused_with_a_remedy(one: str, other: str) -> None:
+def test_any_two_choices_work_or_are_refused_with_a_remedy(one: str, other: str) -> None:
     for chosen in product(CHOICES[one], CHOICES[other]):
         config = AttentionConfig(heads=HEADS, **dict(zip((one, other), chosen, strict=True)))
         expected = refusal(config)
@@ -79,7 +79,7 @@ def test_any_two_choices_run_together_or_are_refused_with_a_remedy(one: str, oth
 
 
 @pytest.mark.parametrize("kind", ATTENTION)
-def test_every_layer_has_weights_of_its_own(kind: str) -> None:
+def test_every_layer_has_its_own_weights(kind: str) -> None:
     factory = build_attention(AttentionConfig(kind=kind, heads=HEADS), width=WIDTH)
     parameters = [parameter for _ in range(2) for layer in layers(factory) for parameter in layer.parameters()]
     assert len({id(parameter) for parameter in parameters}) == len(parameters)

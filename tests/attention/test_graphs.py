@@ -15,7 +15,7 @@ N = 23
 
 Formula = Callable[[int, int], bool]
 
-# Whether position i may attend to position j, in whole numbers; at least one spelling of each entry of GRAPHS.
+# Whether position i may attend to position j, in integer arithmetic, for at least one spelling per entry of GRAPHS.
 FORMULAS: dict[str, Formula] = {
     "complete": lambda i, j: True,
     "causal": lambda i, j: j <= i,
@@ -65,11 +65,11 @@ def test_queries_are_the_last_positions_of_the_keys(text: str, queries: int, key
     assert torch.equal(graph.mask(queries, keys, device=CPU), whole[-queries:])
 
 
-def test_the_complete_graph_serves_more_queries_than_keys() -> None:
+def test_the_complete_graph_allows_more_queries_than_keys() -> None:
     assert Complete().mask(7, 5, device=CPU).equal(torch.ones(7, 5, dtype=torch.bool))
 
 
-# The sets of the papers
+# The definitions in the papers
 
 
 # Combining
@@ -78,17 +78,17 @@ def test_the_complete_graph_serves_more_queries_than_keys() -> None:
 # Messages
 
 WRONG = {
-    "casual": "there is no 'casual'; did you mean causal? (or load its plugin: tmt --plugin FILE)",
-    "band(2) & casual": "there is no 'casual'; did you mean causal? (or load its plugin: tmt --plugin FILE)",
-    "band": "'band': band is written band(reach); correct it",
-    "band(1, 2)": "'band(1, 2)': band is written band(reach); correct it",
-    "causal(3)": "'causal(3)': causal is written causal; correct it",
-    "fixed(8)": "'fixed(8)': fixed is written fixed(block, last); correct it",
+    "casual": "'casual' is unknown; did you mean causal? (or load its plugin: tmt --plugin FILE)",
+    "band(2) & casual": "'casual' is unknown; did you mean causal? (or load its plugin: tmt --plugin FILE)",
+    "band": "'band': write it as band(reach); correct it",
+    "band(1, 2)": "'band(1, 2)': write it as band(reach); correct it",
+    "causal(3)": "'causal(3)': write it as causal; correct it",
+    "fixed(8)": "'fixed(8)': write it as fixed(block, last); correct it",
     "strided(0)": "'strided(0)': the stride must be at least 1",
-    "fixed(0, 0)": "'fixed(0, 0)': the block must be at least 1 long, and `last` from 0 to the block's length",
-    "fixed(3, 4)": "'fixed(3, 4)': the block must be at least 1 long, and `last` from 0 to the block's length",
+    "fixed(0, 0)": "'fixed(0, 0)': the block must have at least 1 position, and `last` must be from 0 to its length",
+    "fixed(3, 4)": "'fixed(3, 4)': the block must have at least 1 position, and `last` must be from 0 to its length",
     "grid(0)": "'grid(0)': there must be at least 1 column",
-    "edges(1)": "'edges(1)': an edge is two positions, a query's and a key's",
+    "edges(1)": "'edges(1)': an edge is two positions, of a query and of a key",
     "band(-1)": "'band(-1)': the arguments must be whole numbers from 0 to 9999; correct it",
     "band(1.5)": "'band(1.5)': the arguments must be whole numbers from 0 to 9999; correct it",
     "band(2) - causal": "'band(2) - causal' is not a name or a call such as grid(columns) or edges(*positions); "
@@ -97,7 +97,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_a_wrong_graph_is_answered_with_what_is_wrong_and_what_to_do(text: str) -> None:
+def test_an_invalid_graph_is_an_error_with_a_remedy(text: str) -> None:
     with pytest.raises(InputError) as raised:
         build_graph(text)
     assert str(raised.value) == f"model.attention.graph: {WRONG[text]}"
@@ -105,14 +105,14 @@ def test_a_wrong_graph_is_answered_with_what_is_wrong_and_what_to_do(text: str) 
 
 @pytest.mark.parametrize("text", FORMULAS)
 @pytest.mark.parametrize("causal", [False, True])
-def test_a_graph_that_says_it_is_complete_leaves_out_nothing(text: str, causal: bool) -> None:
+def test_a_complete_graph_has_every_edge(text: str, causal: bool) -> None:
     graph = build_graph(text) & Causal() if causal else build_graph(text)
     for queries in (1, 2, 5):
         if graph.is_complete(queries):
             assert all(graph.mask(queries, keys, device=CPU).all() for keys in range(queries, N))
 
 
-def test_which_graphs_know_that_they_are_complete() -> None:
+def test_graphs_report_completeness() -> None:
     complete, band = Complete(), build_graph("band(3)")
     assert complete.is_complete(5)
     assert (complete & Causal()).is_complete(1)

@@ -1,4 +1,4 @@
-"""`show`: what watchers record, and that a pass goes on with what a patch puts in place of a value."""
+"""`show`: watchers record values, and the forward pass continues with patched ones."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -18,13 +18,13 @@ TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
 
 
 def changed(value: Tensor) -> Tensor:
-    """Other numbers of the same type; whole ones in another order."""
+    """Other numbers of the same type; integers are reordered."""
     if value.dtype == torch.bool:
         return value & (torch.rand(value.shape) < 0.5)
     return value + torch.rand_like(value) if value.is_floating_point() else value.flip(-1)
 
 
-def test_states_of_a_batch_are_recorded_by_module_and_symbol() -> None:
+def test_records_values_by_module_and_symbol() -> None:
     model, source, target = tiny_model(), sentences(5, 3), targets(7, 4)
     assert isinstance(model, Transformer)
     with record_values(model.decoder) as decoder, record_values(model) as values:
@@ -40,7 +40,7 @@ def test_states_of_a_batch_are_recorded_by_module_and_symbol() -> None:
 
 @quick_for_some(VARIANTS, REPRESENTATIVES[:2])
 @torch.no_grad()
-def test_every_value_that_is_shown_can_be_patched_and_the_logits_follow(variant: Variant) -> None:
+def test_patching_any_shown_value_changes_the_logits(variant: Variant) -> None:
     model, source, target = tiny_model(*variant), sentences(5, 3), targets(7, 4)
     with record_values(model) as values:
         expected = model(source, target)
@@ -56,7 +56,7 @@ def test_every_value_that_is_shown_can_be_patched_and_the_logits_follow(variant:
 @pytest.mark.parametrize("residual", ["pre_norm", "post_norm"])
 @pytest.mark.parametrize("place", ["encoder.1.self", "decoder.1.self", "decoder.1.cross", "decoder.1.feed_forward"])
 @torch.no_grad()
-def test_a_patched_state_is_all_that_the_layers_above_see(residual: str, place: str) -> None:
+def test_later_layers_see_only_the_patched_state(residual: str, place: str) -> None:
     model, source, target = tiny_model(f"model.residual={residual}"), sentences(5, 5), targets(7, 7)
     others = (source.flip(0), target) if place.startswith("encoder") else (source, target.flip(0))
     with record_values(model) as values:
@@ -69,7 +69,7 @@ def test_a_patched_state_is_all_that_the_layers_above_see(residual: str, place: 
 
 @pytest.mark.parametrize("symbol", ["x", "x′"])
 @torch.no_grad()
-def test_a_recurrent_decoder_goes_on_with_a_patched_state(symbol: str) -> None:
+def test_a_recurrent_decoder_continues_with_a_patched_state(symbol: str) -> None:
     model, source, target = tiny_model(RECURRENT, "model.score=none"), sentences(5, 3), targets(7, 4)
     with patch(model.decoder, symbol, torch.zeros_like), record_values(model) as values:
         model(source, target)
@@ -79,7 +79,7 @@ def test_a_recurrent_decoder_goes_on_with_a_patched_state(symbol: str) -> None:
 
 
 @torch.no_grad()
-def test_an_inner_patch_acts_first_and_watchers_see_the_result_of_all() -> None:
+def test_an_inner_patch_acts_first_and_watchers_see_the_result() -> None:
     model, key = tiny_model(), ("encoder_norm", "norm(x)")
     with record_values(model) as values, patch(model.encoder_norm, key[1], lambda x: 0.0 * x + 3.0):
         with patch(model.encoder_norm, key[1], lambda x: x * torch.nan):
@@ -93,14 +93,14 @@ def test_an_inner_patch_acts_first_and_watchers_see_the_result_of_all() -> None:
 @pytest.mark.parametrize(
     ("symbol", "function", "problem"),
     [
-        ("x", torch.zeros_like, "LayerNorm has shown no 'x'"),
+        ("x", torch.zeros_like, "LayerNorm showed no 'x'"),
         ("norm(x)", lambda x: x[:, :1], r"norm\(x\) is .* shape \(1, 5, 6\), .* not .* shape \(1, 1, 6\), .*"),
         ("norm(x)", lambda x: x.to(torch.bfloat16), r"norm\(x\) is .*, torch.float\d+, .* not .*, torch.bfloat16, .*"),
         ("norm(x)", lambda x: x.to("meta"), r"norm\(x\) is .*, on cpu, not .*, on meta"),
         ("norm(x)", lambda x: None, r"norm\(x\) is .*, not of type NoneType"),
     ],
 )
-def test_a_patch_that_cannot_act_says_so(symbol: str, function: Callable[[Tensor], Tensor], problem: str) -> None:
+def test_a_patch_without_effect_is_an_error(symbol: str, function: Callable[[Tensor], Tensor], problem: str) -> None:
     model = tiny_model()
     with pytest.raises(ValueError, match=f"^patch: {problem}$"), patch(model.encoder_norm, symbol, function):
         model(sentences(5), targets(4))

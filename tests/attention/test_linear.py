@@ -34,7 +34,7 @@ def phi(x: Tensor) -> Tensor:
 
 
 def attended(attention: LinearAttention, x: Tensor, real: Tensor) -> Tensor:
-    """The attention of one sentence to itself by its weights, one head at a time."""
+    """Self-attention of one sentence from its weights, head by head."""
     projections, heads = attention.projections, []
     seen = real.expand(len(x), -1).tril() if attention.causal else real.expand(len(x), -1)
     for head in range(HEADS):
@@ -61,7 +61,7 @@ def test_linear_attention_follows_the_formula(causal: bool, chunk: int, monkeypa
 
 @either_form
 @given(length=st.integers(1, 11), seed=st.integers(0, 999))
-def test_weights_are_positive_sum_to_one_and_make_the_output(causal: bool, length: int, seed: int) -> None:
+def test_weights_are_a_distribution_and_produce_the_output(causal: bool, length: int, seed: int) -> None:
     torch.manual_seed(seed)
     attention, states = build(causal=causal), torch.randn(2, length, WIDTH)
     key_values = attention.key_values(states)
@@ -74,12 +74,12 @@ def test_weights_are_positive_sum_to_one_and_make_the_output(causal: bool, lengt
     torch.testing.assert_close(attention(states, key_values), expected, **TOLERANCE)
 
 
-# Keys and values that are kept
+# Cached keys and values
 
 
 @any_chunk
 @given(parts=st.lists(st.integers(1, 5), min_size=1, max_size=5))
-def test_a_sentence_read_in_parts_is_the_sentence_read_whole(chunk: int, parts: list[int]) -> None:
+def test_reading_in_parts_equals_reading_at_once(chunk: int, parts: list[int]) -> None:
     attention, states = build(causal=True), torch.randn(2, sum(parts), WIDTH)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(linear, "_CHUNK", chunk)
@@ -92,7 +92,7 @@ def test_a_sentence_read_in_parts_is_the_sentence_read_whole(chunk: int, parts: 
     torch.testing.assert_close(torch.cat(outputs, dim=1), whole, **TOLERANCE)
 
 
-def test_the_past_is_of_one_size_however_long_it_is() -> None:
+def test_the_past_has_constant_size() -> None:
     attention = build(causal=True)
     key_values = attention.key_values(torch.randn(2, 50, WIDTH)).append(attention.key_values(torch.randn(2, 1, WIDTH)))
     assert key_values.sums is not None
@@ -100,7 +100,7 @@ def test_the_past_is_of_one_size_however_long_it_is() -> None:
     assert key_values.keys.shape == (2, HEADS, 1, D)
 
 
-def test_the_weights_of_a_past_that_has_been_summed_up_cannot_be_seen() -> None:
+def test_the_weights_of_a_summed_past_cannot_be_watched() -> None:
     attention, states = build(causal=True), torch.randn(2, 5, WIDTH)
     key_values = attention.key_values(states).append(attention.key_values(states))
     with pytest.raises(AssertionError, match="watch a pass that reads all tokens at once"):
@@ -112,7 +112,7 @@ def test_the_weights_of_a_past_that_has_been_summed_up_cannot_be_seen() -> None:
 
 @either_form
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-def test_a_sentence_of_padding_alone_gives_zeros_and_finite_gradients(causal: bool, dtype: torch.dtype) -> None:
+def test_padding_only_yields_zeros_and_finite_gradients(causal: bool, dtype: torch.dtype) -> None:
     attention = build(causal=causal).to(dtype)
     states = torch.randn(2, 5, WIDTH, dtype=dtype, requires_grad=True)
     key_values = attention.key_values(states, padding(5, 0, columns=5))

@@ -39,8 +39,8 @@ def build(
     return attention
 
 
-# Score, graph, position and sharing: every score with every graph, and with each every position and every sharing, as
-# far as they go together (test_combinations.py says how far).
+# Score, graph, position and sharing: every score with every graph, every position and every sharing, where compatible
+# (see test_combinations.py).
 Variant = tuple[str, str, str, str]
 
 GRAPH = "band(2)"
@@ -81,7 +81,7 @@ either_way = pytest.mark.parametrize("way", ["attend", "attend_fused"])
 def inner(
     attention: MultiHeadAttention, states: Tensor, key_values: KeyValues
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """The queries, keys, values and mask that the states come to."""
+    """The queries, keys, values and mask computed from the states."""
     queries, keys = attention.position.rotate(attention.projections.queries(states), key_values.keys)
     return queries, keys, key_values.values, attention.mask(states.shape[1], key_values)
 
@@ -99,7 +99,7 @@ def with_gradients(function: Callable[..., Tensor], *inputs: Tensor) -> tuple[Te
 
 @pytest.mark.parametrize("variant", FUSED, ids=" ".join)
 @pytest.mark.parametrize("training", [True, False])
-def test_the_fused_kernel_equals_the_readable_attention(variant: Variant, training: bool) -> None:
+def test_the_fused_kernel_equals_step_by_step_attention(variant: Variant, training: bool) -> None:
     attention = build(*variant).train(training)
     states, others = torch.randn(2, 5, WIDTH), torch.randn(2, 7, WIDTH)
 
@@ -113,7 +113,7 @@ def test_the_fused_kernel_equals_the_readable_attention(variant: Variant, traini
     torch.testing.assert_close(attend("attend_fused"), attend("attend"), **TOLERANCE)
 
 
-# What attention is, whatever the score, the graph and the position
+# Properties of attention with every score, graph and position
 
 
 @every_variant_that_mixes_values_alone
@@ -157,7 +157,7 @@ def test_weights_are_a_distribution_over_the_neighbours(variant: Variant) -> Non
 
 @every_score
 @pytest.mark.parametrize("position", POSITION_EXAMPLES.values())
-def test_attention_to_a_memory_is_bipartite_and_without_positions(score: str, position: str) -> None:
+def test_cross_attention_is_bipartite_without_positions(score: str, position: str) -> None:
     config = AttentionConfig(heads=HEADS, score=score, graph="band(1)", position=position, dropout=0.0)
     attention = build_attention(config, width=WIDTH)("cross")
     states, memory, order = torch.randn(2, 5, WIDTH), torch.randn(2, 7, WIDTH), torch.randperm(7)
@@ -190,9 +190,9 @@ def test_a_query_without_neighbours_gets_zeros_and_finite_gradients(way: str, dt
 
 
 @either_way
-def test_dropped_weights_are_zero_and_the_others_are_scaled(way: str) -> None:
+def test_dropout_zeroes_some_weights_and_scales_the_others(way: str) -> None:
     attention = build(dropout=0.25)
-    # Values that are the unit vectors show the weights themselves.
+    # With unit vectors as values, the output is the weights.
     inputs = torch.randn(2, HEADS, 101, D), torch.randn(2, HEADS, 103, D), torch.eye(103).expand(2, HEADS, 103, 103)
     kept = getattr(attention, way)(*inputs, None)
     weights = getattr(attention.eval(), way)(*inputs, None)
@@ -201,16 +201,14 @@ def test_dropped_weights_are_zero_and_the_others_are_scaled(way: str) -> None:
     assert dropped.double().mean().item() == pytest.approx(0.25, abs=0.01)
 
 
-def test_the_weights_that_are_shown_are_those_before_dropout() -> None:
+def test_shows_the_weights_before_dropout() -> None:
     attention, states = build(dropout=0.9), torch.randn(2, 7, WIDTH)
     weights = weights_of(attention, states, attention.key_values(states))
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, HEADS, 7), **TOLERANCE)
 
 
 @every_variant
-def test_the_fused_kernel_is_taken_where_it_can_be_unless_it_is_slower_or_somebody_watches(
-    variant: Variant, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_uses_the_fused_kernel_unless_slower_or_watched(variant: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
     attention, states = build(*variant), torch.randn(2, 7, WIDTH)
     taken: list[str] = []
     for way in ("attend", "attend_fused"):
@@ -228,12 +226,12 @@ def test_the_fused_kernel_is_taken_where_it_can_be_unless_it_is_slower_or_somebo
     assert taken == [fused, "attend", "attend", fused]
 
 
-# Heads switched off
+# Heads turned off
 
 
 @some_variants
 @torch.no_grad()
-def test_a_masked_head_adds_nothing_whatever_the_others_add(variant: Variant) -> None:
+def test_a_masked_head_adds_nothing(variant: Variant) -> None:
     attention, states = build(*variant), torch.randn(2, 7, WIDTH)
     key_values = attention.key_values(states)
     with values_of("head") as shown:
@@ -253,7 +251,7 @@ def test_a_masked_head_adds_nothing_whatever_the_others_add(variant: Variant) ->
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @every_variant
 @pytest.mark.parametrize("training", [True, False])
-def test_an_accelerator_computes_what_the_processor_does(variant: Variant, training: bool) -> None:
+def test_gpu_and_cpu_agree(variant: Variant, training: bool) -> None:
     attention = build(*variant).train(training)
     inputs = torch.randn(3, 7, WIDTH), torch.randn(3, 7, WIDTH)
     mask = padding(7, 4, 0)

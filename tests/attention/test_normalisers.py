@@ -38,7 +38,7 @@ FORMULAS = {
 
 
 def scores_and_mask(seed: int = 1, *, batch: int = 2, queries: int = 5, keys: int = 7) -> tuple[Tensor, Tensor]:
-    """Random scores of 3 heads, and a mask in which the first row is empty and the last is full."""
+    """Random scores of 3 heads, and a mask whose first row is empty and whose last row is full."""
     torch.manual_seed(seed)
     mask = torch.rand(batch, 1, queries, keys) < 0.5
     mask[0, 0, 0], mask[-1, 0, -1] = False, True
@@ -47,7 +47,7 @@ def scores_and_mask(seed: int = 1, *, batch: int = 2, queries: int = 5, keys: in
 
 @every_normaliser
 @given(seed=st.integers(0, 999), batch=sizes, queries=st.integers(2, 7), keys=sizes)
-def test_weights_follow_the_formula_over_what_the_mask_leaves(
+def test_weights_follow_the_formula_over_unmasked_keys(
     name: str, seed: int, batch: int, queries: int, keys: int
 ) -> None:
     scores, mask = scores_and_mask(seed, batch=batch, queries=queries, keys=keys)
@@ -62,7 +62,7 @@ def test_weights_follow_the_formula_over_what_the_mask_leaves(
 
 
 @every_normaliser
-def test_gradients_are_the_derivatives_and_no_nan_arises_on_the_way(name: str) -> None:
+def test_gradients_are_correct_and_finite(name: str) -> None:
     scores, mask = scores_and_mask()
     assert gradcheck(NORMALISERS[name](), (scores.requires_grad_(), mask))
     assert gradcheck(NORMALISERS[name](), (scores, None))
@@ -73,7 +73,7 @@ def test_gradients_are_the_derivatives_and_no_nan_arises_on_the_way(name: str) -
 
 @every_normaliser
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_weights_hold_at_the_ends_of_every_number_format(name: str, dtype: torch.dtype) -> None:
+def test_weights_are_correct_for_extreme_scores_in_every_format(name: str, dtype: torch.dtype) -> None:
     largest = torch.finfo(dtype).max
     scores = torch.tensor([[largest, -largest, 0.0, largest], [-largest / 2, -largest, 0.0, 1.0]], dtype=dtype)
     mask = torch.tensor([[True, True, True, False], [True, True, False, False]])

@@ -70,7 +70,7 @@ every_builder = pytest.mark.parametrize("key", BUILDERS)
         ("many(9999)", (9_999,)),
     ],
 )
-def test_a_choice_is_spelled_as_a_name_or_a_call(text: str, expected: tuple[int, ...]) -> None:
+def test_a_choice_is_a_name_or_a_call(text: str, expected: tuple[int, ...]) -> None:
     assert read(text) == expected
 
 
@@ -85,10 +85,10 @@ WRONG = {
     "a.pair(1, 2)": f"'a.pair(1, 2)' {FORM}",
     "pair(1, second=2)": f"'pair(1, second=2)' {FORM}",
     "plain; many": f"'plain; many' {FORM}",
-    "pear(1, 2)": "there is no 'pear'; did you mean pair? (or load its plugin: tmt --plugin FILE)",
-    "pair": "'pair': pair is written pair(first, second); correct it",
-    "plain(1)": "'plain(1)': plain is written plain; correct it",
-    "pair(1, 2, 3)": "'pair(1, 2, 3)': pair is written pair(first, second); correct it",
+    "pear(1, 2)": "'pear' is unknown; did you mean pair? (or load its plugin: tmt --plugin FILE)",
+    "pair": "'pair': write it as pair(first, second); correct it",
+    "plain(1)": "'plain(1)': write it as plain; correct it",
+    "pair(1, 2, 3)": "'pair(1, 2, 3)': write it as pair(first, second); correct it",
     "pair(1, 10)": "'pair(1, 10)': the second must be at most 9",
     "pair(1,\n10)": "'pair(1,\\n10)': the second must be at most 9",
     "many(-1)": f"'many(-1)': {NUMBERS}",
@@ -102,7 +102,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_a_wrong_spelling_is_answered_with_what_is_wrong_and_what_to_do(text: str) -> None:
+def test_an_invalid_spelling_is_an_error_with_a_remedy(text: str) -> None:
     with pytest.raises(InputError) as raised:
         read(text)
     assert str(raised.value) == f"some.key: {WRONG[text]}"
@@ -113,7 +113,7 @@ def test_usage_shows_the_arguments() -> None:
 
 
 @every_builder
-def test_no_text_is_executed(key: str, tmp_path: Path) -> None:
+def test_executes_nothing(key: str, tmp_path: Path) -> None:
     trace = tmp_path / "executed"
     attack = f"__import__('pathlib').Path({str(trace)!r}).touch()"
     for text in (attack, f"band({attack})", f"relative({attack})", f"[{attack}][0]", f"(lambda: {attack})()"):
@@ -146,16 +146,14 @@ def built_or_refused(key: str, text: str) -> None:
 @every_builder
 @given(text=st.text())
 @settings(max_examples=50)
-def test_any_text_either_builds_or_is_refused_in_one_line(key: str, text: str) -> None:
+def test_any_text_builds_or_is_an_error(key: str, text: str) -> None:
     built_or_refused(key, text)
 
 
 @every_builder
 @given(words=st.lists(WORDS, max_size=8), number=st.integers(0, 5))
 @settings(max_examples=100)
-def test_anything_like_a_spelling_either_builds_or_is_refused_in_one_line(
-    key: str, words: list[str], number: int
-) -> None:
+def test_anything_like_a_spelling_builds_or_is_an_error(key: str, words: list[str], number: int) -> None:
     built_or_refused(key, "".join(words))
     built_or_refused(key, f"{''.join(words[:1])}({number})")
 
@@ -164,18 +162,18 @@ def test_anything_like_a_spelling_either_builds_or_is_refused_in_one_line(
 @pytest.mark.parametrize(
     "text", ["'\\d'", "1if 2else 3", "band(1if 2else 3)", "\0", "\ud800", "band(" + 5_000 * "9" + ")"]
 )
-def test_what_python_warns_of_or_cannot_read_is_refused(key: str, text: str) -> None:
+def test_refuses_text_that_python_warns_about_or_cannot_parse(key: str, text: str) -> None:
     with pytest.raises(InputError):
         BUILDERS[key](text)
 
 
 @pytest.mark.parametrize("length", [10, 100_000])
 @pytest.mark.parametrize("form", ["causal{}", "{}causal"])
-def test_a_text_of_any_length_either_builds_or_is_refused(form: str, length: int) -> None:
+def test_a_text_of_any_length_builds_or_is_an_error(form: str, length: int) -> None:
     built_or_refused("model.attention.graph", form.format((" & causal" if form[0] == "c" else "(") * length))
 
 
-def test_a_chain_too_long_for_pythons_stack_is_refused() -> None:
+def test_refuses_a_chain_too_long_for_pythons_stack() -> None:
     graph = build_graph(" & ".join(["causal"] * 101))
     assert graph.mask(3, 3, device=torch.device("cpu")).tolist() == torch.ones(3, 3).tril().bool().tolist()
     with pytest.raises(InputError, match="is not a name or a call"):

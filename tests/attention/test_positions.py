@@ -38,7 +38,7 @@ def sinusoid(i: int, c: int, width: int) -> float:
     return math.sin(angle) if c % 2 == 0 else math.cos(angle)
 
 
-# Component c of what a position adds to the embedding at position i, for those that add something.
+# Component c of the encoding that a position adds to the embedding at position i, if it adds one.
 ADDED = {"sinusoidal": sinusoid}
 
 every_position = pytest.mark.parametrize("name", POSITIONS)
@@ -61,7 +61,7 @@ def position_of(text: str, score: str = "scaled_dot", *, heads: int = HEADS, cau
 
 @every_position
 @pytest.mark.parametrize(("width", "start"), [(6, 0), (6, 1_009), (7, 3)])
-def test_embedding_adds_what_the_formula_says_and_otherwise_nothing(name: str, width: int, start: int) -> None:
+def test_embeddings_follow_the_formula(name: str, width: int, start: int) -> None:
     embeddings = torch.randn(2, 5, width)
     added = build_position(POSITION_EXAMPLES[name], None).embed(embeddings, start=start) - embeddings
     formula = ADDED.get(name, lambda *_: 0.0)
@@ -83,11 +83,11 @@ def test_distant_positions_are_exact_in_single_precision() -> None:
     torch.testing.assert_close(encoded, expected.float(), rtol=0.0, atol=1e-6)
 
 
-# In one place or the other
+# On the embeddings or in attention
 
 
 @every_position
-def test_a_position_acts_on_the_embeddings_or_in_attention_and_not_in_both(name: str) -> None:
+def test_a_position_acts_on_embeddings_or_attention_but_not_both(name: str) -> None:
     text = POSITION_EXAMPLES[name]
     inside = position_of(text)
     if issubclass(POSITIONS[name], AttentionPosition):
@@ -126,7 +126,7 @@ def frequencies(width: int) -> Tensor:
 
 
 @given(width=st.sampled_from([2, 4, 10]), start=st.integers(0, 1_000), seed=st.integers(0, 999))
-def test_rotation_is_multiplication_by_a_complex_number_of_length_one(width: int, start: int, seed: int) -> None:
+def test_rotation_is_multiplication_by_a_unit_complex_number(width: int, start: int, seed: int) -> None:
     torch.manual_seed(seed)
     x = torch.randn(2, 3, 5, width)
     angles = torch.arange(start, start + 5)[:, None] * frequencies(width)
@@ -138,7 +138,7 @@ def test_rotation_is_multiplication_by_a_complex_number_of_length_one(width: int
 
 
 def distances(queries: int) -> Tensor:
-    """i − j of the last so many of 7 positions and all of them."""
+    """i − j for the last `queries` of 7 positions i and all positions j."""
     return torch.arange(7 - queries, 7)[:, None] - torch.arange(7)
 
 
@@ -161,7 +161,7 @@ def test_relative_positions_follow_the_formula(score: str, clip: int, queries: i
 
 
 @pytest.mark.parametrize("queries", [7, 3])
-def test_a_distance_costs_each_head_its_own_share(queries: int) -> None:
+def test_alibi_has_a_slope_per_head(queries: int) -> None:
     scores = torch.randn(2, HEADS, queries, 7)
     biased = position_of("alibi").add_to_scores(scores, torch.empty(2, HEADS, queries, D))
     for head in range(HEADS):
@@ -171,7 +171,7 @@ def test_a_distance_costs_each_head_its_own_share(queries: int) -> None:
 
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("queries", [7, 3])
-def test_xpos_products_are_those_of_rotary_positions_times_a_decay_to_the_left(causal: bool, queries: int) -> None:
+def test_xpos_is_rotary_with_decay_to_the_left(causal: bool, queries: int) -> None:
     q, k = torch.randn(2, HEADS, queries, 4), torch.randn(2, HEADS, 7, 4)
     place = Place(Dot(HeadSizes(12, HEADS, 4)), "decoder", causal)
     found_q, found_k = POSITIONS["xpos"](place).rotate(q, k)
@@ -183,8 +183,10 @@ def test_xpos_products_are_those_of_rotary_positions_times_a_decay_to_the_left(c
 
 
 def bucket(right: int, buckets: int, largest: int, *, causal: bool) -> int:
-    """The bucket of a key that many places to the right, in whole numbers: bucket e + k begins where (n/e)^m is at
-    least (largest/e)^k, of 2m buckets a direction with e = m exact ones (Raffel et al. 2020, §2.1)."""
+    """The bucket of a key this far to the right, in integer arithmetic (Raffel et al. 2020, §2.1).
+
+    A direction has 2m buckets, e = m of them exact. Bucket e + k begins where (n/e)^m is at least (largest/e)^k.
+    """
     each = buckets if causal else buckets // 2
     offset = each if right > 0 and not causal else 0
     n, exact = (max(0, -right) if causal else abs(right)), each // 2
@@ -195,17 +197,17 @@ def bucket(right: int, buckets: int, largest: int, *, causal: bool) -> int:
 
 @pytest.mark.parametrize(("buckets", "largest"), [(4, 3), (8, 5), (32, 128), (36, 32), (12, 101)])
 @pytest.mark.parametrize("causal", [True, False])
-def test_t5_adds_the_number_of_the_bucket_for_each_head(buckets: int, largest: int, causal: bool) -> None:
+def test_t5_adds_a_number_per_bucket_and_head(buckets: int, largest: int, causal: bool) -> None:
     position = position_of(f"t5({buckets}, {largest})", "euclidean", causal=causal)
     assert isinstance(position, T5)
-    n, k = 2 * largest, largest + 3  # as many keys, and of all positions the last k as queries
+    n, k = 2 * largest, largest + 3  # n keys, with the last k positions as queries
     added = position.add_to_scores(torch.zeros(1, HEADS, k, n), torch.empty(1, HEADS, k, D))
     for i, j in product((0, k - 1), range(n)):
         numbers = position.terms.weight[bucket(j - (n - k + i), buckets, largest, causal=causal)]
         torch.testing.assert_close(added[0, :, i, j], numbers, **TOLERANCE)
 
 
-def test_layers_of_a_stack_share_the_table_of_t5_and_others_have_their_own() -> None:
+def test_only_t5_shares_a_table_between_layers() -> None:
     for text, tables in (("t5(4, 3)", 2), ("relative(2)", 8)):
         model = tiny_model(f"model.attention.position={text}")
         positions = [layer.self_attention.position for layer in (*model.encoder, *model.decoder)]
@@ -219,24 +221,24 @@ WRONG = {
     (
         "sinusoid",
         "dot",
-    ): "there is no 'sinusoid'; did you mean sinusoidal? (or load its plugin: tmt --plugin FILE)",
-    ("sinusoidal(5)", "dot"): "'sinusoidal(5)': sinusoidal is written sinusoidal; correct it",
-    ("none(1)", "dot"): "'none(1)': none is written none; correct it",
-    ("relative", "dot"): "'relative': relative is written relative(max_distance); correct it",
+    ): "'sinusoid' is unknown; did you mean sinusoidal? (or load its plugin: tmt --plugin FILE)",
+    ("sinusoidal(5)", "dot"): "'sinusoidal(5)': write it as sinusoidal; correct it",
+    ("none(1)", "dot"): "'none(1)': write it as none; correct it",
+    ("relative", "dot"): "'relative': write it as relative(max_distance); correct it",
     ("relative(", "dot"): "'relative(' is not a name or a call such as xpos or t5(buckets, max_distance); correct it",
     (
         "relative(2) & rotary",
         "dot",
     ): "'relative(2) & rotary' is not a name or a call such as xpos or t5(buckets, max_distance); correct it",
-    ("relative(0)", "dot"): "'relative(0)': the largest distance must be at least 1",
-    ("relative(2)", "cosine"): "'relative(2)': it adds to the keys of a dot product, which this score is not; choose "
+    ("relative(0)", "dot"): "'relative(0)': the maximum distance must be at least 1",
+    ("relative(2)", "cosine"): "'relative(2)': it adds to the keys of a dot product, and this score is not one; choose "
     "another score, or rotary",
-    ("xpos", "cosine"): "'xpos': it scales keys of a dot product, which this score is not; choose another, or rotary",
+    ("xpos", "cosine"): "'xpos': it scales keys of a dot product, and this score is not one; choose another, or rotary",
     **{
         (
             text,
             "dot",
-        ): f"{text!r}: the buckets must be an even number, at least 4, the largest distance above half of it"
+        ): f"{text!r}: the buckets must be even, at least 4, and fewer than twice the maximum distance"
         for text in ("t5(2, 9)", "t5(5, 9)", "t5(8, 4)")
     },
     ("rotary", "additive"): "'rotary': it turns queries against keys, which this score does not multiply; choose "
@@ -245,7 +247,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("position", "score"), WRONG)
-def test_a_wrong_position_is_answered_with_what_is_wrong_and_what_to_do(position: str, score: str) -> None:
+def test_an_invalid_position_is_an_error_with_a_remedy(position: str, score: str) -> None:
     with pytest.raises(InputError) as raised:
         _ = build_position(position, None), position_of(position, score)
     assert str(raised.value) == f"model.attention.position: {WRONG[position, score]}"
@@ -255,5 +257,5 @@ def test_rotary_positions_need_pairs_of_features() -> None:
     with pytest.raises(InputError) as raised:
         position_of("rotary", heads=2)
     assert str(raised.value) == (
-        "model.attention.position: 'rotary': it turns pairs of features, and a head has 3; make their number even"
+        "model.attention.position: 'rotary': it turns pairs of features, and a head has 3; make that number even"
     )

@@ -27,7 +27,7 @@ TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
 
 
 class Scored(nn.Module):
-    """A score with the projections that give it queries and keys: from states to scores."""
+    """A score with its projections: from states to scores."""
 
     def __init__(self, projections: Projections, score: Score) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ every_variant = pytest.mark.parametrize(("name", "sharing"), VARIANTS)
 
 
 def randomised(scored: Scored) -> Scored:
-    """With no parameter at a start that hides it, such as a bias of zero."""
+    """Randomise the parameters, since initial values such as a bias of zero can hide errors."""
     with torch.no_grad():
         for parameter in scored.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
@@ -125,7 +125,7 @@ def test_scores_of_random_vectors_have_variance_one(name: str, sharing: str) -> 
 # How heads share
 
 
-def test_shared_keys_are_kept_once_for_all_heads() -> None:
+def test_heads_share_one_copy_of_shared_keys() -> None:
     states = torch.randn(2, 7, WIDTH)
     assert build().projections.keys(states).shape == (2, HEADS, 7, D)
     assert build(sharing="collaborative(5)").projections.keys(states).shape == (2, 1, 7, 5)
@@ -133,16 +133,16 @@ def test_shared_keys_are_kept_once_for_all_heads() -> None:
 
 
 @pytest.mark.parametrize("name", ["bilinear", "additive"])
-def test_scores_without_a_product_of_projections_cannot_mix_them(name: str) -> None:
+def test_scores_without_products_cannot_share_projections(name: str) -> None:
     with pytest.raises(InputError) as raised:
         build(name, "collaborative(4)")
     assert str(raised.value) == (
-        f"model.attention.qk_projection: collaborative(4) needs products q·k, which {name} has not; "
+        f"model.attention.qk_projection: collaborative(4) needs a score of products q·k, unlike {name}; "
         "set model.attention.score to scaled_dot, dot or cosine"
     )
 
 
-def test_every_head_needs_a_shared_feature() -> None:
+def test_the_shared_width_covers_every_head() -> None:
     with pytest.raises(InputError) as raised:
         build(sharing="collaborative(2)")
     assert str(raised.value) == (
@@ -151,7 +151,7 @@ def test_every_head_needs_a_shared_feature() -> None:
 
 
 @pytest.mark.parametrize("name", SCORES)
-def test_a_formula_that_projects_has_its_own_projections_and_others_have_those_that_are_chosen(name: str) -> None:
+def test_a_score_uses_prescribed_or_chosen_projections(name: str) -> None:
     chosen = Unprojected(WIDTH)
     projections, score = with_projections(SCORES[name], chosen)
     assert (projections is chosen) == (name not in {"bilinear", "additive"})
@@ -160,15 +160,15 @@ def test_a_formula_that_projects_has_its_own_projections_and_others_have_those_t
     assert Scored(projections, score)(torch.randn(2, 7, WIDTH), torch.randn(2, 5, WIDTH)).shape == (2, 1, 7, 5)
 
 
-def test_projections_that_a_formula_prescribes_are_not_made_twice() -> None:
+def test_prescribed_projections_are_not_made_twice() -> None:
     chosen = Independent(WIDTH, HEADS)
     assert with_projections(SCORES["additive"], chosen)[0] is chosen
 
 
-# What sets the scores apart
+# Differences between the scores
 
 
-def test_cosine_of_a_vector_without_direction_is_zero() -> None:
+def test_the_cosine_of_a_zero_vector_is_zero() -> None:
     scored, x = build("cosine"), torch.zeros(1, 2, WIDTH, requires_grad=True)
     scores = scored(x, torch.randn(1, 3, WIDTH))
     assert (scores == 0.0).all()
@@ -178,7 +178,7 @@ def test_cosine_of_a_vector_without_direction_is_zero() -> None:
 
 
 @pytest.mark.parametrize("name", SCORES)
-def test_only_a_score_that_does_not_multiply_needs_a_vector_for_every_pair(name: str) -> None:
+def test_only_the_additive_score_needs_a_vector_per_pair(name: str) -> None:
     score, sizes = build(name).score, []
     queries, keys = (torch.randn(1, HEADS, n, score.sizes.key_width, requires_grad=True) for n in (31, 29))
     with torch.autograd.graph.saved_tensors_hooks(lambda x: (sizes.append(x.numel()), x)[1], lambda x: x):
@@ -186,7 +186,7 @@ def test_only_a_score_that_does_not_multiply_needs_a_vector_for_every_pair(name:
     assert (max(sizes) > HEADS * 31 * 29) == (not score.multiplies)
 
 
-def test_heads_are_split_and_merged_side_by_side() -> None:
+def test_splits_and_merges_heads() -> None:
     x = torch.randn(2, 7, 6)
     heads = split_heads(x, 3)
     assert heads.shape == (2, 3, 7, 2)

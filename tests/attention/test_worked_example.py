@@ -15,7 +15,7 @@ from transformer_mt.attention.projections import Independent, Unprojected
 from transformer_mt.attention.scores import Dot, ScaledDot
 from transformer_mt.attention.worked_example import one_head, simple_attention
 
-README = Path(__file__).parents[2] / "configs" / "laboratory" / "README.md"
+README = Path(__file__).parents[2] / "docs" / "laboratory.md"
 
 HELLO, SHINY, SUN = (0.34, 0.22, 0.54), (0.53, 0.34, 0.98), (0.29, 0.54, 0.93)
 
@@ -27,7 +27,7 @@ def words() -> Tensor:
 
 @pytest.mark.usefixtures("float64")
 @torch.no_grad()
-def test_the_lesson_computes_what_the_model_does(words: Tensor) -> None:
+def test_the_lesson_matches_the_model(words: Tensor) -> None:
     for projections, formula in ((Unprojected(3), Dot), (Independent(3, 1), ScaledDot)):
         score = formula(projections.sizes)
         model = MultiHeadAttention(projections, score, Softmax(), Position(), Complete(), dropout=0.0)
@@ -45,9 +45,9 @@ def test_the_lesson_computes_what_the_model_does(words: Tensor) -> None:
         torch.testing.assert_close((scores[0, 0], weights[0, 0], contexts), tuple(lesson))
 
 
-def test_the_first_lesson_prints_what_it_says() -> None:
+def test_the_first_lesson_prints_its_results() -> None:
     found = re.search(r"first lesson.*?^```python\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    assert found, "the README has no ```python block after the words “first lesson”"
+    assert found, "the page has no ```python block after the words “first lesson”"
     lesson = doctest.DocTestParser().get_doctest(found[1], {}, "the first lesson", str(README), 0)
     assert len(lesson.examples) >= 5
     printed: list[str] = []

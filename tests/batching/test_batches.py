@@ -23,7 +23,7 @@ def lists(plan: BatchPlan) -> list[list[int]]:
 
 
 @given(drawn=lengths, budget=st.integers(30, 200), seed=st.integers(0, 2**70), epoch=st.integers(0, 9))
-def test_each_pair_is_in_one_batch_and_each_batch_within_the_budget(
+def test_each_pair_is_in_one_batch_within_the_budget(
     drawn: list[tuple[int, int]], budget: int, seed: int, epoch: int
 ) -> None:
     source, target = sides(drawn)
@@ -48,7 +48,7 @@ def test_the_order_is_a_function_of_seed_and_epoch() -> None:
 
 
 @pytest.mark.parametrize("rows", [None, torch.arange(100)], ids=["all", "named"])
-def test_equal_pairs_meet_in_other_batches_in_the_next_epoch(rows: Tensor | None) -> None:
+def test_the_next_epoch_mixes_equal_pairs_differently(rows: Tensor | None) -> None:
     source, target = sides([(5, 5)] * 100)
     first, second = (
         {
@@ -60,7 +60,7 @@ def test_equal_pairs_meet_in_other_batches_in_the_next_epoch(rows: Tensor | None
     assert len(first & second) < 5
 
 
-def test_training_batches_come_in_mixed_order_and_fixed_ones_from_short_to_long() -> None:
+def test_training_batches_are_shuffled_and_fixed_ones_sorted() -> None:
     source, target = sides([(1 + index % 30, 1 + index % 29) for index in range(400)])
 
     def widths(plan: BatchPlan) -> list[int]:
@@ -72,7 +72,7 @@ def test_training_batches_come_in_mixed_order_and_fixed_ones_from_short_to_long(
     assert planned != sorted(planned)
 
 
-def test_little_of_a_batch_is_padding() -> None:
+def test_batches_have_little_padding() -> None:
     draw = random.Random(1)
     drawn = []
     for _ in range(5_000):
@@ -85,7 +85,7 @@ def test_little_of_a_batch_is_padding() -> None:
 
 
 @pytest.mark.parametrize("long", [(51, 3), (3, 51)])
-def test_a_pair_over_the_budget_is_one_line(long: tuple[int, int]) -> None:
+def test_a_pair_over_the_budget_is_an_error(long: tuple[int, int]) -> None:
     source, target = sides([(4, 5), long])
     with pytest.raises(
         InputError,
@@ -94,12 +94,12 @@ def test_a_pair_over_the_budget_is_one_line(long: tuple[int, int]) -> None:
         plan_batches(source, target, batch_tokens=50, seed=1, epoch=1)
 
 
-def test_a_pair_as_long_as_the_budget_is_a_batch_of_its_own() -> None:
+def test_a_pair_as_long_as_the_budget_is_its_own_batch() -> None:
     source, target = sides([(7, 3), (2, 2)])
     assert lists(fixed_batches(source, target, batch_tokens=7)) == [[1], [0]]
 
 
-def test_pairs_of_equal_lengths_keep_their_order() -> None:
+def test_pairs_of_equal_length_keep_their_order() -> None:
     source, target = sides([(5, 3)] * 500 + [(4, 3)] * 500)
     assert [row for batch in fixed_batches(source, target, batch_tokens=40) for row in batch.tolist()] == [
         *range(500, 1000),
@@ -112,29 +112,29 @@ def test_no_pairs_make_no_batches() -> None:
     assert lists(fixed_batches(source.long(), target.long(), batch_tokens=9)) == []
 
 
-def test_near_seeds_give_unrelated_seeds() -> None:
+def test_near_seeds_derive_unrelated_seeds() -> None:
     seeds = {derive_seed(*numbers) for numbers in ((), (0,), (1,), (0, 1), (1, 0), (11,), (1, 1), (-1, 1), (2**80, 1))}
     assert len(seeds) == 9
     assert all(0 <= seed < 2**63 for seed in seeds)
     assert derive_seed(1, 2) == int(hashlib.sha256(b"1,2").hexdigest()[:16], 16) // 2
 
 
-def test_only_the_rows_that_are_asked_for_are_planned() -> None:
+def test_plans_only_the_given_rows() -> None:
     source, target = sides([(1 + index % 7, 1 + index % 5) for index in range(97)])
     rows = torch.tensor([3, 96, 3, 51, 20])
     plan = plan_batches(source, target, batch_tokens=9, seed=1, epoch=1, rows=rows)
     assert sorted(row for batch in lists(plan) for row in batch) == sorted(rows.tolist())
 
 
-def test_a_turn_is_of_neighbours() -> None:
-    source, target = sides([(length, 3) for length in range(21, 33)])  # a batch each
-    with pytest.raises(InputError, match=r"_tokens: 12 batches an epoch for 13 processes; lower"):
+def test_a_group_has_batches_of_similar_length() -> None:
+    source, target = sides([(length, 3) for length in range(21, 33)])  # one batch each
+    with pytest.raises(InputError, match=r"_tokens: 12 batches per epoch for 13 processes; lower"):
         plan_batches(source, target, batch_tokens=40, seed=1, epoch=1, processes=13)
     plan = [row for (row,) in lists(plan_batches(source, target, batch_tokens=40, seed=1, epoch=1, processes=3))]
     assert sorted(plan[turn : turn + 3] for turn in range(0, 12, 3)) == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
 
 
-def test_what_does_not_go_round_differs_from_epoch_to_epoch() -> None:
+def test_each_epoch_drops_other_batches() -> None:
     source, target = sides([(index, index) for index in range(1, 40)])
     left_out = set()
     for epoch in range(9):

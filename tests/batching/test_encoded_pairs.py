@@ -37,7 +37,7 @@ def ids(sentences: TokenColumn) -> list[list[int]]:
     return [sentences[row].tolist() for row in range(len(sentences.lengths))]
 
 
-def test_a_batch_gives_back_its_sentences(encoded: EncodedPairs) -> None:
+def test_a_batch_contains_its_sentences(encoded: EncodedPairs) -> None:
     rows = [7, 2, 31, 7]
     batch = encoded.batch(rows)
     assert batch.pairs == rows
@@ -49,14 +49,14 @@ def test_a_batch_gives_back_its_sentences(encoded: EncodedPairs) -> None:
 
 
 def without_padding(row: Tensor) -> list[int]:
-    """The tokens before the padding, which must reach to the end."""
+    """Strip the padding and check that only the end is padded."""
     tokens: list[int] = row.tolist()
     real = sum(token != PAD for token in tokens)
     assert tokens[real:] == [PAD] * (len(tokens) - real)
     return tokens[:real]
 
 
-def test_a_batch_is_as_wide_as_its_longest_sentence_and_counts_real_tokens(encoded: EncodedPairs) -> None:
+def test_a_batch_fits_its_longest_sentence_and_counts_real_tokens(encoded: EncodedPairs) -> None:
     rows = [3, 4, 5]
     batch = encoded.batch(rows)
     assert batch.source.shape == (3, int(encoded.source_lengths[rows].max()))
@@ -65,19 +65,19 @@ def test_a_batch_is_as_wide_as_its_longest_sentence_and_counts_real_tokens(encod
     assert batch.target_tokens == int((batch.labels != PAD).sum()) == int(encoded.target_lengths[rows].sum())
 
 
-def test_an_empty_target_is_a_beginning_and_an_end() -> None:
+def test_an_empty_target_is_bos_and_eos() -> None:
     batch = encode_pairs([SentencePair("", "")], TOKENIZER, max_length=5).batch([0])
     assert (batch.source.tolist(), batch.decoder_input.tolist(), batch.labels.tolist()) == ([[EOS]], [[BOS]], [[EOS]])
 
 
-def test_a_batch_moves_to_a_device_whole(encoded: EncodedPairs) -> None:
+def test_a_batch_moves_to_a_device(encoded: EncodedPairs) -> None:
     batch = encoded.batch([1, 2])
     moved = batch.to("meta")
     assert {moved.source.device.type, moved.decoder_input.device.type, moved.labels.device.type} == {"meta"}
     assert (moved.pairs, moved.source_tokens, moved.target_tokens) == ([1, 2], batch.source_tokens, batch.target_tokens)
 
 
-def test_pairs_over_the_longest_length_are_left_out_and_counted(encoded: EncodedPairs) -> None:
+def test_leaves_out_and_counts_overlong_pairs(encoded: EncodedPairs) -> None:
     longest = torch.maximum(encoded.source_lengths, encoded.target_lengths)
     limit = int(longest.median())
     short = encode_pairs(PAIRS, TOKENIZER, max_length=limit)
@@ -90,12 +90,12 @@ def test_pairs_over_the_longest_length_are_left_out_and_counted(encoded: Encoded
 
 
 @pytest.mark.parametrize("limit", [1, 9, 11, 1_000])
-def test_the_fitting_pairs_are_those_that_are_kept(limit: int) -> None:
+def test_fitting_finds_the_pairs_that_encoding_keeps(limit: int) -> None:
     kept = [] if limit == 1 else encode_pairs(PAIRS, TOKENIZER, max_length=limit).pair_index.tolist()
     assert fitting(PAIRS, TOKENIZER, max_length=limit) == [PAIRS[position] for position in kept]
 
 
-def test_a_limit_that_leaves_no_pair_is_one_line() -> None:
+def test_a_limit_that_leaves_no_pair_is_an_error() -> None:
     with pytest.raises(
         InputError, match=r"^model.max_length: all pairs have over 1 tokens; raise it or training.batch_tokens$"
     ):
@@ -111,7 +111,7 @@ def test_encoding_in_parts_changes_nothing(encoded: EncodedPairs, monkeypatch: p
     assert parts.pair_index.equal(encoded.pair_index)
 
 
-def test_every_part_of_an_epoch_and_either_side_is_sampled_from_a_seed_of_its_own(
+def test_each_part_and_side_is_sampled_with_its_own_seed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("transformer_mt.batching.encoded_pairs.PAIRS_AT_A_TIME", 7)
@@ -125,7 +125,7 @@ def test_every_part_of_an_epoch_and_either_side_is_sampled_from_a_seed_of_its_ow
     assert len(parts) == 6
 
 
-def test_many_pairs_lie_in_a_file_and_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_pairs_are_cached_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache_in(tmp_path, monkeypatch)
     monkeypatch.setattr(encoded_pairs, "PAIRS_AT_A_TIME", 7)
     in_memory = encode_pairs(PAIRS, TOKENIZER, max_length=11, digest="of these pairs")
@@ -140,7 +140,7 @@ def test_many_pairs_lie_in_a_file_and_are_the_same(tmp_path: Path, monkeypatch: 
         assert found.too_long == in_memory.too_long > 0
 
 
-def test_other_pairs_other_vocabularies_and_other_limits_have_files_of_their_own(
+def test_other_pairs_vocabularies_and_limits_get_their_own_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache_in(tmp_path, monkeypatch)
@@ -151,7 +151,7 @@ def test_other_pairs_other_vocabularies_and_other_limits_have_files_of_their_own
     assert len(list(tmp_path.glob("*.arrow"))) == 4
 
 
-def test_sampled_pairs_of_an_epoch_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sampled_pairs_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache_in(tmp_path, monkeypatch)
     sampling = Sampling(seed=3, alpha=0.2)
     in_memory = encode_pairs(PAIRS, TOKENIZER, max_length=31, sampling=sampling)
@@ -161,14 +161,14 @@ def test_sampled_pairs_of_an_epoch_leave_nothing_behind(tmp_path: Path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_large_vocabularies_have_tokens_of_four_bytes(encoded: EncodedPairs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_vocabularies_use_four_bytes_per_token(encoded: EncodedPairs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tokenizer, "size", 2**16 + 1)
     assert ids(encode_pairs(PAIRS, TOKENIZER, max_length=1_000).source) == ids(encoded.source)
     monkeypatch.setattr(TOKENIZER, "encode_batch", lambda texts, sampling: [[2**16 + 3] for _ in texts])
     assert encode_pairs(PAIRS[:3], TOKENIZER, max_length=9).target.padded(torch.arange(3)).unique().tolist() == [65_539]
 
 
-def test_several_corpora_follow_one_another(encoded: EncodedPairs) -> None:
+def test_joins_several_corpora(encoded: EncodedPairs) -> None:
     short = encode_pairs(PAIRS[:20], TOKENIZER, max_length=int(encoded.source_lengths.float().median()))
     assert short.too_long > 0
     joined = EncodedPairs.join([short, encoded])

@@ -1,4 +1,4 @@
-"""A tiny trained run and the command line, for every test of a command."""
+"""A tiny trained run and the command line, for the tests of commands."""
 
 import shutil
 import signal
@@ -15,7 +15,7 @@ from support.tiny import SIZES, varied_model
 from transformer_mt.cli.main import run
 from transformer_mt.runs.directory import Run
 
-# What ignores signals, such as nohup or a shell's background, does not reach the processes that the tests start.
+# Child processes inherit ignored signals, for example from nohup or a shell's background jobs.
 for number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
@@ -23,7 +23,7 @@ for number in (signal.SIGINT, signal.SIGHUP):
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the tests of this folder share: `data`, a corpus, and `run`, trained on it."""
+    """The files shared by these tests: a corpus `data`, and `run`, trained on it."""
     home = tmp_path_factory.mktemp("cli")
     write_corpus(home / "data")
     with pytest.MonkeyPatch.context() as patch:
@@ -34,7 +34,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def recurrent(home: Path) -> Callable[[str], str]:
-    """The run of a recurrent model with this score, which nothing has trained."""
+    """Return a function that writes an untrained run of a recurrent model with a given score."""
 
     @cache
     def made(score: str) -> str:
@@ -47,7 +47,7 @@ def recurrent(home: Path) -> Callable[[str], str]:
 
 @pytest.fixture(autouse=True)
 def workplace(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Every test works in an empty directory of its own, off a terminal, with a plain environment."""
+    """Run every test in its own empty directory, without a terminal and with a plain environment."""
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(home / "cache"))
     monkeypatch.setenv("HF_DATASETS_CACHE", str(home / "cache"))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
@@ -61,13 +61,13 @@ def workplace(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 @pytest.fixture
 def trained(home: Path) -> str:
-    """The shared run's directory; nobody writes there."""
+    """The directory of the shared run; read-only."""
     return str(home / "run")
 
 
 @pytest.fixture
 def data(home: Path) -> str:
-    """The shared corpus's folder; nobody writes there."""
+    """The folder of the shared corpus; read-only."""
     return str(home / "data")
 
 
@@ -79,12 +79,12 @@ def own_run(home: Path, workplace: Path) -> Path:
 
 @pytest.fixture
 def on_run(trained: str, tmt: Tmt) -> Tmt:
-    """Call this command of `tmt` with the shared run and these arguments."""
+    """Return a function that calls a command of `tmt` with the shared run."""
     return lambda command, *arguments: tmt(command, "--model", trained, *arguments)
 
 
 @pytest.fixture
 def terminal() -> Iterator[OnTerminal]:
-    """Call `tmt` with these arguments on a terminal, at which `typed` has been typed."""
+    """Return a function that calls `tmt` on a terminal with `typed` as its input."""
     with pytest.MonkeyPatch.context() as patch:
         yield lambda *arguments, typed="": Terminal(typed=typed, patch=patch).tmt(*arguments)

@@ -14,7 +14,7 @@ GIVEN = (SOURCE, "--target", TARGET)
 PHARAOH = re.compile(r"(\d+-\d+( \d+-\d+)*)?")
 
 
-def test_links_come_first_then_both_sentences_with_numbers(on_run: Tmt) -> None:
+def test_prints_links_then_numbered_sentences(on_run: Tmt) -> None:
     outcome = on_run("align", *GIVEN)
     assert (outcome.code, outcome.err) == (0, "")
     links, source, target = outcome.lines
@@ -26,7 +26,7 @@ def test_links_come_first_then_both_sentences_with_numbers(on_run: Tmt) -> None:
     assert printed == set(links.split())
 
 
-def test_json_and_arrays_say_the_same(trained: str, on_run: Tmt) -> None:
+def test_json_and_npz_agree(trained: str, on_run: Tmt) -> None:
     record = on_run("align", *GIVEN, "--json", "--npz", "found.npz").json
     assert record["pharaoh"] == on_run("align", *GIVEN).lines[0]
     assert all(key in VIEWS_PAGE for key in record)
@@ -38,7 +38,7 @@ def test_json_and_arrays_say_the_same(trained: str, on_run: Tmt) -> None:
         assert found["shares"] == pytest.approx(np.array(record["shares"]), abs=1e-4)
 
 
-def test_files_give_a_line_a_pair(on_run: Tmt) -> None:
+def test_files_print_one_line_per_pair(on_run: Tmt) -> None:
     Path("a.de").write_text(f"{SOURCE}\n\n{PAIRS[5][0]}\n")
     Path("a.en").write_text(f"{TARGET}\n\n{PAIRS[5][1]}\n")
     files = ("--input", "a.de", "--target-file", "a.en")
@@ -50,7 +50,7 @@ def test_files_give_a_line_a_pair(on_run: Tmt) -> None:
     assert [record["pharaoh"] for record in records] == [first, "", last]
 
 
-def test_layer_and_head_take_other_heads(on_run: Tmt) -> None:
+def test_layer_and_head_choose_heads(on_run: Tmt) -> None:
     record = on_run("align", *GIVEN, "--json", "--layer", "1", "--head", "2").json
     assert (record["heads"], record["chosen_by"]) == (["cross.1.2"], "given")
     assert on_run("align", *GIVEN, "--json", "--head", "2").json["heads"] == ["cross.1.2"]
@@ -58,17 +58,17 @@ def test_layer_and_head_take_other_heads(on_run: Tmt) -> None:
     assert record["heads"] == ["cross.1.1", "cross.1.2"]
 
 
-def test_the_run_s_heads_are_used_and_all_where_it_has_none(own_run: Path, tmt: Tmt) -> None:
+def test_uses_alignment_heads_or_all(own_run: Path, tmt: Tmt) -> None:
     Run(own_run).save_alignment(AlignmentHeads(heads=(HeadName("cross", 1, 2),), chosen_by="links"))
     assert tmt("align", "--model", "run", *GIVEN, "--json").json["heads"] == ["cross.1.2"]
     (own_run / ALIGNMENT).unlink()
     outcome = tmt("align", "--model", "run", *GIVEN, "--json")
     assert outcome.json["chosen_by"] == "guess"
-    assert outcome.err == "tmt: run: has no alignment.json, which training writes at its end; averaging all heads\n"
+    assert outcome.err == "tmt: run: no alignment.json yet (training writes it at its end); averaging all heads\n"
     assert tmt("align", "--model", "run", *GIVEN, "--quiet").err == ""
 
 
-def test_a_choice_of_heads_that_the_model_lacks_is_refused(own_run: Path, tmt: Tmt) -> None:
+def test_refuses_alignment_heads_the_model_lacks(own_run: Path, tmt: Tmt) -> None:
     Run(own_run).save_alignment(AlignmentHeads(heads=(HeadName("cross", 4, 1),), chosen_by="links"))
     outcome = tmt("align", "--model", "run", *GIVEN)
     assert outcome.code == 2
@@ -78,27 +78,27 @@ def test_a_choice_of_heads_that_the_model_lacks_is_refused(own_run: Path, tmt: T
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([*GIVEN, "--layer", "2"], "--layer: there is no '2'; choose one of all, 1"),
-        ([*GIVEN, "--layer", "1", "--head", "7"], "--head: there is no '7'; choose one of mean, all, 1, 2"),
+        ([*GIVEN, "--layer", "2"], "--layer: '2' is unknown; choose one of all, 1"),
+        ([*GIVEN, "--layer", "1", "--head", "7"], "--head: '7' is unknown; choose one of mean, all, 1, 2"),
         (["--input", "a.de"], "--input, --target-file: each needs the other; give both"),
         (
             ["x", "--input", "a.de", "--target-file", "a.en"],
-            "--input: reads files of pairs and prints lines; leave SENTENCE and --npz out",
+            "--input: reads pairs from files; leave out SENTENCE and --npz",
         ),
         (
             ["--input", "a.de", "--target-file", "a.en"],
-            "a.en: ends after 1 lines, the other file goes on; give as many of both",
+            "a.en: ends after line 1, the other file is longer; give as many of both",
         ),
         (
             ["--input", "-", "--target-file", "-"],
-            "--target-file: --input is stdin already; give a file for one of them",
+            "--target-file: --input already reads stdin; give a file for one of them",
         ),
         (["--input", "b.de", "--target-file", "a.en"], "b.de:1: not UTF-8 at byte 0; save it as UTF-8"),
         (["--input", "c.de", "--target-file", "a.en"], "c.de:1: 201 tokens, the model takes at most 96; split it"),
         ([SOURCE, "--target", "x " * 200], "--target: 201 tokens, the model takes at most 96; shorten it"),
     ],
 )
-def test_mistakes_are_one_line(options: list[str], message: str, on_run: Tmt) -> None:
+def test_usage_errors(options: list[str], message: str, on_run: Tmt) -> None:
     Path("a.de").write_text(f"{SOURCE}\n{SOURCE}\n")
     Path("a.en").write_text(f"{TARGET}\n")
     Path("b.de").write_bytes(b"\xff\n")

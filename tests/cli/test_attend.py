@@ -34,30 +34,30 @@ STACKS = ("encoder", "decoder", "cross")
 
 
 @pytest.fixture
-def one_below_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal on which no two maps fit beside each other."""
+def narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal too narrow for two maps side by side."""
     monkeypatch.setenv("COLUMNS", "70")
 
 
 def rows(lines: list[str]) -> list[list[float]]:
-    """The numbers of all lines that have any, of maps that are not folded."""
+    """The numbers of every line that has any, of unwrapped maps."""
     found = [[float(cell[1:]) for cell in CELL.findall(line)] for line in lines if not line.startswith("shades")]
     return [numbers for numbers in found if numbers]
 
 
-def test_colours_on_a_terminal(trained: str, terminal: OnTerminal) -> None:
+def test_terminal_gets_colours(trained: str, terminal: OnTerminal) -> None:
     _, screen = terminal("attend", "--model", trained, SOURCE, "--target", "The dog")
     assert "\x1b[38;5;" in screen
 
 
-def test_without_a_sentence_it_shows_one_of_the_corpus_and_the_models_own_translation(on_run: Tmt) -> None:
+def test_default_sentence_and_translation(on_run: Tmt) -> None:
     lines = on_run("attend").lines
     assert lines[:2] == [SOURCE, *on_run("translate", SOURCE).lines]
 
 
-def test_of_another_corpus_it_is_the_first_that_training_showed(tmp_path: Path) -> None:
+def test_example_of_another_corpus_is_the_first_sample(tmp_path: Path) -> None:
     data, metrics = DataConfig(corpus="/nowhere"), tmp_path / "metrics.jsonl"
-    with pytest.raises(InputError, match=r"^source: .* has shown none; give a sentence$"):
+    with pytest.raises(InputError, match=r"^source: .* has no sample sentence; give a sentence$"):
         example(tmp_path, data)
     shown = [{"source": "Der alte Hund schläft."}, {"source": "Ja."}]
     strange: list[Any] = [{"samples": []}, {"samples": [{"source": 1}]}, {"samples": "Nein."}, {"samples": shown}]
@@ -66,8 +66,8 @@ def test_of_another_corpus_it_is_the_first_that_training_showed(tmp_path: Path) 
     assert example(tmp_path, data) == "Der alte Hund schläft."
 
 
-def test_of_the_builtin_corpus_it_is_the_showcase() -> None:
-    data = DataConfig(source_language="de", target_language="en")  # as every run has them
+def test_example_of_the_builtin_corpus() -> None:
+    data = DataConfig(source_language="de", target_language="en")  # the languages of all runs on it
     assert example(Path(), data) == "Kannst du mir helfen, diesen Satz zu übersetzen?"
     assert example(Path(), DataConfig(source_language="en", target_language="de")).startswith("Can you ")
 
@@ -75,7 +75,7 @@ def test_of_the_builtin_corpus_it_is_the_showcase() -> None:
 @pytest.mark.parametrize(
     "command", ["attend", "attend --json", "attend --method values", "explain", "heads --data {data}", "align"]
 )
-def test_a_model_without_attention_is_one_line(
+def test_models_without_attention_are_refused(
     command: str, recurrent: Callable[[str], str], data: str, tmt: Tmt
 ) -> None:
     name, *options = command.format(data=data).split()
@@ -89,7 +89,7 @@ def test_a_model_without_attention_is_one_line(
 
 @pytest.fixture(scope="module")
 def deeper(home: Path) -> str:
-    """A run of three layers and two heads in either stack, with random weights so large that no two maps are alike."""
+    """A run with three layers per stack, two heads, and random weights large enough to make all maps different."""
     config = load_config(None, [*settings(model__encoder_layers="3", model__decoder_layers="3")[1::2]])
     tokenizer = Run.open(home / "run").tokenizer()
     torch.manual_seed(1)
@@ -99,7 +99,7 @@ def deeper(home: Path) -> str:
     return str(run.path)
 
 
-@pytest.mark.usefixtures("one_below_the_other")
+@pytest.mark.usefixtures("narrow_terminal")
 @pytest.mark.parametrize(
     ("stack", "name"),
     [
@@ -108,7 +108,7 @@ def deeper(home: Path) -> str:
         ("cross", "cross-attention"),
     ],
 )
-def test_every_printed_map_is_that_of_its_layer_and_head(stack: str, name: str, deeper: str, tmt: Tmt) -> None:
+def test_every_map_shows_its_layer_and_head(stack: str, name: str, deeper: str, tmt: Tmt) -> None:
     pair = ("attend", "--model", deeper, f"{SOURCE} {SOURCE}", "--target", f"{TARGET} {TARGET}")
     weights = tmt(*pair, "--json").json["stacks"][stack]["weights"]
     printed = tmt(*pair, "--stack", stack, "--head", "all").out.split("\n\n")[1:-1]
@@ -121,11 +121,11 @@ def test_every_printed_map_is_that_of_its_layer_and_head(stack: str, name: str, 
     assert tmt(*pair, "--stack", stack, "--layer", "3", "--head", "1").out.split("\n\n")[1:-1] == [printed[4]]
 
 
-def test_by_default_one_matrix_is_shown_and_a_note_says_how_to_see_the_others(deeper: str, tmt: Tmt) -> None:
+def test_default_matrix_and_note(deeper: str, tmt: Tmt) -> None:
     pair = ("attend", "--model", deeper, SOURCE, "--target", TARGET)
-    others = "others: --layer N, --head all, --stack NAME, --compact; links of words: tmt align"
+    others = "for others: --layer N, --head all, --stack NAME, --compact; for word links: tmt align"
     shown = tmt(*pair)
-    assert shown.err == f"tmt: one matrix of many; {others}; one word step by step: tmt explain\n"
+    assert shown.err == f"tmt: one of many matrices; {others}; for one row step by step: tmt explain\n"
     assert tmt(*pair, "--quiet") == tmt(*pair, "--layer", "2") == Outcome(0, shown.out, "")
     titles = [line for line in shown.lines if "attention, layer" in line]
     assert titles == ["cross-attention, layer 2 of 3, mean of 2 heads"]
@@ -133,7 +133,7 @@ def test_by_default_one_matrix_is_shown_and_a_note_says_how_to_see_the_others(de
         assert tmt(*pair, *option).err == ""
 
 
-def test_rows_and_columns_are_words_and_pieces_on_request(on_run: Tmt) -> None:
+def test_words_and_tokens(on_run: Tmt) -> None:
     pair = ("attend", SOURCE, "--target", TARGET)
     found = on_run(*pair, "--json").json
     assert list(found) == ["source", "target", "method", "stacks", "never_seen", "remarks"]
@@ -141,14 +141,12 @@ def test_rows_and_columns_are_words_and_pieces_on_request(on_run: Tmt) -> None:
     words = found["stacks"]["cross"]
     assert words["rows"] == ["The", "dog", "sleeps", ".", "</s>"]
     assert words["columns"] == ["Der", "Hund", "schläft", ".", "</s>"]
-    assert "▁The" in on_run(*pair, "--json", "--pieces").json["stacks"]["cross"]["rows"]
+    assert "▁The" in on_run(*pair, "--json", "--tokens").json["stacks"]["cross"]["rows"]
     assert "▁" not in on_run(*pair).out
-    assert "▁Der" in on_run(*pair, "--pieces").out
+    assert "▁Der" in on_run(*pair, "--tokens").out
 
 
-def test_compact_shows_all_heads_of_a_layer_without_numbers(
-    deeper: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compact_shows_all_heads_without_numbers(deeper: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     options = ("--model", deeper, SOURCE, "--target", TARGET, "--head", "all", "--compact")
     lines = tmt("attend", *options).lines
@@ -159,9 +157,7 @@ def test_compact_shows_all_heads_of_a_layer_without_numbers(
     assert not CELL.search(drawn)
 
 
-def test_several_runs_stand_beside_each_other_each_with_its_translation(
-    trained: str, deeper: str, tmt: Tmt, on_run: Tmt
-) -> None:
+def test_several_runs_side_by_side(trained: str, deeper: str, tmt: Tmt, on_run: Tmt) -> None:
     outcome = on_run("attend", "--model", deeper, SOURCE, "--quiet")
     first, second = (tmt("translate", "--model", run, SOURCE).lines[0] for run in (trained, deeper))
     assert outcome.lines[:3] == [SOURCE, f"{trained}: {first}", f"{deeper}: {second}"]
@@ -169,8 +165,8 @@ def test_several_runs_stand_beside_each_other_each_with_its_translation(
         assert f"cross-attention, {heads}" in outcome.out.replace("\n", " ")
 
 
-def test_several_runs_as_data(trained: str, deeper: str, tmt: Tmt, on_run: Tmt) -> None:
-    pair = ("--target", TARGET, "--json")  # the sentence of the first run is that of all
+def test_several_runs_in_json_and_npz(trained: str, deeper: str, tmt: Tmt, on_run: Tmt) -> None:
+    pair = ("--target", TARGET, "--json")  # all runs get the first one's sentence
     found = on_run("attend", "--model", deeper, *pair, "--npz", "maps.npz").json["runs"]
     alone = [tmt("attend", "--model", name, SOURCE, *pair).json for name in (trained, deeper)]
     assert found == [{"run": trained} | alone[0], {"run": deeper} | alone[1]]
@@ -179,13 +175,13 @@ def test_several_runs_as_data(trained: str, deeper: str, tmt: Tmt, on_run: Tmt) 
     np.testing.assert_allclose(arrays["2.cross.weights"], alone[1]["stacks"]["cross"]["weights"], rtol=1e-4)
 
 
-def test_a_picture_is_written_too(deeper: str, tmt: Tmt) -> None:
+def test_figure_is_also_written(deeper: str, tmt: Tmt) -> None:
     pair = ("attend", "--model", deeper, SOURCE, "--target", TARGET, "--layer", "2")
     assert tmt(*pair, "--figure", "a.png") == tmt(*pair)
     assert Path("a.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_hostile_texts_are_escaped_everywhere(on_run: Tmt) -> None:
+def test_escapes_hostile_texts(on_run: Tmt) -> None:
     hostile = "".join(text for text in HOSTILE_TEXTS if text.isascii() or "\u202e" in text).replace("\x00", "")
     source, target = hostile[:60], f"b$x^${hostile[30:]}"[:60]
     pair = ("attend", source, "--target", target)
@@ -198,7 +194,7 @@ def test_hostile_texts_are_escaped_everywhere(on_run: Tmt) -> None:
         assert not set(text) & set("\x00\x1b\r\x9b\u202e\u2066")
 
 
-def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
+def test_missing_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     outcome = on_run("attend", SOURCE, "--figure", "a.png")
     assert (outcome.code, outcome.out) == (3, "")
@@ -207,7 +203,7 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-def test_history_shows_the_same_target_by_the_weights_of_every_checkpoint(trained: str, tmt: Tmt, on_run: Tmt) -> None:
+def test_history_shows_every_checkpoint(trained: str, tmt: Tmt, on_run: Tmt) -> None:
     history = ("attend", SOURCE, "--target", TARGET, "--history")
     found = on_run(*history, "--json", "--npz", "history.npz").json
     assert list(found) == ["source", "target", "method", "steps", "never_seen", "remarks"]
@@ -226,19 +222,19 @@ def test_history_shows_the_same_target_by_the_weights_of_every_checkpoint(traine
     assert f"{trained}: step {steps[0]}: " in on_run(*history, "--model", trained).out
 
 
-def test_history_without_checkpoints_is_one_line(own_run: Path, tmt: Tmt) -> None:
+def test_history_needs_checkpoints(own_run: Path, tmt: Tmt) -> None:
     shutil.rmtree(own_run / "checkpoints")
     outcome = tmt("attend", "--model", "run", SOURCE, "--history")
     assert outcome.mistake.startswith("--history: run has no checkpoints; ")
 
 
-def test_the_matrix_as_a_graph(on_run: Tmt) -> None:
+def test_graph(on_run: Tmt) -> None:
     lines = on_run("attend", SOURCE, "--target", TARGET, "--graph", "--threshold", "0.01", "--layer", "1").lines
     assert lines[3] == "cross-attention, layer 1 of 1, mean of 2 heads: 25 edges, each at least 1 % of its row"
     assert lines[6].split()[:3] == ["The", "5", "Der"]
 
 
-def test_the_graph_as_json(deeper: str, tmt: Tmt) -> None:
+def test_graph_in_json(deeper: str, tmt: Tmt) -> None:
     pair = ("attend", "--model", deeper, SOURCE, "--target", TARGET, "--json")
     found = tmt(*pair, "--graph").json
     graph = found.pop("graph")
@@ -251,7 +247,7 @@ def test_the_graph_as_json(deeper: str, tmt: Tmt) -> None:
 
 
 class Signed(AttentionWeights):
-    """A method with one matrix of the whole model, of numbers of either sign."""
+    """A method with one matrix for the whole model and signed numbers."""
 
     name = "signed"
     whole = True
@@ -270,7 +266,7 @@ def signed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("signed")
-def test_another_method_says_what_its_numbers_are(on_run: Tmt) -> None:
+def test_methods_explain_their_numbers(on_run: Tmt) -> None:
     pair = (SOURCE, "--target", TARGET, "--method", "signed")
     outcome = on_run("attend", *pair)
     assert "signed, target against source" in outcome.lines
@@ -279,10 +275,10 @@ def test_another_method_says_what_its_numbers_are(on_run: Tmt) -> None:
         "A number is what it is; below zero it speaks against.",
     ]
     assert "█ -3 " in outcome.out
-    assert "others: --stack NAME, --compact; links" in outcome.err
+    assert "others: --stack NAME, --compact; for" in outcome.err
     compact = on_run("attend", *pair, "--compact")
     assert "below zero -- ~~ == ≡≡" in compact.out
-    assert "others: --stack NAME; links" in compact.err
+    assert "others: --stack NAME; for" in compact.err
     assert on_run("attend", *pair, "--json").json["method"] == "signed"
     graph = on_run("attend", *pair, "--json", "--graph").json["graph"]["matrices"]
     assert list(graph) == list(STACKS)
@@ -290,8 +286,8 @@ def test_another_method_says_what_its_numbers_are(on_run: Tmt) -> None:
     assert "Numbers are in units of" not in on_run("attend", *pair, "--graph").out
 
 
-def test_the_help_names_every_method(tmt: Tmt) -> None:
-    described = tmt("attend", "--help").out.partition("--method NAME")[2].partition("  --words")[0]
+def test_help_names_every_method(tmt: Tmt) -> None:
+    described = tmt("attend", "--help").out.partition("--method NAME")[2].partition("[default")[0]
     assert set(METHODS) <= set(re.findall("[a-z]+", described))
 
 
@@ -303,25 +299,25 @@ def test_the_help_names_every_method(tmt: Tmt) -> None:
             ["--method", "signed", "--layer", "1"],
             "--layer, --head: signed has one matrix for the whole model; leave them out",
         ),
-        (["--json", "--stack", "crass"], "--stack: there is no 'crass'; did you mean cross?"),
-        (["--figure", "a.txt"], "--figure: a.txt says no format; end it in .png, .pdf or .svg"),
-        (["--figure", "a.svg", "--npz", "./a.svg"], "--npz: the picture goes to a.svg too; give another name"),
+        (["--json", "--stack", "crass"], "--stack: 'crass' is unknown; did you mean cross?"),
+        (["--figure", "a.txt"], "--figure: a.txt has no known format; end it in .png, .pdf or .svg"),
+        (["--figure", "a.svg", "--npz", "./a.svg"], "--npz: a.svg is also the file of the figure; give another name"),
         (["--figure", "missing/a.svg"], "missing/a.svg: missing is not a directory; make it, or write elsewhere"),
-        (["--html", "a.html", "--model", "another"], "--html: a page is of one run; give one --model"),
-        (["--html", "a.html", "--history"], "--html: a page is of one step; leave --history out"),
+        (["--html", "a.html", "--model", "another"], "--html: a page shows one run; give one --model"),
+        (["--html", "a.html", "--history"], "--html: a page shows one step; leave out --history"),
         (
             ["--html", "./a.svg", "--figure", "a.svg"],
-            "--html a.svg: another option writes there too; give another name",
+            "--html a.svg: another option writes to this file; give another name",
         ),
-        (["--html", "a.npz", "--npz", "a.npz"], "--html a.npz: another option writes there too; give another name"),
+        (["--html", "a.npz", "--npz", "a.npz"], "--html a.npz: another option writes to this file; give another name"),
         (["--html", "."], ".: is a directory; give the name of a file"),
     ],
 )
-def test_what_cannot_be_shown_is_one_line(options: list[str], message: str, on_run: Tmt) -> None:
+def test_usage_errors(options: list[str], message: str, on_run: Tmt) -> None:
     assert on_run("attend", SOURCE, "--target", TARGET, *options).mistake == message
 
 
-def test_a_method_that_is_asked_for_is_compared_with_erasure(on_run: Tmt) -> None:
+def test_methods_are_compared_with_erasure(on_run: Tmt) -> None:
     pair = (SOURCE, "--target", TARGET, "--quiet")
     said = on_run("attend", *pair, "--method", "gradient").lines[-1]
     assert re.fullmatch(
@@ -334,7 +330,7 @@ def test_a_method_that_is_asked_for_is_compared_with_erasure(on_run: Tmt) -> Non
         assert "agreement" not in on_run("attend", *pair, *other, "--json").json
 
 
-def test_a_page_is_written_beside_what_is_printed(workplace: Path, on_run: Tmt) -> None:
+def test_page_is_also_written(workplace: Path, on_run: Tmt) -> None:
     pair = (SOURCE, "--target", TARGET)
     plain, numbers = on_run("attend", *pair), on_run("attend", *pair, "--json")
     (workplace / "a.html").write_text("before")
@@ -346,13 +342,13 @@ def test_a_page_is_written_beside_what_is_printed(workplace: Path, on_run: Tmt) 
 
 
 def saved(page: Path) -> list[dict[str, Any]]:
-    """The answers in a saved page."""
+    """The answers stored in a saved page."""
     (packed,) = re.findall(r'id="saved">(.*)</script>', page.read_text("utf-8"))
     found: list[dict[str, Any]] = json.loads(gzip.decompress(base64.b64decode(packed)))
     return found
 
 
-def test_without_attention_there_is_a_page_of_what_there_is(recurrent: Callable[[str], str], tmt: Tmt) -> None:
+def test_page_of_a_model_without_attention(recurrent: Callable[[str], str], tmt: Tmt) -> None:
     pair = ("--model", recurrent("none"), SOURCE, "--target", TARGET)
     assert tmt("attend", *pair, "--method", "erasure", "--html", "a.html").code == 0
     (lacking,) = (one for one in saved(Path("a.html")) if "error" in one["answer"])

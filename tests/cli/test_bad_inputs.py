@@ -1,4 +1,4 @@
-"""A person's mistake gets one line: where, what is wrong, what to do. Nothing on disk is lost or changed."""
+"""Every usage error prints one line with the place, the problem and a remedy, and changes no file."""
 
 import json
 import os
@@ -45,7 +45,7 @@ def photos() -> None:
     Path("photos/cat.jpg").write_bytes(b"a cat")
 
 
-# The command line, and the place that the error names before its first colon: mistakes of the person.
+# Usage errors: the command line, and the place named before the first colon.
 MISTAKES = [
     ("trian", "tmt"),
     ("train --bogus", "--bogus"),
@@ -84,7 +84,6 @@ MISTAKES = [
     ("runs nowhere", "nowhere"),
     ("translate --model nowhere Ja", "nowhere"),
     ("translate --model data Ja", "data"),
-    ("translate Ja", "runs"),
     (f"{TRANSLATE} --output data Ja", "data"),
     (f"{TRANSLATE} --output there/x Ja", "there/x"),
     (f"{TRANSLATE} --beam 0 Ja", "--beam"),
@@ -100,7 +99,7 @@ MISTAKES = [
     (f"{ATTEND} ''", "SENTENCE"),
     (f"{ATTEND} '{LONG}'", "SENTENCE"),
 ]
-# Files that are wrong: the command line, the place, and what is done to the files before.
+# Bad files: the command line, the place, and a function that prepares the files.
 WRONG_FILES = [
     ("train my.toml", "my.toml", text("my.toml", "[training]\nstep = 3\n")),
     ("train my.toml", "my.toml", text("my.toml", "width: 3\n")),
@@ -108,14 +107,14 @@ WRONG_FILES = [
     (TRAIN, "HERE/data", Path("data/train.de-en.tsv").unlink),
     (f"{TRAIN_ON} empty", "HERE/empty", Path("empty").mkdir),
     (f"{TRAIN_IN} photos --overwrite", "photos", photos),
-    # Files and folders that are called as an option is.
+    # files and folders named like options
     ("train device", "device", text("device", "[data")),
     ("evaluate --model run --data device", "device", lambda: (Path("device").mkdir(), raw("device/test.tsv", b"")())),
     ("evaluate --model run --data 'beam, split'", "beam, split", lambda: (text("beam", "\n")(), text("split", "\n")())),
     (f"{TRANSLATE} Ja", "run/model.safetensors", Path("run/model.safetensors").unlink),
     (f"{TRANSLATE} Ja", "run/config.toml", text("run/config.toml", "[data\n")),
 ]
-# Problems of the machine, and files that something has damaged.
+# System errors and damaged files.
 PROBLEMS = [
     (f"{TRAIN} --set training.device=cuda:99", "training.device", None),
     (f"{TRANSLATE} --device nonsense Ja", "--device", None),
@@ -130,7 +129,7 @@ ALL += [(command, place, 3, before) for command, place, before in PROBLEMS]
 
 
 @pytest.mark.parametrize(("command", "place", "code", "before"), ALL)
-def test_a_mistake_is_one_line_and_loses_nothing(
+def test_errors_are_one_line_and_change_nothing(
     command: str, place: str, code: int, before: Prepare | None, home: Path, workplace: Path, tmt: Tmt
 ) -> None:
     shutil.copytree(home / "data", "data")
@@ -149,22 +148,20 @@ def test_a_mistake_is_one_line_and_loses_nothing(
 
 
 @pytest.mark.slow
-def test_without_a_network_a_hub_name_fails_at_once(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_name_fails_fast_without_a_network(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datasets.config.HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr("time.sleep", lambda _: pytest.fail("waits before it tries again"))
     outcome = tmt("train", "--data", "owner/name")
     assert re.fullmatch(
         r"tmt: error: owner/name: no such file or folder, and the hub cannot be reached \(.*\); "
-        "give a file or folder in its place\n",
+        "give a file or folder instead\n",
         outcome.err,
     )
     assert (outcome.code, outcome.out) == (3, "")
     assert not Path("runs").exists()
 
 
-def test_when_every_checkpoint_is_damaged_one_line_says_how_to_go_on(
-    own_run: Path, data: str, tmt: Tmt, workplace: Path
-) -> None:
+def test_all_checkpoints_damaged(own_run: Path, data: str, tmt: Tmt, workplace: Path) -> None:
     for path in own_run.glob("checkpoints/*/model.safetensors"):
         path.write_bytes(path.read_bytes()[:-1])
     before = contents(workplace)
@@ -176,19 +173,17 @@ def test_when_every_checkpoint_is_damaged_one_line_says_how_to_go_on(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["state.safetensors", "progress.json", "state.json"])
-def test_a_damaged_newest_checkpoint_is_named_and_the_one_before_used(
-    name: str, own_run: Path, data: str, tmt: Tmt
-) -> None:
+def test_resumes_before_a_damaged_checkpoint(name: str, own_run: Path, data: str, tmt: Tmt) -> None:
     before, newest = saved_steps(own_run / "checkpoints")[-2:]
     damaged = own_run / "checkpoints" / f"step-{newest}" / name
     damaged.write_bytes(b"")
     outcome = tmt("train", "--data", data, "--run-dir", str(own_run), *settings())
     assert outcome.code == 0
-    assert re.search(rf"tmt: {re.escape(str(damaged))}: .*; trying the one before\n", outcome.err)
+    assert re.search(rf"tmt: {re.escape(str(damaged))}: .*; trying the previous one\n", outcome.err)
     assert f"tmt: continuing run from step {before}" in outcome.err
 
 
-def test_an_error_while_writing_leaves_the_old_output(
+def test_failed_write_keeps_the_old_output(
     own_run: Path, tmt: Tmt, workplace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("letters.en").write_text("old")
@@ -200,15 +195,13 @@ def test_an_error_while_writing_leaves_the_old_output(
     assert contents(workplace) == before
 
 
-def test_what_a_message_quotes_cannot_command_the_terminal(tmt: Tmt) -> None:
+def test_messages_escape_control_characters(tmt: Tmt) -> None:
     outcome = tmt("translate", "--model", "\x1b[31mred\n", "Ja")
     assert "\x1b" not in outcome.err
     assert outcome.err.count("\n") == 1
 
 
-def test_a_message_keeps_its_place_and_its_remedy_however_long_its_value(
-    own_run: Path, tmt: Tmt, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_long_values_are_shortened_in_messages(own_run: Path, tmt: Tmt, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = tmt("config", "--set", f"model.width={'9' * 100_000}x")
     assert outcome.err.startswith("tmt: error: model.width: input should be")
     assert outcome.err.endswith("9x'; correct the value\n")
@@ -223,7 +216,7 @@ BAD_LINES = b"Ja\n" + f"{LONG}\n".encode() + b"B\xfcsche\n\n" + b"a" * (LONGEST_
 
 
 @pytest.mark.parametrize("source", ["file", "stdin"])
-def test_one_bad_line_does_not_lose_the_others(source: str, monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
+def test_bad_lines_do_not_affect_others(source: str, monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
     Path("letters.de").write_bytes(BAD_LINES)
     place, option = ("stdin", []) if source == "stdin" else ("letters.de", ["--input", "letters.de"])
     (yes,) = on_run("translate", "Ja").lines
@@ -235,7 +228,7 @@ def test_one_bad_line_does_not_lose_the_others(source: str, monkeypatch: pytest.
     assert re.fullmatch(rf"tmt: {place}:2: \d+ tokens, the model takes at most 96; split it", long)
     assert encoding == f"tmt: {place}:3: not UTF-8 at byte 1; save it as UTF-8"
     assert huge == f"tmt: {place}:5: more than 100,000 bytes in one line; split it"
-    assert error == f"tmt: error: {place}: 3 of 6 lines are not translated; correct those named above"
+    assert error == f"tmt: error: {place}: 3 of 6 lines were not translated; correct the lines named above"
 
 
 def test_bad_lines_keep_their_columns(on_run: Tmt) -> None:
@@ -246,7 +239,7 @@ def test_bad_lines_keep_their_columns(on_run: Tmt) -> None:
     assert on_run(*options, "--n-best", "2", "--scores").lines[-1] == "2\t\t"
 
 
-def test_in_json_a_bad_line_is_an_object_with_the_error(on_run: Tmt) -> None:
+def test_bad_lines_in_json_have_an_error(on_run: Tmt) -> None:
     lines = ['{"de": "Ja"}', '{"de": ', '{"fr": "oui"}', json.dumps({"de": LONG, "id": 7}), LONG]
     Path("in.jsonl").write_bytes("".join(f"{line}\n" for line in lines).encode() + b"\xff\n")
     outcome = on_run("translate", "--quiet", "--json", "--input", "in.jsonl")
@@ -255,7 +248,7 @@ def test_in_json_a_bad_line_is_an_object_with_the_error(on_run: Tmt) -> None:
     assert "error" not in good
     assert cut.pop("error").startswith("in.jsonl:2: not valid JSON (")
     assert cut == {"source": '{"de": '}
-    assert other == {"fr": "oui", "error": "in.jsonl:3: no text under source or de; name the sentence so"}
+    assert other == {"fr": "oui", "error": "in.jsonl:3: no text under the key source or de; add one"}
     assert re.fullmatch(r"in\.jsonl:4: \d+ tokens, the model takes at most 96; split it", long.pop("error"))
     assert long == {"de": LONG, "id": 7}
     assert plain.keys() == {"source", "error"}
@@ -263,9 +256,9 @@ def test_in_json_a_bad_line_is_an_object_with_the_error(on_run: Tmt) -> None:
     assert len(outcome.err.splitlines()) == 6
 
 
-def test_a_bad_sentence_among_arguments_is_named_by_its_number(on_run: Tmt) -> None:
+def test_bad_arguments_are_numbered(on_run: Tmt) -> None:
     outcome = on_run("translate", "--quiet", "Ja", LONG)
     assert len(outcome.lines) == 2
     note, error = outcome.err.splitlines()
     assert re.fullmatch(r"tmt: sentence 2: \d+ tokens, the model takes at most 96; split it", note)
-    assert error == "tmt: error: SENTENCE: 1 of 2 lines are not translated; correct those named above"
+    assert error == "tmt: error: SENTENCE: 1 of 2 lines were not translated; correct the lines named above"

@@ -14,20 +14,20 @@ CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.toml"))
 
 
 @pytest.mark.parametrize("name", [*map(str, CONFIGS), "multi30k", "laboratory/rotary"])
-def test_what_is_printed_can_be_saved_and_used(tmt: Tmt, name: str) -> None:
+def test_output_loads_unchanged(tmt: Tmt, name: str) -> None:
     printed = tmt("config", name)
     assert (printed.code, printed.err) == (0, "")
     Path("mine.toml").write_text(printed.out, "utf-8")
     assert load_config("mine.toml") == load_config(name)
 
 
-def test_without_a_file_the_defaults_are_printed_with_what_was_set(tmt: Tmt) -> None:
+def test_prints_defaults_with_overrides(tmt: Tmt) -> None:
     Path("mine.toml").write_text(tmt("config", "--set", "model.width=64", "--data", "mine/corpus").out, "utf-8")
     expected = load_config(None, ["model.width=64", "data.corpus=mine/corpus"])
     assert load_config(Path("mine.toml")) == expected
 
 
-def test_every_line_is_a_comment_a_heading_or_a_key(tmt: Tmt) -> None:
+def test_every_key_has_a_comment(tmt: Tmt) -> None:
     lines = tmt("config").lines
     assert all(len(line) <= 102 for line in lines)
     keys = [number for number, line in enumerate(lines) if " = " in line and not line.startswith(("#", " "))]
@@ -35,9 +35,9 @@ def test_every_line_is_a_comment_a_heading_or_a_key(tmt: Tmt) -> None:
     assert all(lines[number - 1].startswith("# ") for number in keys)
 
 
-def test_a_key_is_explained_with_its_choices(tmt: Tmt) -> None:
+def test_explains_a_key_and_its_choices(tmt: Tmt) -> None:
     lines = tmt("config", "model.norm").lines
-    assert lines[:3] == ["The normalisation around each layer.", 'here: "layer"', "choices:"]
+    assert lines[:3] == ["Normalisation around each layer.", 'here: "layer"', "choices:"]
     assert [line.split()[0] for line in lines[3:]] == ["layer", "batch", "rms", "none"]
     assert "(Ba et al. 2016)" in lines[3]
     assert tmt("config", "model.width", "--set", "model.width=32").lines == [
@@ -46,23 +46,23 @@ def test_a_key_is_explained_with_its_choices(tmt: Tmt) -> None:
     ]
 
 
-def test_the_paths_of_all_corpora_become_absolute(tmt: Tmt, workplace: Path) -> None:
+def test_corpus_paths_become_absolute(tmt: Tmt, workplace: Path) -> None:
     (workplace / "own.tsv").touch()
     lines = tmt("config", "--data", "own.tsv", "--set", "data.mixture.old.corpus=own.tsv").lines
     assert lines.count(f'corpus = "{workplace.resolve()}/own.tsv"') == 2
 
 
-def test_a_further_corpus_is_explained_whatever_its_name(tmt: Tmt) -> None:
+def test_explains_mixture_keys(tmt: Tmt) -> None:
     given = ("--set", "data.mixture.old.corpus=builtin")
     lines = tmt("config", "data.mixture", *given).lines
-    assert lines[0].startswith("Further corpora to train on, each under a name of your choice: ")
+    assert lines[0].startswith("Additional training corpora, each under a name of your choice: ")
     assert lines[1].startswith('here: {"old": {"corpus": "builtin", ')
     assert tmt("config", "data.mixture.new.weight", *given).lines == [explanation(MixedConfig, "weight"), "here: 1.0"]
     printed = tmt("config", *given).lines
     assert printed[printed.index("[data.mixture.old]") - 1] == f"# {MixedConfig.__doc__}"
 
 
-def test_a_section_is_printed_alone(tmt: Tmt) -> None:
+def test_prints_a_section(tmt: Tmt) -> None:
     lines = tmt("config", "schedule", "--set", "schedule.name=cosine").lines
     assert "[schedule]" in lines
     assert "learning_rate = 0.004" in lines
@@ -79,14 +79,14 @@ def test_a_section_is_printed_alone(tmt: Tmt) -> None:
         ("nonsense", "choose one of "),
     ],
 )
-def test_an_unknown_key_is_answered_with_the_nearest(tmt: Tmt, key: str, remedy: str) -> None:
-    assert tmt("config", key).mistake.startswith(f"[CONFIG | KEY]: there is no {key!r}; {remedy}")
+def test_unknown_key_suggests_the_nearest(tmt: Tmt, key: str, remedy: str) -> None:
+    assert tmt("config", key).mistake.startswith(f"[CONFIG | KEY]: {key!r} is unknown; {remedy}")
 
 
 WITH_TABLE = [key for key, value in leaves(Config()) if isinstance(value, str) and choices(key)]
 
 
-def test_every_text_without_values_of_its_own_is_a_choice_or_free() -> None:
+def test_every_string_key_is_a_choice_or_free() -> None:
     free = {"data.corpus", "data.source_language", "data.target_language", "training.device"}
     free |= {"init_from.run", "init_from.weights", "tokenizer.from_run", "format"}
     free |= {f"data.{name}" for name in ("source_column", "target_column")}
@@ -97,11 +97,11 @@ def test_every_text_without_values_of_its_own_is_a_choice_or_free() -> None:
 
 
 @pytest.mark.parametrize("key", [key for key in WITH_TABLE if key.startswith("model.") and key != "model.kind"])
-def test_the_choices_of_a_model_are_those_that_it_is_built_from(key: str) -> None:
+def test_model_choices_match_the_code(key: str) -> None:
     with torch.device("meta"), pytest.raises(InputError) as caught:
         build_model(load_config(None, [f"{key}=nonsense"]).model, vocabulary_size=13)
     message = str(caught.value)
-    assert message.startswith(f"{key}: there is no 'nonsense'; ")
+    assert message.startswith(f"{key}: 'nonsense' is unknown; ")
     offered = message.partition("choose one of ")[2].partition(" (or load")[0].split(", ")
     if offered != [""]:
         assert set(offered) <= {spelling.partition("(")[0] for spelling in choices(key)}

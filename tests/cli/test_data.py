@@ -10,18 +10,18 @@ from transformer_mt.corpus.pairs import Node, SentencePair
 SIZES = ("--set", "data.builtin.train=40", "--set", "data.builtin.validation=11", "--set", "data.builtin.test=7")
 
 
-def test_json_counts_and_samples_with_links(tmt: Tmt) -> None:
+def test_json(tmt: Tmt) -> None:
     found = tmt("data", *SIZES, "--sample", "5", "--json").json
     assert (found["corpus"], found["languages"], found["links"]) == ("builtin", ["de", "en"], True)
     counts = {name: split["pairs"] for name, split in found["splits"].items()}
     assert (counts["train"], counts["validation"], counts["test"]) == (40, 11, 7)
     for name, split in found["splits"].items():
         assert len(split["samples"]) == min(5, split["pairs"])
-        assert all(sample["links"] for sample in split["samples"]) == (name != "test_everyday")  # written by hand
+        assert all(sample["links"] for sample in split["samples"]) == (name != "test_everyday")  # has no word links
         assert split.keys() == {"pairs", "cleaning", "counted", "source", "target", "samples"}
 
 
-def test_lines_show_the_pairs_and_their_links(tmt: Tmt) -> None:
+def test_samples_show_links(tmt: Tmt) -> None:
     lines = tmt("data", *SIZES, "--sample", "2").lines
     assert lines[0] == "corpus builtin, de → en, with word links"
     train = lines.index("train: 40 pairs")
@@ -33,16 +33,16 @@ def test_lines_show_the_pairs_and_their_links(tmt: Tmt) -> None:
         assert english in target
 
 
-def test_the_seed_chooses_the_samples(tmt: Tmt) -> None:
+def test_seed_chooses_samples(tmt: Tmt) -> None:
     drawn = [tmt("data", *SIZES, "--seed", seed) for seed in ("3", "3", "4")]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_no_samples_where_none_are_wanted(data: str, tmt: Tmt) -> None:
+def test_sample_0_prints_none(data: str, tmt: Tmt) -> None:
     assert "  |" not in tmt("data", "--data", data, "--sample", "0").out
 
 
-def test_a_folder_has_no_links_and_cleaning_is_counted(tmt: Tmt) -> None:
+def test_folder_without_links_reports_cleaning(tmt: Tmt) -> None:
     Path("mine").mkdir()
     rows = [*PAIRS[:2], ("", "nothing"), ("a b c d e f", "g")]
     lines = "".join(json.dumps({"de": de, "en": en}) + "\n" for de, en in rows)
@@ -60,7 +60,7 @@ def test_a_folder_has_no_links_and_cleaning_is_counted(tmt: Tmt) -> None:
     assert f"  | {PAIRS[0][0]}" in outcome.lines
 
 
-def test_what_a_corpus_says_cannot_command_the_terminal(tmt: Tmt) -> None:
+def test_escapes_corpus_text(tmt: Tmt) -> None:
     Path("mine").mkdir()
     Path("mine/train.jsonl").write_text(json.dumps({"de": "\u202eab\u200f", "en": "x\u2066y"}) + "\n")
     for options in ([], ["--json"]):
@@ -93,13 +93,13 @@ PARSED = SentencePair(
 
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`tmt data` reads a corpus of one pair with its structure."""
+    """Make `tmt data` read a corpus of one pair with structure."""
     corpus = Corpus.from_pairs({"train": [PARSED], "test_everyday": [("Ja.", "Yes.")]})
     monkeypatch.setattr("transformer_mt.corpus.load_corpus.load_corpus", lambda *_, **__: corpus)
 
 
 @pytest.mark.usefixtures("parsed")
-def test_structure_is_shown_in_aligned_columns_the_source_first(tmt: Tmt) -> None:
+def test_structure(tmt: Tmt) -> None:
     out = tmt("data", "--structure").out
     assert (
         """
@@ -127,7 +127,7 @@ def test_structure_is_shown_in_aligned_columns_the_source_first(tmt: Tmt) -> Non
 
 
 @pytest.mark.usefixtures("parsed")
-def test_without_being_asked_for_no_structure_is_shown_and_json_holds_it_always(tmt: Tmt) -> None:
+def test_structure_is_optional_except_in_json(tmt: Tmt) -> None:
     assert "nsubj" not in tmt("data").out
     assert tmt("data", "--json").out == tmt("data", "--json", "--structure").out
     splits = tmt("data", "--json").json["splits"]
@@ -145,6 +145,6 @@ def test_without_being_asked_for_no_structure_is_shown_and_json_holds_it_always(
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
-def test_a_corpus_without_structure_has_none_to_show(options: list[str], data: str, tmt: Tmt) -> None:
-    problem = f"--structure: {data} has no dependency trees; leave it out, or look at --data builtin"
+def test_corpus_without_structure(options: list[str], data: str, tmt: Tmt) -> None:
+    problem = f"--structure: {data} has no dependency trees; leave it out, or try --data builtin"
     assert tmt("data", "--data", data, "--structure", *options).mistake == problem

@@ -1,4 +1,4 @@
-"""`--engine ctranslate2`: what the commands print with it is what they print without."""
+"""`--engine ctranslate2` prints the same as the default engine."""
 
 import os
 import subprocess
@@ -36,19 +36,19 @@ def test_greedy_translations_print_the_same(options: tuple[str, ...], on_run: Tm
         assert a == b
 
 
-def test_a_line_that_cannot_be_translated_comes_out_empty(on_run: Tmt) -> None:
+def test_untranslatable_line_is_empty(on_run: Tmt) -> None:
     outcome = on_run("translate", *ENGINE, SOURCES[0], "Hund " * 200)
     assert (outcome.code, outcome.lines[1]) == (2, "")
     assert "sentence 2: " in outcome.err
 
 
-def test_more_translations(on_run: Tmt) -> None:
+def test_n_best(on_run: Tmt) -> None:
     outcome = on_run("translate", *ENGINE, "--n-best", "2", "--quantization", "int8", *SOURCES[:2])
     assert outcome.code == 0
     assert [line.split("\t")[0] for line in outcome.lines] == ["1", "1", "2", "2"]
 
 
-def test_a_split_is_scored_the_same_but_for_attention(data: str, on_run: Tmt) -> None:
+def test_evaluate_scores_are_the_same(data: str, on_run: Tmt) -> None:
     call = ("evaluate", "--data", data, "--beam", "1", "--json", "--by-length")
     ours, theirs = (on_run(*call, *more).json for more in ((), ENGINE))
     for found in (ours, theirs):
@@ -56,15 +56,15 @@ def test_a_split_is_scored_the_same_but_for_attention(data: str, on_run: Tmt) ->
     assert ours == theirs
 
 
-def test_word_links_are_left_out_and_that_is_said(data: str, on_run: Tmt) -> None:
+def test_evaluate_notes_missing_word_links(data: str, on_run: Tmt) -> None:
     Path("links").write_text("0-0\n" * len(PAIRS))
     call = ("evaluate", "--data", data, *ENGINE)
     refused = on_run(*call, "--links", "links")
     assert refused.code == 2
-    line = "tmt: error: --links: ctranslate2 shows no attention to link words by; leave it or --engine out"
+    line = "tmt: error: --links: ctranslate2 does not expose attention; leave out --links or --engine"
     assert refused.err.splitlines()[-1] == line
     built_in = on_run("evaluate", "--data", "builtin", *ENGINE)
-    assert "tmt: word links are not compared: ctranslate2 shows no attention\n" in built_in.err
+    assert "tmt: not scoring word links: ctranslate2 does not expose attention\n" in built_in.err
     assert "BLEU" in built_in.out
     assert "AER" not in built_in.out
 
@@ -72,18 +72,21 @@ def test_word_links_are_left_out_and_that_is_said(data: str, on_run: Tmt) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((*ENGINE, "--sample"), "--sample: ctranslate2 draws no translations; leave it or the engine out"),
-        ((*ENGINE, "--trace"), "--trace: ctranslate2 does not show its beam; leave it or --engine out"),
-        (("--engine", "onnx"), "--engine: there is no 'onnx'; choose one of torch, ctranslate2"),
-        ((*ENGINE, "--quantization", "float8"), "--quantization: there is no 'float8'; did you mean float16?"),
-        ((*ENGINE, "--device", "mps"), "--device: CTranslate2 has auto, cpu and cuda, not mps; choose one of these"),
+        ((*ENGINE, "--sample"), "--sample: ctranslate2 does not support it; leave it or the engine out"),
+        ((*ENGINE, "--trace"), "--trace: ctranslate2 does not expose its beam; leave out --trace or --engine"),
+        (("--engine", "onnx"), "--engine: 'onnx' is unknown; choose one of torch, ctranslate2"),
+        ((*ENGINE, "--quantization", "float8"), "--quantization: 'float8' is unknown; did you mean float16?"),
+        (
+            (*ENGINE, "--device", "mps"),
+            "--device: CTranslate2 supports auto, cpu and cuda, not mps; choose one of these",
+        ),
         (
             ("--quantization", "int8"),
-            "--quantization: our own search has none; choose the engine ctranslate2, or leave it out",
+            "--quantization: needs the engine ctranslate2; choose that engine, or leave it out",
         ),
     ],
 )
-def test_what_there_is_not_is_refused_by_name(options: tuple[str, ...], message: str, on_run: Tmt) -> None:
+def test_unsupported_options_are_refused(options: tuple[str, ...], message: str, on_run: Tmt) -> None:
     assert on_run("translate", *options, SOURCES[0]).mistake == message
 
 

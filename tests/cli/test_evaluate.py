@@ -23,7 +23,7 @@ def write_pairs(*pairs: tuple[str, str]) -> None:
         Path(f"own.{language}").write_text("".join(f"{text}\n" for text in side))
 
 
-def test_json_has_the_documented_keys(trained: str, data: str, on_run: Tmt) -> None:
+def test_json_keys_are_documented(trained: str, data: str, on_run: Tmt) -> None:
     scores = on_run("evaluate", "--data", data, "--json").json
     assert scores.keys() == KEYS | {"corpus", "split", "run", "intervals"}
     assert all(f"`{key}`" in VIEWS_PAGE for key in (*scores, *scores["intervals"]["bleu"]))
@@ -33,21 +33,21 @@ def test_json_has_the_documented_keys(trained: str, data: str, on_run: Tmt) -> N
     assert "tok:13a" in scores["signature"]["bleu"]
 
 
-def test_scores_that_say_nothing_are_noted(on_run: Tmt) -> None:
+def test_notes_meaningless_scores(on_run: Tmt) -> None:
     write_pairs(("Ja.", "Yes."), ("Nein.", "No."))
-    message = "BLEU: says nothing, since no reference has four tokens; read chrF"
+    message = "BLEU: meaningless, as no reference has four tokens; read chrF"
     outcome = on_run("evaluate", "--data", "own.de,own.en", "--beam", "1", "--json")
     assert outcome.json["notes"] == [message]
     assert outcome.err.splitlines().count(f"tmt: {message}") == 1
 
 
 @pytest.mark.parametrize("command", ["evaluate", "heads"])
-def test_a_run_does_not_open_its_corpus_by_itself(command: str, data: str, on_run: Tmt) -> None:
-    message = f"--data: missing; a run never opens its corpus by itself; this one's was {data}"
+def test_run_does_not_open_its_own_corpus(command: str, data: str, on_run: Tmt) -> None:
+    message = f"--data: required for a run not trained on builtin; this one was trained on {data}"
     assert on_run(command).mistake == message
 
 
-def test_lines_say_the_scores_and_stderr_what_is_done(data: str, on_run: Tmt) -> None:
+def test_prints_scores(data: str, on_run: Tmt) -> None:
     outcome = on_run("evaluate", "--data", data, "--split", "validation", "--beam", "1")
     assert outcome.err.endswith(f"tmt: translating {len(PAIRS)} sentences of {data}, split validation, beam 1\n")
     names = [re.split(r"  +", line)[0] for line in outcome.lines]
@@ -56,7 +56,7 @@ def test_lines_say_the_scores_and_stderr_what_is_done(data: str, on_run: Tmt) ->
     assert re.fullmatch(rf"sentences +{len(PAIRS)} +\d+\.\d s, \d+\.\d a second", outcome.lines[-1])
 
 
-def test_several_references_are_said(data: str, monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
+def test_several_references(data: str, monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
     pairs = [SentencePair("Der Hund schläft.", "The dog sleeps.", None, ("The hound sleeps.", "It sleeps."))] * 3
     corpus = Corpus.from_pairs({"train": pairs, "test": [*pairs, ("Ja.", "Yes.")]})
     monkeypatch.setattr("transformer_mt.corpus.load_corpus.load_corpus", lambda *_, **__: corpus)
@@ -65,7 +65,7 @@ def test_several_references_are_said(data: str, monkeypatch: pytest.MonkeyPatch,
     assert "nrefs:var" in lines[0]
 
 
-def test_short_and_long_sentences_are_scored_apart_when_asked_for(on_run: Tmt) -> None:
+def test_by_length(on_run: Tmt) -> None:
     long = "Der Hund schläft, der Mann wartet."
     write_pairs((PAIRS[0][0], "x"), (long, "x"), (long, "x"))
     options = ("evaluate", "--data", "own.de,own.en", "--by-length")
@@ -77,7 +77,7 @@ def test_short_and_long_sentences_are_scored_apart_when_asked_for(on_run: Tmt) -
     assert found[0].keys() == {"fewest", "most", "sentences", "bleu", "chrf", "exact"}
 
 
-def test_where_word_links_are_known_attention_is_compared_with_them(on_run: Tmt) -> None:
+def test_word_links_of_the_corpus(on_run: Tmt) -> None:
     options = ("evaluate", "--data", "builtin", "--beam", "1")
     line = r"^AER +\d+\.\d\d % precision \d+\.\d\d %, recall \d+\.\d\d %; heads by guess$"
     assert re.search(line, on_run(*options).out, re.MULTILINE)
@@ -86,18 +86,18 @@ def test_where_word_links_are_known_attention_is_compared_with_them(on_run: Tmt)
     assert (scores["aer_chosen_by"], scores["aer_heads"]) == ("guess", ["cross.1.1", "cross.1.2"])
 
 
-def test_links_of_a_file_are_those_to_find(on_run: Tmt) -> None:
+def test_links_from_a_file(on_run: Tmt) -> None:
     write_pairs(*PAIRS[:3])
     options = ("evaluate", "--data", "own.de,own.en", "--links", "own.links")
     Path("own.links").write_text("0-0 1-1 2-2\n" * 3)
     assert on_run(*options, "--beam", "1", "--json").json["aer"] is not None
-    problem = "--links: they belong to one test set; give --data and --split once"
+    problem = "--links: applies to one test set; give --data and --split once"
     assert on_run(*options, "--data", "own.de,own.en").mistake == problem
     Path("own.links").write_text("0-0\n0-9\n\n")
     assert on_run(*options).mistake.startswith("own.links:2: 0-9, but the target has words 0 to ")
 
 
-def test_sets_are_scored_one_after_the_other(data: str, on_run: Tmt) -> None:
+def test_several_splits(data: str, on_run: Tmt) -> None:
     options = ("evaluate", "--data", data, "--beam", "1")
     both = ("--split", "validation", "--split", "test")
     several = on_run(*options, *both).out
@@ -110,7 +110,7 @@ def test_sets_are_scored_one_after_the_other(data: str, on_run: Tmt) -> None:
 
 
 @pytest.mark.slow
-def test_further_runs_are_compared_as_sacrebleu_compares_them(trained: str, data: str, tmt: Tmt, on_run: Tmt) -> None:
+def test_against_matches_sacrebleu(trained: str, data: str, tmt: Tmt, on_run: Tmt) -> None:
     runs = (trained, str(Path(trained) / "checkpoints/step-3"))
     found = on_run("evaluate", "--against", runs[1], "--data", data, "--beam", "1", "--json").json
     sources, targets = zip(*PAIRS, strict=True)
@@ -126,14 +126,14 @@ def test_further_runs_are_compared_as_sacrebleu_compares_them(trained: str, data
             assert values == pytest.approx((theirs.score, theirs.mean, theirs.ci))
 
 
-def test_the_comparison_is_printed_below_the_scores(trained: str, data: str, on_run: Tmt) -> None:
+def test_against_is_printed_below_the_scores(trained: str, data: str, on_run: Tmt) -> None:
     lines = on_run("evaluate", "--data", data, "--beam", "1", "--against", trained).lines
     start = lines.index(f"{trained}, against {trained}")
     assert re.fullmatch(r"BLEU +\d+\.\d\d ±\d+\.\d\d   \+0\.00, p = \d\.\d{3}", lines[start + 1])
     assert lines[start + 2].startswith("chrF ")
 
 
-def test_a_run_of_another_direction_is_refused(trained: str, data: str, on_run: Tmt) -> None:
+def test_against_refuses_another_direction(trained: str, data: str, on_run: Tmt) -> None:
     shutil.copytree(trained, "turned")
     config = load_config(Path("turned/config.toml"), ["data.source_language=en", "data.target_language=de"])
     Path("turned/config.toml").write_text(dump_config(config))
@@ -142,7 +142,7 @@ def test_a_run_of_another_direction_is_refused(trained: str, data: str, on_run: 
     assert on_run("evaluate", "--data", data, "--against", "turned").mistake == message
 
 
-def test_the_worst_translations_are_shown(trained: str, data: str, on_run: Tmt) -> None:
+def test_worst(trained: str, data: str, on_run: Tmt) -> None:
     options = ("evaluate", "--data", data, "--beam", "1", "--worst", "2")
     worst = on_run(*options, "--json").json["worst"]
     assert [poor["chrf"] for poor in worst] == sorted(poor["chrf"] for poor in worst)
@@ -154,7 +154,7 @@ def test_the_worst_translations_are_shown(trained: str, data: str, on_run: Tmt) 
     assert "worst" not in on_run(*options[:-2], "--json").json
 
 
-def test_sentences_are_scored_by_their_rarest_word(on_run: Tmt) -> None:
+def test_by_rarity(on_run: Tmt) -> None:
     known, rare = PAIRS[0][0], "Der Bahnhofsvorsteher schläft."
     write_pairs((known, "x"), (rare, "x"), (rare, "x"), ("12 + 3", "x"))
     options = ("evaluate", "--data", "own.de,own.en", "--beam", "1", "--by-rarity")
@@ -167,7 +167,7 @@ def test_sentences_are_scored_by_their_rarest_word(on_run: Tmt) -> None:
     assert first.startswith("never                         2 ")
 
 
-def test_a_mistake_in_the_last_set_is_found_before_anything_is_translated(data: str, on_run: Tmt) -> None:
+def test_checks_all_sets_before_translating(data: str, on_run: Tmt) -> None:
     outcome = on_run("evaluate", "--data", data, "--split", "test", "--split", "tset")
     assert (outcome.code, outcome.out) == (2, "")
     assert "translating" not in outcome.err

@@ -12,7 +12,7 @@ PAIR = (SOURCE, "--target", TARGET)
 TITLE = r"Cross-attention, layer 1, head 2, row i = \d+, which reads \S+ and writes \S+"
 
 
-def test_it_prints_the_pair_then_the_stages_then_what_they_come_to(on_run: Tmt) -> None:
+def test_prints_pair_stages_and_summary(on_run: Tmt) -> None:
     outcome = on_run("explain", *PAIR, "--word", "dog", "--stack", "cross", "--head", "2")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.lines[:3] == [SOURCE, TARGET, ""]
@@ -25,14 +25,14 @@ def test_it_prints_the_pair_then_the_stages_then_what_they_come_to(on_run: Tmt) 
     assert max(map(len, outcome.lines)) <= 100
 
 
-def test_without_anything_it_takes_a_sentence_of_the_corpus_a_long_word_and_the_head_that_matters(on_run: Tmt) -> None:
+def test_defaults(on_run: Tmt) -> None:
     outcome = on_run("explain")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.lines[:2] == [SOURCE, *on_run("translate", SOURCE).lines]
     assert re.search(r"of 4 heads it\s+matters most", outcome.out)
 
 
-def test_json_is_the_explanation_and_npz_its_arrays(on_run: Tmt) -> None:
+def test_json_and_npz(on_run: Tmt) -> None:
     options = (*PAIR, "--word", "2", "--piece", "1", "--stack", "decoder", "--layer", "1")
     found = on_run("explain", *options, "--json", "--npz", "numbers.npz").json
     assert [found[key] for key in ("source", "target", "word", "stack", "layer", "never_seen")] == [
@@ -49,7 +49,7 @@ def test_json_is_the_explanation_and_npz_its_arrays(on_run: Tmt) -> None:
     assert all(sentence in " ".join(on_run("explain", *options).out.split()) for sentence in found["in_words"])
 
 
-def test_any_search_finds_the_translation(on_run: Tmt) -> None:
+def test_search_options_apply(on_run: Tmt) -> None:
     for options in (("--beam", "1"), ("--sample", "--seed", "5")):
         explained = on_run("explain", SOURCE, "--word", "1", "--json", *options)
         translated = on_run("translate", SOURCE, "--json", *options)
@@ -59,15 +59,15 @@ def test_any_search_finds_the_translation(on_run: Tmt) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--word", "cat"), "--word: there is no 'cat' in the translation or the source; "),
-        (("--stack", "croos"), "--stack: there is no 'croos'; did you mean cross?"),
+        (("--word", "cat"), "--word: 'cat' is not in the translation or the source; "),
+        (("--stack", "croos"), "--stack: 'croos' is unknown; did you mean cross?"),
         (("--head", "mean"), "--head: input should be a valid integer"),
     ],
 )
-def test_what_there_is_not_is_one_line(options: tuple[str, ...], message: str, on_run: Tmt) -> None:
+def test_usage_errors(options: tuple[str, ...], message: str, on_run: Tmt) -> None:
     assert on_run("explain", *PAIR, *options).mistake.startswith(message)
 
 
-def test_a_recurrent_model_is_explained(recurrent: Callable[[str], str], tmt: Tmt) -> None:
+def test_recurrent_model(recurrent: Callable[[str], str], tmt: Tmt) -> None:
     text = tmt("explain", "--model", recurrent("additive"), *PAIR).out
     assert "part of the gates of the decoder's first layer" in " ".join(text.split())

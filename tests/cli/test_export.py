@@ -10,19 +10,19 @@ from support.command_line import PAIRS, Tmt
 TO = ("--to", "ctranslate2")
 
 
-def test_an_export_says_how_both_programs_compare(trained: str, data: str, tmt: Tmt) -> None:
+def test_prints_the_comparison(trained: str, data: str, tmt: Tmt) -> None:
     outcome = tmt("export", trained, "out", *TO, "--data", data)
     assert outcome.code == 0
     count = len(PAIRS) + 7
-    assert outcome.lines[0] == f"greedy   {count} of {count} sentences the same (100.0 %)"
+    assert outcome.lines[0] == f"greedy   {count} of {count} translations are the same (100.0 %)"
     assert outcome.lines[2].startswith("         BLEU ")
     assert outcome.lines[4].startswith("beam 4   ")
-    assert "tmt: translating 15 validation sentences in both programs\n" in outcome.err
+    assert "tmt: translating 15 validation sentences with both programs\n" in outcome.err
     assert outcome.err.endswith("tmt: written to out\n")
     assert json.loads(Path("out/parity.json").read_text("utf-8"))["pairs"] == len(PAIRS)
 
 
-def test_without_data_the_sentences_that_the_run_has_kept_are_compared(trained: str, tmt: Tmt) -> None:
+def test_default_sentences_are_the_run_samples(trained: str, tmt: Tmt) -> None:
     outcome = tmt("export", trained, "out", *TO, "--json", "--quiet", "--quantization", "int8")
     assert (outcome.code, outcome.err) == (0, "")
     found = outcome.json
@@ -33,27 +33,25 @@ def test_without_data_the_sentences_that_the_run_has_kept_are_compared(trained: 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--to", "onnx"), "--to: there is no 'onnx'; choose one of ctranslate2"),
-        ((*TO, "--quantization", "int9"), "--quantization: there is no 'int9'; did you mean int"),
+        (("--to", "onnx"), "--to: 'onnx' is unknown; choose one of ctranslate2"),
+        ((*TO, "--quantization", "int9"), "--quantization: 'int9' is unknown; did you mean int"),
         ((), "--to: missing; see tmt export --help"),
         ((*TO, "--data", "nowhere"), "nowhere: "),
     ],
 )
-def test_a_wrong_option_is_named(trained: str, tmt: Tmt, arguments: tuple[str, ...], message: str) -> None:
+def test_usage_errors(trained: str, tmt: Tmt, arguments: tuple[str, ...], message: str) -> None:
     assert tmt("export", trained, "out", *arguments).mistake.startswith(message)
     assert not Path("out").exists()
 
 
-def test_what_is_there_is_replaced_only_if_that_is_asked(trained: str, tmt: Tmt) -> None:
+def test_replaces_only_with_overwrite(trained: str, tmt: Tmt) -> None:
     Path("out").mkdir()
-    assert tmt("export", trained, "out", *TO).mistake == "out: is there already; give another name, or overwrite it"
+    assert tmt("export", trained, "out", *TO).mistake == "out: exists already; give another name, or overwrite it"
     assert tmt("export", trained, "out", *TO, "--overwrite").code == 0
     assert "model.bin" in os.listdir("out")
 
 
-def test_without_the_extra_one_line_says_how_to_install_it(
-    trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_extra(trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     for arguments in (("export", trained, "out", *TO), ("translate", "--model", trained, "--engine", TO[1], "Ja")):
         outcome = tmt(*arguments)
@@ -62,7 +60,7 @@ def test_without_the_extra_one_line_says_how_to_install_it(
         assert outcome.err.splitlines()[-1] == line
 
 
-def test_a_run_on_a_corpus_of_its_own_opens_nothing_else(own_run: Path, home: Path, tmt: Tmt) -> None:
+def test_does_not_open_the_run_corpus(own_run: Path, home: Path, tmt: Tmt) -> None:
     config = (own_run / "config.toml").read_text("utf-8")
     assert str(home / "data") in config
     shutil.move(home / "data", home / "moved")

@@ -17,18 +17,18 @@ OWN = [("Der Ärger wächst.", "The trouble grows."), ("Der Hund bellt.", "The d
 
 @pytest.fixture
 def own() -> str:
-    """Pairs of another kind as two files of text."""
+    """Two text files of other pairs."""
     for side, language in enumerate(("de", "en")):
         Path(f"own.{language}").write_text("".join(f"{pair[side]}\n" for pair in OWN), "utf-8")
     return "own.de,own.en"
 
 
-def test_fine_tuning_begins_where_the_parent_is_and_says_so(trained: str, own: str, tmt: Tmt) -> None:
+def test_starts_from_parent_weights(trained: str, own: str, tmt: Tmt) -> None:
     outcome = tmt("train", "--from", trained, "--data", own, "--steps", "2", "--learning-rate", "1e-9")
     assert outcome.code == 0, outcome.err
     assert outcome.out.startswith("runs/own: validation loss ")
-    assert f"tmt: beginning with the weights and the vocabulary of {Path(trained).resolve()}\n" in outcome.err
-    assert "tmt: characters that are not in the vocabulary, and become bytes: " in outcome.err
+    assert f"tmt: starting from the weights and vocabulary of {Path(trained).resolve()}\n" in outcome.err
+    assert "tmt: characters missing from the vocabulary become bytes: " in outcome.err
     old, new = (load_file(Path(run) / "model.safetensors") for run in (trained, "runs/own"))
     assert all((new[name] - tensor).abs().max() < 1e-6 for name, tensor in old.items())
     assert Path("runs/own/tokenizer.model").read_bytes() == Path(trained, "tokenizer.model").read_bytes()
@@ -37,7 +37,7 @@ def test_fine_tuning_begins_where_the_parent_is_and_says_so(trained: str, own: s
 @pytest.mark.parametrize(
     "begun", [["schedule.name=linear"], ["schedule.name=cosine"], ["schedule.factor=0.5"], ["training.epochs=1"]]
 )
-def test_the_readmes_line_works_from_every_parent(begun: list[str], data: str, own: str, tmt: Tmt) -> None:
+def test_readme_command_works_for_every_parent(begun: list[str], data: str, own: str, tmt: Tmt) -> None:
     changes = [part for change in ("schedule.warmup=4", *begun) for part in ("--set", change)]
     assert tmt("train", "--data", data, "--run-dir", "parent", *settings(), *changes).code == 0
     outcome = tmt("train", "--from", "parent", "--data", own, *FINE_TUNING, "--set", "model.dropout=0.3")
@@ -47,7 +47,7 @@ def test_the_readmes_line_works_from_every_parent(begun: list[str], data: str, o
 
 
 @pytest.mark.parametrize("began", ["noam", "constant"])
-def test_another_schedule_takes_no_keys_of_the_parents(began: str, data: str, own: str, tmt: Tmt) -> None:
+def test_new_schedule_keeps_no_parent_keys(began: str, data: str, own: str, tmt: Tmt) -> None:
     first = (*settings(), "--set", f"schedule.name={began}", "--set", "schedule.warmup=4")
     assert tmt("train", "--data", data, "--run-dir", "parent", *first).code == 0
     command = ("train", "--from", "parent", "--data", own, "--steps", "2", "--set", "schedule.name=cosine")
@@ -58,7 +58,7 @@ def test_another_schedule_takes_no_keys_of_the_parents(began: str, data: str, ow
         assert load_config("runs/own/config.toml").schedule == expected
 
 
-def test_it_continues_when_the_parent_is_gone(trained: str, own: str, tmt: Tmt) -> None:
+def test_resumes_without_the_parent(trained: str, own: str, tmt: Tmt) -> None:
     shutil.copytree(trained, "parent")
     command = ("train", "--from", "parent", "--data", own, "--learning-rate", "1e-3")
     assert tmt(*command, "--steps", "2").code == 0
@@ -76,25 +76,23 @@ def test_it_continues_when_the_parent_is_gone(trained: str, own: str, tmt: Tmt) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--from", "RUN"), "--from: takes the configuration of RUN and other data; "),
-        (("mine.toml", "--from", "RUN", "--data", "own.de,own.en"), "--from: takes the configuration of RUN and "),
+        (("--from", "RUN"), "--from: takes the configuration from RUN, but not the data; "),
+        (("mine.toml", "--from", "RUN", "--data", "own.de,own.en"), "--from: takes the configuration from RUN, "),
         (("--from", "none", "--data", "own.de,own.en"), "none: not a run directory"),
         (("--vocabulary", "none", "--data", "own.de,own.en"), "none: not a run directory"),
-        (("--vocabulary", "RUN", "--from", "RUN", "--data", "own.de,own.en"), "--vocabulary: --from takes "),
+        (("--vocabulary", "RUN", "--from", "RUN", "--data", "own.de,own.en"), "--vocabulary: --from also sets "),
         (("--from", "RUN", "--data", "own.de,own.en", "--set", "model.width=18"), "model: "),
         (("--from", "RUN", "--data", "own.de,own.en", "--set", "tokenizer.kind=bpe"), "tokenizer.kind: is unigram"),
     ],
 )
-def test_what_cannot_be_meant_is_one_line(
-    trained: str, own: str, tmt: Tmt, arguments: tuple[str, ...], message: str
-) -> None:
+def test_usage_errors(trained: str, own: str, tmt: Tmt, arguments: tuple[str, ...], message: str) -> None:
     assert tmt("train", *(argument.replace("RUN", trained) for argument in arguments)).mistake.startswith(
         f"{message.replace('RUN', trained)}"
     )
     assert not Path("runs/own").exists()
 
 
-def test_a_name_that_is_not_utf8_is_one_line(trained: str, own: str, tmt: Tmt) -> None:
+def test_run_name_must_be_utf8(trained: str, own: str, tmt: Tmt) -> None:
     shutil.copytree(trained, "run\udcff")
     assert tmt("train", "--from", "run\udcff", "--data", own).mistake.startswith(
         f"{Path.cwd()}/run⟨U+DCFF⟩: not UTF-8, "
@@ -102,11 +100,11 @@ def test_a_name_that_is_not_utf8_is_one_line(trained: str, own: str, tmt: Tmt) -
     assert not Path("runs").exists()
 
 
-def test_a_vocabulary_is_taken_without_weights(trained: str, own: str, tmt: Tmt) -> None:
+def test_vocabulary_without_weights(trained: str, own: str, tmt: Tmt) -> None:
     command = ("train", "--vocabulary", trained, "--data", own, *settings()[8:], "--run-dir", "new")
     outcome = tmt(*command)
     assert outcome.code == 0, outcome.err
-    assert "tmt: characters that are not in the vocabulary, and become bytes: " in outcome.err
+    assert "tmt: characters missing from the vocabulary become bytes: " in outcome.err
     assert Path("new/tokenizer.model").read_bytes() == Path(trained, "tokenizer.model").read_bytes()
     assert load_config("new/config.toml").tokenizer.from_run == str(Path(trained).resolve())
     assert tmt(*command, "--steps", "7").err.count("continuing new from step 6") == 1

@@ -1,4 +1,4 @@
-"""`tmt heads`, runs without some heads, and `tmt attend --without`."""
+"""`tmt heads`, pruned runs, and `tmt attend --without`."""
 
 import re
 from collections.abc import Callable
@@ -17,7 +17,7 @@ SOURCE, TARGET = PAIRS[0]
 HEADS = [f"{stack}.1.{head}" for stack in ("encoder", "decoder", "cross") for head in (1, 2)]
 
 
-def test_the_table_names_every_head_and_what_it_was_measured_on(data: str, on_run: Tmt) -> None:
+def test_table_names_every_head(data: str, on_run: Tmt) -> None:
     outcome = on_run("heads", "--data", data)
     assert outcome.code == 0, outcome.err
     assert "tmt: measuring on 15 sentences of " in outcome.err
@@ -27,7 +27,7 @@ def test_the_table_names_every_head_and_what_it_was_measured_on(data: str, on_ru
     assert max(map(len, outcome.lines)) <= 80
 
 
-def test_json_and_npz_have_the_same_numbers(data: str, on_run: Tmt) -> None:
+def test_json_and_npz_agree(data: str, on_run: Tmt) -> None:
     options = ("--data", data, "--split", "test", "--sentences", "3", "--bleu", "--quiet")
     outcome = on_run("heads", *options, "--json", "--npz", "heads.npz")
     assert outcome.code == 0, outcome.err
@@ -39,7 +39,7 @@ def test_json_and_npz_have_the_same_numbers(data: str, on_run: Tmt) -> None:
     assert found["relations"] == []
 
 
-def test_faithful_shows_how_far_each_method_agrees_with_erasure(data: str, on_run: Tmt) -> None:
+def test_faithful(data: str, on_run: Tmt) -> None:
     options = ("heads", "--data", data, "--faithful", "--sentences", "2", "--quiet")
     shown, plain = on_run(*options), on_run(*options, "--json", "--npz", "faithful.npz")
     assert (shown.code, plain.code) == (0, 0), shown.err + plain.err
@@ -52,7 +52,7 @@ def test_faithful_shows_how_far_each_method_agrees_with_erasure(data: str, on_ru
 
 
 @pytest.mark.slow
-def test_a_pruned_run_is_written_and_every_command_takes_it(trained: str, data: str, tmt: Tmt, on_run: Tmt) -> None:
+def test_pruned_run_works_in_every_command(trained: str, data: str, tmt: Tmt, on_run: Tmt) -> None:
     options = ("--prune", "50%", "--run-dir", "pruned", "--quiet", "--npz", "heads.npz")
     title, names = on_run("heads", "--data", data, *options).lines[:2]
     assert title == "pruned: a run without 3 of 6 heads"
@@ -78,40 +78,38 @@ def test_a_pruned_run_is_written_and_every_command_takes_it(trained: str, data: 
     [
         (("--prune", "1"), "--prune, --run-dir: "),
         (("--run-dir", "x"), "--prune, --run-dir: "),
-        (("--prune", "1", "--run-dir", "x", "--importance", "exat"), "--importance: there is no 'exat'; did you mean"),
+        (("--prune", "1", "--run-dir", "x", "--importance", "exat"), "--importance: 'exat' is unknown; did you mean"),
         (("--prune", "6", "--run-dir", "x"), "--prune: 6 of 6 heads cannot be removed"),
         (("--prune", "0", "--run-dir", "x"), "--prune: 0 of 6 heads cannot be removed"),
         (
             ("--prune", "few", "--run-dir", "x"),
-            "--prune: 'few' is no number of heads; give one",
+            "--prune: 'few' is not a number of heads; give a",
         ),
         (("--prune", "1", "--run-dir", "."), ".: exists; choose another directory"),
-        (("--split", "dev"), "--split: there is no 'dev'"),
+        (("--split", "dev"), "--split: 'dev' is unknown"),
     ],
 )
-def test_what_cannot_be_meant_is_one_line(options: tuple[str, ...], message: str, data: str, on_run: Tmt) -> None:
+def test_usage_errors(options: tuple[str, ...], message: str, data: str, on_run: Tmt) -> None:
     Path("something").touch()
     assert on_run("heads", "--data", data, "--quiet", *options).mistake.startswith(message)
     assert not Path("x").exists()
 
 
-def test_pairs_that_are_too_long_are_left_out_and_some_must_be_left(on_run: Tmt) -> None:
+def test_skips_long_pairs(on_run: Tmt) -> None:
     for name, short in (("long", ""), ("mixed", "Der Hund.")):
         for language in ("de", "en"):
             Path(f"{name}.{language}").write_text(f"{'Hund ' * 99}\n{short}\n" * 3, "utf-8")
     command = ("heads", "--split", "train", "--data")
     for faithful in ((), ("--faithful",)):
         outcome = on_run(*command, "long.de,long.en", "--quiet", *faithful)
-        message = "--split train: no pair is within the model's 96 tokens; give another"
+        message = "--split train: no pair fits the model's 96 tokens; give another"
         assert (outcome.code, outcome.out, outcome.err) == (2, "", f"tmt: error: {message}\n")
     outcome = on_run(*command, "mixed.de,mixed.en")
     assert outcome.code == 0
     assert re.search(r"^tmt: measuring on \d sentences of", outcome.err, re.MULTILINE)
 
 
-def test_a_recurrent_model_has_one_head_which_cannot_be_pruned(
-    recurrent: Callable[[str], str], data: str, tmt: Tmt
-) -> None:
+def test_recurrent_head_cannot_be_pruned(recurrent: Callable[[str], str], data: str, tmt: Tmt) -> None:
     heads = ("heads", "--data", data, "--model", recurrent("dot"), "--quiet")
     outcome = tmt(*heads, "--sentences", "3")
     assert outcome.code == 0
@@ -123,17 +121,17 @@ def test_a_recurrent_model_has_one_head_which_cannot_be_pruned(
 @pytest.mark.parametrize(
     ("text", "count"), [("12", 12), ("0.33", 12), (".5", 18), ("33%", 12), ("2.5%", 1), ("100%", 36), ("0%", 0)]
 )
-def test_heads_are_counted_or_a_share(text: str, count: int) -> None:
+def test_parses_counts_and_shares(text: str, count: int) -> None:
     assert parse_amount(text, heads=36) == count
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.5", "%", "1/3", "1e3", "0.3.3", "٣"])
-def test_anything_else_is_no_number_of_heads(text: str) -> None:
-    with pytest.raises(InputError, match=r"^--prune: .* is no number of heads; "):
+def test_rejects_other_amounts(text: str) -> None:
+    with pytest.raises(InputError, match=r"^--prune: .* is not a number of heads; "):
         parse_amount(text, heads=36)
 
 
-def test_without_a_head_both_translations_are_shown(on_run: Tmt) -> None:
+def test_without_prints_both_translations(on_run: Tmt) -> None:
     attend = ("attend", SOURCE)
     outcome = on_run(*attend, "--without", "encoder.1.1,cross.1.2", "--without", "cross.1.1")
     assert outcome.code == 0, outcome.err
@@ -145,7 +143,7 @@ def test_without_a_head_both_translations_are_shown(on_run: Tmt) -> None:
     assert (found["without"], found["usual"]) == (["encoder.1.1", "cross.1.2", "cross.1.1"], usual)
 
 
-def test_a_given_translation_is_looked_at_without_a_head(on_run: Tmt) -> None:
+def test_without_and_target(on_run: Tmt) -> None:
     attend = ("attend", SOURCE, "--target", TARGET)
     whole = on_run(*attend, "--json").json
     off = on_run(*attend, "--without", "encoder.1.1", "--json").json
@@ -157,6 +155,9 @@ def test_a_given_translation_is_looked_at_without_a_head(on_run: Tmt) -> None:
     assert on_run(*attend, "--without", "encoder.1.1").lines[0] == "without encoder.1.1: the given translation"
 
 
-def test_a_head_that_cannot_be_off_is_named(on_run: Tmt) -> None:
-    for text, problem in (("cross.9.1", "the model has no head cross.9.1; it has "), ("cross", "'cross' is no head; ")):
+def test_without_names_unknown_heads(on_run: Tmt) -> None:
+    for text, problem in (
+        ("cross.9.1", "the model has no head cross.9.1; it has "),
+        ("cross", "'cross' is not a head; "),
+    ):
         assert on_run("attend", SOURCE, "--without", text).mistake.startswith(f"--without: {problem}")

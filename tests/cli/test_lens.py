@@ -6,7 +6,7 @@ from support.command_line import PAIRS, Tmt
 SOURCE, TARGET = PAIRS[0]
 
 
-def test_the_translation_and_every_layer_are_printed(on_run: Tmt) -> None:
+def test_prints_translation_and_layers(on_run: Tmt) -> None:
     outcome = on_run("lens", SOURCE, "--target", TARGET)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.lines[:2] == [SOURCE, TARGET]
@@ -19,10 +19,10 @@ def test_json_and_npz(on_run: Tmt) -> None:
     found = outcome.json
     assert list(found) == ["source", "target", "layers", "positions", "words", "never_seen", "remarks"]
     assert found["target"] == on_run("translate", found["source"]).lines[0]
-    assert np.load("lens.npz")["pieces"].tolist() == [one["piece"] for one in found["positions"]]
+    assert np.load("lens.npz")["tokens"].tolist() == [one["token"] for one in found["positions"]]
 
 
-def test_of_a_recurrent_model_the_last_layer_is_shown_and_why(recurrent: Callable[[str], str], tmt: Tmt) -> None:
+def test_recurrent_model_shows_the_last_layer(recurrent: Callable[[str], str], tmt: Tmt) -> None:
     lens = ("lens", "--model", recurrent("dot"), SOURCE, "--target", TARGET)
     outcome = tmt(*lens)
     assert outcome.lines[3].split() == ["writes", "layer", "1"]

@@ -8,7 +8,7 @@ from transformer_mt.cli.line_io import LONGEST_SENTENCE, arriving_lines, open_ou
 from transformer_mt.errors import InputError
 
 
-def test_lines_go_to_the_file_or_to_stdout(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_to_file_or_stdout(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for path in (Path("out"), None):
         with open_output(path) as write:
             write("eins")
@@ -18,7 +18,7 @@ def test_lines_go_to_the_file_or_to_stdout(workplace: Path, capsys: pytest.Captu
 
 @pytest.mark.parametrize("length", [LONGEST_SENTENCE, 2 * LONGEST_SENTENCE + 1, 5 * LONGEST_SENTENCE])
 @pytest.mark.parametrize("end", [b"\n", b"\nafter\n"])
-def test_a_line_that_is_too_long_is_named_and_skipped(length: int, end: bytes, workplace: Path) -> None:
+def test_skips_a_line_that_is_too_long(length: int, end: bytes, workplace: Path) -> None:
     (workplace / "in").write_bytes(b"before\n" + b"a" * length + end)
     before, (place, problem), *after = read_lines(Path("in"))
     assert (before, place) == (("in:1", "before"), "in:2")
@@ -26,27 +26,27 @@ def test_a_line_that_is_too_long_is_named_and_skipped(length: int, end: bytes, w
     assert str(problem) == f"in:2: more than {LONGEST_SENTENCE:,} bytes in one line; split it"
 
 
-def test_the_longest_line_is_one(workplace: Path) -> None:
+def test_accepts_the_longest_line(workplace: Path) -> None:
     (workplace / "in").write_bytes(b"a" * (LONGEST_SENTENCE - 1) + b"\n")
     ((_, line),) = read_lines(Path("in"))
     assert line == "a" * (LONGEST_SENTENCE - 1)
 
 
 @pytest.mark.parametrize("value", ["[" * 50_000, "9" * 5_000 + "}", "1e400}", "-Infinity}", "[NaN]}"])
-def test_json_that_cannot_be_read_or_written_again_is_one_line(value: str, on_run: Tmt) -> None:
+def test_invalid_json(value: str, on_run: Tmt) -> None:
     Path("in").write_text(f'{{"de": "ja", "x": {value}')
     outcome = on_run("translate", "--json", "--input", "in")
     assert outcome.code == 2
     assert outcome.err.startswith("tmt: in:1: not valid JSON (")
 
 
-def test_of_a_file_every_line_is_there(workplace: Path) -> None:
+def test_file_lines_need_no_waiting(workplace: Path) -> None:
     (workplace / "in").write_text("eins\nzwei")
     lines, is_waiting = arriving_lines(Path("in"))
     assert (list(lines), is_waiting) == ([("in:1", "eins"), ("in:2", "zwei")], None)
 
 
-def test_of_a_pipe_a_line_is_there_once_it_is_whole(workplace: Path) -> None:
+def test_pipe_lines_arrive_when_complete(workplace: Path) -> None:
     os.mkfifo("pipe")
     lines, is_waiting = arriving_lines(Path("pipe"))
     with open("pipe", "wb", buffering=0) as writer:
@@ -60,7 +60,7 @@ def test_of_a_pipe_a_line_is_there_once_it_is_whole(workplace: Path) -> None:
     assert list(lines) == []
 
 
-def test_what_cannot_be_read_is_said_to_whoever_waits_for_a_line(workplace: Path) -> None:
+def test_read_error_reaches_the_consumer(workplace: Path) -> None:
     lines, _ = arriving_lines(Path("missing"))
     with pytest.raises(InputError, match=r"^missing: cannot be read \("):
         next(lines)

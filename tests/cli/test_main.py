@@ -20,7 +20,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_opens_with_a_sentence_and_examples(command: str, tmt: Tmt) -> None:
+def test_help_starts_with_summary_and_examples(command: str, tmt: Tmt) -> None:
     outcome = tmt(command, "--help")
     assert (outcome.code, outcome.err) == (0, "")
     usage, summary, examples, *_ = outcome.out.split("\n\n")
@@ -51,7 +51,7 @@ def test_help_is_plain_text_of_at_most_80_columns(command: list[str], tmt: Tmt) 
         ({"RANK": "3", "LOCAL_RANK": "10", "WORLD_SIZE": "40"}, "train", "tmt: error: rank 3: nowhere: ", True),
     ],
 )
-def test_only_processes_that_train_together_and_are_not_the_first_here_wait_to_say_the_same(
+def test_other_local_ranks_report_later(
     environment: dict[str, str], command: str, said: str, waits: bool, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []
@@ -66,14 +66,14 @@ def test_only_processes_that_train_together_and_are_not_the_first_here_wait_to_s
     assert bool(waited) == waits
 
 
-def test_without_a_command_the_help_comes(tmt: Tmt) -> None:
+def test_no_command_prints_help(tmt: Tmt) -> None:
     bare = tmt()
     assert bare == tmt("--help")
     assert bare.code == 0
     assert all(re.search(rf"^  {command} ", bare.out, re.MULTILINE) for command in COMMANDS)
 
 
-def test_the_version_is_that_of_the_package(tmt: Tmt) -> None:
+def test_version(tmt: Tmt) -> None:
     outcome = tmt("--version")
     assert (outcome.code, outcome.err) == (0, "")
     python = ".".join(map(str, sys.version_info[:3]))
@@ -81,7 +81,7 @@ def test_the_version_is_that_of_the_package(tmt: Tmt) -> None:
 
 
 def completed(line: str) -> list[str]:
-    """What a process offers to a shell in which this has been typed so far, when the tab key is pressed."""
+    """The completions that a process offers a shell for this line."""
     typed = {"_TMT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
     watched = "import sys, atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
     program = [PROGRAM[0], "-c", f"{watched}; {PROGRAM[2]}"]
@@ -91,14 +91,14 @@ def completed(line: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_shell_completes_commands_and_options() -> None:
+def test_shell_completion() -> None:
     assert completed("tmt t") == ["train", "translate"]
     assert completed("tmt train --e") == ["--epochs"]
     assert completed("tmt train --steps 1 --steps 2 --ep") == ["--epochs"]
     assert completed("tmt translate --to") == ["--top-k", "--top-p"]
 
 
-def test_help_imports_nothing_slow() -> None:
+def test_help_imports_no_slow_modules() -> None:
     program = (
         "import json, sys; from transformer_mt.cli.main import run; codes = [run([*c, '--help']) for c in "
         f"([], *map(lambda c: [c], {COMMANDS!r}))]; print(json.dumps([codes, sorted(sys.modules)]))"
@@ -109,15 +109,15 @@ def test_help_imports_nothing_slow() -> None:
     assert not {"torch", "datasets", "sentencepiece", "sacrebleu", "numpy", "safetensors"} & set(modules)
 
 
-def test_a_real_process_ends_with_the_code_and_without_a_traceback() -> None:
+def test_process_exit_code() -> None:
     ended = subprocess.run([*PROGRAM, "train", "--bogus"], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "tmt: error: --bogus: there is no such option; see tmt train --help\n"
+    assert ended.stderr == "tmt: error: --bogus: no such option; see tmt train --help\n"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("value", ["+all", "no such log"])
-def test_the_logs_of_torch_do_not_stand_among_our_lines(value: str) -> None:
+def test_torch_logs_are_off(value: str) -> None:
     ended = subprocess.run(
         [*PROGRAM, "plot", "--positions"], env=os.environ | {"TORCH_LOGS": value}, capture_output=True, check=False
     )
@@ -125,7 +125,7 @@ def test_the_logs_of_torch_do_not_stand_among_our_lines(value: str) -> None:
 
 
 @pytest.mark.slow
-def test_help_for_nobody_is_quiet() -> None:
+def test_help_into_a_broken_pipe() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     ended = subprocess.run([*PROGRAM, "--help"], stdout=writing, stderr=subprocess.PIPE, check=False)
@@ -138,19 +138,19 @@ def test_help_for_nobody_is_quiet() -> None:
     ("limit", "place", "problem"),
     [("unlimited", "/dev/full", "No space left on device"), ("0", "out", "File too large")],
 )
-def test_results_that_find_no_room_are_one_line(limit: str, place: str, problem: str) -> None:
+def test_failed_writes_to_stdout(limit: str, place: str, problem: str) -> None:
     shell = ["sh", "-c", f'ulimit -f {limit}; exec "$@" > {place}', "sh"]
     ended = subprocess.run([*shell, *PROGRAM, "--help"], stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 3
     assert ended.stderr == f"tmt: error: standard output: {problem}; check disk and permissions\n"
 
 
-NO_MEMORY = "memory: there is not enough; lower training.batch_tokens, search.batch_size or model.width"
+NO_MEMORY = "memory: not enough; lower training.batch_tokens, search.batch_size or model.width"
 
 
 @pytest.fixture
 def failing(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], Outcome]:
-    """Call a command in which this is raised."""
+    """Call a command that raises this."""
 
     def call(raised: BaseException) -> Outcome:
         def fail(*_: object, **__: object) -> None:
@@ -172,26 +172,24 @@ def failing(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseExceptio
         (PermissionError(errno.EACCES, "Denied", "a\nfile"), "a␊file: Denied; check disk and permissions"),
         (
             OSError("libtorch.so: failed to map segment\nmore"),
-            "a library cannot be loaded (libtorch.so: failed to map segment); free memory, or install tmt anew",
+            "cannot load a library (libtorch.so: failed to map segment); free memory, or reinstall tmt",
         ),
         (
             ImportError("\n\nno such symbol", name="torch._C"),
-            "a library cannot be loaded (no such symbol); free memory, or install tmt anew",
+            "cannot load a library (no such symbol); free memory, or reinstall tmt",
         ),
     ],
 )
-def test_what_the_machine_cannot_do_is_one_line(
-    raised: Exception, message: str, failing: Callable[[BaseException], Outcome]
-) -> None:
+def test_system_errors(raised: Exception, message: str, failing: Callable[[BaseException], Outcome]) -> None:
     assert failing(raised) == Outcome(3, "", f"tmt: error: {message}\n")
 
 
-def test_training_that_diverges_has_a_code_of_its_own(failing: Callable[[BaseException], Outcome]) -> None:
+def test_diverged_exit_code(failing: Callable[[BaseException], Outcome]) -> None:
     assert failing(Diverged("training", "at step 3")) == Outcome(4, "", "tmt: error: training: at step 3\n")
 
 
 class Panic(BaseException):
-    """As libraries written in Rust raise it."""
+    """Raised like the exceptions of libraries written in Rust."""
 
 
 @pytest.mark.parametrize(
@@ -205,7 +203,7 @@ class Panic(BaseException):
         (Panic("index out of bounds"), "Panic: index out of bounds"),
     ],
 )
-def test_a_fault_of_ours_is_one_line_and_a_report(
+def test_internal_errors_write_a_report(
     raised: BaseException,
     reason: str,
     failing: Callable[[BaseException], Outcome],
@@ -218,14 +216,14 @@ def test_a_fault_of_ours_is_one_line_and_a_report(
     assert outcome == Outcome(
         70,
         "",
-        f"tmt: error: internal error ({reason}): this is a fault of tmt; a report with the traceback is in {report}; "
+        f"tmt: error: internal error ({reason}): this is a bug in tmt; a report with the traceback is in {report}; "
         "please report it\n",
     )
     assert "Traceback (most recent call last)" in report.read_text("utf-8")
     assert type(raised).__name__ in report.read_text("utf-8")
 
 
-def test_every_exit_code_is_documented(tmt: Tmt) -> None:
+def test_exit_codes_are_documented(tmt: Tmt) -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     for text in (tmt("--help").out, readme):
         said = " ".join(text.partition("Exit codes:")[2].split()).partition(".")[0]

@@ -1,4 +1,4 @@
-"""Looking at a run opens nothing but the run, whatever its configuration names, and connects to nobody."""
+"""Inspecting a run opens no other files, whatever its configuration names, and makes no connections."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ CONNECTING = {"socket.connect", "socket.getaddrinfo", "socket.bind", "subprocess
 
 
 def watched(command: Callable[[], int], opened: Path) -> Callable[[], int]:
-    """The command, which writes into a file what it opens, and to whom it connects."""
+    """Make the command log opened files and connections to a file."""
     descriptor = os.open(opened, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
@@ -39,7 +39,7 @@ def watched(command: Callable[[], int], opened: Path) -> Callable[[], int]:
         *((command, 2) for command in ("evaluate", "heads", "heads --faithful")),
     ],
 )
-def test_a_command_opens_the_run_alone(command: str, code: int, lost: tuple[str, ...], own_run: Path) -> None:
+def test_opens_only_the_run(command: str, code: int, lost: tuple[str, ...], own_run: Path) -> None:
     for name in lost:
         (own_run / name).unlink()
     name, *options = command.split()

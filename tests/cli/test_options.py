@@ -1,4 +1,5 @@
 import inspect
+import re
 from dataclasses import fields
 from typing import Any
 
@@ -6,13 +7,13 @@ import pytest
 from support.command_line import Tmt
 from typer.main import get_command
 
-from transformer_mt.cli.app import app, is_repeatable
+from transformer_mt.cli.app import GROUPS, MOST_UNGROUPED, SUMMARIES, app, is_repeatable
 from transformer_mt.cli.options import SearchOptions, with_options
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
-# The options of each command that take one value.
+# Options of each command that take one value.
 SINGLE = [
     (name, parameter.opts[0])
     for name, command in COMMANDS.items()
@@ -21,14 +22,14 @@ SINGLE = [
 ]
 
 
-def test_what_is_given_changes_the_run_and_nothing_else_does() -> None:
+def test_search_options_override_the_run() -> None:
     configured = SearchConfig(beam=7, top_k=3)
     assert SearchOptions().applied_to(configured) == configured
     changed = SearchOptions(beam=10, n_best=5).applied_to(configured)
     assert changed == SearchConfig(beam=10, top_k=3, n_best=5)
 
 
-def test_a_wrong_value_names_its_option() -> None:
+def test_invalid_value_names_its_option() -> None:
     with pytest.raises(InputError) as caught:
         SearchOptions(length_penalty=-1.0).applied_to(SearchConfig())
     expected = "length_penalty: input should be greater than or equal to 0, not -1.0; correct it"
@@ -38,8 +39,8 @@ def test_a_wrong_value_names_its_option() -> None:
 @pytest.mark.parametrize(
     ("given", "configured", "message"),
     [
-        ({"temperature": 0.5}, {}, "temperature: acts only on random draws; draw with sample, or leave it out"),
-        ({"seed": 0}, {}, "seed: acts only on random draws; draw with sample, or leave it out"),
+        ({"temperature": 0.5}, {}, "temperature: only affects sampling; turn on sample, or leave it out"),
+        ({"seed": 0}, {}, "seed: only affects sampling; turn on sample, or leave it out"),
         (
             {"beam": 5, "n_best": 3},
             {},
@@ -52,9 +53,7 @@ def test_a_wrong_value_names_its_option() -> None:
         ),
     ],
 )
-def test_an_option_without_effect_is_refused(
-    given: dict[str, Any], configured: dict[str, object], message: str
-) -> None:
+def test_ineffective_option_is_refused(given: dict[str, Any], configured: dict[str, object], message: str) -> None:
     with pytest.raises(InputError) as caught:
         SearchOptions(**given).applied_to(SearchConfig.model_validate(configured))
     assert str(caught.value) == message
@@ -70,14 +69,14 @@ def test_an_option_without_effect_is_refused(
         ({"beam": 1, "length_penalty": 0.5}, {"top_k": 5}),
     ],
 )
-def test_an_option_with_an_effect_is_not(given: dict[str, Any], configured: dict[str, object]) -> None:
+def test_effective_options_are_accepted(given: dict[str, Any], configured: dict[str, object]) -> None:
     SearchOptions(**given).applied_to(SearchConfig.model_validate(configured))
 
 
 OPTIONS = [field.name for field in fields(SearchOptions)]
 
 
-def test_every_option_is_a_key_of_the_search() -> None:
+def test_search_options_are_search_keys() -> None:
     assert set(OPTIONS) <= set(SearchConfig.model_fields)
 
 
@@ -85,14 +84,14 @@ def test_every_option_is_a_key_of_the_search() -> None:
     ("command", "absent"),
     [("translate", set()), ("attend", {"n_best"}), ("evaluate", set(OPTIONS) - {"beam", "length_penalty"})],
 )
-def test_a_command_has_the_options_that_it_uses(tmt: Tmt, command: str, absent: set[str]) -> None:
+def test_commands_have_the_search_options_they_use(tmt: Tmt, command: str, absent: set[str]) -> None:
     shown = tmt(command, "--help").out
     for name in OPTIONS:
         assert (f"--{name.replace('_', '-')} " in shown) == (name not in absent)
     assert "--search" not in shown
 
 
-def test_what_is_given_arrives_as_one_argument_zeros_included() -> None:
+def test_options_arrive_as_one_argument() -> None:
     seen: dict[str, object] = {}
 
     @with_options("search", SearchOptions, but=("sample", "temperature", "top_p", "seed", "n_best"))
@@ -105,7 +104,26 @@ def test_what_is_given_arrives_as_one_argument_zeros_included() -> None:
 
 
 @pytest.mark.parametrize(("command", "option"), SINGLE, ids=" ".join)
-def test_an_option_that_is_given_again_is_refused(command: str, option: str, tmt: Tmt) -> None:
+def test_repeated_option_is_refused(command: str, option: str, tmt: Tmt) -> None:
     parameter = next(one for one in COMMANDS[command].params if option in one.opts)
     once = [option] if parameter.is_flag else [option, "1"]
-    assert tmt(command, *once, *once).mistake == f"{option}: is given more than once; give it once"
+    assert tmt(command, *once, *once).mistake == f"{option}: given more than once; give it once"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_has_help(name: str) -> None:
+    assert [parameter.name for parameter in COMMANDS[name].params if not parameter.help] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_many_options_are_grouped(name: str, tmt: Tmt) -> None:
+    text = tmt(name, "--help").out
+    groups = [title for title in GROUPS if f"\n{title}:\n" in text and title != "Arguments"]
+    assert (len(groups) > 1) == (len(re.findall("^  (?:-h, )?--", text, re.MULTILINE)) > MOST_UNGROUPED)
+
+
+def test_command_summaries_fit_one_line(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = tmt("--help").lines
+    for name, summary in SUMMARIES.items():
+        assert f"  {name:9}  {summary}" in lines

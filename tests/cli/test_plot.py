@@ -15,10 +15,10 @@ from transformer_mt.views.plot import read_curves
 from transformer_mt.views.serialise import to_json
 
 
-def test_a_run_is_plotted_as_text_picture_and_numbers(trained: str, tmt: Tmt) -> None:
+def test_plots_a_run(trained: str, tmt: Tmt) -> None:
     outcome = tmt("plot", trained, "--figure", "run.svg", "--npz", "run.npz")
     assert (outcome.code, outcome.err) == (0, "")
-    assert {"loss, nats a target token", "learning rate", "BLEU on validation"} < {*outcome.lines}
+    assert {"loss, nats per target token", "learning rate", "BLEU on validation"} < {*outcome.lines}
     assert max(map(len, outcome.lines)) <= 100
     assert "BLEU on validation" in ET.parse("run.svg").getroot().itertext()
     (found,) = tmt("plot", trained, "--json").json["runs"]
@@ -26,21 +26,21 @@ def test_a_run_is_plotted_as_text_picture_and_numbers(trained: str, tmt: Tmt) ->
     assert np.load("run.npz")["0.bleu"].tolist() == found["bleu"] != []
 
 
-def test_several_runs_have_a_letter_and_their_name_each(trained: str, own_run: Path, tmt: Tmt) -> None:
+def test_several_runs(trained: str, own_run: Path, tmt: Tmt) -> None:
     outcome = tmt("plot", trained, str(own_run))
     assert outcome.code == 0
     assert re.search(rf"a {trained}\s+b {own_run}$", outcome.out, re.MULTILINE)
     assert f"b {trained} validation" in outcome.out
 
 
-def test_without_a_run_it_is_the_newest_one(own_run: Path, tmt: Tmt) -> None:
+def test_default_is_the_newest_run(own_run: Path, tmt: Tmt) -> None:
     Path("runs").mkdir()
     own_run.rename("runs/run")
     assert tmt("plot").err == "tmt: using runs/run\n"
     assert tmt("plot", "--quiet").err == ""
 
 
-def test_a_schedule_is_that_of_training(tmt: Tmt) -> None:
+def test_schedule_matches_training(tmt: Tmt) -> None:
     overrides = ("schedule.name=cosine", "training.steps=50", "schedule.warmup=7")
     options = [part for override in overrides for part in ("--set", override)]
     outcome = tmt("plot", "--schedule", *options, "--json", "--figure", "schedule.png")
@@ -52,12 +52,12 @@ def test_a_schedule_is_that_of_training(tmt: Tmt) -> None:
     assert "learning rate" in tmt("plot", "--schedule", *options).lines
 
 
-def test_the_schedule_of_a_configuration_that_comes_with_the_package_is_plotted_by_its_name(tmt: Tmt) -> None:
+def test_schedule_of_a_named_configuration(tmt: Tmt) -> None:
     (curve,) = tmt("plot", "--schedule", "multi30k", "--json").json["curves"]
     assert (curve["name"], curve["points"][-1][0]) == ("multi30k", load_config("multi30k").training.steps)
 
 
-def test_positions_are_those_of_the_models_width(tmt: Tmt) -> None:
+def test_positions(tmt: Tmt) -> None:
     outcome = tmt("plot", "--positions", "--set", "model.width=12", "--json", "--npz", "p.npz", "--figure", "p.pdf")
     rows = np.array(outcome.json["rows"])
     expected = sinusoids(len(rows), 12, torch.device("cpu"), torch.float64).numpy()
@@ -76,13 +76,13 @@ def test_positions_are_those_of_the_models_width(tmt: Tmt) -> None:
         (("--schedule", "--positions"), "--positions: --schedule plots something else; give one of them"),
         (
             ("--set", "model.width=12"),
-            "--set: changes the configuration of --schedule or --positions; give one of them, or leave it",
+            "--set: changes the configuration of --schedule or --positions; give one of them, or leave out --set",
         ),
-        (("--positions", "a.toml", "b.toml"), "--positions: takes one configuration; give one of them"),
+        (("--positions", "a.toml", "b.toml"), "--positions: takes one configuration; give only one"),
         (("nowhere",), "nowhere: not a run directory (no config.toml); train one with: tmt train --run-dir nowhere"),
     ],
 )
-def test_what_cannot_be_plotted_is_one_line(options: tuple[str, ...], message: str, tmt: Tmt) -> None:
+def test_usage_errors(options: tuple[str, ...], message: str, tmt: Tmt) -> None:
     for name in ("a", "b"):
         Path(f"{name}.toml").touch()
     assert tmt("plot", *options).mistake == message

@@ -1,4 +1,4 @@
-"""Plugins: a file given with --plugin, as CONTRIBUTING.md shows it, and installed packages."""
+"""Plugins: the `--plugin` file of CONTRIBUTING.md, and installed packages."""
 
 import re
 import subprocess
@@ -16,12 +16,12 @@ SENTENCE = PAIRS[0][0]
 
 @pytest.fixture(autouse=True)
 def no_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plugins of other tests are forgotten."""
+    """Forget the plugins of other tests."""
     monkeypatch.setattr(plugins, "_loaded", {})
 
 
 def process(*arguments: str) -> str:
-    """The output of tmt in a process of its own, whose plugins meet no other test."""
+    """Run tmt in its own process, so that its plugins do not affect other tests; return its output."""
     return subprocess.run([*PROGRAM, *arguments], check=True, capture_output=True, encoding="utf-8").stdout
 
 
@@ -30,7 +30,7 @@ def sets(*keys: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_plugin_of_the_page_trains_and_translates_and_a_run_names_it(data: str, workplace: Path, tmt: Tmt) -> None:
+def test_documented_plugin(data: str, workplace: Path, tmt: Tmt) -> None:
     write_example("Halved", Path("mine.py"))
     own = ["schedule.fall=3", "schedule.warmup=1", "schedule.learning_rate=0.25", "model.attention.score=halved"]
     train = ("--data", data, *settings(), *sets("schedule.name=falling", *own))
@@ -44,12 +44,12 @@ def test_the_plugin_of_the_page_trains_and_translates_and_a_run_names_it(data: s
     )
     for command in (["translate", "--model", "run", SENTENCE], ["train", "--resume", "run"]):
         without = tmt(*command)
-        assert without.mistake.startswith("run/config.toml: schedule.name: there is no 'falling'; ")
+        assert without.mistake.startswith("run/config.toml: schedule.name: 'falling' is unknown; ")
         assert without.err.endswith(f"{hint}\n")
     text = Path("run/config.toml").read_text("utf-8").replace('"falling"', '"constant"').replace("fall = 3", "")
     Path("own.toml").write_text(text, "utf-8")
     begun = tmt("train", "own.toml", "--run-dir", "new")
-    assert begun.err.startswith("tmt: error: model.attention.score: there is no 'halved'; did you mean scaled_dot?")
+    assert begun.err.startswith("tmt: error: model.attention.score: 'halved' is unknown; did you mean scaled_dot?")
     assert begun.err.endswith(f"{hint}\n")
 
 
@@ -63,24 +63,24 @@ def test_the_plugin_of_the_page_trains_and_translates_and_a_run_names_it(data: s
         ("raise ValueError\n", "bad.py:1: ValueError: no reason given; "),
     ],
 )
-def test_an_error_in_a_plugin_is_one_line_with_its_place(content: str | None, error: str, tmt: Tmt) -> None:
+def test_plugin_import_errors(content: str | None, error: str, tmt: Tmt) -> None:
     if content is not None:
         Path("bad.py").write_text(content, "utf-8")
     assert tmt("--plugin", "bad.py", "config").mistake.startswith(error)
 
 
-def test_two_plugins_of_one_name_are_refused_since_a_run_could_not_tell_them_apart(tmt: Tmt) -> None:
+def test_plugins_with_the_same_name_are_refused(tmt: Tmt) -> None:
     for path in (Path("one/same.py"), Path("two/same.py")):
         path.parent.mkdir()
         path.write_text("", "utf-8")
     outcome = tmt("--plugin", "one/same.py", "--plugin", "two/same.py", "config")
-    expected = "two/same.py: a plugin same.py is loaded already; give it once, or rename one of two"
+    expected = "two/same.py: a plugin same.py is already loaded; give it once, or rename one of the two"
     assert (outcome.code, outcome.err) == (2, f"tmt: error: {expected}\n")
 
 
-def test_a_plugin_after_the_command_is_told_its_place(tmt: Tmt) -> None:
+def test_plugin_option_after_the_command(tmt: Tmt) -> None:
     outcome = tmt("config", "--plugin", "mine.py")
-    expected = "--plugin: there is no such option; give it before the command, as in tmt --plugin"
+    expected = "--plugin: no such option; give it before the command, as in tmt --plugin"
     assert (outcome.code, outcome.err) == (2, f"tmt: error: {expected}\n")
 
 
@@ -88,7 +88,7 @@ def test_a_plugin_after_the_command_is_told_its_place(tmt: Tmt) -> None:
     ("line", "error"),
     [("return {}['x']", "late.py:4: KeyError: 'x'"), ("sys.exit(0)", "late.py:4: SystemExit: 0")],
 )
-def test_an_error_in_a_plugin_while_it_works_is_one_line_with_its_place(
+def test_plugin_runtime_errors(
     line: str, error: str, workplace: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import transformer_mt.cli.config as module
@@ -103,7 +103,7 @@ def test_an_error_in_a_plugin_while_it_works_is_one_line_with_its_place(
 
 
 def install(folder: Path, code: str) -> None:
-    """A package with an entry point."""
+    """Install a package with a plugin entry point."""
     (folder / "my_layer.py").write_text(code, "utf-8")
     (folder / "my_layer-1.0.dist-info").mkdir()
     (folder / "my_layer-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: my-layer\nVersion: 1.0\n")
@@ -112,7 +112,7 @@ def install(folder: Path, code: str) -> None:
 
 
 @pytest.mark.parametrize("is_broken", [False, True])
-def test_an_installed_plugin_is_loaded_by_commands_that_build_a_model_only(
+def test_installed_plugins_load_for_model_commands(
     is_broken: bool, workplace: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch, on_run: Tmt
 ) -> None:
     install(workplace, "import no_such_module\n" if is_broken else "")
@@ -130,13 +130,11 @@ def test_an_installed_plugin_is_loaded_by_commands_that_build_a_model_only(
         assert (outcome.code, plugins.names()) == (0, ("my-layer",))
 
 
-def test_the_program_of_the_page_brings_a_translation_back_by_patching(
-    own_run: Path, workplace: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_documented_patching_program(own_run: Path, workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = write_example("patch(", workplace / "patching.py")
     capsys.readouterr()
     exec(compile(program.read_text("utf-8"), "CONTRIBUTING.md", "exec"), {})
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     distances = {name: float(distance) for name, distance in lines}
     assert distances["encoder.0.feed_forward_residual"] == distances["decoder.0.cross_residual"] == 0.0
-    assert distances["decoder.0.self_residual"] > 1e-4  # which has not seen the source yet
+    assert distances["decoder.0.self_residual"] > 1e-4  # has not attended to the source yet

@@ -1,4 +1,4 @@
-"""No command is mute for long: what takes more than a second is named, and on a terminal a bar shows how far it is."""
+"""Long work is named after a second, with a progress bar on a terminal."""
 
 import re
 import time
@@ -18,7 +18,7 @@ Works = dict[str, tuple[int | None, int]]
 
 @pytest.fixture
 def works(monkeypatch: pytest.MonkeyPatch) -> Works:
-    """The works that a command shows by their names, each with its number of items and of those that were done."""
+    """Record the names of a command's work, with the total and finished number of items."""
     works: Works = {}
 
     @contextmanager
@@ -34,22 +34,22 @@ def works(monkeypatch: pytest.MonkeyPatch) -> Works:
     return works
 
 
-LOOKING = "looking for characters that the vocabulary lacks"
+LOOKING = "looking for characters missing from the vocabulary"
 
 
 @pytest.mark.parametrize(
     ("options", "learned"),
-    [(settings(), "learning a vocabulary of 310 subwords"), (["--from", "run", "--steps", "1"], LOOKING)],
+    [(settings(), "learning a vocabulary of 310 tokens"), (["--from", "run", "--steps", "1"], LOOKING)],
 )
-def test_training_names_what_it_does_before_and_after_its_steps(
+def test_train_names_its_work(
     options: list[str], learned: str, own_run: Path, data: str, tmt: Tmt, works: Works
 ) -> None:
     lines = tmt("train", "--data", data, "--run-dir", "new", *options).err.splitlines()
-    assert [*works] == [f"reading {data}", learned, "making subwords of the pairs", "counting words"]
-    assert lines[-3] == "tmt: finding the heads that link words"  # the end and a hint follow
+    assert [*works] == [f"reading {data}", learned, "encoding the pairs", "counting words"]
+    assert lines[-3] == "tmt: choosing the heads for word links"  # followed by the end and a hint
 
 
-def test_data_names_what_it_does(data: str, tmt: Tmt, works: Works) -> None:
+def test_data_names_its_work(data: str, tmt: Tmt, works: Works) -> None:
     assert tmt("data", "--data", data).code == 0
     assert [*works] == [f"reading {data}", "counting"]
 
@@ -64,21 +64,19 @@ def test_data_names_what_it_does(data: str, tmt: Tmt, works: Works) -> None:
         ("export {out} --to ctranslate2", 4 * 15),
     ],
 )
-def test_measuring_says_how_far_it_is(
-    command: str, total: int, trained: str, data: str, tmt: Tmt, works: Works
-) -> None:
+def test_measuring_counts_items(command: str, total: int, trained: str, data: str, tmt: Tmt, works: Works) -> None:
     name, *options = command.format(out="out").split()
     run = [trained] if name == "export" else ["--model", trained]
     outcome = tmt(name, *run, *options, "--data", data)
     assert outcome.code == 0, outcome.err
     assert works[f"reading {data}"] == (None, 0)
-    # Beside the pairs, an export compares a few sentences that it makes, with both programs and both beams.
+    # An export also compares a few artificial sentences, with both programs and both beams.
     assert works[""][0] == total
     assert total <= works[""][1] <= total + (4 * 6 if name == "export" else 0)
     assert ("resampling the test set" in works) == (name == "evaluate")
 
 
-def test_what_reads_a_corpus_or_writes_a_file_names_it(own_run: Path, data: str, tmt: Tmt, works: Works) -> None:
+def test_names_files_read_and_written(own_run: Path, data: str, tmt: Tmt, works: Works) -> None:
     assert tmt("score", "--model", "run", "--data", data).code == 0
     assert tmt("attend", "--model", "run", "--history", SOURCE).code == 0
     Path("in").write_text(f"{SOURCE}\n\n{SOURCE}\n")
@@ -90,12 +88,12 @@ def test_what_reads_a_corpus_or_writes_a_file_names_it(own_run: Path, data: str,
     }
 
 
-def test_a_conversion_is_named(own_run: Path, tmt: Tmt, works: Works) -> None:
+def test_names_a_conversion(own_run: Path, tmt: Tmt, works: Works) -> None:
     assert tmt("translate", "--model", "run", "--engine", "ctranslate2", "--quantization", "int16", SOURCE).code == 0
     assert [*works] == ["converting run for CTranslate2"]
 
 
-def test_quiet_is_quiet(data: str, works: Works, on_run: Tmt) -> None:
+def test_quiet(data: str, works: Works, on_run: Tmt) -> None:
     assert on_run("heads", "--quiet", "--data", data).err == ""
     assert works == {}
 
@@ -106,7 +104,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_work_is_named_once_it_takes_long(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_only_long_work(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     with shown_by(show_work):
         with working("long work", total=2):
@@ -129,7 +127,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(("term", "has_bar"), [("xterm-256color", True), ("dumb", False)])
-def test_on_a_terminal_a_bar_stands_below_until_the_work_is_done(
+def test_progress_bar_on_a_terminal(
     term: str, has_bar: bool, trained: str, data: str, terminal: OnTerminal,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip

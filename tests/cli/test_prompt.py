@@ -1,4 +1,4 @@
-"""The prompt, with a process on a terminal of its own wherever lines are edited."""
+"""The prompt; tests of line editing run it in a process on a pseudo-terminal."""
 
 import os
 import pty
@@ -27,7 +27,7 @@ LONGEST = 100
 
 
 class Person:
-    """Types at a terminal on which the prompt runs, and reads what appears."""
+    """Types at a terminal that runs the prompt, and reads the screen."""
 
     def __init__(self) -> None:
         self.master, self.slave = pty.openpty()
@@ -40,7 +40,7 @@ class Person:
         return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
 
     def reads(self, *, within: float) -> bool:
-        """Read whatever comes within these seconds; a prompt waits until its last words are read."""
+        """Read output that arrives in time; keep reading, because unread output blocks the process."""
         is_there = bool(select.select([self.master], [], [], within)[0])
         if is_there:
             self.screen += os.read(self.master, 65536)
@@ -51,7 +51,7 @@ class Person:
             assert self.reads(within=LONGEST), self.screen
 
     def types(self, *texts: bytes) -> None:
-        """Every text at a prompt of its own."""
+        """Type each text at a new prompt."""
         for number, text in enumerate(texts, start=1):
             self.sees(b"de> ", times=number)
             os.write(self.master, text)
@@ -59,7 +59,7 @@ class Person:
                 self.sees(b"got", times=number)
 
     def ends(self, code: int) -> str:
-        """What stands on the screen when the process has ended with this code, at a terminal that echoes."""
+        """Wait until the process ends with this code and the terminal echoes; return the screen."""
         while self.process.poll() is None or self.reads(within=0.0):
             self.reads(within=0.01)
         assert (self.process.returncode, self.is_echoing) == (code, True)
@@ -68,24 +68,24 @@ class Person:
         return self.screen.decode()
 
 
-def test_lines_are_edited_and_called_back() -> None:
+def test_line_editing_and_history() -> None:
     person = Person()
     person.types(b"abc\x02X\n", b"\x1b[A\n", b":quit\n")
     assert re.findall("got '.*'|end", person.ends(0)) == ["got 'abXc'", "got 'abXc'", "end"]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_at_the_prompt_leaves_a_terminal_that_echoes(number: int, code: int) -> None:
+def test_signal_restores_echo(number: int, code: int) -> None:
     person = Person()
     person.types(b"ja\n")
     person.sees(b"de> ", times=2)
-    while person.is_echoing or person.reads(within=0.1):  # until the line is being edited, and nothing more comes
+    while person.is_echoing or person.reads(within=0.1):  # until line editing has started and no more output arrives
         continue
     person.process.send_signal(number)
     assert "Traceback" not in person.ends(code)
 
 
-def test_a_prompt_off_a_terminal_reads_lines_until_quit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quit_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     typed = iter(["ja", " :quit "])
     monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
     assert [*prompted("\x1b> ")] == ["ja"]

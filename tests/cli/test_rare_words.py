@@ -1,4 +1,4 @@
-"""Remarks about lines: words that training never showed, or seldom, and other reasons to doubt a translation."""
+"""Remarks about input lines: rare and unseen words, and other reasons to doubt a translation."""
 
 from pathlib import Path
 
@@ -7,20 +7,20 @@ from support.command_line import PAIRS, OnTerminal, Tmt
 
 KNOWN = PAIRS[0][0]
 UNKNOWN = "Der Bahnhofsvorsteher schläft."
-NOTE = "never seen in training: Bahnhofsvorsteher; the translation guesses"
+NOTE = "never seen in training: Bahnhofsvorsteher; the translation is a guess"
 
 
 def never_seen(*words: str) -> str:
-    return f"never seen in training: {', '.join(words)}; the translation guesses"
+    return f"never seen in training: {', '.join(words)}; the translation is a guess"
 
 
-def test_translate_names_the_words_on_stderr(on_run: Tmt) -> None:
+def test_translate_names_unseen_words(on_run: Tmt) -> None:
     for text in (KNOWN, "der HUND SCHLÄFT 17."):
         assert "training: " not in on_run("translate", text).err
     assert on_run("translate", UNKNOWN).err.startswith(f"tmt: {NOTE}")
 
 
-def test_a_line_without_capitals_is_translated_like_one_with_them(on_run: Tmt) -> None:
+def test_lowercase_line_is_recased(on_run: Tmt) -> None:
     careful = on_run("translate", KNOWN, "--json").json
     typed = on_run("translate", KNOWN.lower(), "--json").json
     assert [typed[key] for key in ("source", "score")] == [KNOWN.lower(), careful["score"]]
@@ -28,19 +28,19 @@ def test_a_line_without_capitals_is_translated_like_one_with_them(on_run: Tmt) -
     assert on_run("translate", KNOWN, *options) == on_run("translate", KNOWN.lower(), *options)
 
 
-def test_several_are_named_once_each_and_of_many_only_the_first(on_run: Tmt) -> None:
+def test_names_words_once_up_to_a_limit(on_run: Tmt) -> None:
     found = on_run("translate", "Zwei Züge, zwei Autos; ein Zug.").err
     assert found.startswith(f"tmt: {never_seen('Zwei', 'Züge', 'Autos', 'ein', 'Zug')}")
     letters = " ".join(f"x{letter}" for letter in "abcdefghijk")
     assert "training: xa, xb, xc, xd, xe, xf, xg, xh, xi and 2 more; " in on_run("translate", letters).err
 
 
-def test_of_several_sentences_each_is_named_by_its_number(on_run: Tmt) -> None:
+def test_sentences_are_numbered(on_run: Tmt) -> None:
     lines = on_run("translate", UNKNOWN, KNOWN, UNKNOWN).err.splitlines()
     assert [line.partition(f": {NOTE}")[0] for line in lines if NOTE in line] == ["tmt: sentence 1", "tmt: sentence 3"]
 
 
-def test_of_a_file_the_first_lines_are_named_at_the_end_and_each_in_json(on_run: Tmt) -> None:
+def test_file_remarks_come_at_the_end(on_run: Tmt) -> None:
     Path("in.txt").write_text(f"{UNKNOWN}\n{KNOWN}\nEin Zug.\n\n{UNKNOWN}\n", "utf-8")
     err = on_run("translate", "--input", "in.txt").err
     expected = {1: NOTE, 3: never_seen("Ein", "Zug"), 5: NOTE}
@@ -54,8 +54,8 @@ def test_of_a_file_the_first_lines_are_named_at_the_end_and_each_in_json(on_run:
     assert found == [["Bahnhofsvorsteher"], [], ["Ein", "Zug"], [], ["Bahnhofsvorsteher"]]
 
 
-@pytest.mark.parametrize(("lines", "last"), [(5, ":5: never seen in"), (6, "further lines with such remarks: 1")])
-def test_five_lines_are_named_and_the_others_counted(lines: int, last: str, on_run: Tmt) -> None:
+@pytest.mark.parametrize(("lines", "last"), [(5, ":5: never seen in"), (6, "more lines with such remarks: 1")])
+def test_names_five_lines_and_counts_the_rest(lines: int, last: str, on_run: Tmt) -> None:
     Path("in.txt").write_text(f"{UNKNOWN}\n" * lines, "utf-8")
     notes = on_run("translate", "--input", "in.txt").err.splitlines()
     assert len(notes) == lines
@@ -64,16 +64,16 @@ def test_five_lines_are_named_and_the_others_counted(lines: int, last: str, on_r
 
 @pytest.fixture
 def seldom(own_run: Path) -> None:
-    """A run that has seen `Hund` nine times, `Vogel` ten times, and no dog."""
+    """A run that saw `Hund` nine times, `Vogel` ten times, and no English words."""
     (own_run / "words.tsv").write_text(
         "complete\t4\nsource\t10\tVogel\nsource\t9\tDer\nsource\t5\tHUND\nsource\t4\tHund"
     )
 
 
 @pytest.mark.usefixtures("seldom")
-def test_seldom_and_never_seen_words_are_told_apart(tmt: Tmt) -> None:
+def test_rare_and_unseen_words_differ(tmt: Tmt) -> None:
     outcome = tmt("translate", "--model", "run", "Der Hund, der Hund! Ein Vogel", "--json", "--no-split")
-    seldom_seen = "seen fewer than ten times in training: Der, Hund; the translation guesses"
+    seldom_seen = "seen fewer than ten times in training: Der, Hund; the translation is a guess"
     assert outcome.err.startswith(f"tmt: {never_seen('Ein')}; {seldom_seen}")
     assert outcome.json["never_seen"] == ["Ein"]
     assert "in training" not in tmt("translate", "--model", "run", "Vogel").err
@@ -81,23 +81,21 @@ def test_seldom_and_never_seen_words_are_told_apart(tmt: Tmt) -> None:
 
 @pytest.mark.usefixtures("seldom")
 @pytest.mark.parametrize("command", ["attend", "lens", "align"])
-def test_copied_words_do_not_count_but_are_in_json(command: str, tmt: Tmt) -> None:
+def test_copied_words_are_only_in_json(command: str, tmt: Tmt) -> None:
     options = (command, "--model", "run", "Anna Hund Otto", "--target", "Anna's Hund, otto")
     outcome = tmt(*options, "--json")
     assert outcome.err.startswith(f"tmt: {never_seen('Anna', 'Otto')}; ")
     assert outcome.json["never_seen"] == ["Anna", "Otto"]
-    assert "guesses" not in tmt(*options[:-1], "Otto and Anna's Hund: Anna", "--json").err
+    assert "guess" not in tmt(*options[:-1], "Otto and Anna's Hund: Anna", "--json").err
 
 
-def test_at_the_prompt_each_line_has_its_own(trained: str, terminal: OnTerminal) -> None:
+def test_prompt_remarks_on_every_line(trained: str, terminal: OnTerminal) -> None:
     _, screen = terminal("translate", "--model", trained, typed=f"{UNKNOWN}\n{KNOWN}\n{UNKNOWN}\n:quit\n")
     assert screen.count(NOTE) == 2
 
 
 @pytest.mark.parametrize("command", ["translate", "attend"])
-def test_quiet_leaves_the_remark_out_and_json_still_carries_it(
-    command: str, own_run: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quiet_keeps_remarks_in_json(command: str, own_run: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("runs").mkdir()
     own_run.rename("runs/own")
     assert tmt(command, UNKNOWN).err.startswith(f"tmt: using runs/own (de → en, data)\ntmt: {NOTE}")
@@ -108,7 +106,7 @@ def test_quiet_leaves_the_remark_out_and_json_still_carries_it(
 
 
 @pytest.mark.parametrize("command", ["translate", "attend"])
-def test_a_run_that_does_not_know_its_words_claims_nothing(command: str, own_run: Path, tmt: Tmt) -> None:
+def test_run_without_word_counts(command: str, own_run: Path, tmt: Tmt) -> None:
     (own_run / "words.tsv").unlink()
     assert "never seen" not in tmt(command, "--model", str(own_run), UNKNOWN).err
     assert tmt(command, "--model", str(own_run), UNKNOWN, "--json").json["never_seen"] is None
@@ -116,27 +114,27 @@ def test_a_run_that_does_not_know_its_words_claims_nothing(command: str, own_run
 
 LONG = "Der Hund schläft Der Hund"
 ODD = {
-    "DER HUND SCHLÄFT": ("all in capitals, read as: Der Hund schläft", {"case": "lowered"}),
+    "DER HUND SCHLÄFT": ("all capitals, read as: Der Hund schläft", {"case": "lowered"}),
     "der hund schläft.": ("", {"case": "restored"}),
-    "Der HUND schläft.": ("seen in training in other capitals only: HUND", {"other_case": ["HUND"]}),
-    "Der Hund schläft!": ("characters without a subword, read as bytes: !", {"spelled_as_bytes": ["!"]}),
+    "Der HUND schläft.": ("seen in training only with other capitals: HUND", {"other_case": ["HUND"]}),
+    "Der Hund schläft!": ("characters without a token, read as bytes: !", {"spelled_as_bytes": ["!"]}),
     "Собака": (
-        "no source in training has this script: Cyrillic; the translation guesses",
+        "script never seen in training: Cyrillic; the translation is a guess",
         {"new_scripts": ["Cyrillic"]},
     ),
-    LONG: ("training's longest source has 4 words and marks, this one 5", {"longer_than_training": 5}),
+    LONG: ("the longest source in training has 4 words and punctuation marks, this one 5", {"longer_than_training": 5}),
     "": ("", {}),
 }
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_what_is_odd_about_a_line_is_on_stderr_and_in_json(text: str, on_run: Tmt) -> None:
+def test_remarks_on_stderr_and_in_json(text: str, on_run: Tmt) -> None:
     remark, fields = ODD[text]
     outcome = on_run("translate", text, "--json")
     assert remark in outcome.err
     found = outcome.json["remarks"]
     assert {name: found[name] for name in fields} == fields
-    if text != "Собака":  # the only one with several
+    if text != "Собака":  # the only text with several remarks
         assert {*found} - {"spelled_as_bytes"} == {*fields} - {"spelled_as_bytes"}
     assert on_run("translate", text, "--output", "out.txt").err.endswith(outcome.err)
     assert on_run("translate", text, "--quiet").err == ""
@@ -145,7 +143,7 @@ def test_what_is_odd_about_a_line_is_on_stderr_and_in_json(text: str, on_run: Tm
 @pytest.mark.parametrize("command", ["attend", "explain", "lens", "align"])
 def test_views_say_the_same(command: str, on_run: Tmt) -> None:
     outcome = on_run(command, "DER HUND SCHLÄFT", "--json")
-    assert "tmt: all in capitals, read as: Der Hund schläft" in outcome.err
+    assert "tmt: all capitals, read as: Der Hund schläft" in outcome.err
     found = outcome.json
     assert (found["source"], found["remarks"]["case"]) == ("Der Hund schläft", "lowered")
 

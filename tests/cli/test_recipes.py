@@ -1,4 +1,4 @@
-"""The larger recipes, each with a short stand-in for its corpus."""
+"""The configurations of larger corpora, each with a tiny stand-in for its corpus."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from transformer_mt.corpus.source import BUILTIN, Hub, parse_source
 pytestmark = pytest.mark.slow
 
 RECIPES = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
-# Small enough for a test; the rest of each recipe is as it stands there.
+# Shrinks a recipe for a test.
 SMALLER = (
     "tokenizer.vocabulary_size=300", "model.width=64", "model.feed_forward_width=64", "training.device=cpu",
     "training.accumulation_steps=1", "model.encoder_layers=2", "model.decoder_layers=2",
@@ -21,12 +21,12 @@ SMALLER = (
 
 @pytest.fixture(autouse=True)
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hub on which every data set is the same few pairs."""
+    """A hub where every data set holds the same few pairs."""
     stand_in(tmp_path / "hub", PAIRS, monkeypatch)
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
-def test_a_recipe_builds_and_learns_a_batch_by_heart(recipe: Path, tmp_path: Path, tmt: Tmt) -> None:
+def test_recipe_overfits_a_batch(recipe: Path, tmp_path: Path, tmt: Tmt) -> None:
     data = tmp_path / "data"
     data.mkdir()
     for split in ("train", "validation"):
@@ -38,14 +38,14 @@ def test_a_recipe_builds_and_learns_a_batch_by_heart(recipe: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
-def test_a_recipe_names_a_data_set_of_the_hub(recipe: Path) -> None:
+def test_recipe_names_a_hub_data_set(recipe: Path) -> None:
     data = load_config(recipe).data
     names = [one.corpus for one in (data, *data.mixture.values())]
     sources = [parse_source(name) for name in names if name != BUILTIN]
     assert [isinstance(source, Hub) and source.name.count("/") for source in sources] == [1]
 
 
-def test_everyday_trains_on_the_builtin_corpus_and_the_data_set(tmt: Tmt, tmp_path: Path) -> None:
+def test_everyday_trains_on_both_corpora(tmt: Tmt, tmp_path: Path) -> None:
     everyday = next(recipe for recipe in RECIPES if recipe.stem == "everyday")
     outcome = tmt("train", str(everyday), *settings())
     assert outcome.code == 0, outcome.err

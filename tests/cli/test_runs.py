@@ -33,7 +33,7 @@ def aged(run: Path, seconds: float) -> None:
         os.utime(path, (time.time() - seconds, time.time() - seconds))
 
 
-def test_a_run_is_listed_with_what_it_has_come_to(listed: Path, tmt: Tmt) -> None:
+def test_lists_a_run(listed: Path, tmt: Tmt) -> None:
     aged(listed / "one", 3 * 3600 + 5)
     headings, row = tmt("runs").lines
     size = sum(path.stat().st_size for path in (listed / "one").rglob("*") if path.is_file())
@@ -57,12 +57,12 @@ def test_a_run_is_listed_with_what_it_has_come_to(listed: Path, tmt: Tmt) -> Non
         ('"steps": 6', '"steps": 5', "finished"),
     ],
 )
-def test_a_run_is_finished_or_stopped(old: str, new: str, state: str, listed: Path, tmt: Tmt) -> None:
+def test_state_finished_or_stopped(old: str, new: str, state: str, listed: Path, tmt: Tmt) -> None:
     changed(listed / "one/checkpoints/step-6/progress.json", old, new)
     assert described(tmt)["runs/one"]["state"] == state
 
 
-def test_a_run_that_is_being_trained_is_said_so(listed: Path, tmt: Tmt) -> None:
+def test_state_training(listed: Path, tmt: Tmt) -> None:
     acquire(listed / "one")
     try:
         assert described(tmt)["runs/one"]["state"] == "training"
@@ -71,7 +71,7 @@ def test_a_run_that_is_being_trained_is_said_so(listed: Path, tmt: Tmt) -> None:
     assert described(tmt)["runs/one"]["state"] == "finished"
 
 
-def test_the_newest_comes_first(listed: Path, tmt: Tmt) -> None:
+def test_newest_first(listed: Path, tmt: Tmt) -> None:
     for name, age in (("old", 10_000), ("new", 0), ("older", 90_000)):
         shutil.copytree(listed / "one", listed / name)
         aged(listed / name, age)
@@ -79,20 +79,20 @@ def test_the_newest_comes_first(listed: Path, tmt: Tmt) -> None:
     assert [line.split()[0] for line in tmt("runs").lines[1:]] == ["runs/new", "runs/old", "runs/older"]
 
 
-def test_a_run_alone_and_a_folder_elsewhere_can_be_given(listed: Path, tmt: Tmt) -> None:
+def test_takes_a_run_or_a_folder(listed: Path, tmt: Tmt) -> None:
     listed.rename("elsewhere")
     for place in ("elsewhere", "elsewhere/one"):
         assert [line.split()[0] for line in tmt("runs", place).lines[1:]] == ["elsewhere/one"]
 
 
-def test_before_the_first_checkpoint_there_is_no_score(listed: Path, tmt: Tmt) -> None:
+def test_no_score_before_the_first_checkpoint(listed: Path, tmt: Tmt) -> None:
     shutil.rmtree(listed / "one/checkpoints")
     assert " –  " in tmt("runs").lines[1]
     found = described(tmt)["runs/one"]
     assert (found["score"], found["step"], found["state"]) == (None, 0, "stopped")
 
 
-def test_a_pruned_run_is_said_to_be_made_from_another_until_it_is_trained(listed: Path, data: str, tmt: Tmt) -> None:
+def test_state_pruned(listed: Path, data: str, tmt: Tmt) -> None:
     options = ("--data", data, "--prune", "1", "--run-dir", "runs/two", "--sentences", "3")
     assert tmt("heads", "--model", "runs/one", *options).code == 0
     found = described(tmt)["runs/two"]
@@ -107,7 +107,7 @@ def test_a_pruned_run_is_said_to_be_made_from_another_until_it_is_trained(listed
     assert described(tmt)["runs/two"]["state"] == "stopped"
 
 
-def test_damaged_runs_are_a_line_each_and_stop_nobody(listed: Path, tmt: Tmt) -> None:
+def test_damaged_runs_get_one_line(listed: Path, tmt: Tmt) -> None:
     evil = "no\x1b[31mname"
     for name in ("config", "link", "deep", evil, "empty"):
         shutil.copytree(listed / "one", listed / name)
@@ -129,15 +129,15 @@ def test_damaged_runs_are_a_line_each_and_stop_nobody(listed: Path, tmt: Tmt) ->
     assert "not a regular file" in str(described(tmt)["runs/link"]["error"])
 
 
-def test_links_are_not_followed_for_the_size(listed: Path, tmt: Tmt) -> None:
+def test_size_ignores_links(listed: Path, tmt: Tmt) -> None:
     before = described(tmt)["runs/one"]["bytes"]
     (listed / "one/more").symlink_to("/usr")
     (listed / "one/model").symlink_to(listed.absolute() / "one/model.safetensors")
     assert described(tmt)["runs/one"]["bytes"] == before
 
 
-def test_an_empty_folder_has_no_runs(workplace: Path, tmt: Tmt) -> None:
+def test_empty_folder(workplace: Path, tmt: Tmt) -> None:
     (workplace / "runs").mkdir()
     outcome = tmt("runs")
     assert (outcome.code, outcome.out) == (0, "")
-    assert outcome.err == "tmt: runs: no runs here; train one with: tmt train\n"
+    assert outcome.err == "tmt: runs: no runs here; train one with tmt train\n"

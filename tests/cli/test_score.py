@@ -16,7 +16,7 @@ def files(workplace: Path) -> None:
         Path(f"a.{language}").write_text("".join(f"{pair[side]}\n" for pair in PAIRS), "utf-8")
 
 
-def test_a_line_a_pair_and_one_for_all(trained: str, on_run: Tmt) -> None:
+def test_prints_pairs_and_total(trained: str, on_run: Tmt) -> None:
     *lines, last = on_run("score", *FILES).lines
     scores = Translator.load(trained).score([SentencePair(*pair) for pair in PAIRS])
     log_probabilities, counts = [one.log_probability for one in scores], [len(one.pieces) for one in scores]
@@ -25,7 +25,7 @@ def test_a_line_a_pair_and_one_for_all(trained: str, on_run: Tmt) -> None:
     assert [*lines, last.removeprefix("total\t")] == expected
 
 
-def test_json_says_the_same_with_the_documented_keys(on_run: Tmt) -> None:
+def test_json_keys_are_documented(on_run: Tmt) -> None:
     first, *_, together = on_run("score", *FILES, "--json", "--tokens").records
     lines = on_run("score", *FILES).lines
     for record, line in ((first, lines[0]), (together, lines[-1].removeprefix("total\t"))):
@@ -37,7 +37,7 @@ def test_json_says_the_same_with_the_documented_keys(on_run: Tmt) -> None:
     assert "pieces" not in on_run("score", *FILES, "--json").records[0]
 
 
-def test_tokens_stand_below_their_pair(on_run: Tmt) -> None:
+def test_tokens(on_run: Tmt) -> None:
     lines = on_run("score", *FILES, "--tokens").lines
     count = int(lines[0].split("\t")[1])
     numbers, pieces = zip(*(line.split() for line in lines[1 : count + 1]), strict=True)
@@ -48,20 +48,20 @@ def test_tokens_stand_below_their_pair(on_run: Tmt) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((*FILES, "--split", "test"), "--input: gives the pairs; leave --data and --split out"),
+        ((*FILES, "--split", "test"), "--input: already gives the pairs; leave out --data and --split"),
         (("--input", "a.de", "--target-file", "b.en"), "b.en: cannot be read (No such file or directory); check the "),
-        (("--input", "a.de", "--target-file", "short.en"), "short.en: ends after 1 lines, the other file goes on; "),
+        (("--input", "a.de", "--target-file", "short.en"), "short.en: ends after line 1, the other file is longer; "),
         (("--input", "a.de", "--target-file", "long.en"), "long.en:1: "),
-        (("--data", "DATA", "--split", "tset"), "--split: there is no 'tset'; did you mean test?"),
+        (("--data", "DATA", "--split", "tset"), "--split: 'tset' is unknown; did you mean test?"),
     ],
 )
-def test_wrong_input_is_one_line(options: tuple[str, ...], message: str, data: str, on_run: Tmt) -> None:
+def test_usage_errors(options: tuple[str, ...], message: str, data: str, on_run: Tmt) -> None:
     Path("short.en").write_text("a\n")
     Path("long.en").write_text("a " * 9_000 + "\n")
     assert on_run("score", *(option.replace("DATA", data) for option in options)).mistake.startswith(message)
 
 
-def test_json_has_no_infinite_number_and_no_pairs_are_a_mistake(monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
+def test_infinite_perplexity_and_no_pairs(monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("transformer_mt.translation.scoring.perplexity", lambda *_: math.inf)
         assert on_run("score", *FILES, "--json").records[-1]["perplexity"] is None

@@ -1,4 +1,4 @@
-"""However a training is stopped, the same command ends with the same weights."""
+"""However training is stopped, the same command ends with the same weights."""
 
 import ast
 import hashlib
@@ -24,9 +24,9 @@ LONGER = settings(
     training__steps="100", training__validate_every="50", training__checkpoint_every="5", training__log_every="1"
 )
 
-# Seconds that a process may take on the slowest machine; it is for those that hang.
+# Seconds before a process counts as hung, on the slowest machine.
 LONGEST = 240
-# Seconds within which a signal is answered.
+# Seconds within which a signal must end a process.
 AT_ONCE = 5
 
 
@@ -40,7 +40,7 @@ def train(data: str, run: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def uninterrupted(home: Path) -> str:
-    """The weights that training ends with when it is left alone."""
+    """The final weights of an undisturbed training."""
     from transformer_mt.cli.main import run
 
     with pytest.MonkeyPatch.context() as patch:
@@ -51,7 +51,7 @@ def uninterrupted(home: Path) -> str:
 
 @contextmanager
 def child(*command: str) -> Iterator["subprocess.Popen[str]"]:
-    """A process that ends with the block, and after `LONGEST` seconds whatever it does: what it wrote ends then too."""
+    """A process that is killed at the end of the block, or after `LONGEST` seconds."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         limit = Timer(LONGEST, process.kill)
         limit.start()
@@ -63,7 +63,7 @@ def child(*command: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 def read_until(process: "subprocess.Popen[str]", text: str) -> str:
-    """What a process writes to stderr, up to the line that holds the text."""
+    """The stderr of a process up to the line that contains the text."""
     seen = []
     for line in process.stderr:
         seen.append(line)
@@ -75,7 +75,7 @@ def read_until(process: "subprocess.Popen[str]", text: str) -> str:
 def stopped(
     arguments: list[str], number: int, *, after: str, delay: float = 0.0, program: list[str] = PROGRAM
 ) -> tuple[int, str, str]:
-    """Start a process, send it a signal some time after a line on stderr; its exit code, stdout and stderr."""
+    """Signal a process some time after a line on stderr; return its exit code, stdout and stderr."""
     with child(*program, *arguments) as process:
         seen = read_until(process, after)
         time.sleep(delay)
@@ -85,7 +85,7 @@ def stopped(
 
 
 def hanging_in(module: str, name: str) -> list[str]:
-    """`tmt` with a function that says `hanging` on stderr and never returns."""
+    """`tmt` with a function replaced by one that prints `hanging` to stderr and never returns."""
     return [
         sys.executable,
         "-c",
@@ -102,13 +102,13 @@ def hanging_in(module: str, name: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_finishes_the_step_saves_and_loses_nothing(
+def test_signal_finishes_the_step_and_saves(
     number: int, code: int, data: str, uninterrupted: str, workplace: Path, tmt: Tmt
 ) -> None:
     returned, out, err = stopped(train(data, workplace / "run"), number, after="step 3/")
     assert returned == code
     assert out == ""
-    (step,) = re.findall(r"^tmt: stopped at step (\d+), saved; the same command continues$", err, re.MULTILINE)
+    (step,) = re.findall(r"^tmt: stopped at step (\d+), saved; run the same command to resume$", err, re.MULTILINE)
     assert 3 <= int(step) < 100
     assert (workplace / f"run/checkpoints/step-{step}").is_dir()
     assert "Traceback" not in err
@@ -120,7 +120,7 @@ def test_a_signal_finishes_the_step_saves_and_loses_nothing(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after_step", [7, 47])
-def test_a_killed_run_ends_with_the_same_weights(
+def test_killed_run_resumes_to_the_same_weights(
     after_step: int, data: str, uninterrupted: str, workplace: Path, tmt: Tmt
 ) -> None:
     delay = random.Random(after_step).uniform(0.0, 0.1)
@@ -130,7 +130,7 @@ def test_a_killed_run_ends_with_the_same_weights(
     assert weights(workplace / "run") == uninterrupted
 
 
-def test_the_first_signal_only_asks() -> None:
+def test_first_signal_is_a_request() -> None:
     before = signal.getsignal(signal.SIGINT)
     with graceful_shutdown(lambda: False) as request:
         assert request.number is None
@@ -140,13 +140,11 @@ def test_the_first_signal_only_asks() -> None:
 
 
 @pytest.mark.slow
-def test_a_long_validation_is_interrupted_and_made_again(
-    data: str, uninterrupted: str, workplace: Path, tmt: Tmt
-) -> None:
+def test_interrupted_validation_is_repeated(data: str, uninterrupted: str, workplace: Path, tmt: Tmt) -> None:
     program = hanging_in("transformer_mt.training.validation", "Validator.__call__")
     code, _, err = stopped(train(data, workplace / "run"), signal.SIGTERM, after="hanging", program=program)
     assert code == 143
-    assert err.endswith("tmt: stopped at step 50, saved; the same command continues\n")
+    assert err.endswith("tmt: stopped at step 50, saved; run the same command to resume\n")
     assert tmt(*train(data, workplace / "run")).code == 0
     assert weights(workplace / "run") == uninterrupted
 
@@ -162,11 +160,11 @@ def test_a_long_validation_is_interrupted_and_made_again(
         ("translate --model {run} Ja", signal.SIGTERM, ("transformer_mt.translation.search", "beam_search")),
     ],
 )
-def test_a_command_ends_at_once_and_quietly(
+def test_signal_ends_a_command_quietly(
     command: str, number: int, place: tuple[str, str], trained: str, data: str, workplace: Path
 ) -> None:
     module, name = place
-    if name == "beam_search":  # the engine has imported it by name
+    if name == "beam_search":  # the engine imported it by name
         module = "transformer_mt.translation.torch_engine"
     with child(*hanging_in(module, name), *command.format(run=trained, data=data).split()) as process:
         assert "Traceback" not in read_until(process, "hanging")
@@ -177,7 +175,7 @@ def test_a_command_ends_at_once_and_quietly(
 
 
 @pytest.mark.slow
-def test_a_signal_leaves_nothing_beside_the_old_output(trained: str, workplace: Path) -> None:
+def test_signal_keeps_the_old_output(trained: str, workplace: Path) -> None:
     (workplace / "letters.en").write_text("old")
     program = hanging_in("transformer_mt.cli.line_io", "Output.lines")
     code, _, err = stopped(
@@ -192,8 +190,8 @@ def test_a_signal_leaves_nothing_beside_the_old_output(trained: str, workplace: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("module", ["signals", "app", "terminal"])
-def test_an_interrupt_at_the_very_start_is_quiet(module: str) -> None:
-    """Also before signals are handled, while the module that does so is imported."""
+def test_interrupt_during_start_is_quiet(module: str) -> None:
+    """An interrupt is quiet even while the signal module is being imported."""
     program = (
         "import os, signal, sys\n"
         "class Interrupting:\n"
@@ -208,7 +206,7 @@ def test_an_interrupt_at_the_very_start_is_quiet(module: str) -> None:
 
 
 @pytest.mark.slow
-def test_little_is_imported_before_signals_are_handled() -> None:
+def test_signals_are_handled_before_imports() -> None:
     program = "import os, sys; old = {*sys.modules}; import transformer_mt.cli.main; print({*sys.modules} - old)"
     command = [sys.executable, "-S", "-c", program]  # without what the environment imports at every start
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
@@ -217,7 +215,7 @@ def test_little_is_imported_before_signals_are_handled() -> None:
 
 
 @pytest.mark.slow
-def test_a_signal_that_is_ignored_from_the_start_stays_ignored(workplace: Path) -> None:
+def test_ignored_signals_stay_ignored(workplace: Path) -> None:
     program = hanging_in("transformer_mt.corpus.load_corpus", "load_corpus")
     with child("sh", "-c", 'trap "" HUP; exec "$@"', "sh", *program, "data") as process:
         read_until(process, "hanging")
@@ -230,7 +228,7 @@ def test_a_signal_that_is_ignored_from_the_start_stays_ignored(workplace: Path) 
 
 @contextmanager
 def on_a_terminal(*command: str) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
-    """A process whose stdout and stderr are a terminal, and the terminal's other side."""
+    """A process with a terminal as stdout and stderr, and the other side of the terminal."""
     master, slave = pty.openpty()
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=slave, stderr=slave) as process:
         limit = Timer(LONGEST, process.kill)
@@ -244,12 +242,12 @@ def on_a_terminal(*command: str) -> Iterator[tuple["subprocess.Popen[bytes]", in
 
 
 def screen_until(master: int, text: bytes | None) -> bytes:
-    """What comes to the screen until this text does; all of it, for None."""
+    """The screen up to this text; the whole screen for None."""
     screen = b""
     while text is None or text not in screen:
         try:
             screen += os.read(master, 65536)
-        except OSError:  # how Linux says that nobody holds the other side any more
+        except OSError:  # Linux, once the other side is closed
             assert text is None, screen
             break
     return screen
@@ -259,7 +257,7 @@ HIDE_CURSOR, SHOW_CURSOR = b"\x1b[?25l", b"\x1b[?25h"
 
 
 @pytest.mark.slow
-def test_two_interrupts_in_a_row_end_at_once_and_give_the_cursor_back(data: str, workplace: Path) -> None:
+def test_second_interrupt_ends_at_once(data: str, workplace: Path) -> None:
     program = hanging_in("transformer_mt.training.trainer", "Trainer.backward")  # a step that never ends
     with on_a_terminal(*program, *train(data, workplace / "run")) as (process, master):
         before = screen_until(master, b"hanging")
@@ -276,10 +274,10 @@ def test_two_interrupts_in_a_row_end_at_once_and_give_the_cursor_back(data: str,
 
 
 @pytest.mark.slow
-def test_a_terminal_that_is_closed_ends_training_with_a_checkpoint(data: str, workplace: Path) -> None:
+def test_hangup_saves_a_checkpoint(data: str, workplace: Path) -> None:
     never = settings(training__steps="100000", training__validate_every="100000", training__checkpoint_every="100000")
     with on_a_terminal(*PROGRAM, "train", "--data", data, "--run-dir", "run", *never) as (process, master):
-        screen_until(master, b"loss")  # the first line of a window of steps
+        screen_until(master, b"loss")  # the first log line
         os.close(master)
         process.send_signal(signal.SIGHUP)
         assert process.wait(timeout=LONGEST) == 129

@@ -1,4 +1,4 @@
-"""Closed standard streams and broken pipes: one line and a documented code, whatever prints."""
+"""Closed standard streams and broken pipes: one line and a documented exit code for every command."""
 
 import io
 import itertools
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from transformer_mt.cli.terminal import literal_console, progress_bar, result
 
-CLOSED = "tmt: error: standard output: it is closed; redirect it to a file, or to /dev/null\n"
+CLOSED = "tmt: error: standard output: is closed; redirect it to a file or /dev/null\n"
 
 
 class Broken(io.StringIO):
@@ -19,7 +19,7 @@ class Broken(io.StringIO):
         raise BrokenPipeError
 
 
-def test_a_broken_pipe_is_no_end_of_richs_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rich_does_not_exit_on_a_broken_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout", Broken())
     monkeypatch.setattr("sys.stderr", Broken())
     for line in ("plain", Text("styled")):
@@ -34,7 +34,7 @@ def test_a_broken_pipe_is_no_end_of_richs_own(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     "arguments", ["--help", "config", "runs {}", "translate --model {}/run a", "attend --model {}/run a --target b"]
 )
-def test_every_combination_of_closed_streams(arguments: str, home: Path, tmp_path: Path) -> None:
+def test_closed_streams(arguments: str, home: Path, tmp_path: Path) -> None:
     for closed in itertools.product(("", " <&-"), ("", " >&-"), ("", " 2>&-")):
         command = f"{sys.executable} -m transformer_mt {arguments.format(home)}{''.join(closed)}"
         done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)

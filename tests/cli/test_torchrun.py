@@ -1,4 +1,4 @@
-"""Two processes that `torchrun` has started train together; a signal saves first, and one that fails ends all."""
+"""Two processes started by torchrun train together; a signal saves, and a failing process ends both."""
 
 import hashlib
 import os
@@ -14,11 +14,11 @@ from transformer_mt.runs.directory import saved_steps
 
 pytestmark = pytest.mark.slow
 
-# Seconds that a process may take on the slowest machine; it is for those that hang.
+# Seconds before a process counts as hung, on the slowest machine.
 LONGEST = 240
 STEPS = settings(training__steps="12", training__validate_every="6", training__checkpoint_every="3")
 
-# The code runs in one process at its fourth step. Python imports this module when it starts.
+# The fault happens in one process after its fourth step. Python imports this module at startup.
 FAULT = """
 import os, signal
 if os.environ.get("RANK") == "{rank}":
@@ -34,7 +34,7 @@ if os.environ.get("RANK") == "{rank}":
 
 
 def command(data: str, directory: str = "run") -> list[str]:
-    """What the documentation says, with a corpus."""
+    """The documented command, with a corpus."""
     torchrun = str(Path(sys.executable).with_name("torchrun"))
     start = [torchrun, "--nproc-per-node", "2", "-m", "transformer_mt"]
     return [*start, "train", "--data", data, "--run-dir", directory, *STEPS]
@@ -45,13 +45,13 @@ def weights(run: Path) -> str:
 
 
 def ours(stderr: str) -> list[str]:
-    """The lines that `tmt` wrote, beside which torch's summary may stand."""
+    """The lines `tmt` wrote; torch may add a summary."""
     return [line for line in stderr.splitlines() if line.startswith("tmt: ")]
 
 
 @pytest.fixture(scope="module")
 def uninterrupted(home: Path) -> str:
-    """The weights that two processes end with."""
+    """The final weights of two processes."""
     environment = os.environ | {"HF_DATASETS_CACHE": str(home / "cache"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         command(str(home / "data"), str(home / "two")), env=environment, capture_output=True, text=True, timeout=LONGEST
@@ -64,20 +64,20 @@ def uninterrupted(home: Path) -> str:
 
 @pytest.fixture
 def failing(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`faults/sitecustomize.py` is imported by the processes that are started."""
+    """Make the started processes import `faults/sitecustomize.py`."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(workplace / "faults"), *sys.path])))
     (workplace / "faults").mkdir()
 
 
-def test_a_signal_saves_and_the_same_command_continues(data: str, uninterrupted: str) -> None:
+def test_signal_saves_and_the_run_resumes(data: str, uninterrupted: str) -> None:
     with subprocess.Popen(command(data), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         lines = [line for line in iter(process.stderr.readline, "") if "step 2/" not in line or process.terminate()]
-    (step,) = re.findall(r"tmt: stopped at step (\d+), saved; the same command continues", "".join(lines))
+    (step,) = re.findall(r"tmt: stopped at step (\d+), saved; run the same command to resume", "".join(lines))
     assert saved_steps(Path("run/checkpoints"))[-1] == int(step) < 12
     done = subprocess.run(command(data), capture_output=True, text=True, timeout=LONGEST)
     assert done.returncode == 0, done.stderr
     assert f"tmt: continuing run from step {step}" in ours(done.stderr)
-    assert "not bit for bit" not in done.stderr
+    assert "not bit-exact" not in done.stderr
     assert weights(Path("run")) == uninterrupted
 
 
@@ -88,14 +88,12 @@ def test_a_signal_saves_and_the_same_command_continues(data: str, uninterrupted:
         (
             1,
             "torch.nn.init.constant_(next(self.model.parameters()), torch.nan)",
-            "training: the loss diverged at step 5, .*; the checkpoint of step 3 is sound and stays",
+            "training: the loss diverged at step 5, .*; the checkpoint of step 3 is intact",
         ),
     ],
 )
 @pytest.mark.usefixtures("failing")
-def test_a_process_that_fails_ends_all_and_the_last_checkpoint_stays(
-    rank: int, fault: str, message: str, data: str
-) -> None:
+def test_failing_process_ends_all(rank: int, fault: str, message: str, data: str) -> None:
     Path("faults/sitecustomize.py").write_text(FAULT.format(rank=rank, fault=fault))
     done = subprocess.run(command(data), capture_output=True, text=True, timeout=LONGEST)
     assert done.returncode != 0
@@ -105,15 +103,15 @@ def test_a_process_that_fails_ends_all_and_the_last_checkpoint_stays(
 
 
 @pytest.mark.usefixtures("failing")
-def test_a_signal_to_one_process_stops_all(data: str) -> None:
+def test_signal_to_one_process_stops_all(data: str) -> None:
     Path("faults/sitecustomize.py").write_text(FAULT.format(rank=1, fault="os.kill(os.getpid(), signal.SIGTERM)"))
     done = subprocess.run(command(data), capture_output=True, text=True, timeout=LONGEST)
-    assert "tmt: stopped at step 5, saved; the same command continues" in ours(done.stderr), done.stderr
+    assert "tmt: stopped at step 5, saved; run the same command to resume" in ours(done.stderr), done.stderr
     assert saved_steps(Path("run/checkpoints")) == [3, 5]
 
 
 @pytest.mark.usefixtures("failing")
-def test_a_mistake_is_one_line_even_where_the_first_process_is_the_last_to_meet_it(data: str) -> None:
+def test_usage_error_prints_one_line(data: str) -> None:
     Path("faults/sitecustomize.py").write_text("import os, time\ntime.sleep(3 * (os.environ.get('RANK') == '0'))")
     wrong = [*command(data), "--set", "training.batch_tokens=nonsense"]
     done = subprocess.run(wrong, capture_output=True, text=True, timeout=LONGEST)
@@ -121,14 +119,14 @@ def test_a_mistake_is_one_line_even_where_the_first_process_is_the_last_to_meet_
     assert line.startswith("tmt: error: training.batch_tokens: ")
 
 
-def test_check_is_for_a_single_process(data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_refuses_several_processes(data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     outcome = tmt("train", "--data", data, "--check")
     assert (outcome.code, outcome.err.split(": ")[2]) == (2, "--check")
 
 
 @pytest.mark.parametrize(("variable", "environment"), [("WORLD_SIZE", {"WORLD_SIZE": "many"}), ("RANK", {})])
-def test_an_incomplete_environment_is_one_line(
+def test_incomplete_environment(
     variable: str, environment: dict[str, str], data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {"WORLD_SIZE": "2", **environment}.items():
@@ -138,8 +136,8 @@ def test_an_incomplete_environment_is_one_line(
     assert outcome.err.startswith(f"tmt: error: {variable}: ")
 
 
-def test_torch_writes_nothing_of_a_host_that_does_not_exist(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TORCH_CPP_LOG_LEVEL")  # which the tests set, too
+def test_unknown_host_prints_one_line(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TORCH_CPP_LOG_LEVEL")  # set by the tests
     program = """
 import transformer_mt.cli.main as cli
 def hurried(arguments, run=cli.run):

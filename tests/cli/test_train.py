@@ -20,7 +20,7 @@ Train = Callable[..., Outcome]
 
 @pytest.fixture
 def train(data: str, tmt: Tmt) -> Train:
-    """Train the run `new` on the shared corpus, with these options and changed settings."""
+    """Return a function that trains the run `new` on the shared corpus with these options and settings."""
     return lambda *options, **changes: tmt("train", "--data", data, "--run-dir", "new", *settings(**changes), *options)
 
 
@@ -28,7 +28,7 @@ def metrics(run: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in (Path(run) / "metrics.jsonl").read_text("utf-8").splitlines()]
 
 
-def test_training_writes_lines_to_stderr_and_its_result_to_stdout(train: Train) -> None:
+def test_log_on_stderr_result_on_stdout(train: Train) -> None:
     outcome = train()
     assert outcome.code == 0
     assert re.fullmatch(r"new: validation loss \d+\.\d{4} at step [36]\n", outcome.out)
@@ -40,7 +40,7 @@ def test_training_writes_lines_to_stderr_and_its_result_to_stdout(train: Train) 
     assert 'tmt: try: tmt translate --model new "…" and tmt attend --model new' in outcome.err
 
 
-def test_a_finished_run_says_so_and_changes_nothing(own_run: Path, train: Train) -> None:
+def test_finished_run_is_unchanged(own_run: Path, train: Train) -> None:
     own_run.rename("new")
     before = contents(Path("new"))
     outcome = train()
@@ -52,14 +52,14 @@ def test_a_finished_run_says_so_and_changes_nothing(own_run: Path, train: Train)
     assert after == before
 
 
-def test_a_run_of_a_configuration_that_comes_with_the_package_has_its_name(data: str, tmt: Tmt) -> None:
+def test_run_is_named_after_its_configuration(data: str, tmt: Tmt) -> None:
     for name in ("multi30k", "laboratory/rotary"):
         assert tmt("train", name, "--data", data, *settings(training__steps="1")).code == 0
     assert Run(Path("runs/multi30k")).config().tokenizer.whole_words == 0
     assert Run(Path("runs/rotary")).config().model.attention.position == "rotary"  # type: ignore[union-attr]
 
 
-def test_every_epoch_has_its_line_and_its_number_is_the_same_everywhere(train: Train, tmt: Tmt) -> None:
+def test_epoch_numbers_agree(train: Train, tmt: Tmt) -> None:
     err = train(training__epochs="3", training__log_every="700", training__validate_every="700").err
     said = [(int(step), int(epoch)) for step, epoch in re.findall(r"^tmt: step (\d+)  epoch (\d+)/3", err, re.M)]
     measured = [(line["kind"], (line["step"], line["epoch"])) for line in metrics("new")]
@@ -71,7 +71,7 @@ def test_every_epoch_has_its_line_and_its_number_is_the_same_everywhere(train: T
 
 
 @pytest.mark.slow
-def test_resume_needs_no_other_option_and_remembers_the_end_that_was_set_last(own_run: Path, tmt: Tmt) -> None:
+def test_resume_remembers_the_last_end(own_run: Path, tmt: Tmt) -> None:
     resume = ("train", "--resume", str(own_run))
     assert tmt(*resume).code == 0
     assert tmt(*resume, "--steps", "9").code == 0
@@ -85,20 +85,20 @@ def test_resume_needs_no_other_option_and_remembers_the_end_that_was_set_last(ow
 @pytest.mark.parametrize(
     "extra", ["--data data", "--run-dir x", "--overwrite", "--from run", "--check", "a.toml"], ids=lambda extra: extra
 )
-def test_resume_takes_nothing_of_a_start(extra: str, own_run: Path, tmt: Tmt) -> None:
-    problem = f"--resume: continues {own_run} as it was started; give --steps, --epochs and --set alone"
+def test_resume_refuses_start_options(extra: str, own_run: Path, tmt: Tmt) -> None:
+    problem = f"--resume: takes its settings from {own_run}; add only --steps, --epochs or --set"
     assert tmt("train", "--resume", str(own_run), *extra.split()).mistake == problem
 
 
 @pytest.mark.slow
-def test_a_run_that_was_begun_in_python_with_a_relative_path_is_resumed(tmt: Tmt) -> None:
+def test_resumes_a_run_started_in_python(tmt: Tmt) -> None:
     write_corpus(Path("pairs"))
     config = load_config(None, ["data.corpus=pairs", *settings(training__steps="1")[1::2]])
     list(open_training(config, "python").train())
     assert "tmt: continuing python from step 1\n" in tmt("train", "--resume", "python", "--steps", "2").err
 
 
-def test_overwrite_starts_anew_and_keeps_what_is_not_the_runs(own_run: Path, train: Train) -> None:
+def test_overwrite_keeps_foreign_files(own_run: Path, train: Train) -> None:
     own_run.rename("new")
     Path("new/notes.txt").write_text("mine")
     outcome = train("--overwrite", model__feed_forward_width="17")
@@ -110,7 +110,7 @@ def test_overwrite_starts_anew_and_keeps_what_is_not_the_runs(own_run: Path, tra
 
 
 @pytest.mark.slow
-def test_check_writes_nothing_and_learns_a_batch_by_heart(data: str, tmt: Tmt, workplace: Path) -> None:
+def test_check_overfits_a_batch_and_writes_nothing(data: str, tmt: Tmt, workplace: Path) -> None:
     wider = settings(model__width="64", model__feed_forward_width="64", training__batch_tokens="64")
     outcome = tmt("train", "--check", "--data", data, *wider)
     assert outcome.code == 0
@@ -121,7 +121,7 @@ def test_check_writes_nothing_and_learns_a_batch_by_heart(data: str, tmt: Tmt, w
 
 
 @pytest.mark.slow
-def test_check_says_when_a_batch_cannot_be_learned(data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_fails_if_the_batch_is_not_learned(data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.training.sanity_check.MOST_STEPS", 10)
     outcome = tmt("train", "--check", "--data", data, *settings())
     assert outcome.code == 3
@@ -130,12 +130,12 @@ def test_check_says_when_a_batch_cannot_be_learned(data: str, tmt: Tmt, monkeypa
 
 
 @pytest.mark.slow
-def test_on_a_terminal_progress_is_live(data: str, terminal: OnTerminal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_on_a_terminal(data: str, terminal: OnTerminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     code, screen = terminal("train", "--data", data, "--run-dir", "new", *settings())
     assert code == 0
     assert "\x1b[" in screen  # the cursor moves
-    assert not re.search(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8])[0-9;]*m", screen)  # but nothing is coloured
+    assert not re.search(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8])[0-9;]*m", screen)  # but there are no colours
     assert " 100 % " in screen[screen.rindex("step 6 ") :]
     assert "[progress" not in screen
     assert "BLEU" in screen
@@ -147,14 +147,14 @@ TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 
 
 def log_of(run: Path) -> list[str]:
-    """The lines of a run's log without their times."""
+    """The lines of a run's log without timestamps."""
     lines = (run / "train.log").read_text("utf-8").splitlines()
     assert all(re.match(rf"{TIME} ", line) for line in lines)
     return [line[len("2000-01-01 00:00:00 ") :] for line in lines]
 
 
 @pytest.mark.slow
-def test_the_log_holds_what_was_said_start_after_start(train: Train) -> None:
+def test_log_holds_all_starts(train: Train) -> None:
     said: list[str] = []
     for steps in ("3", "6"):
         said += [line.removeprefix("tmt: ") for line in train(training__steps=steps).err.splitlines()]
@@ -165,13 +165,13 @@ def test_the_log_holds_what_was_said_start_after_start(train: Train) -> None:
 
 
 @pytest.mark.slow
-def test_the_log_holds_the_error_that_ended_training(train: Train) -> None:
+def test_log_holds_the_final_error(train: Train) -> None:
     error = train(schedule__factor="1000", schedule__warmup="1", model__norm="none").err.splitlines()[-1]
     assert log_of(Path("new"))[-1] == error.removeprefix("tmt: ")
 
 
 @pytest.mark.slow
-def test_the_log_is_not_written_through_a_link(own_run: Path, train: Train) -> None:
+def test_log_does_not_follow_links(own_run: Path, train: Train) -> None:
     own_run.rename("new")
     Path("mine").write_text("mine")
     Path("new/train.log").unlink()
@@ -183,7 +183,7 @@ def test_the_log_is_not_written_through_a_link(own_run: Path, train: Train) -> N
 
 
 @pytest.mark.slow
-def test_training_goes_on_when_nobody_reads_what_it_says(data: str) -> None:
+def test_training_survives_a_broken_pipe(data: str) -> None:
     arguments = shlex.join([*PROGRAM, "train", "--data", data, "--run-dir", "new", *settings()])
     shell = ["bash", "-c", f"{arguments} 2>&1 | head -1; exit ${{PIPESTATUS[0]}}"]
     ended = subprocess.run(shell, capture_output=True, text=True, check=False)
@@ -193,20 +193,20 @@ def test_training_goes_on_when_nobody_reads_what_it_says(data: str) -> None:
 
 
 class Deaf(io.StringIO):
-    """A stream that nobody reads."""
+    """A stream with no reader."""
 
     def write(self, text: str) -> int:
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
 
-def test_where_stderr_cannot_be_written_the_log_still_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_is_written_without_stderr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", Deaf())
     TrainLog(Run(tmp_path), is_main=True).write("one", "two\x1b[31m")
     assert log_of(tmp_path) == ["one", "two␛[31m"]
 
 
 @pytest.mark.slow
-def test_short_options_are_keys_of_the_configuration(train: Train) -> None:
+def test_options_set_configuration_keys(train: Train) -> None:
     outcome = train("--epochs", "2", "--learning-rate", "0.003")
     assert "all epochs are done" in outcome.err
     config = load_config("new/config.toml")

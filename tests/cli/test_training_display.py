@@ -1,4 +1,4 @@
-"""Reports of training: lines, and on a terminal a bar below them."""
+"""Training reports as lines, with a progress bar on a terminal."""
 
 import io
 import re
@@ -18,7 +18,7 @@ STEPS = TrainingConfig().steps
 
 
 class Halfway(Trainer):
-    """A trainer that has nothing to train, and stands somewhere."""
+    """A trainer at step 50 with nothing to train."""
 
     def __init__(self, *, epochs: int = 0) -> None:
         self.config, self.progress = TrainingConfig(epochs=epochs), Progress(step=50)
@@ -48,7 +48,7 @@ def lines_of(report: Report, *, epochs: int = 0) -> list[str]:
     return [*report_lines(report, TrainingConfig(epochs=epochs))]
 
 
-def test_reports_in_words() -> None:
+def test_report_lines() -> None:
     assert [lines_of(report) for report in EVERY] == [
         [],
         [f"step 50/{STEPS}  epoch 2  loss 7.500  rate 1.00e-04  12,345 tokens/s"],
@@ -61,7 +61,7 @@ def test_reports_in_words() -> None:
 
 
 @pytest.mark.parametrize(("terminal", "is_first"), [(True, True), (True, False), (False, True), (False, False)])
-def test_the_first_process_shows_lines_and_on_a_terminal_a_bar_below_them(
+def test_main_process_shows_lines_and_bar(
     terminal: bool, is_first: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stderr = io.StringIO()
@@ -82,7 +82,7 @@ def test_the_first_process_shows_lines_and_on_a_terminal_a_bar_below_them(
         assert [re.sub(r"^[\d-]+ [\d:]+ ", "", line) for line in log] == every
 
 
-def test_the_cursor_is_given_back_also_when_training_fails(tmp_path: Path) -> None:
+def test_failure_restores_the_cursor(tmp_path: Path) -> None:
     console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
     with pytest.raises(KeyboardInterrupt), display(console, TrainLog(Run(tmp_path), is_main=True), Halfway()):
         raise KeyboardInterrupt
@@ -90,7 +90,7 @@ def test_the_cursor_is_given_back_also_when_training_fails(tmp_path: Path) -> No
 
 
 class Closed(io.StringIO):
-    """A terminal that is closed while training goes on."""
+    """A terminal that is closed during training."""
 
     is_closed = False
 
@@ -100,7 +100,7 @@ class Closed(io.StringIO):
         return super().write(text)
 
 
-def test_a_terminal_that_has_been_closed_ends_nothing(tmp_path: Path) -> None:
+def test_closed_terminal_does_not_stop_training(tmp_path: Path) -> None:
     file = Closed()
     console = Console(file=file, width=80, force_terminal=True, color_system=None)
     with display(console, TrainLog(Run(tmp_path), is_main=True), Halfway()) as show:

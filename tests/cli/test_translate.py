@@ -23,7 +23,7 @@ from transformer_mt.translation.translator import Translation, Translator
 
 SOURCES = [source for source, _ in PAIRS]
 SOURCE = SOURCES[0]
-# A handful of characters, so that no line is too long for the tiny model even when each one is four bytes.
+# Short texts, so that every line fits the tiny model even at four bytes per character.
 LINES = st.lists(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=9)
     | st.sampled_from(["", " ", "\t", "\r", "a\rb", "\u2028", "\x85", "\x0c", "🙂", "\x1b[31m", "\x00", "▁", "\ufeff"]),
@@ -36,7 +36,7 @@ LINES = st.lists(
 def stdin(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[bytes], None]]:
-    """Put bytes on stdin."""
+    """Return a function that puts bytes on stdin."""
     path = tmp_path_factory.mktemp("stdin") / "content"
     with ExitStack() as files:
 
@@ -50,9 +50,7 @@ def stdin(
 @pytest.mark.slow
 @given(lines=LINES)
 @settings(max_examples=12)
-def test_one_line_comes_out_for_each_line_that_goes_in(
-    lines: list[str], stdin: Callable[[bytes], None], on_run: Tmt
-) -> None:
+def test_one_output_line_per_input_line(lines: list[str], stdin: Callable[[bytes], None], on_run: Tmt) -> None:
     content = "".join(f"{line}\n" for line in lines).encode()
     Path("in.txt").write_bytes(content)
     stdin(content)
@@ -65,7 +63,7 @@ def test_one_line_comes_out_for_each_line_that_goes_in(
 
 
 def say(patch: pytest.MonkeyPatch, translation: Callable[[str], Translation]) -> None:
-    """The translator says this of each line."""
+    """Make the translator return this for each line."""
 
     def translate(_: Translator, lines: Iterable[PreparedLine], *__: object, **___: object) -> object:
         return ([translation(line.given)] for line in lines)
@@ -73,7 +71,7 @@ def say(patch: pytest.MonkeyPatch, translation: Callable[[str], Translation]) ->
     patch.setattr(Translator, "translate_lines", translate)
 
 
-def test_what_a_model_says_cannot_command_the_terminal(on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_escapes_translations(on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     say(monkeypatch, lambda line: Translation(f"[{line}]", -1.5, -3.0, ()))
     evil = "\x1b[2J\x1b]0;title\x07 \u202eabc\u2028 \x9b31m\r\n"
     assert on_run("translate", evil).lines == ["[␛[2J␛]0;title␇ ⟨U+202E⟩abc⟨U+2028⟩ ⟨U+009B⟩31m␍␊]"]
@@ -82,7 +80,7 @@ def test_what_a_model_says_cannot_command_the_terminal(on_run: Tmt, monkeypatch:
     assert packed.json["translation"] == f"[{evil}]"
 
 
-def test_the_output_is_written_and_nothing_is_left_beside_it(on_run: Tmt) -> None:
+def test_output_leaves_no_temporary_files(on_run: Tmt) -> None:
     Path("letters.en").write_text("old")
     outcome = on_run("translate", "--output", "letters.en", SOURCES[0])
     assert (outcome.code, outcome.out) == (0, "")
@@ -90,7 +88,7 @@ def test_the_output_is_written_and_nothing_is_left_beside_it(on_run: Tmt) -> Non
     assert os.listdir() == ["letters.en"]
 
 
-def test_json_adds_to_the_objects_that_come_in(on_run: Tmt) -> None:
+def test_json_extends_input_objects(on_run: Tmt) -> None:
     given: list[dict[str, Any]] = [{"id": 7, "de": SOURCE, "tags": ["a", {}]}, {"source": SOURCE, "de": "not this"}]
     Path("in.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (*given, {"de": ""})) + f"{SOURCE}\n")
     first, second, empty, plain = on_run("translate", "--json", "--input", "in.jsonl").records
@@ -106,12 +104,12 @@ def test_json_adds_to_the_objects_that_come_in(on_run: Tmt) -> None:
 
 
 @pytest.mark.parametrize("source", [[], ["--input", "-"]])
-def test_a_closed_stdin_is_one_line(source: list[str], monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
+def test_closed_stdin(source: list[str], monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
     monkeypatch.setattr("sys.stdin", None)
     assert on_run("translate", *source).mistake == "stdin: is closed; give sentences, or a file with --input"
 
 
-def test_a_line_is_translated_sentence_by_sentence(on_run: Tmt) -> None:
+def test_lines_are_split_into_sentences(on_run: Tmt) -> None:
     call = ("translate", " ".join(SOURCES[:2]))
     apart = on_run("translate", *SOURCES[:2]).lines
     assert on_run(*call).lines == [" ".join(apart)]
@@ -125,7 +123,7 @@ def test_a_line_is_translated_sentence_by_sentence(on_run: Tmt) -> None:
         assert "sentences" not in on_run(*call, "--json", *options).json, options
 
 
-def test_the_n_best_are_different_and_numbered(on_run: Tmt) -> None:
+def test_n_best(on_run: Tmt) -> None:
     rows = [line.split("\t") for line in on_run("translate", "--n-best", "3", "--scores", *SOURCES[:2], "").lines]
     assert [row[0] for row in rows] == ["1", "1", "1", "2", "2", "2", "3"]
     for found in (rows[:3], rows[3:6]):
@@ -137,12 +135,12 @@ def test_the_n_best_are_different_and_numbered(on_run: Tmt) -> None:
     assert len(packed["n_best"]) == 3
 
 
-def test_a_translation_begins_with_the_prefix(on_run: Tmt) -> None:
+def test_prefix(on_run: Tmt) -> None:
     outcome = on_run("translate", "--prefix", "The dog", *SOURCES[:3])
     assert all(line.startswith("The dog") for line in outcome.lines)
 
 
-def test_the_newest_run_is_used_and_named(trained: str, tmt: Tmt, on_run: Tmt) -> None:
+def test_default_is_the_newest_run(trained: str, tmt: Tmt, on_run: Tmt) -> None:
     for name, age in (("old", 200), ("new", 100), ("oldest", 300)):
         shutil.copytree(trained, f"runs/{name}")
         os.utime(f"runs/{name}/model.safetensors", (1e9 - age, 1e9 - age))
@@ -151,29 +149,29 @@ def test_the_newest_run_is_used_and_named(trained: str, tmt: Tmt, on_run: Tmt) -
     assert outcome.out == on_run("translate", SOURCES[0]).out
 
 
-def test_a_quit_ends_the_prompt_and_a_bad_line_does_not(trained: str, terminal: OnTerminal) -> None:
+def test_quit_ends_the_prompt(trained: str, terminal: OnTerminal) -> None:
     code, screen = terminal("translate", "--model", trained, typed=f"{'Hund ' * 96}\nJa\n:quit\nJa\n")
     assert (code, screen.count("de> ")) == (0, 3)
-    assert "tmt: one sentence a line; :quit or Ctrl-D ends\n" in screen
+    assert "tmt: one sentence per line; :quit or Ctrl-D to quit\n" in screen
     assert "tmt: the line: 97 tokens, the model takes at most 96; split it\n" in screen
 
 
-def test_the_end_of_a_terminal_ends_the_prompt(trained: str, terminal: OnTerminal) -> None:
+def test_end_of_input_ends_the_prompt(trained: str, terminal: OnTerminal) -> None:
     assert terminal("translate", "--model", trained, typed="\x04")[0] == 0
 
 
-DOUBT = "the model is unsure here, as of what it has not learned"
+DOUBT = "the model gives this translation a low probability"
 
 
 @pytest.fixture
 def doubting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mean ln p of a translation is what the line says."""
+    """Make each line's text the mean log-probability of its translation."""
     say(monkeypatch, lambda line: Translation("text", -1.0, 3 * float(line), ("te", "xt")))
 
 
 @pytest.mark.usefixtures("doubting")
 @pytest.mark.parametrize("options", [[], ["--output", "out"], ["--json"]])
-def test_a_doubtful_translation_gets_a_remark_wherever_it_goes(options: list[str], on_run: Tmt) -> None:
+def test_low_confidence_gets_a_remark(options: list[str], on_run: Tmt) -> None:
     sure, unsure = on_run("translate", *options, "--", "-0.59", "-0.61").err.splitlines()
     assert sure.startswith("tmt: sentence 1: ")
     assert DOUBT not in sure
@@ -183,12 +181,12 @@ def test_a_doubtful_translation_gets_a_remark_wherever_it_goes(options: list[str
 
 @pytest.mark.usefixtures("doubting")
 @pytest.mark.parametrize("options", [["--sample"], ["--prefix", "a"]])
-def test_draws_and_prefixes_are_not_doubted(options: list[str], on_run: Tmt) -> None:
+def test_no_confidence_remark_for_samples_and_prefixes(options: list[str], on_run: Tmt) -> None:
     assert DOUBT not in on_run("translate", *options, "--", "-9").err
 
 
 @pytest.mark.slow
-def test_a_translation_starts_without_torchs_compiler(trained: str) -> None:
+def test_does_not_import_the_torch_compiler(trained: str) -> None:
     program = f"import atexit, sys; atexit.register(lambda: print(*sys.modules)); {PROGRAM[2]}"
     arguments = ["translate", "--model", trained, "--quiet", "Der Hund schläft."]
     ended = subprocess.run([*PROGRAM[:2], program, *arguments], capture_output=True, text=True, check=True)
@@ -198,7 +196,7 @@ def test_a_translation_starts_without_torchs_compiler(trained: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
+def test_broken_pipe_is_quiet(trained: str) -> None:
     Path("in.txt").write_text("\n" * 200_000)
     command = f"{sys.executable} -c 'from transformer_mt.cli.main import main; main()' translate --model {trained} "
     ended = subprocess.run(
@@ -209,7 +207,7 @@ def test_a_reader_who_leaves_early_ends_it_quietly(trained: str) -> None:
     assert (ended.returncode, ended.stdout, ended.stderr) == (141, b"\n", b"")
 
 
-def test_windows_line_ends_and_byte_order_marks_are_no_part_of_what_json_gives_back(on_run: Tmt) -> None:
+def test_json_ignores_crlf_and_bom(on_run: Tmt) -> None:
     lines = [json.dumps({"id": 7, "de": SOURCES[0]}), SOURCES[1], "", json.dumps({"source": SOURCES[2]})]
     outcomes = []
     for name, start, end in (("unix.jsonl", "", "\n"), ("windows.jsonl", "\ufeff", "\r\n")):
@@ -221,7 +219,7 @@ def test_windows_line_ends_and_byte_order_marks_are_no_part_of_what_json_gives_b
     assert [json.loads(line).get("source") for line in windows.lines] == [None, SOURCES[1], "", SOURCES[2]]
 
 
-def test_names_and_sentences_need_not_be_utf8(trained: str, tmt: Tmt, on_run: Tmt) -> None:
+def test_non_utf8_names_and_sentences(trained: str, tmt: Tmt, on_run: Tmt) -> None:
     shutil.copytree(trained, "r\udcfcn")
     Path("\udcfc.de").write_text(f"{SOURCES[0]}\n")
     outcome = tmt("translate", "--quiet", "--model", "r\udcfcn", "--input", "\udcfc.de", "--output", "\udcfc.en")
@@ -235,7 +233,7 @@ def test_names_and_sentences_need_not_be_utf8(trained: str, tmt: Tmt, on_run: Tm
 
 @contextmanager
 def translating(*options: str) -> Iterator[tuple["subprocess.Popen[bytes]", Callable[[bytes], bytes]]]:
-    """A process that translates what is written to it, and a function that writes something and reads a line."""
+    """A process that translates its input, and a function that writes to it and reads one line."""
     with subprocess.Popen(
         [*PROGRAM, "translate", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
@@ -245,7 +243,7 @@ def translating(*options: str) -> Iterator[tuple["subprocess.Popen[bytes]", Call
             process.stdin.flush()
             return process.stdout.readline()
 
-        timer = Timer(60, process.kill)  # a test that waits for ever says nothing
+        timer = Timer(60, process.kill)  # else a hung test would report nothing
         timer.start()
         try:
             yield process, ask
@@ -255,9 +253,7 @@ def translating(*options: str) -> Iterator[tuple["subprocess.Popen[bytes]", Call
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--json"], ["--scores"], ["--engine", "ctranslate2"]])
-def test_who_keeps_a_pipe_open_gets_each_answer_before_the_next_line(
-    options: list[str], trained: str, on_run: Tmt
-) -> None:
+def test_pipe_is_answered_line_by_line(options: list[str], trained: str, on_run: Tmt) -> None:
     lines = [f"{SOURCES[0]}\n".encode(), b"\xff\n", f"{SOURCES[1]}\n".encode()]
     Path("stdin").write_bytes(b"".join(lines))
     together = on_run("translate", *options, "--input", "stdin")
@@ -265,12 +261,12 @@ def test_who_keeps_a_pipe_open_gets_each_answer_before_the_next_line(
         answers = "".join(ask(line).decode() for line in lines)
         out, err = process.communicate()
     assert (process.returncode, out, err.decode()) == (2, b"", together.err)
-    # Sums of batches differ in their last digits.
+    # Batch sums differ in the last digits.
     assert re.sub(r"(\.\d{4})\d+", r"\1", answers) == re.sub(r"(\.\d{4})\d+", r"\1", together.out)
 
 
 @pytest.mark.slow
-def test_a_reader_who_leaves_an_open_pipe_ends_it_quietly(trained: str) -> None:
+def test_broken_pipe_with_open_input_is_quiet(trained: str) -> None:
     with translating("--model", trained) as (process, ask):
         assert ask(b"\n") == b"\n"
         process.stdout.close()
@@ -282,7 +278,7 @@ def test_a_reader_who_leaves_an_open_pipe_ends_it_quietly(trained: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_while_it_waits_for_a_line(number: int, trained: str) -> None:
+def test_signal_while_waiting_for_input(number: int, trained: str) -> None:
     with translating("--model", trained) as (process, ask):
         assert ask(b"\n") == b"\n"
         process.send_signal(number)
@@ -290,7 +286,7 @@ def test_a_signal_ends_it_while_it_waits_for_a_line(number: int, trained: str) -
         assert process.stderr.read() == b""
 
 
-def test_alternatives_follow_each_translation(on_run: Tmt) -> None:
+def test_alternatives(on_run: Tmt) -> None:
     plain = on_run("translate", "--n-best", "2", SOURCE).lines
     lines = on_run("translate", "--n-best", "2", "--alternatives", SOURCE, "").lines
     assert [line for line in lines if not line.startswith("  ")] == [*plain, "2\t"]
@@ -299,7 +295,7 @@ def test_alternatives_follow_each_translation(on_run: Tmt) -> None:
     assert all(len(re.findall(r"\b[01]\.\d{3} ", line)) == 5 for line in shown)
 
 
-def test_alternatives_in_json_have_every_translations_probabilities(on_run: Tmt) -> None:
+def test_alternatives_in_json(on_run: Tmt) -> None:
     found = on_run("translate", "--n-best", "2", "--alternatives", "--json", SOURCE).json
     assert found["alternatives"] == found["n_best"][0]["alternatives"]
     for one in found["n_best"]:
@@ -308,7 +304,7 @@ def test_alternatives_in_json_have_every_translations_probabilities(on_run: Tmt)
     assert total == pytest.approx(found["log_probability"], rel=1e-3)
 
 
-def test_the_beam_is_shown_as_a_tree(on_run: Tmt) -> None:
+def test_trace(on_run: Tmt) -> None:
     outcome = on_run("translate", "--trace", SOURCE, " ")
     first, *tree, last = outcome.lines
     assert [first, last] == [*on_run("translate", SOURCE).lines, ""]
@@ -316,7 +312,7 @@ def test_the_beam_is_shown_as_a_tree(on_run: Tmt) -> None:
     assert all(line.startswith("  ") for line in tree)
 
 
-def test_the_tree_in_json_leads_to_the_translation(on_run: Tmt) -> None:
+def test_trace_in_json(on_run: Tmt) -> None:
     found = on_run("translate", "--trace", "--json", SOURCE).json
     trace = found["trace"]
     best = trace["nodes"][trace["best"]]

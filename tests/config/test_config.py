@@ -21,6 +21,7 @@ from transformer_mt.config.sections import (
     RecurrentConfig,
     SearchConfig,
     Section,
+    TrainingConfig,
     TransformerConfig,
     add_section,
 )
@@ -36,17 +37,17 @@ CONFIGS = sorted(FOLDER.rglob("*.toml"))
 
 MODEL_KEYS = ", ".join(f"model.{name}" for name in TransformerConfig.model_fields if name != "attention")
 
-# What a person types after --set, and what is said about it.
+# Arguments of --set, and their errors.
 WRONG_OVERRIDES = {
     "model.width": "overrides: 'model.width' is not of the form key=value; write for example model.width=128",
     "=128": "overrides: '=128' is not of the form key=value; write for example model.width=128",
-    "model.widht=128": "model.widht: there is no such key; did you mean model.width?",
-    "width=128": "overrides: width: there is no such key; did you mean model.width?",
-    "modle.width=128": "overrides: modle: there is no such key; did you mean model?",
-    "model.kind=recurent": f"model.kind: there is no 'recurent'; did you mean recurrent?{OWN}",
-    "model.kind=3": f"model.kind: there is no '3'; choose one of transformer, recurrent{OWN}",
+    "model.widht=128": "model.widht: no such key; did you mean model.width?",
+    "width=128": "overrides: width: no such key; did you mean model.width?",
+    "modle.width=128": "overrides: modle: no such key; did you mean model?",
+    "model.kind=recurent": f"model.kind: 'recurent' is unknown; did you mean recurrent?{OWN}",
+    "model.kind=3": f"model.kind: '3' is unknown; choose one of transformer, recurrent{OWN}",
     'data.mixture.old={corpus="x", max_word=9}': (
-        "data.mixture.old.max_word: there is no such key; did you mean data.mixture.old.max_words?"
+        "data.mixture.old.max_word: no such key; did you mean data.mixture.old.max_words?"
     ),
     'data.mixture={"a b"={corpus="x"}}': (
         "data.mixture.a b.[key]: string should match pattern '^[A-Za-z0-9_-]+$', not 'a b'; correct the value"
@@ -56,10 +57,10 @@ WRONG_OVERRIDES = {
     'data.mixture.old={corpus="x", weight=0}': (
         "data.mixture.old.weight: input should be greater than 0, not 0; correct the value"
     ),
-    "model.attention.hads=2": "model.attention.hads: there is no such key; did you mean model.attention.heads?",
-    "model.zzz=1": f"model.zzz: there is no such key; choose one of {MODEL_KEYS}",
+    "model.attention.hads=2": "model.attention.hads: no such key; did you mean model.attention.heads?",
+    "model.zzz=1": f"model.zzz: no such key; choose one of {MODEL_KEYS}",
     "zzz=1": (
-        "overrides: zzz: there is no such key; choose one of data, data.builtin, init_from, model, model.attention, "
+        "overrides: zzz: no such key; choose one of data, data.builtin, init_from, model, model.attention, "
         "objective, optimizer, schedule, search, tokenizer, training"
     ),
     "model=3": "overrides: model: input should be an object, not 3; correct the value",
@@ -79,9 +80,9 @@ WRONG_OVERRIDES = {
     "tokenizer.kind=word": "tokenizer.kind: input should be 'unigram' or 'bpe', not 'word'; correct the value",
 }
 
-# A file's content, and what is said about it.
+# File contents, and their errors.
 WRONG_FILES = {
-    b"[model]\nwidht = 128\n": "model.widht: there is no such key; did you mean model.width?",
+    b"[model]\nwidht = 128\n": "model.widht: no such key; did you mean model.width?",
     b"[model]\nwidth = 0\n": "model.width: input should be greater than 0, not 0; correct the value",
     b"[data.builtin]\ntrain = '9'\n": "data.builtin.train: input should be a valid integer, not '9'; correct the value",
     b"[model]\nwidth 128\n": (
@@ -108,13 +109,13 @@ def message(path: Path | None, *overrides: str) -> str:
     return str(raised.value)
 
 
-def test_a_file_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
+def test_a_file_changes_only_its_keys(tmp_path: Path) -> None:
     config = load_config(write(tmp_path, b"[model]\nwidth = 96\n[model.attention]\nheads = 2\n"))
     changes = [("model.width", Config().model.width, 96), ("model.attention.heads", Config().model.attention.heads, 2)]
     assert differences(Config(), config) == changes
 
 
-def test_overrides_beat_the_file_and_later_ones_beat_earlier_ones(tmp_path: Path) -> None:
+def test_overrides_beat_the_file_and_earlier_overrides(tmp_path: Path) -> None:
     path = write(tmp_path, b"[model]\nwidth = 128\ndropout = 0.3\n")
     config = load_config(path, ["model.width=64", "model.width=32"])
     assert (config.model.width, config.model.dropout) == (32, 0.3)
@@ -135,35 +136,35 @@ def test_overrides_beat_the_file_and_later_ones_beat_earlier_ones(tmp_path: Path
         ("model.tied=none", "tied", "none"),
     ],
 )
-def test_an_override_is_read_as_toml_or_as_a_bare_word(override: str, key: str, value: Any) -> None:
+def test_an_override_is_toml_or_a_bare_word(override: str, key: str, value: Any) -> None:
     found = getattr(load_config(None, [override]).model, key)
     assert (found, type(found)) == (value, type(value))
 
 
-def test_a_recurrent_model_has_keys_of_its_own() -> None:
+def test_a_recurrent_model_has_its_own_keys() -> None:
     config = load_config(None, ["model.kind=recurrent", "model.score=dot"])
     assert isinstance(config.model, RecurrentConfig)
     assert load_config(None, ["model.kind=recurrent", "model.kind=transformer"]) == Config()
-    expected = "model.scor: there is no such key; did you mean model.score?"
+    expected = "model.scor: no such key; did you mean model.score?"
     assert message(None, "model.kind=recurrent", "model.scor=dot") == expected
-    expected = "model.heads: there is no such key; choose one of model.kind, model.width,"
+    expected = "model.heads: no such key; choose one of model.kind, model.width,"
     assert message(None, "model.kind=recurrent", "model.heads=2").startswith(expected)
-    expected = "model.score: there is no such key; did you mean model.attention.score?"
+    expected = "model.score: no such key; did you mean model.attention.score?"
     assert message(None, "model.score=dot") == expected
 
 
 @pytest.mark.parametrize("override", WRONG_OVERRIDES)
-def test_a_wrong_override_is_named_with_its_key_and_a_remedy(override: str) -> None:
+def test_an_invalid_override_is_an_error_with_a_remedy(override: str) -> None:
     assert message(None, override) == WRONG_OVERRIDES[override]
 
 
 @pytest.mark.parametrize("content", WRONG_FILES)
-def test_a_wrong_file_is_named_with_its_key_and_a_remedy(tmp_path: Path, content: bytes) -> None:
+def test_an_invalid_file_is_an_error_with_a_remedy(tmp_path: Path, content: bytes) -> None:
     path = write(tmp_path, content)
     assert message(path) == f"{path}: {WRONG_FILES[content]}"
 
 
-def test_a_wrong_override_is_blamed_on_the_override_and_not_on_the_file(tmp_path: Path) -> None:
+def test_blames_the_override_and_not_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, b"[data]\ncorpus = 'mine'\n[optimizer]\nbetas = [0.8, 0.9]\n")
     expected = "data.corpus: input should be a valid string, not {'name': 1}; correct the value"
     assert message(path, "model.width=64", "data.corpus.name=1") == expected
@@ -171,7 +172,7 @@ def test_a_wrong_override_is_blamed_on_the_override_and_not_on_the_file(tmp_path
     assert message(path, "optimizer.betas.0=0.5") == expected
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_names_a_missing_file(tmp_path: Path) -> None:
     path = tmp_path / "none.toml"
     names = ", ".join(named_configs())
     assert names.startswith("europarl, everyday, iwslt14, multi30k, wmt14-base, laboratory/additive, ")
@@ -187,16 +188,14 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         ("configs/laboratory/rotary.toml", "laboratory/rotary"),
     ],
 )
-def test_where_a_name_is_near_it_is_recommended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, meant: str
-) -> None:
+def test_suggests_a_near_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, meant: str) -> None:
     monkeypatch.chdir(tmp_path)
     expected = f"{given}: no such file; give a TOML file, or a name (did you mean {meant}?)"
     assert message(Path(given)) == expected
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_a_configuration_that_comes_with_the_package_is_found_by_its_name_and_builds_its_model(
+def test_finds_a_packaged_configuration_by_name_and_builds_its_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -204,26 +203,24 @@ def test_a_configuration_that_comes_with_the_package_is_found_by_its_name_and_bu
     config = load_config(name)
     assert config == load_config(path)
     assert named_configs()[name].read_bytes() == path.read_bytes()
-    with torch.device("meta"):  # sizes without memory
+    with torch.device("meta"):  # allocates no memory
         model = build_model(config.model, vocabulary_size=config.tokenizer.vocabulary_size)
     assert model.max_length == config.model.max_length
 
 
-def test_a_file_goes_before_a_name_but_a_folder_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_but_not_a_folder_beats_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("multi30k").mkdir()  # as the folder with its data may be called
+    Path("multi30k").mkdir()  # such as a folder with the data set
     assert load_config("multi30k") == load_config(FOLDER / "multi30k.toml")
     Path("iwslt14").write_text("[model]\nwidth = 24\n")
     assert load_config("iwslt14").model.width == 24
 
 
-def test_in_an_installed_package_the_configurations_lie_inside_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installed_package_contains_the_configurations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inside = tmp_path / "site/transformer_mt/configs"
     (inside / "laboratory").mkdir(parents=True)
     (inside / "laboratory/own.toml").write_text("[model]\nwidth = 24\n")
-    (tmp_path / "site/configs").mkdir()  # of somebody else
+    (tmp_path / "site/configs").mkdir()  # another package's
     (tmp_path / "site/configs/theirs.toml").touch()
     monkeypatch.setattr(toml, "__file__", str(tmp_path / "site/transformer_mt/config/toml.py"))
     assert list(named_configs()) == ["laboratory/own"]
@@ -236,7 +233,7 @@ def test_in_an_installed_package_the_configurations_lie_inside_of_it(
     corpus=st.text(st.characters(codec="utf-8")),
     betas=st.tuples(*[st.floats(0.0, 1.0, exclude_max=True)] * 2),
 )
-def test_no_value_is_changed_by_dumping_and_loading(
+def test_dumping_and_loading_preserves_values(
     tmp_path: Path, width: int, dropout: float, corpus: str, betas: tuple[float, float]
 ) -> None:
     mixture = {"first": {"corpus": corpus, "weight": width, "remove": ("empty", "copy")}, "2-nd": {"corpus": "x"}}
@@ -246,11 +243,11 @@ def test_no_value_is_changed_by_dumping_and_loading(
     assert load_config(write(tmp_path, dump_config(config).encode())) == config
 
 
-def test_the_dump_writes_out_every_key_with_its_default() -> None:
+def test_the_dump_has_every_key_with_its_default() -> None:
     assert tomllib.loads(dump_config(Config())) == Config().model_dump(mode="json")
 
 
-def test_differences_name_the_key_the_old_and_the_new_value() -> None:
+def test_differences_have_key_old_and_new_value() -> None:
     new = load_config(None, ["training.seed=7", "model.attention.score=cosine", "optimizer.betas=[0.9, 0.5]"])
     assert differences(Config(), new) == [
         ("model.attention.score", "scaled_dot", "cosine"),
@@ -261,7 +258,7 @@ def test_differences_name_the_key_the_old_and_the_new_value() -> None:
     assert differences(old, new) == [("data.mixture.old.weight", 1.0, 2.0)]
 
 
-def test_the_nearest_name_is_offered_and_otherwise_all_of_them() -> None:
+def test_offers_the_nearest_name_or_all_names() -> None:
     assert suggest("rotory", ["rotary", "relative"]) == "did you mean rotary?"
     assert suggest("xyz", ["rotary", "relative"]) == "choose one of rotary, relative"
 
@@ -271,7 +268,7 @@ EVERY_CHOICE = [(override,) for overrides in CHOICES.values() for override in ov
 
 
 @pytest.mark.parametrize("overrides", EVERY_CHOICE, ids=" ".join)
-def test_every_key_has_a_sentence_of_its_own(overrides: tuple[str, ...]) -> None:
+def test_every_key_has_its_own_description(overrides: tuple[str, ...]) -> None:
     for section in sections(load_config(None, overrides)):
         scalars = [name for name, value in section if not isinstance(value, Section)]
         sentences = [explanation(type(section), name) for name in scalars]
@@ -281,7 +278,7 @@ def test_every_key_has_a_sentence_of_its_own(overrides: tuple[str, ...]) -> None
 
 
 @pytest.mark.parametrize("overrides", EVERY_CHOICE, ids=" ".join)
-def test_every_choice_of_a_section_is_dumped_and_loaded_back(tmp_path: Path, overrides: tuple[str, ...]) -> None:
+def test_every_choice_of_a_section_survives_dumping_and_loading(tmp_path: Path, overrides: tuple[str, ...]) -> None:
     config = load_config(None, overrides)
     assert load_config(write(tmp_path, dump_config(config).encode())) == config
 
@@ -290,15 +287,13 @@ TWO_CHOICES = [pair for overrides in CHOICES.values() for pair in permutations(o
 
 
 @pytest.mark.parametrize(("first", "second"), TWO_CHOICES)
-def test_another_choice_of_a_section_leaves_the_keys_of_the_one_before_in_the_file(
-    tmp_path: Path, first: str, second: str
-) -> None:
+def test_another_choice_of_a_section_drops_the_old_keys(tmp_path: Path, first: str, second: str) -> None:
     path = write(tmp_path, dump_config(load_config(None, [first])).encode())  # with every key
     assert load_config(path, [second]) == load_config(None, [second])
     assert load_config(path, [second, first]) == load_config(None, [first])
 
 
-def test_keys_that_both_choices_have_alike_stay_as_the_file_has_them(tmp_path: Path) -> None:
+def test_another_choice_of_a_section_keeps_shared_keys(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         b"[schedule]\nname = 'constant'\nwarmup = 7\nlearning_rate = 0.5\n"
@@ -311,37 +306,38 @@ def test_keys_that_both_choices_have_alike_stay_as_the_file_has_them(tmp_path: P
     assert load_config(path, ["schedule.name=constant"]).schedule.learning_rate == 0.5
 
 
-def test_keys_that_are_set_with_another_choice_stay_in_any_order(tmp_path: Path) -> None:
+def test_keys_given_with_another_choice_stay_in_any_order(tmp_path: Path) -> None:
     path = write(tmp_path, dump_config(Config()).encode())
     overrides = ("schedule.name=cosine", "schedule.learning_rate=0.01", "schedule.warmup=9")
     for order in permutations(overrides):
         assert load_config(path, order).schedule == CosineConfig(learning_rate=0.01, warmup=9)
-    expected = "schedule.factor: there is no such key; choose one of schedule.name, "
+    expected = "schedule.factor: no such key; choose one of schedule.name, "
     assert message(path, "schedule.factor=2", "schedule.name=cosine").startswith(expected)
-    expected = "model.attention: there is no such key; "
+    expected = "model.attention: no such key; "
     assert message(path, "model.attention.heads=2", "model.kind=recurrent").startswith(expected)
-    expected = "schedule.name: there is no '[1]'; "
+    expected = "schedule.name: '[1]' is unknown; "
     assert message(path, "schedule.name=[1]").startswith(expected)
-    expected = "schedule.peak: there is no such key; choose one of schedule.name, schedule.warmup, schedule.factor, "
+    expected = "schedule.peak: no such key; choose one of schedule.name, schedule.warmup, schedule.factor, "
     assert message(None, "schedule.peak=2").startswith(expected)
 
 
-def test_a_range_is_said_as_the_type_has_it() -> None:
+def test_an_explanation_includes_the_range() -> None:
     assert explanation(TransformerConfig, "dropout").endswith("layer outputs. (at least 0 and below 1)")
-    assert explanation(TransformerConfig, "width").endswith(" (above 0 and at most 65,536)")
+    assert explanation(TransformerConfig, "width").endswith(" (at most 65,536)")
     assert explanation(TransformerConfig, "tied").endswith(" (all, target or none)")
     assert explanation(SearchConfig, "top_p").endswith(" (above 0 and at most 1)")
     assert explanation(SearchConfig, "sample").endswith(" (true or false)")
-    assert explanation(SearchConfig, "seed").endswith(" (at least 0 and below 2**63)")
+    assert explanation(SearchConfig, "seed").endswith("sampling.")
+    assert explanation(TrainingConfig, "steps").endswith(" is set.")
     assert explanation(TransformerConfig, "norm").endswith("layer.")
 
 
 @pytest.mark.parametrize("field", CHOICES)
-def test_an_unknown_name_of_a_section_is_answered_with_the_nearest(field: str) -> None:
+def test_an_unknown_section_name_suggests_the_nearest(field: str) -> None:
     choice, table = CHOSEN[field]
     name = next(iter(table))
     key = f"{field}.{choice.key}"
-    expected = f"{key}: there is no '{name}x'; did you mean {name}?{OWN}"
+    expected = f"{key}: '{name}x' is unknown; did you mean {name}?{OWN}"
     assert message(None, f"{field}.{choice.key}={name}x") == expected
 
 
@@ -363,7 +359,7 @@ def own_schedule() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("own_schedule")
-def test_a_section_of_ones_own_is_chosen_checked_written_and_read_as_any_other(tmp_path: Path) -> None:
+def test_a_custom_section_works_like_any_other(tmp_path: Path) -> None:
     config = load_config(None, ["schedule.name=steps", "schedule.drop=7"])
     assert config.schedule == StepsConfig(drop=7)
     (tmp_path / "config.toml").write_text(dump_config(config))
@@ -371,13 +367,13 @@ def test_a_section_of_ones_own_is_chosen_checked_written_and_read_as_any_other(t
     assert load_config(tmp_path / "config.toml") == config
     assert message(None, "schedule.name=steps", "schedule.drip=7").endswith("; did you mean schedule.drop?")
     assert "input should be a valid integer" in message(None, "schedule.name=steps", "schedule.drop=x")
-    add_section("schedule", StepsConfig)  # a cell that is run again
+    add_section("schedule", StepsConfig)  # such as a notebook cell that runs twice
     assert load_config(None, ["schedule.name=cosine"]).schedule == CosineConfig()
 
 
 @pytest.mark.parametrize(("field", "section"), [("objective", StepsConfig), ("schedule", ConstantConfig)])
-def test_a_section_of_another_field_or_with_a_taken_name_is_refused(field: str, section: type[Section]) -> None:
-    with pytest.raises(TypeError, match=rf"^add_section: section {section.__name__}, named .* is none for {field}; "):
+def test_refuses_a_section_of_another_field_or_with_a_taken_name(field: str, section: type[Section]) -> None:
+    with pytest.raises(TypeError, match=rf"^add_section: {section.__name__}, named .* does not fit {field}; "):
         add_section(field, section)
     with pytest.raises(TypeError, match=r"^add_section: field 'shedule' has no sections to choose from; give one of "):
         add_section("shedule", StepsConfig)
@@ -397,20 +393,20 @@ def test_a_section_of_another_field_or_with_a_taken_name_is_refused(field: str, 
         b"x = { " + b"a." * 400_000 + b"b = 1 }",
     ],
 )
-def test_a_file_beyond_all_bounds_is_one_line(tmp_path: Path, content: bytes) -> None:
+def test_an_extreme_file_is_an_error(tmp_path: Path, content: bytes) -> None:
     path = write(tmp_path, content)
     assert message(path).startswith(f"{path}: ")
     assert "\n" not in message(path)[:200]
 
 
 @pytest.mark.parametrize("value", ["9" * 5_000, "[" * 100_000, "-inf", "nan", "1e999", "0x" + "f" * 5_000])
-def test_a_value_beyond_all_bounds_is_one_line(value: str) -> None:
+def test_an_extreme_value_is_an_error(value: str) -> None:
     said = message(None, f"model.width={value}")
     assert said.startswith(("model.width: ", "overrides: a value is too long or too deep"))
 
 
 def numbers(section: Section, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The keys of a section whose values are numbers, with what their types say."""
+    """The numeric keys of a section, with their fields."""
     for name, value in section:
         if isinstance(value, Section):
             yield from numbers(value, f"{prefix}{name}.")
@@ -427,7 +423,7 @@ def test_every_number_has_a_range(overrides: tuple[str, ...]) -> None:
             assert bounds & {"lt", "le"}, key
 
 
-def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
+def test_refuses_a_file_of_another_format(tmp_path: Path) -> None:
     path = write(tmp_path, b"format = 7\n")
     expected = f"of format 7, not {FORMAT}; use the version of tmt that wrote it"
     assert message(path) == f"{path}: {expected}"

@@ -1,4 +1,4 @@
-"""The corpus that the package ships."""
+"""The built-in corpus."""
 
 import subprocess
 import sys
@@ -18,13 +18,13 @@ def corpus() -> dict[str, list[SentencePair]]:
     return builtin_corpus(**WHOLE, structure=False)
 
 
-def test_the_splits_have_their_sizes(corpus: dict[str, list[SentencePair]]) -> None:
+def test_splits_have_their_sizes(corpus: dict[str, list[SentencePair]]) -> None:
     assert {split: len(pairs) for split, pairs in corpus.items()} == {
         **dict.fromkeys(SPLITS, 1_000), **WHOLE, "test_everyday": 150
     }  # fmt: skip
 
 
-def test_every_pair_but_the_everyday_ones_has_links_within_its_words(corpus: dict[str, list[SentencePair]]) -> None:
+def test_all_but_everyday_pairs_have_valid_links(corpus: dict[str, list[SentencePair]]) -> None:
     for split, pairs in corpus.items():
         for pair in pairs[:200]:
             assert (pair.links is None) == (split == "test_everyday")
@@ -33,7 +33,7 @@ def test_every_pair_but_the_everyday_ones_has_links_within_its_words(corpus: dic
                 assert words(pair.source)[source], words(pair.target)[target]
 
 
-def test_a_smaller_corpus_is_the_first_pairs_with_trees_on_request(corpus: dict[str, list[SentencePair]]) -> None:
+def test_a_smaller_corpus_is_the_first_pairs(corpus: dict[str, list[SentencePair]]) -> None:
     small = builtin_corpus(train=11, validation=7, test=5, structure=True)
     for split, size in {"train": 11, "validation": 7, **dict.fromkeys(SPLITS[2:], 5), "test_everyday": 150}.items():
         assert [pair.source for pair in small[split]] == [pair.source for pair in corpus[split][:size]]
@@ -43,7 +43,7 @@ def test_a_smaller_corpus_is_the_first_pairs_with_trees_on_request(corpus: dict[
                 assert sum(node.head == -1 for node in tree) == (split != "test_everyday")
 
 
-def test_references_are_other_sentences(corpus: dict[str, list[SentencePair]]) -> None:
+def test_references_differ_from_the_target(corpus: dict[str, list[SentencePair]]) -> None:
     found = [pair for pair in corpus["test"] if pair.references and pair.source_references]
     assert len(found) == 180
     for pair in found:
@@ -51,18 +51,18 @@ def test_references_are_other_sentences(corpus: dict[str, list[SentencePair]]) -
         assert pair.source not in pair.source_references
 
 
-def test_the_showcase_is_in_no_split(corpus: dict[str, list[SentencePair]]) -> None:
+def test_no_split_contains_the_showcase(corpus: dict[str, list[SentencePair]]) -> None:
     assert all(pair.source != SHOWCASE for pairs in corpus.values() for pair in pairs)
 
 
 @pytest.mark.parametrize(("key", "size"), [("train", 80_001), ("validation", 501), ("test", 1_001)])
-def test_more_pairs_than_there_are_is_refused_with_their_number(key: str, size: int) -> None:
+def test_requesting_too_many_pairs_is_an_error(key: str, size: int) -> None:
     with pytest.raises(InputError, match=f"^data.builtin.{key}: {size:,}, but .* has {size - 1:,} pairs; lower it$"):
         builtin_corpus(**{"train": 3, "validation": 3, "test": 3, key: size}, structure=False)
 
 
 @pytest.mark.slow
-def test_it_is_read_in_a_second() -> None:
+def test_reads_the_corpus_in_a_second() -> None:
     code = (
         "import time\n"
         "from transformer_mt.corpus.builtin import builtin_corpus\n"

@@ -19,7 +19,7 @@ PAIRS = [(f"der {number}. Hund", f"dog {number}") for number in range(41)]
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of the test's own."""
+    """A cache for this test only."""
     monkeypatch.setenv("TMT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -32,7 +32,7 @@ def corpus(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cleanings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """As many entries as splits have been cleaned."""
+    """A list with an entry for each cleaning of a split."""
     made: list[int] = []
     begin = Cleaner.__init__
 
@@ -44,7 +44,7 @@ def cleanings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def test_pairs_are_read_by_number_slice_and_in_order_over_any_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_pairs_by_index_slice_and_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.corpus.clean_corpus._ROWS", 7)
     whole = [SentencePair(*pair) for pair in PAIRS]
     stored = mapped(whole)
@@ -58,7 +58,7 @@ def test_pairs_are_read_by_number_slice_and_in_order_over_any_batches(monkeypatc
             stored[index]
 
 
-def test_a_second_start_cleans_nothing_and_finds_the_same(corpus: Path, cleanings: list[int]) -> None:
+def test_a_second_start_reuses_the_cache(corpus: Path, cleanings: list[int]) -> None:
     first = load(corpus)
     assert cleanings == [1]
     second = load(corpus)
@@ -67,7 +67,7 @@ def test_a_second_start_cleans_nothing_and_finds_the_same(corpus: Path, cleaning
     assert (second.fingerprints, second.reports, second.notes) == (first.fingerprints, first.reports, first.notes)
 
 
-def test_the_fingerprint_is_that_of_the_pairs_over_any_batches(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fingerprint_covers_all_batches(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.corpus.clean_corpus._ROWS", 7)
     found = load(corpus)
     for split in ("train", "validation"):
@@ -75,7 +75,7 @@ def test_the_fingerprint_is_that_of_the_pairs_over_any_batches(corpus: Path, mon
         assert found.fingerprints[split] == Fingerprint.of(hashes)
 
 
-def test_other_settings_or_bytes_are_cleaned_anew(corpus: Path, cleanings: list[int]) -> None:
+def test_other_settings_or_bytes_clean_again(corpus: Path, cleanings: list[int]) -> None:
     load(corpus)
     for count, changes in enumerate(
         ({"max_words": 99}, {"max_ratio": 2.0}, {"remove": ("copy",)}, {"source_language": "en"}), start=2
@@ -95,9 +95,7 @@ def test_another_normalisation_cleans_again(
     assert len(cleanings) == 2
 
 
-def test_a_copy_elsewhere_needs_no_cleaning_and_is_called_by_its_own_name(
-    corpus: Path, tmp_path: Path, cleanings: list[int]
-) -> None:
+def test_a_copy_reuses_the_cache_under_its_own_name(corpus: Path, tmp_path: Path, cleanings: list[int]) -> None:
     load(corpus, need="test")
     copy = write(tmp_path / "y.tsv", corpus.read_bytes())
     found = load(copy, need="test")
@@ -105,7 +103,7 @@ def test_a_copy_elsewhere_needs_no_cleaning_and_is_called_by_its_own_name(
     assert f"test: {copy}, de → en" in found.notes
 
 
-def test_a_compressed_file_leaves_nothing_unpacked(tmp_path: Path, cache: Path) -> None:
+def test_leaves_no_unpacked_file(tmp_path: Path, cache: Path) -> None:
     for name in ("x.tsv.gz", "y.csv.xz"):
         load(write(tmp_path / name, tsv(PAIRS) if "tsv" in name else csv(PAIRS)))
     gc.collect()
@@ -113,14 +111,14 @@ def test_a_compressed_file_leaves_nothing_unpacked(tmp_path: Path, cache: Path) 
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
-    "an end cut off": lambda content: content[:-9],
+    "a truncated file": lambda content: content[:-9],
     "another report": lambda content: content.replace(b'"read"', b'"raed"'),
-    "another number of pairs": lambda content: content.replace(b'"train": [39', b'"train": [31'),
+    "a wrong number of pairs": lambda content: content.replace(b'"train": [39', b'"train": [31'),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_cache_is_made_anew_with_one_line(
+def test_rebuilds_a_damaged_cache_with_a_warning(
     corpus: Path, cache: Path, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = texts(load(corpus), "train")
@@ -130,11 +128,11 @@ def test_a_damaged_cache_is_made_anew_with_one_line(
     path.write_bytes(damaged)
     assert not caplog.messages
     assert texts(load(corpus), "train") == before
-    assert caplog.messages == [f"tmt: {path}: damaged, and made anew"]
+    assert caplog.messages == [f"tmt: {path}: damaged; making it again"]
     assert path.read_bytes() != damaged
 
 
-def test_paths_of_data_become_absolute_and_give_a_run_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_makes_paths_absolute_and_names_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("data").mkdir()
     for name in ("a.de.gz", "a.en.gz", "x.de-en.tsv"):
@@ -153,7 +151,7 @@ def test_paths_of_data_become_absolute_and_give_a_run_its_name(tmp_path: Path, m
 
 @pytest.mark.slow
 @pytest.mark.parametrize("corpus", ["builtin", "{x}/a.de,{x}/a.en", "{x}/a.tsv"])
-def test_the_builtin_corpus_and_texts_are_loaded_without_datasets(tmp_path: Path, corpus: str) -> None:
+def test_loads_builtin_and_text_corpora_without_datasets(tmp_path: Path, corpus: str) -> None:
     for name, content in (("a.de", "ja\nnein\n"), ("a.en", "yes\nno\n"), ("a.tsv", "ja\tyes\nnein\tno\n")):
         (tmp_path / name).write_text(content)
     program = (

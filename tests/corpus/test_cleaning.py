@@ -14,14 +14,14 @@ from transformer_mt.text.normalize import normalize
 def cleaned(
     pairs: Sequence[tuple[str, str]], *remove: str, max_words: int = 100, split: str = "train", **others: Any
 ) -> tuple[list[tuple[str, str]], SplitReport]:
-    """What is kept of a split, beside others that are read too, and the report."""
+    """Clean a split along with others. Returns its kept pairs and its report."""
     config = DataConfig(remove=remove or DataConfig().remove, max_words=max_words, max_ratio=3.0)
     splits = {name: [SentencePair(*pair) for pair in given] for name, given in {split: pairs, **others}.items()}
     done = clean_splits(splits, config, name="x", cut=False)[split]
     return [(pair.source, pair.target) for pair in done.pairs], done.report
 
 
-def test_pairs_with_an_empty_or_long_side_are_left_out_and_counted() -> None:
+def test_removes_and_counts_empty_and_long_pairs() -> None:
     pairs = [
         ("a b c", "d"),
         ("", "d"),
@@ -55,7 +55,7 @@ ELSEWHERE = {"validation": [("v", "w")], "test": [("t", "u"), ("t", "u")]}
 
 
 @pytest.mark.parametrize("problem", PROBLEMATIC)
-def test_every_problem_is_counted_and_left_out_only_where_asked(problem: str) -> None:
+def test_counts_every_problem_and_removes_only_configured_ones(problem: str) -> None:
     pairs, hit = PROBLEMATIC[problem]
     texts = [(normalize(source), normalize(target)) for source, target in pairs]
     kept, report = cleaned(pairs, "copy" if problem != "copy" else "control", **ELSEWHERE)
@@ -71,14 +71,14 @@ def test_every_problem_is_counted_and_left_out_only_where_asked(problem: str) ->
     ]
 
 
-def test_of_a_source_the_first_pair_stays_that_nothing_else_leaves_out() -> None:
+def test_keeps_the_first_clean_pair_of_a_source() -> None:
     pairs = [("a", "犬"), ("v", "w"), ("a", "b"), ("a", "c"), ("v", "x"), ("v", "y"), ("v", "x")]
     kept, report = cleaned(pairs, "script", "duplicate", "overlap", "ambiguous", **ELSEWHERE)
     assert kept == [("a", "b"), ("v", "x")]
     assert report.left_out == {"script": 1, "duplicate": 1, "overlap": 1, "ambiguous": 2}
 
 
-def test_one_side_that_is_held_out_is_an_overlap_of_training_only() -> None:
+def test_a_held_out_side_is_an_overlap_in_training_only() -> None:
     splits = {name: [SentencePair(*pair) for pair in ("ax", "by", "cz", "da")] for name in ("train", "test")}
     splits["test"] = splits["test"][2:]
     done = clean_splits(splits, DataConfig(remove=("overlap",)), name="x", cut=False, held_out=frozenset("a"))
@@ -88,14 +88,14 @@ def test_one_side_that_is_held_out_is_an_overlap_of_training_only() -> None:
     assert [example.number for example in done["train"].report.examples["overlap"]] == [1, 3, 4]
 
 
-def test_other_splits_only_lose_what_is_empty_or_long() -> None:
+def test_other_splits_lose_only_empty_and_long_pairs() -> None:
     pairs = [("a", "b"), ("a", "b"), ("same", "same"), ("", "b")]
     kept, report = cleaned(pairs, "empty", "copy", "duplicate", "overlap", split="test", train=[("a", "b"), ("c", "d")])
     assert kept == pairs[:3]
     assert (report.found["duplicate"], report.found["copy"], report.found["overlap"]) == (1, 1, 0)
 
 
-def test_examples_have_the_numbers_of_the_lines_also_behind_lines_left_out() -> None:
+def test_examples_keep_their_line_numbers() -> None:
     pairs = [("", "x"), ("a", "b"), ("", "y"), ("", "z"), ("a", "b"), ("c", "d"), ("", ""), ("c", "d")]
     _, report = cleaned(pairs)
     assert [example.number for example in report.examples["duplicate"]] == [5, 8]
@@ -106,7 +106,7 @@ def test_sentences_without_letters_have_no_script() -> None:
     assert cleaned(pairs, "script")[0] == pairs
 
 
-def test_a_corpus_adds_up_what_all_splits_lost() -> None:
+def test_a_corpus_sums_the_removed_pairs_of_all_splits() -> None:
     corpus = Corpus.from_pairs(
         {"train": [("", "b"), ("a", "a"), ("a", "b c")], "test": [("b c", "a"), ("a", "b")]}, max_words=1
     )
@@ -114,7 +114,7 @@ def test_a_corpus_adds_up_what_all_splits_lost() -> None:
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_characters_without_end_count_as_words(side: int) -> None:
+def test_a_long_text_without_spaces_counts_as_words(side: int) -> None:
     def pair(length: int) -> tuple[str, str]:
         return ("a" * length, "b") if side == 0 else ("b", "a" * length)
 

@@ -1,4 +1,4 @@
-"""Languages in the names of files and columns, columns that say a side, and the cells of CSV and TSV."""
+"""Languages in file and column names, columns named after a side, and the cells of CSV and TSV."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ PAIRS = [("ja", "yes"), ("nein", "no")]
         (["de", "xx", "und", "text"], ()),
     ],
 )
-def test_columns_named_as_languages_are_told_from_others(columns: list[str], languages: tuple[str, ...]) -> None:
+def test_recognises_columns_named_after_languages(columns: list[str], languages: tuple[str, ...]) -> None:
     assert languages_of(columns) == languages
 
 
@@ -44,7 +44,7 @@ def test_columns_named_as_languages_are_told_from_others(columns: list[str], lan
         (("src", "tgt"), {"source_language": "en", "target_language": "de"}, ("en", "de")),
     ],
 )
-def test_columns_are_found_by_their_names(
+def test_finds_columns_by_name(
     tmp_path: Path, form: str, names: tuple[str, str], changes: dict[str, str], languages: tuple[str, str]
 ) -> None:
     rows = [dict(zip((names[1], "id", names[0]), (target, "7", source), strict=True)) for source, target in PAIRS]
@@ -57,7 +57,7 @@ def test_columns_are_found_by_their_names(
 
 
 @pytest.mark.parametrize("form", ["CSV of sides", "JSONL of sides"])
-def test_the_name_of_a_file_says_the_languages_of_its_source_and_target(tmp_path: Path, form: str) -> None:
+def test_a_file_name_gives_source_and_target_language(tmp_path: Path, form: str) -> None:
     name, make = TABLES[form]
     path = write(tmp_path / name.format("x"), make(PAIRS))
     assert load(path, need="test").languages == ("de", "en")
@@ -67,39 +67,43 @@ def test_the_name_of_a_file_says_the_languages_of_its_source_and_target(tmp_path
         load(path, need="test", source_language="de", target_language="fr")
 
 
-def test_a_column_for_a_language_with_two_variants_is_chosen_by_its_own_name(tmp_path: Path) -> None:
+def test_chooses_a_language_variant_by_its_own_name(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", lines(["de,en-GB,en-US", "Farbe,colour,color"]))
     both = {"source_language": "de", "target_language": "en"}
     with pytest.raises(InputError, match=r"x\.csv: has en-GB and en-US for en; rename one, or set data\.source_lang"):
         load(path, need="test", **both)
     assert texts(load(path, need="test", **both | {"target_language": "en_us"}), "test") == [("Farbe", "color")]
-    with pytest.raises(InputError, match=r"x\.csv: needs the columns de and en-AU and has de, en-GB, en-US;"):
+    with pytest.raises(InputError, match=r"x\.csv: needs the columns de and en-AU, but has de, en-GB, en-US;"):
         load(path, need="test", **both | {"target_language": "en-AU"})
 
 
 @pytest.mark.parametrize(
     "names", [("train.deu", "train.eng"), ("train.de-DE", "train.en-US"), ("a.ger.txt", "a.eng.txt")]
 )
-def test_files_named_by_other_codes_have_the_configured_languages(tmp_path: Path, names: tuple[str, str]) -> None:
+def test_other_language_codes_in_file_names_match(tmp_path: Path, names: tuple[str, str]) -> None:
     for name, side in zip(names, zip(*PAIRS, strict=True), strict=True):
         write(tmp_path / name, lines(side))
     asked = load(
         f"{tmp_path}/{names[0]},{tmp_path}/{names[1]}", need="test", source_language="en", target_language="de"
     )
     assert texts(asked, "test") == [pair[::-1] for pair in PAIRS]
-    assert load(tmp_path).languages[0] in names[0]  # from German, as ever
+    assert load(tmp_path).languages[0] in names[0]  # German is the source by default
 
 
 CELLS = {
-    "commas behind every row": ("de,en", ["ja,yes,", "nein,no,,"], PAIRS),
-    "commas behind the heading": ("de,en,,", ["ja,yes,", "nein,no"], PAIRS),
-    "numbers of R": ("de,en", ['"1","ja","yes"', '"2","nein","no"'], PAIRS),
-    "numbers of R before an empty cell": ("de,en", ["1,ja,yes", "2,nein,no", "3,x,"], PAIRS),
+    "commas after every row": ("de,en", ["ja,yes,", "nein,no,,"], PAIRS),
+    "commas after the heading": ("de,en,,", ["ja,yes,", "nein,no"], PAIRS),
+    "row numbers of R": ("de,en", ['"1","ja","yes"', '"2","nein","no"'], PAIRS),
+    "row numbers of R before an empty cell": ("de,en", ["1,ja,yes", "2,nein,no", "3,x,"], PAIRS),
     "the index of pandas": (",de,en", ["0,ja,yes", "1,nein,no"], PAIRS),
     "numbers that are texts": ("de,en", ["1,one", "2,two"], [("1", "one"), ("2", "two")]),
     "numbers that are texts before empty cells": ("de,en", ["1,one,", "2,two,"], [("1", "one"), ("2", "two")]),
     "tabs": ("de\ten", ["ja\tyes", "nein\tno"], PAIRS),
-    "lines in cells": ("de,en", ['"ja\n""ja""","yes\r\nyes"', "nein,no"], [('ja "ja"', "yes yes"), ("nein", "no")]),
+    "line breaks in cells": (
+        "de,en",
+        ['"ja\n""ja""","yes\r\nyes"', "nein,no"],
+        [('ja "ja"', "yes yes"), ("nein", "no")],
+    ),
     "blank lines": ("\nde,en", ["", "ja,yes", "  ", "nein,no", ""], PAIRS),
     "quotes inside cells": ("de,en", ['Er sagt "ja",He says "yes"'], [('Er sagt "ja"', 'He says "yes"')]),
     "a carriage return in a cell": ("de,en", ["ja\rja,yes", "nein,no"], [("ja ja", "yes"), ("nein", "no")]),
@@ -107,7 +111,7 @@ CELLS = {
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_the_cells_of_a_csv_are_its_texts(tmp_path: Path, name: str) -> None:
+def test_reads_the_cells_of_a_csv(tmp_path: Path, name: str) -> None:
     heading, rows, expected = CELLS[name]
     assert texts(load(write(tmp_path / "x.csv", lines([heading, *rows])), need="test"), "test") == expected
 
@@ -124,12 +128,12 @@ def test_the_cells_of_a_csv_are_its_texts(tmp_path: Path, name: str) -> None:
         ('j""a', 'j""a'),
     ],
 )
-def test_quotes_in_a_tsv_are_text_unless_they_are_doubled_within_others(tmp_path: Path, cell: str, text: str) -> None:
+def test_tsv_quotes_are_text_unless_doubled_by_pandas(tmp_path: Path, cell: str, text: str) -> None:
     assert texts(load(write(tmp_path / "x.tsv", tsv([(cell, "x")])), need="test"), "test") == [(text, "x")]
 
 
 @pytest.mark.parametrize("names", [("a,b.de", "a,b.en"), ("a.de", "b,c.en"), ("a,b.de", " c.en")])
-def test_a_comma_stands_between_two_files_only_where_both_exist(
+def test_a_comma_separates_files_only_if_both_exist(
     tmp_path: Path, names: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = [write(tmp_path / name.strip(), lines(["x"])) for name in names]

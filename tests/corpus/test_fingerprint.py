@@ -15,9 +15,7 @@ def fingerprint(pairs: list[tuple[str, str]]) -> Fingerprint:
 
 
 @given(PAIRS, PAIRS)
-def test_fingerprints_are_equal_where_pairs_are_and_else_know_the_first_difference(
-    ours: list[tuple[str, str]], theirs: list[tuple[str, str]]
-) -> None:
+def test_fingerprints_find_the_first_difference(ours: list[tuple[str, str]], theirs: list[tuple[str, str]]) -> None:
     one, two = map(fingerprint, (ours, theirs))
     assert (one == two) == (ours == theirs)
     assert (one.rows, len(one.row_digests)) == (len(ours), 4 * len(ours))
@@ -28,12 +26,12 @@ def test_fingerprints_are_equal_where_pairs_are_and_else_know_the_first_differen
         assert one.first_difference(two) is None
 
 
-def test_what_moves_from_one_side_to_the_other_makes_another_fingerprint() -> None:
+def test_moving_text_between_sides_changes_the_fingerprint() -> None:
     made = [fingerprint([sides]).digest for sides in (("ab", "c"), ("a", "bc"), ("a b", "c"))]
     assert all(one != two for one, two in pairwise(made))
 
 
-def test_where_one_is_the_beginning_of_the_other_the_first_difference_is_its_end() -> None:
+def test_a_prefix_differs_at_its_end() -> None:
     pairs = [(str(number), "x") for number in range(5)]
     shorter, longer = fingerprint(pairs[:3]), fingerprint(pairs)
     assert shorter.first_difference(longer) == longer.first_difference(shorter) == 3

@@ -14,7 +14,7 @@ SPLITS = {"train": "train", "valid": "validation", "test": "test"}
 
 
 @pytest.mark.parametrize(("form", "compression"), [*((form, "") for form in TABLES), *PACKED_TABLES])
-def test_one_file_is_the_split_that_is_needed(tmp_path: Path, form: str, compression: str) -> None:
+def test_a_single_file_is_the_needed_split(tmp_path: Path, form: str, compression: str) -> None:
     (path,) = put(tmp_path, form, "x", PAIRS, compression)
     corpus = load(path, need="test")
     assert texts(corpus, "test") == CLEAN
@@ -37,7 +37,7 @@ def test_a_pair_of_files_is_source_and_target(tmp_path: Path, form: str, compres
 @pytest.mark.parametrize(
     ("form", "compression"), [("Parquet", ""), ("JSONL, nested", ""), *PACKED_TABLES, *PAIRED_FORMS]
 )
-def test_a_folder_has_its_splits(tmp_path: Path, form: str, compression: str) -> None:
+def test_a_folder_contains_splits(tmp_path: Path, form: str, compression: str) -> None:
     for number, split in enumerate(SPLITS):
         put(tmp_path, form, split, PAIRS[number:], compression)
     corpus = load(tmp_path)
@@ -56,87 +56,87 @@ def test_a_folder_has_its_splits(tmp_path: Path, form: str, compression: str) ->
     ],
 )
 @pytest.mark.parametrize("name", ["deu.txt", "deu.tsv"])
-def test_numbers_and_attributions_beside_the_texts_of_a_tsv_are_passed_over(
+def test_skips_numbers_and_attributions_in_a_tsv(
     tmp_path: Path, name: str, row: str, expected: tuple[str, str]
 ) -> None:
     corpus = load(write(tmp_path / name, lines([row])), need="test")
     assert texts(corpus, "test") == [expected]
-    note = f"{tmp_path / name} does not say its languages: taken for de → en; set data.source_language and "
+    note = f"{tmp_path / name} does not name its languages: assuming de → en; set data.source_language and "
     assert any(said.startswith(note) for said in corpus.notes)
 
 
 @pytest.mark.parametrize(("name", "columns"), [("x.tsv", ("3", "1")), ("x.tsv", ("there", "here"))])
-def test_columns_of_a_tsv_have_numbers_and_with_a_heading_names(
-    tmp_path: Path, name: str, columns: tuple[str, str]
-) -> None:
+def test_tsv_columns_have_numbers_or_names(tmp_path: Path, name: str, columns: tuple[str, str]) -> None:
     heading = [] if columns[0].isdecimal() else ["here\tbetween\tthere"]
     path = write(tmp_path / name, lines([*heading, "ja\t-\tyes", "nein\t-\tno"]))
     corpus = load(path, need="test", source_column=columns[0], target_column=columns[1])
     assert texts(corpus, "test") == [("yes", "ja"), ("no", "nein")]
 
 
-def test_columns_with_numbers_have_the_languages_of_the_name(tmp_path: Path) -> None:
+def test_numbered_columns_take_languages_from_the_file_name(tmp_path: Path) -> None:
     path = write(tmp_path / "x.fr-en.tsv", lines(["oui\t-\tyes"]))
     assert load(path, need="test", source_column="1", target_column="3").languages == ("fr", "en")
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_columns_of_tables_have_any_names(tmp_path: Path, form: str) -> None:
+def test_table_columns_may_have_any_names(tmp_path: Path, form: str) -> None:
     content = {"csv": b"q,a\nja,yes\n", "jsonl": b'{"q": "ja", "a": "yes"}\n'}[form]
     corpus = load(write(tmp_path / f"x.{form}", content), need="test", source_column="q", target_column="a")
     assert texts(corpus, "test") == [("ja", "yes")]
     assert corpus.languages == ("de", "en")
 
 
-def test_two_other_languages_of_a_folder_go_by_the_alphabet_and_can_be_turned(tmp_path: Path) -> None:
+def test_other_languages_are_ordered_alphabetically_and_can_be_reversed(tmp_path: Path) -> None:
     for language, text in (("fr", "oui"), ("en", "yes")):
         write(tmp_path / f"train.{language}", lines([text]))
     corpus = load(tmp_path)
     assert (texts(corpus, "train"), corpus.languages) == ([("yes", "oui")], ("en", "fr"))
-    assert corpus.notes[-1] == "translating en → fr; the other way: data.source_language=fr"
+    assert corpus.notes[-1] == "translating en → fr; to reverse, set data.source_language=fr"
     turned = load(tmp_path, source_language="fr")
     assert (texts(turned, "train"), turned.languages) == ([("oui", "yes")], ("fr", "en"))
     assert not [note for note in turned.notes if note.startswith("translating")]
     assert load(tmp_path, target_language="en").languages == ("fr", "en")
 
 
-def test_of_three_languages_two_are_chosen(tmp_path: Path) -> None:
+def test_two_of_three_languages_must_be_chosen(tmp_path: Path) -> None:
     for language, text in (("de", "ja"), ("fr", "oui"), ("en", "yes")):
         write(tmp_path / f"train.{language}", lines([text]))
     chosen = load(tmp_path, source_language="fr", target_language="de")
     assert texts(chosen, "train") == [("oui", "ja")]
 
 
-def test_what_in_a_folder_is_no_data_is_said(tmp_path: Path) -> None:
+def test_notes_ignored_files_in_a_folder(tmp_path: Path) -> None:
     for name in ("train.de", "train.en", "README.md", "test.de", "package.json"):
         write(tmp_path / name, lines(["x"]))
     corpus = load(tmp_path)
     assert list(corpus.splits) == ["train"]
-    assert f"{tmp_path}: not taken for data: README.md, package.json, test.de" in corpus.notes
+    assert f"{tmp_path}: ignored: README.md, package.json, test.de" in corpus.notes
     assert f"train: {tmp_path / 'train.de'} and train.en, de → en" in corpus.notes
 
 
-def test_a_table_and_texts_of_one_split_are_refused(tmp_path: Path) -> None:
+def test_refuses_a_table_and_texts_for_one_split(tmp_path: Path) -> None:
     for name in ("train.tsv", "train.de", "train.en"):
         write(tmp_path / name, tsv([("ja", "yes")]))
-    with pytest.raises(InputError, match=r": train\.de, train\.en, train\.tsv: files of one split and language; "):
+    with pytest.raises(
+        InputError, match=r": train\.de, train\.en, train\.tsv: files for the same split and language; "
+    ):
         load(tmp_path)
 
 
-def test_the_order_of_languages_in_a_name_is_that_of_the_columns(tmp_path: Path) -> None:
+def test_the_languages_in_a_name_give_the_column_order(tmp_path: Path) -> None:
     path = write(tmp_path / "x.en-de.tsv", tsv([("yes", "ja")]))
     assert texts(load(path, need="test"), "test") == [("yes", "ja")]
     asked = load(path, need="test", source_language="de")
     assert texts(asked, "test") == [("ja", "yes")]
 
 
-def test_a_folder_with_one_pair_of_files_is_what_is_needed(tmp_path: Path) -> None:
+def test_the_only_pair_of_files_in_a_folder_is_the_needed_split(tmp_path: Path) -> None:
     write(tmp_path / "europarl-v7.de-en.de", lines(["ja"]))
     write(tmp_path / "europarl-v7.de-en.en", lines(["yes"]))
     assert texts(load(tmp_path), "train") == [("ja", "yes")]
 
 
-def test_the_pair_of_files_of_opus_is_taken_from_among_the_files_beside_it(tmp_path: Path) -> None:
+def test_finds_the_opus_pair_among_other_files(tmp_path: Path) -> None:
     for language, text in (("de", "Satz"), ("en", "sentence")):
         write(tmp_path / f"Tatoeba.de-en.{language}", lines([f"{text} {number}" for number in range(40)]))
     for name in ("README", "LICENSE", "Tatoeba.de-en.xml", "Tatoeba.de-en.ids"):
@@ -147,12 +147,12 @@ def test_the_pair_of_files_of_opus_is_taken_from_among_the_files_beside_it(tmp_p
     )
     assert len(texts(corpus, "validation")) == 2
     others = "LICENSE, README, Tatoeba.de-en.ids, Tatoeba.de-en.xml"
-    assert f"{tmp_path}: not taken for data: {others}" in corpus.notes
+    assert f"{tmp_path}: ignored: {others}" in corpus.notes
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_a_csv_has_semicolons_where_its_heading_has(tmp_path: Path, mark: str, ending: str) -> None:
+def test_the_csv_heading_decides_the_separator(tmp_path: Path, mark: str, ending: str) -> None:
     rows = ["de;en", "Ja, gern;Yes, sure", '"a;b";c', "nein;no"]
     path = write(tmp_path / "x.csv", (mark + "".join(row + ending for row in rows)).encode())
     corpus = load(path, need="test")
@@ -161,7 +161,7 @@ def test_a_csv_has_semicolons_where_its_heading_has(tmp_path: Path, mark: str, e
     assert texts(load(path, need="test"), "test") == [("ja;nein", "yes;no")]
 
 
-def test_splits_are_named_by_the_configuration(tmp_path: Path) -> None:
+def test_the_configuration_names_splits(tmp_path: Path) -> None:
     for number, name in enumerate(("europarl", "newstest2013", "newstest2014", "val")):
         write(tmp_path / f"{name}.tsv", tsv([(f"a{number}", f"b{number}")]))
     chosen = {"train_split": "europarl", "validation_split": "newstest2013", "test_split": "newstest2014"}
@@ -173,15 +173,15 @@ def test_splits_are_named_by_the_configuration(tmp_path: Path) -> None:
     }
 
 
-def test_a_missing_validation_split_is_cut_from_training_whatever_the_order(tmp_path: Path) -> None:
+def test_cuts_a_missing_validation_split_from_training(tmp_path: Path) -> None:
     pairs = [(f"der {number}. Hund", f"dog {number}") for number in range(97)]
     corpus = load(write(tmp_path / "x.tsv", tsv([*pairs, *pairs])))
     train, validation = (texts(corpus, split) for split in ("train", "validation"))
-    assert len(set(validation)) == 4  # one in twenty different ones
+    assert len(set(validation)) == 4  # one in twenty distinct pairs
     assert not set(train) & set(validation)
     assert sorted(train + validation) == sorted(pairs * 2)
     assert corpus.notes[-2:] == (
-        "validation: 8 of the 194 training pairs, those with the smallest hashes; there is no validation split",
+        "validation: no such split; taking 8 of the 194 training pairs, those with the smallest hashes",
         "validation: too few pairs (8) to tell models apart; give 10 or more",
     )
     other = load(write(tmp_path / "y.tsv", tsv(pairs[::-1])))
@@ -189,9 +189,7 @@ def test_a_missing_validation_split_is_cut_from_training_whatever_the_order(tmp_
 
 
 @pytest.mark.parametrize(("count", "is_few"), [(1, True), (9, True), (10, False)])
-def test_a_validation_split_of_few_pairs_is_warned_of_in_training_alone(
-    tmp_path: Path, count: int, is_few: bool
-) -> None:
+def test_warns_about_a_small_validation_split_only_in_training(tmp_path: Path, count: int, is_few: bool) -> None:
     write(tmp_path / "train.tsv", tsv([(f"a {number}", "b") for number in range(20)]))
     write(tmp_path / "valid.tsv", tsv([(f"c {number}", "d") for number in range(count)]))
     warning = f"validation: too few pairs ({count}) to tell models apart; give 10 or more"
@@ -199,12 +197,12 @@ def test_a_validation_split_of_few_pairs_is_warned_of_in_training_alone(
     assert warning not in load(tmp_path, need="validation").notes
 
 
-def test_no_more_than_a_thousand_pairs_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuts_at_most_a_thousand_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert clean_corpus.CUT_AT_MOST == 1_000
     monkeypatch.setattr(clean_corpus, "CUT_AT_MOST", 10)
     corpus = load(write(tmp_path / "x.tsv", tsv([(f"a {number}", "b") for number in range(250)])))
     assert len(corpus.splits["validation"]) == 10
 
 
-def test_a_single_pair_is_not_cut(tmp_path: Path) -> None:
+def test_does_not_cut_a_single_pair(tmp_path: Path) -> None:
     assert list(load(write(tmp_path / "x.jsonl", jsonl(PAIRS[:1]))).splits) == ["train"]

@@ -29,7 +29,7 @@ FRAME = pandas.DataFrame(PAIRS, columns=["de", "en"])
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nothing is written outside the test's own folder."""
+    """Keep everything that loading writes inside the test's folder."""
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("TMT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
@@ -63,7 +63,7 @@ def problem(corpus: Path | str, **changes: Any) -> str:
     return f"{type(caught.value).__name__} {message}"
 
 
-def test_a_folder_has_its_splits_in_the_usual_order(folder: Path) -> None:
+def test_a_folder_lists_splits_in_the_usual_order(folder: Path) -> None:
     write(folder / "flickr.jsonl", PAIRS[:1])
     corpus = load(folder)
     assert list(corpus.splits) == ["train", "validation", "test", "flickr"]
@@ -76,19 +76,19 @@ def test_a_folder_has_its_splits_in_the_usual_order(folder: Path) -> None:
     assert corpus.name == str(folder)
 
 
-def test_blank_lines_marks_of_order_and_windows_line_ends_are_no_rows(folder: Path) -> None:
+def test_ignores_blank_lines_byte_order_marks_and_windows_line_ends(folder: Path) -> None:
     (folder / "train.jsonl").write_bytes(b'\xef\xbb\xbf{"de": "ja", "en": "yes"}\r\n\r\n  \n{"de": "nein", "en": "no"}')
     assert list(load(folder).splits["train"]) == [SentencePair("ja", "yes"), SentencePair("nein", "no")]
     assert load(folder).reports["train"].read == 2
 
 
-def test_other_columns_may_hold_anything(folder: Path) -> None:
+def test_ignores_other_columns(folder: Path) -> None:
     rows = [{"de": "2020-01-01", "en": "2020-01-02", "note": 7}, {"de": "ja", "en": "yes", "note": ["x", {}]}]
     (folder / "train.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert list(load(folder).splits["train"]) == [SentencePair("2020-01-01", "2020-01-02"), SentencePair("ja", "yes")]
 
 
-def test_nothing_is_written_beside_the_data_or_to_the_terminal(
+def test_writes_nothing_next_to_the_data_or_to_the_terminal(
     folder: Path, cache: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = sorted(folder.iterdir())
@@ -98,7 +98,7 @@ def test_nothing_is_written_beside_the_data_or_to_the_terminal(
     assert cache.is_dir()
 
 
-def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     assert problem(missing) == (
         f"InputError {missing}: no such file or folder; give builtin, a hub data set "
@@ -108,39 +108,39 @@ def test_a_missing_folder_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["~nosuchperson/x", "~nosuchperson/a,~nosuchperson/b"])
-def test_the_home_of_nobody_is_one_line(name: str) -> None:
+def test_an_unknown_home_directory_is_an_error(name: str) -> None:
     assert problem(name).startswith("InputError ~nosuchperson/")
 
 
-def test_a_misspelt_builtin_is_recognised() -> None:
+def test_recognises_a_misspelt_builtin() -> None:
     assert problem("bultin") == "InputError bultin: no such file or folder; did you mean builtin?"
 
 
-def test_a_folder_without_a_train_split_is_one_line(folder: Path) -> None:
+def test_a_folder_without_a_train_split_is_an_error(folder: Path) -> None:
     (folder / "train.jsonl").rename(folder / "training.jsonl")
     assert problem(folder) == (
-        f"InputError {folder}: no split train, but validation, test, training; choose one as data.train_split"
+        f"InputError {folder}: no split train, only validation, test, training; set data.train_split to one of them"
     )
 
 
-def test_two_files_for_one_split_are_one_line(folder: Path) -> None:
+def test_two_files_for_one_split_are_an_error(folder: Path) -> None:
     write(folder / "dev.jsonl")
     assert f"{folder}: val and dev are both the split validation; keep one of them" in problem(folder)
 
 
-def test_texts_that_a_row_lacks_are_empty_sides(folder: Path) -> None:
+def test_missing_texts_are_empty(folder: Path) -> None:
     rows = ({"de": "ja", "en": "yes"}, {"de": None, "en": "no"}, {"de": "oui", "x": "y"})
     (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert load(folder).reports["train"].left_out == {"empty": 2, "long": 0}
 
 
-def test_a_table_with_numbers_is_one_line(folder: Path) -> None:
+def test_a_table_of_numbers_is_an_error(folder: Path) -> None:
     (folder / "train.jsonl").unlink()
     (folder / "train.json").write_text('[{"de": 7, "en": "seven"}, {"de": 8, "en": "eight"}]')
     assert problem(folder).endswith("train.json:1: de is 7, not text; correct it")
 
 
-def test_what_a_library_writes_to_stderr_by_any_way_is_not_seen(capfd: pytest.CaptureFixture[str]) -> None:
+def test_hides_library_output_on_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     with quiet_datasets():
         os.write(2, b"from C++")
         warnings.warn("from Python", stacklevel=1)
@@ -149,12 +149,12 @@ def test_what_a_library_writes_to_stderr_by_any_way_is_not_seen(capfd: pytest.Ca
     assert capfd.readouterr() == ("", "ours")
 
 
-def test_the_same_language_twice_is_one_line() -> None:
+def test_the_same_language_twice_is_an_error() -> None:
     twice = problem("builtin", source_language="en", target_language="en")
-    assert twice.startswith("InputError data.target_language: en is the source")
+    assert twice.startswith("InputError data.target_language: en is also the source")
 
 
-def test_the_builtin_corpus_knows_no_other_language() -> None:
+def test_the_builtin_corpus_has_no_other_language() -> None:
     assert problem("builtin", source_language="de", target_language="fr") == (
         "InputError data.source_language, data.target_language: de and fr are not in the built-in corpus; choose de "
         "and en, or other data"
@@ -166,7 +166,7 @@ def generate(*, structure: bool, **sizes: int) -> dict[str, list[SentencePair]]:
     return {split: [pair] * size for split, size in sizes.items()}
 
 
-def test_the_builtin_corpus_keeps_its_links_in_both_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_builtin_corpus_has_links_in_both_directions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.corpus.builtin.builtin_corpus", generate)
     sizes = {"train": 5, "validation": 3, "test": 2}
     corpus = load("builtin", builtin=sizes)
@@ -177,7 +177,7 @@ def test_the_builtin_corpus_keeps_its_links_in_both_directions(monkeypatch: pyte
     assert turned.splits["test"][0] == SentencePair("her I see", "ich sehe sie", ((0, 2), (1, 0), (2, 1)))
 
 
-def test_without_a_network_a_hub_name_ends_in_one_line_at_the_first_try(
+def test_a_hub_name_without_a_network_is_an_error_without_retries(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def sleep(seconds: float) -> None:
@@ -187,18 +187,18 @@ def test_without_a_network_a_hub_name_ends_in_one_line_at_the_first_try(
     monkeypatch.setattr("time.sleep", sleep)
     message = problem("owner/name")
     assert message.startswith("MachineError owner/name: no such file or folder, and the hub cannot be reached (")
-    assert message.endswith("; give a file or folder in its place")
+    assert message.endswith("; give a file or folder instead")
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_hub_that_never_answers_is_given_up_after_one_short_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gives_up_on_a_silent_hub_after_one_short_request(monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub import HfApi
 
     ask, limits = HfApi.dataset_info, []
 
     def noted(*arguments: Any, timeout: float | None = None, **options: Any) -> Any:
         limits.append(timeout)
-        return ask(*arguments, timeout=0.2, **options)  # whatever was asked for, the test ends
+        return ask(*arguments, timeout=0.2, **options)  # so that the test ends
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setattr("datasets.config.HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
@@ -208,20 +208,20 @@ def test_a_hub_that_never_answers_is_given_up_after_one_short_question(monkeypat
         assert 0 < tables._TIMEOUT <= 5
         silent.setblocking(False)
         silent.accept()[0].close()
-        with pytest.raises(BlockingIOError):  # it was asked once
+        with pytest.raises(BlockingIOError):  # there was a single request
             silent.accept()
 
 
 @pytest.fixture
 def reachable(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """A hub that answers and has data sets of two language pairs."""
+    """A reachable hub whose data sets have two language pairs."""
     monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: SimpleNamespace(sha="c0ffee"))
     monkeypatch.setattr("datasets.get_dataset_config_names", lambda name, revision: ["cs-en", "de-en"])
     return monkeypatch
 
 
 @pytest.mark.parametrize("direction", [("de", "en"), ("en", "de")])
-def test_a_hub_data_set_is_opened_with_the_configuration_of_its_languages(
+def test_opens_the_hub_configuration_of_the_languages(
     reachable: pytest.MonkeyPatch, direction: tuple[str, str]
 ) -> None:
     from datasets import Dataset, DatasetDict
@@ -241,8 +241,11 @@ def test_a_hub_data_set_is_opened_with_the_configuration_of_its_languages(
 @pytest.mark.parametrize(
     ("raised", "message"),
     [
-        (RuntimeError("Dataset scripts are no longer supported, but found name.py"), "this data set is a program, and"),
-        (ValueError("Please pass trust_remote_code=True\nto run it"), "this data set is a program, and tmt runs no"),
+        (
+            RuntimeError("Dataset scripts are no longer supported, but found name.py"),
+            "this data set needs a script, and",
+        ),
+        (ValueError("Please pass trust_remote_code=True\nto run it"), "this data set needs a script, and tmt runs no"),
         (ValueError("no data\nat all"), "loading failed (no data); give a file or folder"),
         (
             DatasetNotFoundError("x"),
@@ -251,7 +254,7 @@ def test_a_hub_data_set_is_opened_with_the_configuration_of_its_languages(
         (OSError("disk full"), "loading failed (disk full); give a file or folder"),
     ],
 )
-def test_what_the_hub_library_raises_is_one_line(
+def test_an_error_of_the_hub_library_is_one_line(
     reachable: pytest.MonkeyPatch, raised: Exception, message: str
 ) -> None:
     def load_dataset(name: str, configuration: str | None, **options: Any) -> None:
@@ -261,7 +264,7 @@ def test_what_the_hub_library_raises_is_one_line(
     assert f"owner/name: {message}" in problem("owner/name")
 
 
-def test_a_damaged_copy_of_a_hub_data_set_is_one_line_and_no_signal() -> None:
+def test_a_damaged_hub_copy_is_an_error_and_not_a_crash() -> None:
     pointing_elsewhere = pa.py_buffer(np.array([0, 2**30, 2], np.int32).tobytes())
     text = pa.Array.from_buffers(pa.string(), 2, [None, pointing_elsewhere, pa.py_buffer(b"ab")])
     rows = tables.table_rows("hub", lambda: [pa.table({"de": text, "en": text})])
@@ -270,14 +273,14 @@ def test_a_damaged_copy_of_a_hub_data_set_is_one_line_and_no_signal() -> None:
 
 
 @pytest.mark.usefixtures("reachable")
-def test_a_hub_data_set_without_the_language_pair_names_those_it_has() -> None:
+def test_lists_the_language_pairs_of_a_hub_data_set() -> None:
     assert problem("owner/name", target_language="fr") == (
         "InputError owner/name: has cs-en, de-en, but not de-fr; name one as in owner/name:cs-en"
     )
 
 
 def download(cache: Path, configuration: str) -> None:
-    """Lay out the cache as `datasets` does after it has loaded `owner/name` from the hub."""
+    """Fill the cache as `datasets` does when it loads `owner/name` from the hub."""
     from datasets import load_dataset
 
     (cache / "x.csv").write_text("de,en\nja,yes\n")
@@ -292,7 +295,7 @@ def download(cache: Path, configuration: str) -> None:
 
 
 @pytest.mark.parametrize("configurations", [["default"], ["cs-en", "de-en"]])
-def test_without_a_network_an_earlier_download_is_used(
+def test_uses_an_earlier_download_without_a_network(
     cache: Path, monkeypatch: pytest.MonkeyPatch, configurations: list[str]
 ) -> None:
     import datasets
@@ -306,7 +309,7 @@ def test_without_a_network_an_earlier_download_is_used(
     assert datasets.config.HF_HUB_OFFLINE is False
 
 
-def test_a_corpus_made_in_python_is_cleaned_as_any_other() -> None:
+def test_cleans_a_corpus_made_in_python() -> None:
     train = [("Der  Hund ", "the dog"), ("", "empty"), ("eins zwei drei", "one two three")]
     splits = {"train": train, "validation": [("a", "b")]}
     corpus = Corpus.from_pairs(splits, name="mine", max_words=2)
@@ -325,7 +328,7 @@ def test_a_corpus_made_in_python_is_cleaned_as_any_other() -> None:
     ("splits", "error", "message"),
     [
         (None, TypeError, "Corpus.from_pairs: splits is of type NoneType, not "),
-        ({}, InputError, "splits: there are none; give train and validation"),
+        ({}, InputError, "splits: empty; give train and validation"),
         ({"train": []}, InputError, "pairs: no pairs in train; "),
         ({"train": "ab"}, TypeError, "Corpus.from_pairs: splits['train'] is of type str, not "),
         (
@@ -344,14 +347,14 @@ def test_a_corpus_made_in_python_is_cleaned_as_any_other() -> None:
         ({"train": [("a", None)]}, TypeError, "Corpus.from_pairs: splits['train'][0][1] is of type NoneType, not str"),
     ],
 )
-def test_what_is_no_corpus_is_refused_with_its_place(splits: Any, error: type[Exception], message: str) -> None:
+def test_refuses_an_invalid_corpus(splits: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
         Corpus.from_pairs(splits)
     assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("number", [0, 10**30])
-def test_a_limit_of_words_has_a_range(number: int) -> None:
+def test_the_word_limit_has_a_range(number: int) -> None:
     with pytest.raises(InputError, match=r"^data.max_words: .*; correct the value$"):
         Corpus.from_pairs({"train": [("a", "b")]}, max_words=number)
 
@@ -359,25 +362,25 @@ def test_a_limit_of_words_has_a_range(number: int) -> None:
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
-        ({"source": None}, "source and target are texts"),
-        ({"target": 3}, "source and target are texts"),
-        ({"references": "cd"}, "references and source_references are tuples of texts"),
+        ({"source": None}, "source and target must be texts"),
+        ({"target": 3}, "source and target must be texts"),
+        ({"references": "cd"}, "references and source_references must be tuples of texts"),
     ],
 )
-def test_a_pair_has_two_texts_and_tuples_of_references(wrong: dict[str, Any], problem: str) -> None:
+def test_a_pair_needs_texts_and_tuples_of_references(wrong: dict[str, Any], problem: str) -> None:
     pair = {"source": "a", "target": "b", "references": (), "source_references": ()} | wrong
     with pytest.raises(TypeError, match=f"^SentencePair: {problem}$"):
-        SentencePair.__post_init__(SimpleNamespace(**pair))  # tests check the types of arguments before
+        SentencePair.__post_init__(SimpleNamespace(**pair))  # bypasses the argument checks of tests
 
 
-def test_what_a_corpus_made_in_python_knows_of_its_pairs_outlives_cleaning() -> None:
+def test_cleaning_keeps_links_and_references() -> None:
     trees = ((Node("INTJ", "root", -1),), (Node("INTJ", "root", -1),))
     pair = SentencePair("ja ", "yes", ((0, 0),), ("yep ", "a  ye"), (" jawohl",), trees)
     corpus = Corpus.from_pairs({"train": [pair]})
     assert list(corpus.splits["train"]) == [SentencePair("ja", "yes", ((0, 0),), ("yep", "a ye"), ("jawohl",), trees)]
 
 
-def test_a_corpus_from_a_file_is_the_one_that_data_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_corpus_from_a_file_matches_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for language, line in (("de", "Der Hund bellt."), ("en", "The dog barks.")):
         (tmp_path / f"own.{language}").write_text(f"{line}\n", "utf-8")
     monkeypatch.chdir(tmp_path)

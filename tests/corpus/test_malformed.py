@@ -1,4 +1,4 @@
-"""Data that is not as it should be gets one line, which begins with the place."""
+"""Invalid data is a one-line error that starts with its place."""
 
 import gzip
 import json
@@ -25,14 +25,14 @@ def pair(source: bytes, target: bytes = ENGLISH) -> Files:
     return {"a.de": source, "a.en": target}
 
 
-# The files (a function makes what is no plain file), what `--data` names, and the beginning of the message; all paths
-# are those of the test's folder, `{x}`.
+# The files (a function makes anything but a plain file), the argument of `--data`, and the start of the message; `{x}`
+# is the test's folder.
 PAIR, TSV, CSV = "{x}/a.de,{x}/a.en", "{x}/a.tsv", "{x}/a.csv"
 REFUSED: dict[str, tuple[Files, str, str]] = {
     "one line too few": (pair(TEXT + b"drei\n"), PAIR, "{x}/a.de: 3 lines, but {x}/a.en has 2;"),
     "one line too many": (pair(TEXT, ENGLISH + b"\n" * 3), PAIR, "{x}/a.de: 2 lines, but {x}/a.en has 5;"),
     "Latin-1": (pair(b"ein Hund\nein B\xfcschel\n"), PAIR, "{x}/a.de:2: not UTF-8 at character 6 of the line;"),
-    "UTF-16 with a mark": (
+    "UTF-16 with a byte-order mark": (
         pair(TEXT, "a\nb\n".encode("utf-16")),
         PAIR,
         "{x}/a.en:1: not UTF-8 at character 1 of the line;",
@@ -52,80 +52,80 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
     "three columns in a line": (
         {"a.tsv": b"ja\tyes\na\tb\tc\n"},
         TSV,
-        "{x}/a.tsv:2: 3 columns, where line",
+        "{x}/a.tsv:2: 3 columns, but line",
     ),
-    "one column in a line": ({"a.tsv": b"ja\tyes\nnein\n"}, TSV, "{x}/a.tsv:2: 1 columns, where line 1 has 2;"),
+    "one column in a line": ({"a.tsv": b"ja\tyes\nnein\n"}, TSV, "{x}/a.tsv:2: 1 columns, but line 1 has 2;"),
     "a tab within quotes": (
         {"a.tsv": b'ja\tyes\n"a\ta"\tb\n'},
         TSV,
-        "{x}/a.tsv:2: 3 columns, where line",
+        "{x}/a.tsv:2: 3 columns, but line",
     ),
     "one column in a TSV": (
         {"a.tsv": b"ja yes\n"},
         TSV,
-        "{x}/a.tsv: two texts are expected, and line 1 has 1 columns;",
+        "{x}/a.tsv: expected two texts, but line 1 has 1 columns;",
     ),
     "five columns in a TSV": (
         {"a.tsv": b"a\tb\tc\td\te\n"},
         TSV,
-        "{x}/a.tsv: two texts are expected, and line 1 has 5 columns;",
+        "{x}/a.tsv: expected two texts, but line 1 has 5 columns;",
     ),
     "a CSV without the columns": (
         {"a.csv": b"q,a\nja,yes\n"},
         "{x}/a.csv",
-        "{x}/a.csv: needs the columns de and en and has q, a;",
+        "{x}/a.csv: needs the columns de and en, but has q, a;",
     ),
     "a CSV of blank lines": (
         {"a.csv": b"\n \n,,\n"},
         CSV,
         "{x}/a.csv: no heading; name the columns in its first line, as",
     ),
-    "a row of a CSV that is too long": (
+    "an overlong CSV row": (
         {"a.csv": b"de,en\nJa, gut.,Yes.\nNein.,No.\n"},
         CSV,
-        "{x}/a.csv:2: 3 cells, where the heading has 2; quote texts with separators or line ends in them",
+        "{x}/a.csv:2: 3 cells, but the heading has 2; quote texts with separators or line ends in them",
     ),
-    "every row of a CSV too long": (
+    "only overlong CSV rows": (
         {"a.csv": b"de,en\nJa, gut,Yes\nNein, nie,No\n"},
         CSV,
-        "{x}/a.csv:2: 3 cells, where",
+        "{x}/a.csv:2: 3 cells, but",
     ),
-    "a number that begins one row only": (
+    "a row number in only one row": (
         {"a.csv": b"de,en\n1,5 Liter,1.5 litres\nNein,No\n"},
         CSV,
-        "{x}/a.csv:3: 1 cells behind a row number, where the heading has 2;",
+        "{x}/a.csv:3: 1 cells after the row number, but the heading has 2;",
     ),
-    "a row number that is left out": (
+    "a missing row number": (
         {"a.csv": b"de,en\n1,a,b\n3,c,d\n"},
         CSV,
-        "{x}/a.csv:3: 2 cells behind a row number,",
+        "{x}/a.csv:3: 2 cells after the row number,",
     ),
-    "a row of a CSV that is too short": (
+    "a short CSV row": (
         {"a.csv": b'de,en\n"a\nb",c\n\nJa\n'},
         CSV,
-        "{x}/a.csv:5: 1 cells, where the heading has 2;",
+        "{x}/a.csv:5: 1 cells, but the heading has 2;",
     ),
-    "a quote that nothing closes": (
+    "an unclosed quote": (
         {"a.csv": b'de,en\nja,yes\n"Halt,Stop\nnein,no\n'},
         CSV,
-        "{x}/a.csv:3: a quote is not closed in the row that begins here (unexpected end of data); close it, and double",
+        "{x}/a.csv:3: unclosed quote in the row that starts here (unexpected end of data); close it, and double",
     ),
-    "a quote that another one closes": (
+    "a quote closed by the next one": (
         {"a.csv": b'de,en\n"Halt,Stop\nja,yes\nEr sagt "ja",He says yes\n'},
         CSV,
-        "{x}/a.csv:2: a quote is not closed in the row that begins here (",
+        "{x}/a.csv:2: unclosed quote in the row that starts here (",
     ),
-    "a quote that swallows a megabyte": (
+    "an unclosed quote over a megabyte": (
         {"a.csv": b'de,en\n"a"' + b',"\n"' * 400_000},
         CSV,
-        "{x}/a.csv:2: a quote is not closed in the row that begins here (over 1,000,000 characters)",
+        "{x}/a.csv:2: unclosed quote in the row that starts here (over 1,000,000 characters)",
     ),
-    "two columns of one name in a CSV": (
+    "duplicate columns in a CSV": (
         {"a.csv": b"de,de,en\nja,ja,yes\n"},
         CSV,
-        "{x}/a.csv: needs the columns de and en and has de (twice), en; set data.source_column",
+        "{x}/a.csv: needs the columns de and en, but has de (twice), en; set data.source_column",
     ),
-    "two columns of one name in a TSV": (
+    "duplicate columns in a TSV": (
         {"a.tsv": b"de\tde\ten\nja\tja\tyes\n"},
         TSV,
         "{x}/a.tsv:1: has de and de for de;",
@@ -133,32 +133,32 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
     "two columns that could be the source": (
         {"a.csv": b"source,src,target\nweb,ja,yes\n"},
         CSV,
-        "{x}/a.csv: needs the columns de and en and has source, src, target;",
+        "{x}/a.csv: needs the columns de and en, but has source, src, target;",
     ),
     "other columns in Parquet": (
         {"a.parquet": lambda path: write_table(table({str(number): ["x"] for number in range(5_001)}), path)},
         "{x}/a.parquet",
-        "{x}/a.parquet: needs the columns de and en and has 0, 1, 2, 3, 4, 5, 6, 7, 8; set data.source_column and",
+        "{x}/a.parquet: needs the columns de and en, but has 0, 1, 2, 3, 4, 5, 6, 7, 8; set data.source_column and",
     ),
     "other keys in JSON": (
         {"a.json": b"{" + b", ".join(b'"%d" : 1' % number for number in range(5_001)) + b"}"},
         "{x}/a.json",
-        "{x}/a.json: needs the columns de and en and has 0, 1, 2, 3, 4, 5, 6, 7, 8; set data.source_column and",
+        "{x}/a.json: needs the columns de and en, but has 0, 1, 2, 3, 4, 5, 6, 7, 8; set data.source_column and",
     ),
     "objects in objects": (
         {"a.jsonl": b'{"a":' * 99_999 + b"1" + b"}" * 99_999},
         "{x}/a.jsonl",
-        "{x}/a.jsonl:1: no JSON from here on (maximum recursion depth exceeded",
+        "{x}/a.jsonl:1: not valid JSON from here on (maximum recursion depth exceeded",
     ),
     "lists in lists": (
         {"a.json": b'[{"de": "ja", "en": "yes"},\n{"a":' + b"[" * 99_999 + b"]" * 99_999 + b"}]"},
         "{x}/a.json",
-        "{x}/a.json:2: no JSON from here on (maximum recursion depth exceeded",
+        "{x}/a.json:2: not valid JSON from here on (maximum recursion depth exceeded",
     ),
     "Latin-1 in JSON": (
         {"a.jsonl": b'{"de": "B\xfcsche", "en": "bushes"}\n'},
         "{x}/a.jsonl",
-        "{x}/a.jsonl:1: no JSON from here on ('utf-8' codec can't decode",
+        "{x}/a.jsonl:1: not valid JSON from here on ('utf-8' codec can't decode",
     ),
     **{
         f"a Parquet file of {len(content)} bytes": (
@@ -171,40 +171,40 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
     "an object of two megabytes": (
         {"a.jsonl": b'{"de": "ja", "en": "yes"}\n{"de": "' + b"ja " * 700_000 + b'"}\n{"de": "ja"}\n'},
         "{x}/a.jsonl",
-        "{x}/a.jsonl:2: no JSON from here on (Unterminated string starting at); correct the file",
+        "{x}/a.jsonl:2: not valid JSON from here on (Unterminated string starting at); correct the file",
     ),
-    "an array without its end": (
+    "an unclosed array": (
         {"a.json": b'[{"de": "ja", "en": "yes"},\n {"de": "nein", "en": "no"}\n'},
         "{x}/a.json",
-        "{x}/a.json:3: no JSON from here on (Expecting value); correct the file",
+        "{x}/a.json:3: not valid JSON from here on (Expecting value); correct the file",
     ),
-    "more behind an array": (
+    "text after an array": (
         {"a.json": b'[{"de": "ja", "en": "yes"}]\n{"de": "nein", "en": "no"}\n'},
         "{x}/a.json",
-        "{x}/a.json:1: no JSON from here on (",
+        "{x}/a.json:1: not valid JSON from here on (",
     ),
-    "a text in place of an object": (
+    "a string instead of an object": (
         {"a.jsonl": b'{"de": "ja", "en": "yes"}\n"nein"\n'},
         "{x}/a.jsonl",
-        "{x}/a.jsonl:2: no JSON from here on (an object is expected); correct the file",
+        "{x}/a.jsonl:2: not valid JSON from here on (expected an object); correct the file",
     ),
     "a zip of OPUS": (
         {"de-en.txt.zip": b"PK"},
         "{x}/de-en.txt.zip",
-        "{x}/de-en.txt.zip: .zip is not read; unpack it, and give the folder or the files in it",
+        "{x}/de-en.txt.zip: .zip is not supported; unpack it, and give the folder or the files in it",
     ),
-    "an archive": ({"a.tar.gz": b"x"}, "{x}/a.tar.gz", "{x}/a.tar.gz: .tar.gz is not read; unpack it"),
-    "an archive by its short name": ({"a.TGZ": b"x"}, "{x}/a.TGZ", "{x}/a.TGZ: .TGZ is not read; unpack it"),
+    "an archive": ({"a.tar.gz": b"x"}, "{x}/a.tar.gz", "{x}/a.tar.gz: .tar.gz is not supported; unpack it"),
+    "an archive by its short name": ({"a.TGZ": b"x"}, "{x}/a.TGZ", "{x}/a.TGZ: .TGZ is not supported; unpack it"),
     "bzip2 by its name": (
         {"a.de": TEXT, "a.en.bz2": b"BZh"},
         "{x}/a.de,{x}/a.en.bz2",
-        "{x}/a.en.bz2: .bz2 is not read; unpack it",
+        "{x}/a.en.bz2: .bz2 is not supported; unpack it",
     ),
     **{
         f"a document {name}": (
             {name: b"x"},
             f"{{x}}/{name}",
-            f"{{x}}/{name}: {ending} is not read; export as TSV, with source",
+            f"{{x}}/{name}: {ending} is not supported; export as TSV, with source",
         )
         for name, ending in {
             "a.xlsx": ".xlsx",
@@ -217,17 +217,17 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
     "a folder with documents": (
         {"d/a.pdf": b"x", "d/a.doc": b"x"},
         "{x}/d",
-        "{x}/d/a.doc: .doc is not read; export as",
+        "{x}/d/a.doc: .doc is not supported; export as",
     ),
     "a folder with a table of Excel": (
         {"d/train.xlsx": b"x"},
         "{x}/d",
-        "{x}/d/train.xlsx: .xlsx is not read; export as TSV",
+        "{x}/d/train.xlsx: .xlsx is not supported; export as TSV",
     ),
     "a folder with an archive": (
         {"d/README": b"x", "d/a.tsv.7z": b"x"},
         "{x}/d",
-        "{x}/d/a.tsv.7z: .7z is not read; unpack it",
+        "{x}/d/a.tsv.7z: .7z is not supported; unpack it",
     ),
     "nothing": ({}, "", "data.corpus: no such file or folder; give builtin, a hub data set"),
     "blanks": ({}, " ", "data.corpus: no such file or folder; give builtin, a hub data set"),
@@ -241,7 +241,7 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "{x}/a.tsv.gz",
         "{x}/a.tsv.gz: damaged .gz (",
     ),
-    "a wrong sum": (
+    "a wrong checksum": (
         {"a.tsv.gz": gzip.compress(YES)[:-8] + bytes(8)},
         "{x}/a.tsv.gz",
         "{x}/a.tsv.gz: damaged .gz (",
@@ -256,7 +256,7 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "{x}/a.tsv.xz",
         "{x}/a.tsv.xz: damaged .xz (",
     ),
-    "no xz at all": ({"a.tsv.xz": b"ja\tyes\n"}, "{x}/a.tsv.xz", "{x}/a.tsv.xz: not .xz by its"),
+    "not an xz file": ({"a.tsv.xz": b"ja\tyes\n"}, "{x}/a.tsv.xz", "{x}/a.tsv.xz: not .xz by its"),
     "a gzip named .csv": ({"a.csv": gzip.compress(b"de,en\n")}, "{x}/a.csv", "{x}/a.csv: .gz by its"),
     "a gzip named .json": ({"a.json": gzip.compress(b"[]")}, "{x}/a.json", "{x}/a.json: .gz by its"),
     "a gzip named .xz": (
@@ -272,15 +272,15 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "{x}/d",
         "{x}/d/train.de: not a regular file;",
     ),
-    "a folder named as a file": ({"d/train.jsonl": Path.mkdir}, "{x}/d", "{x}/d/train.jsonl: not a regular file;"),
+    "a folder named like a file": ({"d/train.jsonl": Path.mkdir}, "{x}/d", "{x}/d/train.jsonl: not a regular file;"),
     "one side only": (
         {"a.de.gz": gzip.compress(TEXT)},
         "{x}/a.de.gz",
-        "{x}/a.de.gz: one file that is",
+        "{x}/a.de.gz: not a table",
     ),
     "a missing side": ({"a.de": TEXT}, PAIR, "{x}/a.en: no such file;"),
     "a missing side in a list": ({"a.de": TEXT}, "{x}/a.de,{x}/b,{x}/c", "{x}/b: no such file;"),
-    "three files": (pair(TEXT), f"{PAIR},{{x}}/a.de", f"{PAIR},{{x}}/a.de: 3 files, where one or two are expected;"),
+    "three files": (pair(TEXT), f"{PAIR},{{x}}/a.de", f"{PAIR},{{x}}/a.de: 3 files, expected one or two;"),
     "a missing file with a comma in its name": (
         {},
         "{x}/a,b.tsv",
@@ -289,17 +289,17 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
     "a table in a pair": (
         {"a.tsv": TEXT, "a.en": TEXT},
         "{x}/a.tsv,{x}/a.en",
-        "{x}/a.tsv: a table, which holds",
+        "{x}/a.tsv: a table, with",
     ),
     "a folder without data": (
         {"d/README.md": b"x", "d/train.de": TEXT},
         "{x}/d",
-        "{x}/d: no data, but README.md, train.de;",
+        "{x}/d: no data files, only README.md, train.de;",
     ),
     "two files of one language": (
         {"d/a.de": TEXT, "d/a.de.gz": gzip.compress(TEXT), "d/a.en": ENGLISH},
         "{x}/d",
-        "{x}/d: a.de, a.de.gz, a.en: files of one split and language;",
+        "{x}/d: a.de, a.de.gz, a.en: files for the same split and language;",
     ),
 }
 
@@ -315,7 +315,7 @@ def refusal(folder: Path, files: Files, corpus: str, **changes: str) -> str:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_mistake_in_data_is_one_line_with_its_place(tmp_path: Path, name: str) -> None:
+def test_invalid_data_is_one_line_with_its_place(tmp_path: Path, name: str) -> None:
     files, corpus, beginning = REFUSED[name]
     message = refusal(tmp_path, files, corpus)
     assert message.startswith(beginning)
@@ -328,11 +328,11 @@ def test_a_mistake_in_data_is_one_line_with_its_place(tmp_path: Path, name: str)
     [
         (
             {"source_column": "1", "target_column": "3"},
-            "{x}/a.tsv: needs the columns 1 and 3 and has 1, 2",
+            "{x}/a.tsv: needs the columns 1 and 3, but has 1, 2",
         ),
         (
             {"source_language": "de", "target_language": "fr"},
-            "{x}/a.tsv: needs the columns de and fr and has de, en",
+            "{x}/a.tsv: needs the columns de and fr, but has de, en",
         ),
         (
             {"source_language": "de", "target_language": "fr", "corpus": PAIR},
@@ -342,11 +342,11 @@ def test_a_mistake_in_data_is_one_line_with_its_place(tmp_path: Path, name: str)
         ({"source_column": "1"}, "data.source_column, data.target_column: only one is given; give both"),
         (
             {"validation_split": "tune", "corpus": "{x}/d"},
-            "data.validation_split: {x}/d has no tune, but train; choose one",
+            "data.validation_split: {x}/d has no tune, only train; choose one",
         ),
     ],
 )
-def test_a_configuration_that_the_data_does_not_fit_is_one_line(
+def test_a_configuration_that_does_not_fit_the_data_is_an_error(
     tmp_path: Path, changes: dict[str, str], beginning: str
 ) -> None:
     files: Files = {"a.tsv": b"de\ten\nja\tyes\n", "d/train.tsv": YES, **pair(TEXT)}
@@ -361,14 +361,14 @@ READ = {
     "a NUL": (b"ja\x00nein\n", "janein"),
     "a next-line character": ("ja\u0085nein\n".encode(), "ja nein"),
     "a form feed": (b"ja\x0cnein\n", "ja nein"),
-    "no end of the last line": (b"ja", "ja"),
+    "no line end at the end": (b"ja", "ja"),
     "quotes": (b'"ja\n', '"ja'),
     "NA": (b"NA\n", "NA"),
 }
 
 
 @pytest.mark.parametrize("name", READ)
-def test_a_line_with_a_newline_holds_anything_else(tmp_path: Path, name: str) -> None:
+def test_only_newlines_end_lines(tmp_path: Path, name: str) -> None:
     content, text = READ[name]
     (tmp_path / "a.de").write_bytes(content)
     (tmp_path / "a.en").write_bytes(b"yes\n")
@@ -386,7 +386,7 @@ MAC = {
 
 
 @pytest.mark.parametrize("form", MAC)
-def test_lines_end_at_carriage_returns_where_there_are_no_newlines(tmp_path: Path, form: str) -> None:
+def test_carriage_returns_end_lines_without_newlines(tmp_path: Path, form: str) -> None:
     files, corpus = MAC[form]
     for name, content in files.items():
         (tmp_path / name).write_bytes(content.encode())
@@ -395,7 +395,7 @@ def test_lines_end_at_carriage_returns_where_there_are_no_newlines(tmp_path: Pat
 
 
 @pytest.mark.parametrize(("name", "make"), [("a.json", json_array), ("a.jsonl", jsonl)])
-def test_brackets_and_colons_in_the_texts_of_json_are_text(
+def test_brackets_and_colons_in_json_strings_are_text(
     tmp_path: Path, name: str, make: Callable[[Sequence[tuple[str, str]]], bytes]
 ) -> None:
     pairs = [(f'"{{[\\{number}" : ["', "[{" * 99) for number in range(1_201)]
@@ -405,7 +405,7 @@ def test_brackets_and_colons_in_the_texts_of_json_are_text(
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz"])
 @pytest.mark.parametrize(("name", "line"), [("a.tsv", b"a\tb\n"), ("a.csv", b"de,en\n"), ("a.jsonl", b"\n" * 99)])
-def test_what_unpacks_without_bound_is_refused_on_the_way(
+def test_refuses_a_decompression_bomb(
     tmp_path: Path, name: str, line: bytes, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / f"{name}{suffix}", line * (2**18 // len(line)))
@@ -417,9 +417,7 @@ def test_what_unpacks_without_bound_is_refused_on_the_way(
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
-def test_several_streams_are_read_to_the_end_of_the_file_also_behind_padding(
-    tmp_path: Path, pack: Callable[[bytes], bytes]
-) -> None:
+def test_reads_several_streams_with_padding(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     path = tmp_path / ("a.tsv.gz" if pack is gzip.compress else "a.tsv.xz")
     streams = [pack(f"a{number}\tb\n".encode()) for number in range(3)]
     path.write_bytes(streams[0] + streams[1] + bytes(2**17) + streams[2] + bytes(4))
@@ -430,7 +428,7 @@ def test_several_streams_are_read_to_the_end_of_the_file_also_behind_padding(
 
 
 @pytest.mark.parametrize("form", ["a.json", "a.jsonl"])
-def test_objects_of_json_may_lie_across_blocks_and_lines(tmp_path: Path, form: str) -> None:
+def test_json_objects_may_span_blocks_and_lines(tmp_path: Path, form: str) -> None:
     pairs = [(f"{number} " + "ja " * (number % 29), "yes") for number in range(1_001)]
     rows = [json.dumps({"de": source, "n": [{}], "en": target}, indent=2) for source, target in pairs]
     content = "[\n" + " ,\n".join(rows) + "\n]\n" if form == "a.json" else "\n\n".join(rows)
@@ -442,6 +440,6 @@ def test_objects_of_json_may_lie_across_blocks_and_lines(tmp_path: Path, form: s
         load(tmp_path / form, need="test")
 
 
-def test_json_in_blanks_is_read_to_its_end(tmp_path: Path) -> None:
+def test_reads_json_among_blanks(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b'{"de": "a", "en": "b"}' + b"\n" * 2_000_000 + b'{"de": "c", "en": "d"}')
     assert texts(load(tmp_path / "a.jsonl", need="test"), "test") == [("a", "b"), ("c", "d")]

@@ -1,4 +1,4 @@
-"""Corpora that are mixed into another: their own rules of cleaning, and what they must not show."""
+"""Corpora mixed into another: their own cleaning rules, and held-out texts."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ PAIRS = [(f"der {number}. Hund", f"dog {number}") for number in range(41)]
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of the test's own."""
+    """A cache for this test only."""
     monkeypatch.setenv("TMT_CACHE", str(tmp_path / "cache"))
 
 
@@ -33,14 +33,14 @@ def main(tmp_path: Path) -> Path:
 def mixed(
     corpus: Path | str, *mixture: dict[str, object], **changes: object
 ) -> list[tuple[list[tuple[str, str]], str]]:
-    """The training pairs of each further corpus, and the last remark on it."""
+    """The training pairs of each mixed corpus, and its last note."""
     named = {f"n{number}": one | {"corpus": str(one["corpus"])} for number, one in enumerate(mixture)}
     config = DataConfig.model_validate({"corpus": str(corpus), "mixture": named} | changes, strict=False)
     found = load_corpus(config)
     return [(texts(one, "train"), one.notes[-1]) for one, _ in load_mixture(resolved(config, found), found)]
 
 
-def test_a_mixture_is_loaded_with_its_weights_in_the_direction_of_the_corpus(tmp_path: Path, main: Path) -> None:
+def test_loads_a_mixture_in_the_direction_of_the_main_corpus(tmp_path: Path, main: Path) -> None:
     other = write(tmp_path / "other.de-en.tsv", tsv(PAIRS[:3]))
     light, usual = f'data.mixture.light={{corpus="{other}", weight=0.5}}', f"data.mixture.a.corpus={other}"
     config = load_config(None, [f"data.corpus={main}", light, usual, "data.train_split=test"]).data
@@ -49,10 +49,10 @@ def test_a_mixture_is_loaded_with_its_weights_in_the_direction_of_the_corpus(tmp
     assert [weight for _, weight in loaded] == [0.5, 1.0]
     first, _ = loaded[0]
     assert texts(first, "train") == [(target, source) for source, target in PAIRS[:3]]
-    assert list(first.splits) == ["train"]  # nothing is cut for a validation that nobody makes
+    assert list(first.splits) == ["train"]  # it loses no validation split
 
 
-def test_each_corpus_has_rules_and_columns_of_its_own(tmp_path: Path, main: Path) -> None:
+def test_each_corpus_has_its_own_rules_and_columns(tmp_path: Path, main: Path) -> None:
     long = write(tmp_path / "long.de-en.tsv", tsv([("a b c", "d"), ("a", "b")]))
     turned = write(tmp_path / "turned.csv", b"one,two\ndog,Hund\ncat,cat\n")
     options = {"source_column": "two", "target_column": "one", "remove": ["copy"]}
@@ -62,12 +62,12 @@ def test_each_corpus_has_rules_and_columns_of_its_own(tmp_path: Path, main: Path
     assert found[1][1] == f"mixture: 2 of 2 pairs of {long}; left out: none"
 
 
-def test_a_mistake_in_a_further_corpus_names_its_key(main: Path) -> None:
+def test_an_error_in_a_mixed_corpus_names_its_key(main: Path) -> None:
     with pytest.raises(InputError, match=r"^data\.mixture\.n1: nowhere: no such file or folder; "):
         mixed(main, {"corpus": main}, {"corpus": "nowhere"})
 
 
-def test_what_the_corpus_holds_out_is_left_out_by_either_side_where_asked(tmp_path: Path, main: Path) -> None:
+def test_removes_pairs_with_a_held_out_side(tmp_path: Path, main: Path) -> None:
     pairs = [*PAIRS[:2], PAIRS[3], (PAIRS[4][0], "new"), ("neu", PAIRS[5][1]), ("neu", "new")]
     other = write(tmp_path / "other.de-en.tsv", tsv(pairs))
     for number in (1, 2):  # the second time from the cache
@@ -79,9 +79,7 @@ def test_what_the_corpus_holds_out_is_left_out_by_either_side_where_asked(tmp_pa
     assert found == [PAIRS[1], *pairs[4:]]
 
 
-def test_a_file_that_does_not_say_its_languages_is_remarked_on_and_one_that_does_is_not(
-    tmp_path: Path, main: Path
-) -> None:
+def test_notes_a_file_that_does_not_name_its_languages(tmp_path: Path, main: Path) -> None:
     silent = write(tmp_path / "silent.tsv", tsv(PAIRS))
     named = write(tmp_path / "named.de-en.tsv", tsv(PAIRS))
     config = DataConfig.model_validate(
@@ -89,20 +87,18 @@ def test_a_file_that_does_not_say_its_languages_is_remarked_on_and_one_that_does
     )
     found = load_corpus(config)
     (first, _), (second, _) = load_mixture(resolved(config, found), found)
-    remark = "does not say its languages: taken for de → en; give its columns or files in this order"
+    remark = "does not name its languages: assuming de → en; give its columns or files in this order"
     assert [note for note in first.notes if "languages" in note] == [f"{silent} {remark}"]
     assert not [note for note in second.notes if "languages" in note]
 
 
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("count", [4, 41])
-def test_a_corpus_with_source_and_target_exchanged_is_refused(
-    tmp_path: Path, main: Path, count: int, named: bool
-) -> None:
+def test_refuses_a_corpus_with_swapped_sides(tmp_path: Path, main: Path, count: int, named: bool) -> None:
     turned = [(target, source) for source, target in PAIRS[:count]]
     other = write(tmp_path / ("x.de-en.tsv" if named else "x.tsv"), tsv(turned))
     words = 3 * count  # der, Hund, dog; numbers do not count
-    problem = rf"source and target look exchanged \({words} words of the other side, 0 of the same\)"
+    problem = rf"source and target look swapped \({words} words of the other side, 0 of the same\)"
     with pytest.raises(
         InputError, match=rf"^data\.mixture\.n0: {other}: {problem}; swap its files, or its source_column"
     ):
@@ -112,15 +108,15 @@ def test_a_corpus_with_source_and_target_exchanged_is_refused(
 
 
 @pytest.mark.parametrize("name", ["deu.txt", "x.de-en.tsv"])
-def test_a_corpus_taken_for_german_to_english_that_looks_reversed_is_remarked_on(tmp_path: Path, name: str) -> None:
+def test_notes_a_main_corpus_with_swapped_sides(tmp_path: Path, name: str) -> None:
     pairs = [("Ich weiß nicht, wo sie ist.", "I do not know where she is."), ("Wir haben Zeit.", "We have time.")]
     for number, rows in enumerate((pairs, [pair[::-1] for pair in pairs])):
         corpus = load_corpus(DataConfig(corpus=str(write(tmp_path / name, tsv(rows)))), need="test")
-        remarks = [note for note in corpus.notes if "source and target look exchanged (" in note]
+        remarks = [note for note in corpus.notes if "source and target look swapped (" in note]
         assert len(remarks) == number
 
 
-def test_a_corpus_that_has_some_words_of_the_other_side_is_not_refused(tmp_path: Path, main: Path) -> None:
+def test_accepts_a_corpus_with_some_words_of_the_other_side(tmp_path: Path, main: Path) -> None:
     few = [("dog", "der Hund")] * 3  # 9 words
     many = [("dog", "der Hund")] * 9 + [("der Hund", "dog")] * 5
     for pairs in (few, many, [("unbekannt", "unknown")] * 9):
@@ -128,7 +124,7 @@ def test_a_corpus_that_has_some_words_of_the_other_side_is_not_refused(tmp_path:
         assert found == pairs
 
 
-def test_the_builtin_corpus_is_mixed_in_without_what_is_held_out(tmp_path: Path) -> None:
+def test_mixes_in_the_builtin_corpus_without_held_out_pairs(tmp_path: Path) -> None:
     first, second = builtin_corpus(train=2, validation=1, test=1, structure=False)["train"]
     write(tmp_path / "own.de-en.tsv", tsv([("neu", "new")]))
     (tmp_path / "own").mkdir()
@@ -138,10 +134,10 @@ def test_the_builtin_corpus_is_mixed_in_without_what_is_held_out(tmp_path: Path)
     assert found == [(second.source, second.target)]
 
 
-def test_without_a_network_the_everyday_configuration_ends_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_everyday_configuration_without_a_network_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datasets.config.HF_ENDPOINT", "http://127.0.0.1:9")
     config = load_config(EVERYDAY, ["data.builtin.train=1"]).data
     name = "data.mixture.tatoeba: sentence-transformers/parallel-sentences-tatoeba"
-    reason = r"no such file or folder, and the hub cannot be reached \(.*\); give a file or folder in its place"
+    reason = r"no such file or folder, and the hub cannot be reached \(.*\); give a file or folder instead"
     with pytest.raises(MachineError, match=rf"^{name}: {reason}$"):
         load_mixture(config, load_corpus(config))

@@ -26,7 +26,7 @@ def test_each_pair_gets_the_links_of_its_line(tmp_path: Path) -> None:
 
 
 @given(links=st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 6))))
-def test_what_is_written_is_read(links: frozenset[tuple[int, int]], tmp_path: Path) -> None:
+def test_reads_formatted_links(links: frozenset[tuple[int, int]], tmp_path: Path) -> None:
     path = tmp_path / "some.links"
     path.write_text(f"{format_links(list(links))}\n")
     (found,) = with_links(PAIRS[:1], path)
@@ -42,15 +42,17 @@ def test_what_is_written_is_read(links: frozenset[tuple[int, int]], tmp_path: Pa
             "0-2, but the target has words 0 to 1; correct it",
         ),
         (b"0-0\n\n2-0\n", 3, "2-0, but the source has words 0 to 1; correct it"),
-        (b"0-0 1-1 0-0\n\n\n", 1, "0-0 comes twice; leave one out"),
-        (b"0-0 1?1\n\n\n", 1, "'1?1' is no link; write source word, hyphen, target word, as in 0-2"),
-        (b"0--1\n\n\n", 1, "'0--1' is no link"),
-        (b"\xd9\xa0-0\n\n\n", 1, "'٠-0' is no link"),
-        (b"\n" + b"9" * 5000 + b"-0\n\n", 2, f"'{'9' * 20}' is no link"),
+        (b"0-0 1-1 0-0\n\n\n", 1, "0-0 appears twice; remove one"),
+        (b"0-0 1?1\n\n\n", 1, "'1?1' is not a link; write source word, hyphen, target word, as in 0-2"),
+        (b"0--1\n\n\n", 1, "'0--1' is not a link"),
+        (b"\xd9\xa0-0\n\n\n", 1, "'٠-0' is not a link"),
+        (b"\n" + b"9" * 5000 + b"-0\n\n", 2, f"'{'9' * 20}' is not a link"),
         (b"\n\xff\n\n", 2, "not UTF-8 at character 1 of the line; save the file as UTF-8"),
     ],
 )
-def test_what_is_wrong_is_named_with_file_and_line(content: bytes, line: int, message: str, tmp_path: Path) -> None:
+def test_an_invalid_link_is_an_error_with_file_and_line(
+    content: bytes, line: int, message: str, tmp_path: Path
+) -> None:
     path = written(tmp_path, content)
     with pytest.raises(InputError) as caught:
         with_links(PAIRS, path)
@@ -58,13 +60,13 @@ def test_what_is_wrong_is_named_with_file_and_line(content: bytes, line: int, me
 
 
 @pytest.mark.parametrize(("content", "lines"), [(b"0-0\n", 1), (b"\n" * 4, 4), (b"", 0)])
-def test_there_is_a_line_for_each_pair(content: bytes, lines: int, tmp_path: Path) -> None:
+def test_needs_a_line_per_pair(content: bytes, lines: int, tmp_path: Path) -> None:
     path = written(tmp_path, content)
     with pytest.raises(InputError) as caught:
         with_links(PAIRS, path)
     assert str(caught.value) == f"{path}: {lines} lines for 3 pairs; give one line for each pair"
 
 
-def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_names_a_missing_links_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none: no such file; give a file with a line of links for each pair$"):
         with_links(PAIRS, tmp_path / "none")

@@ -1,4 +1,4 @@
-"""Translation memories: what of a segment is text, which language is which, and what is refused."""
+"""Translation memories: the text of segments, their languages, and errors."""
 
 import tracemalloc
 from pathlib import Path
@@ -47,12 +47,12 @@ def refusal(folder: Path, content: bytes, **changes: str) -> str:
         ("Bild<ph>&lt;img alt='<sub>ein <hi>Hund</hi></sub>'&gt;</ph>", "Bild"),
     ],
 )
-def test_the_text_of_a_segment_is_what_is_to_be_translated(tmp_path: Path, segment: str, text: str) -> None:
+def test_reads_the_text_of_a_segment(tmp_path: Path, segment: str, text: str) -> None:
     assert read(tmp_path, tmx(unit(de=segment, en="x"))) == [(text, "x")]
 
 
 @pytest.mark.parametrize("encoding", ["UTF-8", "UTF-16", "ISO-8859-1"])
-def test_the_encoding_is_the_one_that_the_file_says(tmp_path: Path, encoding: str) -> None:
+def test_reads_the_declared_encoding(tmp_path: Path, encoding: str) -> None:
     assert read(tmp_path, tmx(unit(de="Büsche", en="bushes"), encoding=encoding)) == [("Büsche", "bushes")]
 
 
@@ -65,7 +65,7 @@ def test_the_encoding_is_the_one_that_the_file_says(tmp_path: Path, encoding: st
         ("*all*", {"source_language": "eng", "target_language": "deu"}, ("eng", "deu")),
     ],
 )
-def test_the_direction_is_the_configured_one_or_that_of_the_header(
+def test_the_direction_comes_from_the_configuration_or_the_header(
     tmp_path: Path, source: str, changes: dict[str, str], direction: tuple[str, str]
 ) -> None:
     path = tmp_path / "a.tmx"
@@ -76,7 +76,7 @@ def test_the_direction_is_the_configured_one_or_that_of_the_header(
     assert texts(corpus, "test") == (expected if direction[0].startswith("de") else [pair[::-1] for pair in expected])
 
 
-def test_of_several_variants_of_a_language_one_is_chosen(tmp_path: Path) -> None:
+def test_chooses_one_of_several_language_variants(tmp_path: Path) -> None:
     content = tmx(unit(de="Farbe", en_GB="colour", en_US="color"), unit(de="ja", en_US="yes"), unit(fr="oui"))
     assert refusal(tmp_path, content).startswith("a.tmx: has de, en-GB, en-US, fr; set data.source_language and")
     both = {"source_language": "de", "target_language": "en"}
@@ -85,28 +85,28 @@ def test_of_several_variants_of_a_language_one_is_chosen(tmp_path: Path) -> None
     assert read(tmp_path, content, **british) == [("Farbe", "colour")]
     assert load(tmp_path / "a.tmx", need="test", **british).reports["test"].found["empty"] == 1
     assert refusal(tmp_path, content, source_language="de", target_language="es").startswith(
-        "a.tmx: needs the columns de and es and has de, en-GB, en-US, fr; set data.source_column"
+        "a.tmx: needs the columns de and es, but has de, en-GB, en-US, fr; set data.source_column"
     )
 
 
 PAIR = unit(de="ja", en="yes")
 REFUSED = {
-    "an entity": (tmx(PAIR, doctype='<!DOCTYPE tmx [<!ENTITY x "ha">]>'), "2: an entity of its own, x; write the char"),
-    "a file": (tmx(PAIR, doctype='<!DOCTYPE tmx [<!ENTITY x SYSTEM "/etc/passwd">]>'), "2: an entity of its own, x;"),
+    "an entity": (tmx(PAIR, doctype='<!DOCTYPE tmx [<!ENTITY x "ha">]>'), "2: a custom entity, x; write the char"),
+    "a file": (tmx(PAIR, doctype='<!DOCTYPE tmx [<!ENTITY x SYSTEM "/etc/passwd">]>'), "2: a custom entity, x;"),
     "a part of a DTD": (
         tmx(PAIR, doctype='<!DOCTYPE tmx [<!ENTITY % x SYSTEM "/etc/passwd"> %x;]>'),
-        "2: an entity of its own, x;",
+        "2: a custom entity, x;",
     ),
-    "an entity of the DTD": (tmx(unit(de="B&uuml;sche", en="bushes")), "5: an entity of its own, uuml; write the"),
-    "an entity of nothing": (tmx(unit(de="&x;", en="x"), doctype=""), "5: no well-formed XML (undefined entity);"),
-    "another tag's end": (tmx(PAIR.replace("</seg>", "</sag>", 1)), "5: no well-formed XML (mismatched tag); correct"),
-    "half a file": (tmx(PAIR)[:-9], "7: no well-formed XML (unclosed token)"),
-    "nothing": (b"", "1: no well-formed XML (no element found)"),
+    "an entity of the DTD": (tmx(unit(de="B&uuml;sche", en="bushes")), "5: a custom entity, uuml; write the"),
+    "an undefined entity": (tmx(unit(de="&x;", en="x"), doctype=""), "5: malformed XML (undefined entity);"),
+    "a mismatched end tag": (tmx(PAIR.replace("</seg>", "</sag>", 1)), "5: malformed XML (mismatched tag); correct"),
+    "a truncated file": (tmx(PAIR)[:-9], "7: malformed XML (unclosed token)"),
+    "nothing": (b"", "1: malformed XML (no element found)"),
     **{
-        name: (tmx(PAIR).replace(b"UTF-8", name.encode()), "1: an encoding that is not read")
+        name: (tmx(PAIR).replace(b"UTF-8", name.encode()), "1: unsupported encoding")
         for name in ("shift_jis", "nonsense", "punycode")
     },
-    "no language": (tmx(PAIR.replace(' xml:lang="en"', "")), "5: a <tuv> without xml:lang; say its language"),
+    "no language": (tmx(PAIR.replace(' xml:lang="en"', "")), "5: a <tuv> without xml:lang; add its language"),
     "a long segment": (tmx(unit(de="ja", en="yes " * 250_001)), "6: more than 1,000,000 characters in one <tu>; split"),
     "a long tag": (tmx(f"<!--{'x' * 2_000_000}-->"), "4: more than 1,000,000 bytes in one tag; correct it"),
     "no units": (tmx(), " no pairs in test; put sentence pairs into it"),
@@ -114,18 +114,18 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", [*REFUSED, pytest.param("tags without end", marks=pytest.mark.slow)])
-def test_a_mistake_in_a_translation_memory_is_one_line_with_its_place(tmp_path: Path, name: str) -> None:
+def test_an_invalid_translation_memory_is_an_error_with_its_place(tmp_path: Path, name: str) -> None:
     endless = tmx(unit(de="<ph/>" * 1_000_001, en="x")), "5: more than 1,000,000 characters in one <tu>;"
     content, beginning = REFUSED.get(name, endless)
     assert refusal(tmp_path, content).startswith(f"a.tmx:{beginning}")
 
 
-def test_a_folder_with_a_translation_memory_of_any_name_is_a_corpus(tmp_path: Path) -> None:
+def test_a_folder_may_hold_a_translation_memory_of_any_name(tmp_path: Path) -> None:
     (tmp_path / "memory.tmx").write_bytes(tmx(PAIR))
     (tmp_path / "memory.xlsx").touch()
     corpus = load(tmp_path)
     assert texts(corpus, "train") == [("ja", "yes")]
-    assert f"{tmp_path}: not taken for data: memory.xlsx" in corpus.notes
+    assert f"{tmp_path}: ignored: memory.xlsx" in corpus.notes
 
 
 @pytest.mark.slow

@@ -13,27 +13,27 @@ from transformer_mt.text.words import words
 PAIRS = [SentencePair("Der Hund sieht den Hund.", "The dog sees the dog."), SentencePair("Der Zug!", "The 3 trains")]
 
 
-def test_words_are_counted_as_written_on_either_side() -> None:
+def test_counts_words_as_written_on_each_side() -> None:
     found = words_of_pairs(PAIRS)
     assert found.source == {"Hund": 2, "Der": 2, "sieht": 1, "den": 1, "Zug": 1}
     assert found.target == {"The": 2, "dog": 2, "sees": 1, "the": 1, "trains": 1}
     assert (found.complete, found.longest) == (True, 6)
 
 
-def test_the_commonest_words_leave_out_scripts_without_spaces() -> None:
+def test_the_most_frequent_words_exclude_scripts_without_spaces() -> None:
     found = words_of_pairs([SentencePair("老师爱 Otto.", "Otto loves"), *PAIRS]).commonest(9)
     assert {"Otto", "Hund", "The"} <= set(found)
     assert not set("老师爱") & set(found)
 
 
-def test_numbers_and_marks_are_no_words() -> None:
+def test_numbers_and_marks_are_not_words() -> None:
     text = "Am 3. Mai 1990 kostete's ½ € — und «99,5» 3-mal … 北京 ไทย ドイツ!"
     assert real_words(text) == ["Am", "Mai", "kostete's", "und", "3-mal", *"北京", "ไ", "ท", "ย", "ドイツ"]
     assert real_words(f"{'x' * LONGEST_KEPT} {'y' * (LONGEST_KEPT + 1)}") == ["x" * LONGEST_KEPT]
 
 
 @given(st.lists(st.text("aB1 .,-'\u00a0\t\u0301e", max_size=12), max_size=6))
-def test_counting_strings_between_blanks_is_counting_words(texts: list[str]) -> None:
+def test_counting_by_blanks_equals_counting_words(texts: list[str]) -> None:
     expected = Counter(word for text in texts for word in words(text) if any(map(str.isalpha, word)))
     found = words_of_pairs([SentencePair(text, "") for text in texts]).source
     assert sum(found.values()) == sum(expected.values())
@@ -44,24 +44,24 @@ def seen(text: str) -> SeenWords:
     return words_of_pairs([SentencePair(text, "x")]).seen("de")
 
 
-def test_a_word_is_known_in_any_casing() -> None:
+def test_a_word_is_known_in_any_case() -> None:
     known = seen("Der HUND läuft auf Straße")
     expected = {"Der": 1, "Hund": 1, "LÄUFT": 1, "die": 0, "STRASSE": 1, "hinab": 0}
     assert known.counts(words("Der Hund LÄUFT die STRASSE hinab, der")) == expected
 
 
-def test_a_text_without_capitals_gets_those_that_training_hardly_ever_left_out() -> None:
+def test_restores_capitals_that_training_almost_always_used() -> None:
     texts = ["Du hast den Satz, Anna.", "hast du eine E-Mail? Hast du ihn?", *["Ein Satz. Komm!"] * 40, "komm", "komm"]
     texts += ["Die Straße, die Übung"]
     known = words_of_pairs([SentencePair(text, "a") for text in texts]).seen("de")
     assert known.with_capitals("du hast den satz, anna, und die e-mail") == "du hast den Satz, Anna, und die E-Mail"
     assert known.with_capitals("auf der straße, die übung") == "auf der Straße, die Übung"
-    assert known.with_capitals("komm, hast du das wort?") == "komm, hast du das wort?"  # one is written both ways
-    assert known.with_capitals("Du hast den satz") == "Du hast den satz"  # typed with care
+    assert known.with_capitals("komm, hast du das wort?") == "komm, hast du das wort?"  # training has it both ways
+    assert known.with_capitals("Du hast den satz") == "Du hast den satz"  # has capitals already
     assert seen("").with_capitals("satz") == "satz"
 
 
-def test_each_word_is_named_once_in_its_order_and_numbers_are_not() -> None:
+def test_counts_each_word_once_in_order_without_numbers() -> None:
     known = seen(" ".join(pair.source for pair in PAIRS))
     assert list(known.counts(words("Zwei Züge, 17 Züge: zwei ZÜGE sieht der Hund.")).items()) == [
         ("Zwei", 0), ("Züge", 0), ("sieht", 1), ("der", 2), ("Hund", 2),
@@ -69,14 +69,14 @@ def test_each_word_is_named_once_in_its_order_and_numbers_are_not() -> None:
     assert known.counts(words("12 € …")) == {}
 
 
-def test_the_words_of_two_trainings_are_added() -> None:
+def test_adds_the_words_of_two_trainings() -> None:
     one, two = words_of_pairs(PAIRS[:1]), words_of_pairs(PAIRS[1:])
     assert one + two == words_of_pairs(PAIRS)
     assert not (one + replace(two, complete=False)).complete
     assert not (replace(one, complete=False) + two).complete
 
 
-def test_of_very_many_different_words_the_commonest_are_kept_and_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keeps_the_most_frequent_of_very_many_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_counts, "_PAIRS_AT_A_TIME", 5)
     monkeypatch.setattr(word_counts, "MOST_WORDS", 10)
     letters = [chr(ord("a") + number) for number in range(26)]
@@ -89,7 +89,7 @@ def test_of_very_many_different_words_the_commonest_are_kept_and_that_is_known(m
     assert not words_of_pairs([SentencePair("x", text) for text in (*common, *letters)]).complete
 
 
-def test_what_is_gathered_is_counted_whenever_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counting_in_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = words_of_pairs(PAIRS * 3)
     monkeypatch.setattr(word_counts, "_PAIRS_AT_A_TIME", 2)
     assert words_of_pairs(PAIRS * 3) == whole

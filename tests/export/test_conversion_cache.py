@@ -15,7 +15,7 @@ from transformer_mt.translation.translator import Translator
 
 pytestmark = pytest.mark.slow
 
-REMEDY = "restore it or train anew"
+REMEDY = "restore it or train again"
 SOURCES = [pair.source for pair in VALIDATION]
 GREEDY = SearchConfig(beam=1, max_length=9)
 
@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def change(run: Path, factor: float) -> None:
-    """Other weights, as if it had trained on."""
+    """Change the weights, as training would."""
     model = Run(run).network()
     Run(run).save_model({name: factor * tensor for name, tensor in weights_of(model).items()})
 
@@ -54,7 +54,7 @@ def never(*_: object, **__: object) -> dict[str, bytes]:
     raise AssertionError("made again")
 
 
-def test_a_model_is_made_once(run: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_is_converted_once(run: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = texts(run)
     assert before == texts(run, "torch")
     monkeypatch.setattr(conversion, "model_files", never)
@@ -64,7 +64,7 @@ def test_a_model_is_made_once(run: Path, folder: Path, monkeypatch: pytest.Monke
         converted(Run(run), quantization="int8")
 
 
-def test_a_run_that_has_trained_on_is_converted_anew_and_an_open_one_stays_as_it_is(run: Path) -> None:
+def test_run_is_converted_again_after_training(run: Path) -> None:
     open_one = Translator.load(run, engine="ctranslate2")
     before = open_one.translate(SOURCES, GREEDY)
     change(run, -3.0)
@@ -72,9 +72,7 @@ def test_a_run_that_has_trained_on_is_converted_anew_and_an_open_one_stays_as_it
     assert open_one.translate(SOURCES, GREEDY) == before
 
 
-def test_a_run_that_has_trained_on_leaves_one_file_and_those_of_others_alone(
-    run: Path, tmp_path: Path, folder: Path
-) -> None:
+def test_new_conversion_replaces_only_the_old_one(run: Path, tmp_path: Path, folder: Path) -> None:
     another = Path(shutil.copytree(run, tmp_path / "another"))
     kept = set()
     for path, quantization in ((another, None), (run, "int8"), (next(run.glob("checkpoints/step-4")), None)):
@@ -87,10 +85,10 @@ def test_a_run_that_has_trained_on_leaves_one_file_and_those_of_others_alone(
         assert set(folder.iterdir()) >= kept
         sizes.append(len(set(folder.glob("*.ctranslate2")) - kept))
     assert sizes == [1, 1, 1]
-    assert len(set(folder.iterdir()) - kept) == 2  # with its lock
+    assert len(set(folder.iterdir()) - kept) == 2  # the file and its lock
 
 
-def test_a_checkpoint_has_weights_of_its_own(run: Path) -> None:
+def test_checkpoint_has_its_own_weights(run: Path) -> None:
     change(run, -3.0)
     (step,) = {path.name for path in (run / "checkpoints").glob("step-4")}
     found = Translator.load(run / "checkpoints" / step, engine="ctranslate2").translate(SOURCES, GREEDY)
@@ -99,7 +97,7 @@ def test_a_checkpoint_has_weights_of_its_own(run: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [CONFIG, TOKENIZER])
-def test_files_of_different_moments_are_never_mixed(run: Path, name: str) -> None:
+def test_files_of_different_snapshots_are_never_mixed(run: Path, name: str) -> None:
     texts(run)
     with (run / name).open("ab") as file:
         file.write(b"\n")
@@ -107,17 +105,17 @@ def test_files_of_different_moments_are_never_mixed(run: Path, name: str) -> Non
         texts(run)
 
 
-def test_without_sums_or_weights(run: Path) -> None:
+def test_missing_checksums_or_weights_are_an_error(run: Path) -> None:
     for content in (b"garbage", b"\x02\0\0\0\0\0\0\0[]"):
         (run / MODEL).write_bytes(content)
         with pytest.raises(TmtError, match=r"model.safetensors: damaged"):
             texts(run)
     (run / MODEL).unlink()
-    with pytest.raises(InputError, match=r"model.safetensors: missing; continue tmt train until its first"):
+    with pytest.raises(InputError, match=r"model.safetensors: missing; run tmt train until its first"):
         texts(run)
 
 
-def test_weights_that_change_while_they_are_converted_are_not_kept(
+def test_weights_that_change_during_conversion_are_not_cached(
     run: Path, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     load = Run.network
@@ -128,13 +126,13 @@ def test_weights_that_change_while_they_are_converted_are_not_kept(
         return Run(run).network()
 
     monkeypatch.setattr(Run, "network", late)
-    with pytest.raises(MachineError, match=r": has just been written anew; try again$"):
+    with pytest.raises(MachineError, match=r": has just been overwritten; try again$"):
         converted(Run(run), quantization=None)
     assert not list(folder.glob("*.ctranslate2"))
 
 
 @pytest.mark.parametrize("place", [-1, -1_000])
-def test_damaged_weights_have_one_verdict_in_both_engines(run: Path, place: int) -> None:
+def test_both_engines_report_damaged_weights_alike(run: Path, place: int) -> None:
     texts(run)
     content = bytearray((run / MODEL).read_bytes())
     content[place] ^= 1

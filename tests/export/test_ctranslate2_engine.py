@@ -60,11 +60,11 @@ def assert_same(found: list[list[Translation]], expected: list[list[Translation]
     workers=st.sampled_from([1, 3]),
     prefix=st.sampled_from(["", "I", "The old"]),
 )
-# No room after the prefix, but for long ones.
+# After the prefix, only long sentences leave room.
 @example(alpha=0.0, longest=30, margin=0, batch=64, workers=1, prefix="The old")
 @example(alpha=0.0, longest=30, margin=1, batch=64, workers=1, prefix="The old")
 @settings(max_examples=12)
-def test_greedy_translations_are_ours(
+def test_greedy_translations_are_the_same(
     both: tuple[Translator, Translator], alpha: float, longest: int, margin: int, batch: int, workers: int, prefix: str
 ) -> None:
     both[1].model.engine.batches = workers
@@ -75,7 +75,7 @@ def test_greedy_translations_are_ours(
     assert_same(theirs, ours)
 
 
-def test_a_beam_as_wide_as_the_vocabulary_finds_what_ours_does(both: tuple[Translator, Translator]) -> None:
+def test_exhaustive_beam_finds_the_same(both: tuple[Translator, Translator]) -> None:
     search = SearchConfig(beam=both[0].model.tokenizer.size, max_length=3)
     ours, theirs = (translator.translate(SENTENCES, search) for translator in both)
     assert_same(theirs, ours)
@@ -92,7 +92,7 @@ def test_a_beam_as_wide_as_the_vocabulary_finds_what_ours_does(both: tuple[Trans
     ],
     ids=["greedy", "beam", "beam, short", "beam, long"],
 )
-def test_scores_are_by_our_formula_of_the_models_log_probabilities_and_no_limit_is_passed(
+def test_scores_use_our_formula_and_limits_hold(
     both: tuple[Translator, Translator], search: SearchConfig, prefix: str
 ) -> None:
     own, other = both
@@ -116,7 +116,7 @@ def test_scores_are_by_our_formula_of_the_models_log_probabilities_and_no_limit_
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_symbols_are_never_generated_however_likely(tokenizer: Tokenizer, beam: int) -> None:
+def test_likely_symbols_are_never_generated(tokenizer: Tokenizer, beam: int) -> None:
     own, other = both_engines(LENGTH, tokenizer=tokenizer)
     with torch.no_grad():
         own.model.network.output.bias[list(NEVER_GENERATED)] += 50.0
@@ -132,41 +132,41 @@ def test_symbols_are_never_generated_however_likely(tokenizer: Tokenizer, beam: 
     assert other.translate(SENTENCES, SearchConfig(beam=1, max_length=7)) != theirs
 
 
-def test_pieces_that_end_in_the_end_symbol_are_the_translation(both: tuple[Translator, Translator]) -> None:
+def test_tokens_with_the_end_symbol_are_the_whole_translation(both: tuple[Translator, Translator]) -> None:
     pieces = ["▁", "h", "e", "l", "p", "</s>"]
     for search in (SearchConfig(beam=1), SearchConfig()):
         ours, theirs = (translator.translate(SENTENCES, search, prefix=pieces) for translator in both)
         assert_same(theirs, ours)
 
 
-def test_lines_without_text_alone_have_empty_translations(other: Translator) -> None:
+def test_only_empty_lines_have_empty_translations(other: Translator) -> None:
     assert other.translate([]) == []
     assert [[one.text for one in ranked] for ranked in other.translate(["", " "])] == [[""], [""]]
 
 
-def test_it_draws_no_translations(other: Translator) -> None:
-    with pytest.raises(InputError, match=r"^sample: ctranslate2 draws no translations; leave it or the engine out$"):
+def test_sampling_is_an_input_error(other: Translator) -> None:
+    with pytest.raises(InputError, match=r"^sample: ctranslate2 does not support it; leave it or the engine out$"):
         other.translate(SENTENCES, SearchConfig(sample=True))
 
 
-def test_a_translation_without_room_is_empty(both: tuple[Translator, Translator]) -> None:
+def test_translation_of_length_zero_is_empty(both: tuple[Translator, Translator]) -> None:
     ours, theirs = (translator.translate(SENTENCES, SearchConfig(max_length=1)) for translator in both)
     assert_same(theirs, ours)
     assert {ranked[0].tokens for ranked in theirs} == {()}
 
 
-def test_a_number_format_that_the_processor_has_not_is_said(
+def test_unsupported_number_format_is_reported(
     both: tuple[Translator, Translator], caplog: pytest.LogCaptureFixture
 ) -> None:
     tokens = both[0].model.tokenizer.pieces(range(both[0].model.tokenizer.size))
     files = model_files(both[0].model.network, tiny_config(LENGTH), tokens, quantization=None)
-    for name in (None, "float32", "int16"):  # the weights are in float32
+    for name in (None, "float32", "int16"):  # the weights are float32
         CTranslate2Engine(files, tokens=tokens, max_length=7, device="cpu", quantization=name)
-    message = "tmt: int16: this processor has no fast arithmetic for it; it computes in float32"
+    message = "tmt: int16: this processor has no fast arithmetic for it; computing in float32"
     assert [record.getMessage() for record in caplog.records] == [message]
 
 
-def test_alternatives_are_ours(both: tuple[Translator, Translator]) -> None:
+def test_alternatives_are_the_same(both: tuple[Translator, Translator]) -> None:
     own, other = both
     ((best,),) = own.translate([SENTENCES[0]], SearchConfig(beam=1, max_length=9))
     ours, theirs = (
@@ -175,7 +175,7 @@ def test_alternatives_are_ours(both: tuple[Translator, Translator]) -> None:
     )
     assert len(ours) == len(best.tokens) + 1
     for a, b in zip(ours, theirs, strict=True):
-        assert (a.chosen.piece, [one.piece for one in a.others]) == (b.chosen.piece, [one.piece for one in b.others])
+        assert (a.chosen.token, [one.token for one in a.others]) == (b.chosen.token, [one.token for one in b.others])
         assert b.chosen.probability == pytest.approx(a.chosen.probability, rel=1e-3)
         assert [one.probability for one in b.others] == pytest.approx([one.probability for one in a.others], rel=1e-3)
     everything, source = own.model.tokenizer.size, other.model.prepare.sentence("help")
@@ -183,7 +183,7 @@ def test_alternatives_are_ours(both: tuple[Translator, Translator]) -> None:
     assert EOS not in NEVER_GENERATED
 
 
-def test_numbers_that_are_not_finite_are_one_line(tokenizer: Tokenizer) -> None:
+def test_non_finite_numbers_are_a_one_line_error(tokenizer: Tokenizer) -> None:
     own, _ = both_engines(LENGTH, tokenizer=tokenizer)
     with torch.no_grad():
         own.model.network.decoder_norm.bias.fill_(3e38)  # type: ignore[union-attr]
@@ -192,7 +192,7 @@ def test_numbers_that_are_not_finite_are_one_line(tokenizer: Tokenizer) -> None:
             in_ctranslate2(own, LENGTH).translate(SENTENCES, search)
 
 
-def test_the_next_batches_wait_for_the_workers_and_no_more(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_enough_batches_for_the_workers_are_started(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = other.model.engine
     started: list[int] = []
 
@@ -212,17 +212,13 @@ def test_the_next_batches_wait_for_the_workers_and_no_more(other: Translator, mo
 
 
 @pytest.mark.parametrize(("told", "processors"), [("5", 5), ("4,2", 4), ("99", 16), ("0", 1), ("", 3), ("many", 3)])
-def test_the_workers_are_the_processors_unless_openmp_is_told_otherwise(
-    monkeypatch: pytest.MonkeyPatch, told: str, processors: int
-) -> None:
+def test_number_of_workers_follows_cpus_or_openmp(monkeypatch: pytest.MonkeyPatch, told: str, processors: int) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", told)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1, 2})
     assert _processors() == processors
 
 
-def test_many_hypotheses_are_scored_in_batches_no_larger_than_those_of_the_search(
-    other: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scoring_batches_are_no_larger_than_search_batches(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
     engine = other.model.engine
 
@@ -243,15 +239,15 @@ def test_many_hypotheses_are_scored_in_batches_no_larger_than_those_of_the_searc
 
 
 @pytest.mark.parametrize("device", ["tpu", "cuda:", "cuda:x", "cuda:99999999999", "cpu:0", "cuda:71"])
-def test_a_device_that_it_does_not_have_is_one_line(device: str) -> None:
-    message = f"^device: CTranslate2 has auto, cpu and cuda, not {device}; choose one of these$"
+def test_unknown_device_is_a_one_line_error(device: str) -> None:
+    message = f"^device: CTranslate2 supports auto, cpu and cuda, not {device}; choose one of these$"
     if device == "cuda:71":
         message = r"^ctranslate2: .+; use another device or number format$"
     with pytest.raises(TmtError, match=message):
         CTranslate2Engine({}, tokens=(), max_length=9, device=device, quantization=None)
 
 
-def test_an_error_of_ctranslate2_is_one_line(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_ctranslate2_is_one_line(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         def translate_batch(self, *_: object, **__: object) -> None:
             raise RuntimeError("no such kernel\n")
@@ -261,7 +257,7 @@ def test_an_error_of_ctranslate2_is_one_line(other: Translator, monkeypatch: pyt
         other.translate(["help"])
 
 
-def test_a_forked_process_is_told_to_open_the_model_itself(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forked_process_is_an_error(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getpid", lambda: 1)
     for use in (
         lambda: other.translate(SENTENCES),

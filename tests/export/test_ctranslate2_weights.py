@@ -20,7 +20,7 @@ from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
 VOCABULARY = 17
 TOKENS = ["<pad>", "<unk>", "<s>", "</s>", *(f"▁{number}" for number in range(4, VOCABULARY))]
 TYINGS = ("all", "target", "none")
-# What the variants cannot show, because it takes two choices.
+# Combinations of two choices; the variants do not cover them.
 TOGETHER: list[Variant] = [
     ("model.residual=post_norm", "model.norm=rms", "model.feed_forward=swiglu"),
     ("model.attention.position=rotary", "model.attention.score=dot", "model.residual=post_norm"),
@@ -37,45 +37,45 @@ def transformer(*overrides: str) -> Transformer:
 
 
 def is_convertible(variant: Variant) -> bool:
-    """By the names in the configuration, without their numbers."""
+    """Whether CTranslate2 supports the names in the configuration, without their numbers."""
     given = dict(setting.removeprefix("model.").split("=", 1) for setting in variant)
     return all(value.partition("(")[0] in POSSIBLE[key] for key, value in given.items() if key in POSSIBLE)
 
 
 @pytest.mark.parametrize("variant", [each for each in VARIANTS if not is_convertible(each)], ids=" ".join)
-def test_what_ctranslate2_cannot_compute_is_refused_with_the_key_that_says_so(variant: Variant) -> None:
-    with pytest.raises(InputError, match=r"^model\.[\w.]+: CTranslate2 has no .+; it computes models with ") as error:
+def test_unsupported_configuration_error_names_the_key(variant: Variant) -> None:
+    with pytest.raises(InputError, match=r"^model\.[\w.]+: CTranslate2 does not support .+; it supports ") as error:
         require_convertible(tiny_config(*variant))
     assert str(error.value).split(":")[0] in {setting.split("=")[0] for setting in variant}
 
 
-def test_a_refusal_says_what_is_there_and_what_could_be() -> None:
+def test_unsupported_value_error_lists_supported_ones() -> None:
     with pytest.raises(InputError) as error:
         model_files(tiny_model("model.norm=batch"), tiny_config("model.norm=batch"), TOKENS, quantization=None)
-    assert str(error.value) == "model.norm: CTranslate2 has no batch; it computes models with layer or rms there"
+    assert str(error.value) == "model.norm: CTranslate2 does not support batch; it supports layer or rms"
 
 
-def test_a_number_format_that_there_is_not_is_refused() -> None:
+def test_unknown_number_format_is_refused() -> None:
     for name in (None, *QUANTIZATIONS):
         require_quantization(name)
-    with pytest.raises(InputError, match=r"^quantization: there is no 'int4'; did you mean int1?6?8?\?$"):
+    with pytest.raises(InputError, match=r"^quantization: 'int4' is unknown; did you mean int1?6?8?\?$"):
         require_quantization("int4")
 
 
-def test_without_ctranslate2_its_installation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_error_names_its_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     with pytest.raises(MachineError) as error:
         model_files(tiny_model(), tiny_config(), TOKENS, quantization=None)
     assert str(error.value) == "ctranslate2: is not installed; pip install 'transformer_mt[ctranslate2]'"
 
 
-def test_a_table_of_positions_that_does_not_fit_into_memory_is_not_made() -> None:
+def test_table_of_positions_larger_than_memory_is_refused() -> None:
     settings = ("model.width=6144", "model.max_length=1000000")
     with pytest.raises(InputError, match=r"^model.max_length: needs 196.6 GB of memory, .+; use a machine with more$"):
         model_files(transformer(), tiny_config(*settings), TOKENS, quantization=None)
 
 
-def test_the_folder_is_not_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_temporary_folder_is_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     files = model_files(transformer(), tiny_config(), TOKENS, quantization=None)
     assert files.keys() == {"model.bin", "config.json", "shared_vocabulary.json"}
@@ -83,7 +83,7 @@ def test_the_folder_is_not_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
-def test_quantizing_leaves_the_model_as_it_is(quantization: str) -> None:
+def test_quantizing_does_not_change_the_model(quantization: str) -> None:
     model = transformer()
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     exact = model_files(model, tiny_config(), TOKENS, quantization=None)["model.bin"]
@@ -92,18 +92,18 @@ def test_quantizing_leaves_the_model_as_it_is(quantization: str) -> None:
 
 
 @pytest.mark.parametrize("variant", [*filter(is_convertible, VARIANTS), *TOGETHER], ids=" ".join)
-def test_ctranslate2_finds_every_token_as_probable_as_we_do(variant: Variant) -> None:
+def test_log_probabilities_match_ctranslate2(variant: Variant) -> None:
     assert_as_probable(transformer(*variant), *variant)
 
 
 @pytest.mark.parametrize("norm", ["layer", "rms"])
-def test_the_epsilon_of_a_norm_is_ours(norm: str) -> None:
+def test_norm_epsilon_matches(norm: str) -> None:
     variant = (f"model.norm={norm}", "model.attention.position=none", "model.tied=none")
     model = transformer(*variant)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "norm" not in name and not name.startswith("output."):
-                parameter.mul_(0.01)  # so that epsilon is not small beside what is normalised
+                parameter.mul_(0.01)  # so that epsilon matters
     assert_as_probable(model, *variant)
 
 
@@ -121,7 +121,7 @@ def as_tokens(row: Tensor) -> list[str]:
 
 
 def log_probabilities(model: Transformer, source: Tensor, target: Tensor) -> Iterator[Tensor]:
-    """ln p of each token of each target and of the end symbol; CTranslate2 adds beginning and ends itself."""
+    """ln p of each token of each target and of the end symbol; CTranslate2 adds begin and end symbols itself."""
     for source_row, target_row in zip(source, target, strict=True):
         tokens = target_row[target_row != PAD]
         read, begun = F.pad(source_row[source_row != PAD], (0, 1), value=EOS), F.pad(tokens, (1, 0), value=BOS)

@@ -39,9 +39,7 @@ def exported(run: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, 
     return folder, export_run(run, folder, VALIDATION, quantization=None)
 
 
-def test_an_export_has_the_model_the_vocabulary_a_script_and_the_comparison(
-    exported: tuple[Path, Parity], run: Run
-) -> None:
+def test_export_has_model_vocabulary_script_and_parity(exported: tuple[Path, Parity], run: Run) -> None:
     folder, parity = exported
     assert set(os.listdir(folder)) == FILES
     assert (folder / TOKENIZER).read_bytes() == run.tokenizer().serialized
@@ -53,7 +51,7 @@ def test_an_export_has_the_model_the_vocabulary_a_script_and_the_comparison(
     assert parity.greedy.bleu is not None
     assert parity.greedy.bleu[0] == parity.greedy.bleu[1]
     assert parity.pairs == len(VALIDATION)
-    # Four lengths, none at all, and strange characters.
+    # Four lengths, an empty text, and unusual characters.
     assert parity.greedy.sentences == len(VALIDATION) + 4 + (2 if _fits(run) else 1)
 
 
@@ -61,7 +59,7 @@ def _fits(run: Run) -> bool:
     return len(run.tokenizer().encode(comparison.STRANGE)) < run.config().model.max_length
 
 
-def test_the_made_sentences_are_as_long_as_they_are_meant(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generated_sentences_have_the_intended_lengths(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     translate = Translator.translate
     monkeypatch.setattr(
@@ -71,7 +69,7 @@ def test_the_made_sentences_are_as_long_as_they_are_meant(run: Run, monkeypatch:
     )
     monkeypatch.setattr(comparison, "DECOMPOSED", decomposed := "Ma\u0308d\u00adchen")  # short enough for a small model
     comparison.compare(*_opened(run), VALIDATION, quantization=None)
-    assert seen.count(decomposed) == 4  # by two programs, in two searches
+    assert seen.count(decomposed) == 4  # two programs, two searches
     made = seen[len(VALIDATION) : len(seen) // 4][:4]
     limit, tokenizer = run.config().model.max_length, run.tokenizer()
     for text, most in zip(made, (limit // 4, limit // 2, 3 * limit // 4, limit), strict=True):
@@ -83,21 +81,21 @@ def _opened(run: Run) -> tuple[Model, Model]:
     return own, own
 
 
-def test_the_script_beside_it_translates(exported: tuple[Path, Parity], run: Run) -> None:
+def test_exported_script_translates(exported: tuple[Path, Parity], run: Run) -> None:
     folder, _ = exported
     composed = [pair.source for pair in VALIDATION]
     sources = [*composed, *(unicodedata.normalize("NFD", f"\ufeff{text}\u00ad") for text in composed)]
     process = subprocess.run(
         [sys.executable, str(folder / SCRIPT), *sources], capture_output=True, encoding="utf-8", check=True
     )
-    assert len((folder / SCRIPT).read_text().splitlines()) == 8  # with a line that says what it is for
+    assert len((folder / SCRIPT).read_text().splitlines()) == 8  # including its docstring
     lines = process.stdout.splitlines()
     assert len(lines) >= len(sources)
     assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
     assert process.stderr == ""
 
 
-def test_what_is_quantised_states_its_loss_and_never_fails(run: Run, tmp_path: Path) -> None:
+def test_quantized_export_reports_differences_without_failing(run: Run, tmp_path: Path) -> None:
     parity = export_run(run, tmp_path / "int8", VALIDATION, quantization="int8")
     exact = export_run(run, tmp_path / "exact", VALIDATION, quantization=None)
     assert parity.quantization == "int8"
@@ -112,14 +110,14 @@ def test_what_is_quantised_states_its_loss_and_never_fails(run: Run, tmp_path: P
 
 
 @pytest.mark.parametrize("quantization", ["int16", "float16", "bfloat16"])
-def test_ctranslate2_itself_says_nothing(
+def test_ctranslate2_prints_nothing(
     run: Run, tmp_path: Path, quantization: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     export_run(run, tmp_path / "model", VALIDATION[:1], quantization=quantization)
     assert "[ctranslate2]" not in capfd.readouterr().err
 
 
-def test_a_run_that_draws_is_compared_by_its_likeliest_translations(run: Run) -> None:
+def test_sampling_run_is_compared_without_sampling(run: Run) -> None:
     own, other = _opened(run)
     searches = {"search": SearchConfig(sample=True, n_best=3, seed=5)}
     drawing = [replace(one, config=one.config.model_copy(update=searches)) for one in (own, other)]
@@ -127,9 +125,7 @@ def test_a_run_that_draws_is_compared_by_its_likeliest_translations(run: Run) ->
     assert comparison.compare(*drawing, VALIDATION, quantization=None).greedy.bleu == expected.greedy.bleu
 
 
-def test_an_export_that_translates_otherwise_is_not_written(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_differing_export_is_not_written(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = exporting.model_files
 
     def damaged(model, *rest, **options):  # type: ignore[no-untyped-def]
@@ -142,8 +138,8 @@ def test_an_export_that_translates_otherwise_is_not_written(
     monkeypatch.setattr(exporting, "model_files", damaged)
     with pytest.raises(MachineError) as error:
         export_run(run, tmp_path / "model", VALIDATION, quantization=None)
-    assert f"{tmp_path / 'model'}: not written, since only " in str(error.value)
-    assert " sentences are translated as here, first: " in str(error.value)
+    assert f"{tmp_path / 'model'}: not written, because only " in str(error.value)
+    assert " translations are the same, first difference: " in str(error.value)
     assert str(error.value).endswith(" there; please report it")
     assert os.listdir(tmp_path) == []
     parity = export_run(run, tmp_path / "model", VALIDATION, quantization="int16")
@@ -154,7 +150,7 @@ def test_an_export_that_translates_otherwise_is_not_written(
     assert parity.greedy.same + len(parity.greedy.differences) == parity.greedy.sentences
 
 
-def test_the_gap_is_that_of_the_tokens_where_two_translations_part(run: Run) -> None:
+def test_gap_is_measured_where_translations_diverge(run: Run) -> None:
     translator, source = Translator.load(run.path, device="cpu"), VALIDATION[0].source
     tokens = translator.model.tokenizer.encode(VALIDATION[0].target)
     first, second, *_ = translator.model.engine.likeliest(
@@ -169,9 +165,7 @@ def test_the_gap_is_that_of_the_tokens_where_two_translations_part(run: Run) -> 
         assert comparison._gap(translator, source, ours, theirs) == pytest.approx(expected)
 
 
-def test_a_choice_that_rounding_makes_is_no_difference(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ties_are_not_differences(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     search = comparison._search
 
     def parted(*arguments: object) -> Search:
@@ -182,11 +176,11 @@ def test_a_choice_that_rounding_makes_is_no_difference(
     gap = 0.9 * comparison.TIE
     export_run(run, tmp_path / "tied", VALIDATION, quantization=None)
     gap = -1.1 * comparison.TIE
-    with pytest.raises(MachineError, match="first: 'a' is 'b' here and 'c' there"):
+    with pytest.raises(MachineError, match="first difference: 'a' is 'b' here and 'c' there"):
         export_run(run, tmp_path / "other", VALIDATION, quantization=None)
 
 
-def test_what_a_killed_export_left_is_put_back_or_deleted(run: Run, tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_export_are_restored_or_deleted(run: Run, tmp_path: Path) -> None:
     folder, old, half = (tmp_path / name for name in ("model", ".model.old", ".model.0123456789abcdef.new"))
     for path in (old, half):  # killed between the two renames
         path.mkdir()
@@ -197,7 +191,7 @@ def test_what_a_killed_export_left_is_put_back_or_deleted(run: Run, tmp_path: Pa
         require_possible(folder, quantization=None, overwrite=overwrite)
         export_run(run, folder, VALIDATION[:1], quantization=None)
 
-    with pytest.raises(InputError, match="/model: is there already; "):
+    with pytest.raises(InputError, match="/model: exists already; "):
         again(False)
     assert (folder / SCRIPT).read_text() == "killed"
     again(True)
@@ -205,7 +199,7 @@ def test_what_a_killed_export_left_is_put_back_or_deleted(run: Run, tmp_path: Pa
     assert sorted(os.listdir(tmp_path)) == [".other.0123456789abcdef.new", "model"]
     old.mkdir()
     (old / "letters").write_text("mine")
-    with pytest.raises(InputError, match=r"/\.model\.old: letters is no part of an export, and would be deleted; "):
+    with pytest.raises(InputError, match=r"/\.model\.old: letters is not part of an export and would be deleted; "):
         again(True)
     assert (old / "letters").read_text() == "mine"
 
@@ -213,15 +207,15 @@ def test_what_a_killed_export_left_is_put_back_or_deleted(run: Run, tmp_path: Pa
 @pytest.mark.parametrize(
     ("name", "overwrite", "problem"),
     [
-        (".", True, "has no name of its own; give the folder by its name"),
-        ("..", True, "has no name of its own; give the folder by its name"),
-        ("export", False, "is there already; give another name, or overwrite it"),
-        ("own", True, "letters is no part of an export, and would be deleted; give another folder"),
-        ("link", True, "not a directory (links are refused); restore it, or train anew"),
-        ("file", True, "not a directory (links are refused); restore it, or train anew"),
+        (".", True, "does not end in a name; give the folder by its name"),
+        ("..", True, "does not end in a name; give the folder by its name"),
+        ("export", False, "exists already; give another name, or overwrite it"),
+        ("own", True, "letters is not part of an export and would be deleted; give another folder"),
+        ("link", True, "not a directory (links are refused); restore it or train again"),
+        ("file", True, "not a directory (links are refused); restore it or train again"),
     ],
 )
-def test_what_is_no_export_is_not_replaced_nor_is_an_export_unless_asked(
+def test_only_exports_are_replaced_and_only_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, overwrite: bool, problem: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -236,20 +230,18 @@ def test_what_is_no_export_is_not_replaced_nor_is_an_export_unless_asked(
     assert str(error.value) == f"{name}: {problem}"
 
 
-def test_without_any_pairs_there_is_no_bleu(run: Run, tmp_path: Path) -> None:
+def test_no_pairs_give_no_bleu(run: Run, tmp_path: Path) -> None:
     long = SentencePair("der Hund sieht das Haus " * 20, "too long")
     parity = export_run(run, tmp_path / "model", (long,), quantization=None)
     assert (parity.pairs, parity.greedy.bleu) == (0, None)
     assert not any("BLEU" in line for line in parity_lines(parity))
 
 
-def test_nothing_foreign_is_deleted_whenever_it_appears(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_foreign_files_are_never_deleted(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "model"
     (folder / "model.bin").mkdir(parents=True)
     (folder / "model.bin" / "thesis.txt").write_text("years of work")
-    with pytest.raises(InputError, match=r"model: model.bin is no part of an export, and would be deleted; "):
+    with pytest.raises(InputError, match=r"model: model.bin is not part of an export and would be deleted; "):
         require_possible(folder, quantization=None, overwrite=True)
     (folder / "model.bin").rename(tmp_path / "aside")
     require_possible(folder, quantization=None, overwrite=True)
@@ -260,7 +252,7 @@ def test_nothing_foreign_is_deleted_whenever_it_appears(
         return compare(*arguments, **options)
 
     monkeypatch.setattr(exporting, "compare", meanwhile)
-    with pytest.raises(InputError, match=r"model: model.bin is no part of an export"):
+    with pytest.raises(InputError, match=r"model: model.bin is not part of an export"):
         export_run(run, folder, VALIDATION, quantization=None)
     assert (folder / "model.bin" / "thesis.txt").read_text() == "years of work"
     assert os.listdir(tmp_path) == ["model"]

@@ -1,4 +1,4 @@
-"""A small size of `scripts/contention.py`: several commands at once in one run directory lose and mix nothing."""
+"""A short run of `scripts/contention.py`: concurrent commands in one run directory lose and mix nothing."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 SCRIPT = Path(__file__).parents[2] / "scripts" / "contention.py"
 
 
-def test_trainers_readers_and_writers_at_once_lose_and_mix_nothing() -> None:
+def test_concurrent_commands_lose_and_mix_nothing() -> None:
     command = [sys.executable, str(SCRIPT), "--rounds", "3", "--seed", "50"]
     ended = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert ended.stdout.endswith("3 rounds, 0 with something lost or mixed\n"), ended.stdout + ended.stderr

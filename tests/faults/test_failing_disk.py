@@ -1,4 +1,4 @@
-"""The disk fails at every single operation of a start and of a save: one line, and nothing that stood is lost."""
+"""The disk fails at each operation of a start and of a save: tmt prints one line and loses no earlier data."""
 
 import errno
 import os
@@ -33,7 +33,7 @@ def crashed(path: str) -> Crash:
 
 
 def until_step(session: TrainingSession, step: int) -> None:
-    """Train without what the session does at the end, as if the process were killed."""
+    """Train without the session's final work, as if the process were killed."""
     for report in session.trainer.train():
         if report.step == step:
             return
@@ -44,7 +44,7 @@ def start(path: Path) -> TrainingSession:
 
 
 def end_of(path: Path) -> dict[str, torch.Tensor]:
-    """The weights with which a continuation ends."""
+    """The final weights of a resumed training."""
     session = start(path)
     list(session.train())
     return weights_of(session.trainer.model)
@@ -61,16 +61,14 @@ def assert_continues(path: Path, uninterrupted: dict[str, torch.Tensor]) -> None
 
 
 def operations(action: Callable[[], object], directory: Path) -> int:
-    """How many operations an action takes when all is well."""
+    """The number of disk operations of an action that succeeds."""
     with failing(FailingDisk(directory, fails=0, fault=crashed)) as disk:
         action()
     assert 3 < disk.count < MOST_OPERATIONS
     return disk.count
 
 
-def test_a_start_that_fails_at_any_operation_can_be_begun_again(
-    tmp_path: Path, uninterrupted: dict[str, torch.Tensor]
-) -> None:
+def test_failed_start_can_be_repeated(tmp_path: Path, uninterrupted: dict[str, torch.Tensor]) -> None:
     count = operations(lambda: start(tmp_path / "counted"), tmp_path / "counted")
     for number in range(1, count + 1):
         path = tmp_path / f"run-{number}"
@@ -80,7 +78,7 @@ def test_a_start_that_fails_at_any_operation_can_be_begun_again(
             pytest.raises((Crash, MachineError)) as caught,
         ):
             start(path)
-        release(path)  # as the end of the process would
+        release(path)  # as process exit would
         assert "\n" not in str(caught.value)
         again = start(path)
         assert again.trainer.progress.step == 0
@@ -90,10 +88,8 @@ def test_a_start_that_fails_at_any_operation_can_be_begun_again(
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "crash"])
-def test_a_save_that_fails_at_any_operation_loses_nothing_that_stood(
-    tmp_path: Path, uninterrupted: dict[str, torch.Tensor], kind: str
-) -> None:
-    """The checkpoint of step 4 is to take the place of older ones."""
+def test_failed_save_loses_nothing(tmp_path: Path, uninterrupted: dict[str, torch.Tensor], kind: str) -> None:
+    """The checkpoint of step 4 replaces older ones."""
     before = tmp_path / "before"
     until_step(start(before), 4)
     release(before)
@@ -104,7 +100,7 @@ def test_a_save_that_fails_at_any_operation_loses_nothing_that_stood(
     count = operations(counted.trainer.save, whole)
     release(whole)
     fault = crashed if kind == "crash" else refused(kind)
-    # Every operation under a crash; of the refusals, which all take one way, each its share.
+    # Crash at every operation. Refusals share one code path, so each kind gets its share of the operations.
     first = 1 if kind == "crash" else 1 + KINDS.index(kind)
     for number in range(first, count + 1, 1 if kind == "crash" else len(KINDS)):
         path = tmp_path / f"run-{number}"

@@ -1,4 +1,4 @@
-"""A small size of what `scripts/fuzz.py` does at night: hostile files of every kind break no command's promise."""
+"""A short run of `scripts/fuzz.py`: no hostile file of any kind breaks the contract of a command."""
 
 import re
 import subprocess
@@ -20,8 +20,8 @@ KINDS = (
 )
 
 
-def test_no_hostile_file_does_more_than_end_a_command_with_one_line() -> None:
-    """In a process of its own, whose threads are known: cases are children of it."""
+def test_hostile_files_end_commands_with_one_line() -> None:
+    """Uses its own process, because cases are forked and need a parent without other threads."""
     command = [sys.executable, str(SCRIPT), "--cases", "100", "--seed", "1524"]
     ended = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert ended.stdout.endswith("100 cases, 0 broke the contract\n"), ended.stdout + ended.stderr

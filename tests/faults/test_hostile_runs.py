@@ -1,4 +1,4 @@
-"""A run directory from a stranger is data: whatever it holds, one line says so, and nothing outside it changes."""
+"""A stranger's run directory is untrusted data: any damage is reported in one line, and nothing outside changes."""
 
 import json
 import os
@@ -44,7 +44,7 @@ NAN, INFINITE = float("nan"), float("inf")
 RANDOM = torch.get_rng_state()
 TRANSLATE, TRAIN = "translate", "train"
 WEIGHTS, STATE = "model.safetensors", "state.safetensors"
-# A terminal command, and an override that makes text read backwards.
+# a terminal escape sequence, and an override that makes text read backwards
 COMMAND = "\\u001b]0;owned\\u0007\\u202e"
 MOMENTS = "state.optimizer.optimizers.0.state.0"
 FOREIGN_STATE = "state.safetensors: not a state of this training"
@@ -53,12 +53,12 @@ NOT_OURS = "tokenizer.model: not a vocabulary that tmt trained"
 
 
 def other(name: str) -> Damage:
-    """The file of another run, itself sound."""
+    """Replace a file by the same file of another, sound run."""
     return lambda run: shutil.copy(run.parent / "other" / name, run / name)
 
 
 def stretched(name: str, size: int) -> Damage:
-    """Zeros up to this size, which take no room on the disk."""
+    """Extend a file to this size with sparse zeros."""
     return lambda run: os.truncate(run / name, size)
 
 
@@ -75,7 +75,7 @@ def state(name: str, value: torch.Tensor) -> Damage:
 
 
 def optimizer(old: str, new: str) -> Damage:
-    """Another text in the optimizer's numbers, where it first stands."""
+    """Replace the first occurrence of a text in the optimizer's values."""
 
     def change(text: bytes) -> bytes:
         assert old.encode() in text
@@ -85,7 +85,7 @@ def optimizer(old: str, new: str) -> Damage:
 
 
 def twice(whole: bytes) -> bytes:
-    """A vocabulary in which one piece comes twice."""
+    """A vocabulary that contains one token twice."""
     pieces = list(pieces_of(whole))
     return b"".join([*pieces[:-1], pieces[260]]) + whole[sum(map(len, pieces)) :]
 
@@ -98,7 +98,7 @@ KINDS: tuple[tuple[str, Damage, str], ...] = (
     ("10 GB", sparse, "10000000000 bytes"),
 )
 
-# The damage, the command that meets it, and what its one line says.
+# The damage, the command that meets it, and the pattern of its message.
 DAMAGED: dict[str, tuple[str, Damage, str]] = {
     **{
         f"{name} is {kind}": (TRANSLATE, instead(name, make), rf"{name}: ({says})")
@@ -124,7 +124,7 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         lambda run: [instead(name, link)(run / "checkpoints") for name in ("step-4", "step-6")],
         "no sound checkpoint .*step-6: not a directory",
     ),
-    # Files that do not belong together, or are damaged.
+    # Mismatched or damaged files.
     **{
         f"{name} of another run": (TRANSLATE, other(name), "not the one that model.safetensors was saved with")
         for name in ("config.toml", "tokenizer.model", WEIGHTS)
@@ -137,10 +137,10 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         f"{name} of {size} bytes": (command, stretched(name, size), rf"{name}: ({says})")
         for command, name, size, says in (
             (TRANSLATE, "words.tsv", 2**28, "damaged"),
-            (TRANSLATE, "words.tsv", 2**30, "1073741824 bytes, where at most 268435456"),
-            (TRANSLATE, "tokenizer.model", 2**21, "2097152 bytes, where at most 1088256"),
+            (TRANSLATE, "words.tsv", 2**30, "1073741824 bytes, at most 268435456"),
+            (TRANSLATE, "tokenizer.model", 2**21, "2097152 bytes, at most 1088256"),
             (TRAIN, "data.safetensors", 2**28, "damaged"),
-            (TRAIN, "data.safetensors", 2**30, "1073741824 bytes, where at most 268500992"),
+            (TRAIN, "data.safetensors", 2**30, "1073741824 bytes, at most 268500992"),
         )
     },
     "metrics without end": (
@@ -154,7 +154,7 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         rewritten(WEIGHTS, lambda whole: b"\xff" * 8 + whole[8:]),
         "damaged or not a safetensors file",
     ),
-    # Weights with right sums.
+    # Weights with valid checksums.
     **{
         f"weights with {what}": (TRANSLATE, tensors(change), says)
         for what, change, says in (
@@ -166,7 +166,7 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
             ("an infinite number", largest(lambda x: x.fill_(-INFINITE)), "the weights are not finite"),
         )
     },
-    # Configurations for which the weights vouch.
+    # Configurations whose checksum in the weights is valid.
     **{
         f"a configuration with {new[:40]}": (TRANSLATE, config(old, new), says)
         for old, new, says in (
@@ -186,12 +186,12 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         f"{what} of configuration": (TRANSLATE, blessed(rewritten("config.toml", lambda _, new=new: new)), says)
         for what, new, says in (
             ("arrays nested deeply", b"format = 2\nx = " + b"[" * 10_000, "not valid TOML"),
-            ("2 MiB", b"#" * 2**21, "2097152 bytes, where at most 1048576"),
+            ("2 MiB", b"#" * 2**21, "2097152 bytes, at most 1048576"),
             ("other than UTF-8", b"\xff\xfe", "not UTF-8"),
             ("nothing", b"", "of format None"),
         )
     },
-    # Vocabularies for which the weights vouch.
+    # Vocabularies whose checksum in the weights is valid.
     **{
         f"a vocabulary {what}": (TRANSLATE, blessed(rewritten("tokenizer.model", change)), NOT_OURS)
         for what, change in (
@@ -201,7 +201,7 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
             ("with exchanged symbols", lambda whole: whole.replace(b"<s>", b"<S>", 1)),
         )
     },
-    # Checkpoints with right sums.
+    # Checkpoints with valid checksums.
     **{
         f"a progress with {change}": (TRAIN, in_checkpoints(progress(**change)), "progress.json: damaged")
         for change in (
@@ -252,7 +252,7 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def quick() -> Iterator[None]:
-    """One corpus for all trainings, loaded once."""
+    """Load one corpus once for all trainings."""
     loaded = cache(lambda config: load_corpus(DataConfig.model_validate_json(config)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("transformer_mt.training.session.load_corpus", lambda config: loaded(config.model_dump_json()))
@@ -261,7 +261,7 @@ def quick() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sound run, another one, and a directory that nothing may write to."""
+    """A sound run, another run, and a directory that no command may write to."""
     home = tmp_path_factory.mktemp("home")
     assert tmt(["train", "--run-dir", str(home / "run"), *settings()]) == 0
     assert tmt(["train", "--run-dir", str(home / "other"), *settings(training__steps="1", tokenizer__kind="bpe")]) == 0
@@ -272,14 +272,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def place(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """A copy of them all for a test to damage."""
+    """A copy of all of them for a test to damage."""
     capsys.readouterr()
     return Path(shutil.copytree(home, tmp_path / "place"))
 
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """A gigabyte of memory more than there is, and half a minute; beyond, the test fails."""
+    """Fail the test beyond 1 GiB of additional memory or 30 seconds."""
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
     before = resource.getrlimit(resource.RLIMIT_AS)
@@ -294,7 +294,7 @@ def limited() -> Iterator[None]:
 
 
 def assert_one_line(code: int, err: str, says: str) -> None:
-    """The contract: an exit code of ours, and one line that says what is wrong and commands no terminal."""
+    """Assert the contract: a documented exit code, and one line without control characters that names the problem."""
     assert code in (2, 3), err
     line = err.removesuffix("\n")
     assert line.startswith("tmt: error: ")
@@ -308,7 +308,7 @@ def command(name: str, place: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("way", DAMAGED)
-def test_a_hostile_run_is_one_line_and_nothing_changes(
+def test_hostile_run_gets_one_line_and_changes_nothing(
     place: Path, capsys: pytest.CaptureFixture[str], way: str
 ) -> None:
     name, damage, says = DAMAGED[way]
@@ -322,14 +322,14 @@ def test_a_hostile_run_is_one_line_and_nothing_changes(
     assert snapshot(place) == before
 
 
-def test_the_weights_of_a_single_checkpoint_are_looked_at_too(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_checkpoint_weights_are_checked(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checkpoint = place / "run" / "checkpoints" / "step-6"
     tensors(largest(lambda x: x.fill_(NAN)))(checkpoint)
     code = tmt(["translate", "--model", str(checkpoint), "--device", "cpu", "Hund"])
     assert_one_line(code, capsys.readouterr().err, "step-6/model.safetensors: the weights are not finite")
 
 
-# Each with what it needs to look at a pair of its own.
+# Every command that runs the model, with the input it needs.
 OVERFLOWING = (
     ("translate", "Hund"),
     ("translate", "--sample", "--top-k", "5", "Hund"),
@@ -343,7 +343,7 @@ OVERFLOWING = (
 
 
 @pytest.mark.parametrize("arguments", OVERFLOWING, ids=" ".join)
-def test_weights_so_large_that_numbers_overflow_are_said(
+def test_overflow_is_reported(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(place)
@@ -355,7 +355,7 @@ def test_weights_so_large_that_numbers_overflow_are_said(
     assert not (place / "pruned").exists()
 
 
-def test_nothing_is_written_or_deleted_through_links_that_lie_in_wait(place: Path) -> None:
+def test_planted_links_are_not_followed(place: Path) -> None:
     run, outside = place / "run", place / "outside"
     (outside / "directory").mkdir()
     (outside / "directory" / "step-4").write_text("mine")
@@ -373,7 +373,7 @@ def test_nothing_is_written_or_deleted_through_links_that_lie_in_wait(place: Pat
     assert not any((run / "checkpoints" / name).is_symlink() for name in names[1:])
 
 
-def test_overwriting_a_run_of_links_deletes_the_links_alone(place: Path) -> None:
+def test_overwrite_deletes_only_the_links(place: Path) -> None:
     names = ("config.toml", "tokenizer.model", WEIGHTS, "metrics.jsonl", "checkpoints")
     for name in names:
         instead(name, link)(place / "run")
@@ -383,7 +383,7 @@ def test_overwriting_a_run_of_links_deletes_the_links_alone(place: Path) -> None
     assert not any((place / "run" / name).is_symlink() for name in names)
 
 
-def test_a_hostile_run_is_not_taken_for_the_newest_and_a_run_may_be_a_link(place: Path) -> None:
+def test_newest_run_ignores_hostile_runs(place: Path) -> None:
     from transformer_mt.runs.directory import newest_run
 
     for name, target in (("a", "/dev/zero"), ("b", "nowhere"), ("c", WEIGHTS)):

@@ -40,7 +40,7 @@ def given(*heads: HeadName) -> AlignmentHeads:
 
 
 def shares_by_hand(model: Seq2Seq, tokenizer: Tokenizer, heads: AlignmentHeads, pair: SentencePair) -> np.ndarray:
-    """From the maps of the pair only, which are neither batched nor padded; marks are left out."""
+    """From the maps of this pair only, without batching, padding and punctuation marks."""
     cross = attend_pair(model, tokenizer, pair.source, pair.target).stacks["cross"].weights
     mean = torch.stack([cross[head.layer - 1, head.head - 1] for head in heads.heads]).mean(dim=0)
     rows, columns = prepare_pair(model, tokenizer, pair.source, pair.target).sides("cross")
@@ -49,12 +49,12 @@ def shares_by_hand(model: Seq2Seq, tokenizer: Tokenizer, heads: AlignmentHeads, 
 
 
 def links_by_hand(model: Seq2Seq, tokenizer: Tokenizer, heads: AlignmentHeads, pair: SentencePair) -> set[Link]:
-    # All words but the last are real ones, so their indices are those of the rows.
+    # All words except the last are real, so their indices equal row indices.
     return links_of(shares_by_hand(model, tokenizer, heads, pair))
 
 
 @pytest.mark.parametrize("heads", [HEADS, HEADS[3:4], [HEADS[0], HEADS[7]]])
-def test_links_are_those_of_each_pair_on_its_own(model: Seq2Seq, tokenizer: Tokenizer, heads: list[HeadName]) -> None:
+def test_links_do_not_depend_on_the_batch(model: Seq2Seq, tokenizer: Tokenizer, heads: list[HeadName]) -> None:
     model.train()
     found = list(align_pairs(model, tokenizer, PAIRS, given(*heads)))
     assert model.training
@@ -66,7 +66,7 @@ def test_links_are_those_of_each_pair_on_its_own(model: Seq2Seq, tokenizer: Toke
 
 
 def test_an_alignment_as_data(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    """tests/cli/test_align.py has the lines and the arrays."""
+    """tests/cli/test_align.py covers the lines and the arrays."""
     (found,) = align_pairs(model, tokenizer, PAIRS[1:2], given(HEADS[2]))
     record = to_json(found)
     assert list(record["source_words"]) == ["Kannst", "du", "mir", "helfen", "?"]
@@ -74,7 +74,7 @@ def test_an_alignment_as_data(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     assert (list(record["heads"]), record["chosen_by"]) == (["cross.1.3"], "given")
 
 
-def test_counts_are_those_of_the_pairs_with_links_that_fit(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+def test_counts_cover_the_pairs_with_links_that_fit(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     too_long = SentencePair("das Buch " * 40, "the book " * 40, ((0, 0),))
     found = [links_by_hand(model, tokenizer, given(*HEADS), pair) for pair in PAIRS[:2]]
     right = sum(len(links & set(pair.links or ())) for links, pair in zip(found, PAIRS, strict=False))
@@ -83,7 +83,7 @@ def test_counts_are_those_of_the_pairs_with_links_that_fit(model: Seq2Seq, token
     assert (counts.right, counts.predicted, counts.gold) == (right, sum(map(len, found)), 12)
 
 
-def test_words_that_share_a_piece_share_its_column_and_its_links(model: Seq2Seq) -> None:
+def test_words_that_share_a_token_share_its_column_and_links(model: Seq2Seq) -> None:
     tokenizer = Tokenizer.train(["老师爱音乐", "学生看见大海"] * 9, TokenizerConfig(kind="bpe", vocabulary_size=9_999))
     assert tokenizer.pieces(tokenizer.encode("老师"))[-1].endswith("老师")
     (found,) = align_pairs(model, tokenizer, [SentencePair("老师", "teacher")], given(*HEADS))
@@ -92,7 +92,7 @@ def test_words_that_share_a_piece_share_its_column_and_its_links(model: Seq2Seq)
     assert found.links == ((0, 0), (1, 0))
 
 
-def test_pairs_that_are_too_long_and_heads_that_are_not_there_are_named(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+def test_overlong_pairs_and_unknown_heads_are_errors(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     with pytest.raises(InputError, match=r"^1 of the pairs: more than 64 tokens; shorten them$"):
         list(align_pairs(model, tokenizer, [PAIRS[0], SentencePair("das Buch " * 40, "the book")], given(*HEADS)))
     with pytest.raises(InputError, match=r"no head cross.3.6; it has cross.1.1 to cross.3.5$"):
@@ -100,11 +100,11 @@ def test_pairs_that_are_too_long_and_heads_that_are_not_there_are_named(model: S
 
 
 @pytest.mark.parametrize("planted", [[7], [5, 6, 7, 8, 9]])
-def test_the_heads_with_the_lowest_error_rate_are_chosen(
+def test_chooses_the_heads_with_the_lowest_error_rate(
     planted: list[int], model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def word_weights(_: Seq2Seq, __: Tokenizer, pairs: Pairs) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
-        """The planted heads together attend as the gold links say; all others to one word after the other."""
+        """Together, the planted heads attend as the gold links say; the others attend to one word after another."""
         for number, pair in enumerate(pairs):
             columns, rows = len(words(pair.source)), len(words(pair.target))
             weights = np.zeros((len(HEADS), rows, columns + 1), np.float32)
@@ -123,7 +123,7 @@ def test_the_heads_with_the_lowest_error_rate_are_chosen(
     assert chosen.error_rate == pytest.approx(0.0, abs=0.1)
 
 
-def test_heads_are_chosen_on_the_first_pairs(
+def test_chooses_heads_on_the_first_pairs(
     model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "CHOICE_PAIRS", 1)
@@ -132,16 +132,14 @@ def test_heads_are_chosen_on_the_first_pairs(
     assert chosen.error_rate == link_counts(model, tokenizer, PAIRS[1:2], chosen).error_rate
 
 
-def test_without_links_all_heads_are_a_guess_and_without_cross_attention_there_is_none(
-    model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_guesses_all_heads_without_links(model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     for pairs in (PAIRS[2:], []):
         assert choose_heads(model, tokenizer, pairs) == AlignmentHeads(heads=tuple(HEADS), chosen_by="guess")
     monkeypatch.setattr(model, "attention_stacks", dict)
     assert choose_heads(model, tokenizer, PAIRS) is guess_heads(model) is None
 
 
-def test_a_model_of_which_heads_are_masked_links_by_those_that_are_left(tokenizer: Tokenizer) -> None:
+def test_links_by_the_heads_that_are_not_masked(tokenizer: Tokenizer) -> None:
     model = varied_model("model.attention.head_mask=['cross.1.2', 'cross.2.1']", vocabulary=tokenizer.size)
     guess = guess_heads(model)
     assert guess is not None

@@ -1,4 +1,4 @@
-"""Step 2 to 4 of `links.align`: from attention weights to links, step by step, and how wrong links are."""
+"""Steps 2 to 4 of `links.align`, from attention weights to links, and the error rate."""
 
 import numpy as np
 import pytest
@@ -15,25 +15,25 @@ weights = arrays.arrays(np.float64, arrays.array_shapes(min_dims=2, max_dims=2, 
 
 
 @pytest.mark.parametrize("shape", [(0, 1), (1, 0), (0, 0), (2, 3)])
-def test_without_weights_there_are_no_links(shape: tuple[int, int]) -> None:
+def test_no_weights_yield_no_links(shape: tuple[int, int]) -> None:
     assert not linked(supported(competing_shares(np.zeros((2, *shape))))).any()
 
 
 @given(weights)
-def test_shares_are_those_of_the_formula_and_sum_to_one(found: np.ndarray) -> None:
+def test_shares_follow_the_formula_and_sum_to_one(found: np.ndarray) -> None:
     numbers = competing_shares(found)
     for t, row in enumerate(found):
         raw = [weight / (sum(found[:, s]) + 0.2) for s, weight in enumerate(row)]
         assert numbers[t] == pytest.approx([one / sum(raw) if sum(raw) else 0.0 for one in raw])
 
 
-def test_what_everybody_looks_at_explains_nobody_but_the_only_word_of_a_target() -> None:
+def test_a_word_that_every_row_looks_at_explains_none() -> None:
     found = competing_shares(np.array([[0.6, 0.4, 0.0], [0.6, 0.0, 0.4], [0.9, 0.05, 0.05]]))
     assert found.argmax(axis=1).tolist() == [1, 2, 0]
     assert competing_shares(np.array([[0.2, 0.5, 0.3]])).argmax() == 1
 
 
-def test_support_is_that_of_the_formula() -> None:
+def test_support_follows_the_formula() -> None:
     found = np.array([[0.7, 0.3], [0.4, 0.6], [0.5, 0.5], [0.0, 0.0]])
     raw = np.array([[0.7 + 0.06, 0.3], [0.4 + 0.05, 0.6 + 0.07], [0.5, 0.5 + 0.04], [0.0, 1.0]])
     np.testing.assert_allclose(supported(found)[:3], (raw / raw.sum(axis=1, keepdims=True))[:3])
@@ -49,12 +49,10 @@ def test_support_is_that_of_the_formula() -> None:
             [[0.28, 0.24, 0.24, 0.24], [0.9, 0.05, 0.05, 0.0], [0.0, 0.2, 0.35, 0.45]],
             {(0, 1), (1, 0), (2, 2), (3, 2)},
         ),
-        ([[0.5, 0.5], [0.4, 0.6]], {(0, 0), (1, 0), (1, 1)}),  # equal shares are linked alike
+        ([[0.5, 0.5], [0.4, 0.6]], {(0, 0), (1, 0), (1, 1)}),  # ties are all linked
     ],
 )
-def test_a_target_word_links_its_best_and_a_source_word_left_over_its_own(
-    shares: list[list[float]], expected: set[Link]
-) -> None:
+def test_links_best_source_words_and_leftover_target_words(shares: list[list[float]], expected: set[Link]) -> None:
     assert links_of(np.array(shares)) == expected
 
 
@@ -69,7 +67,7 @@ def test_links_are_the_largest_of_their_row_or_column(found: np.ndarray) -> None
 
 
 @given(links, links)
-def test_error_rate_is_that_of_och_and_ney_and_one_minus_f1(a: frozenset[Link], s: frozenset[Link]) -> None:
+def test_the_error_rate_is_one_minus_f1(a: frozenset[Link], s: frozenset[Link]) -> None:
     counts = count_links([a], [s])
     assert counts.error_rate == count_links([s], [a]).error_rate
     assert counts.error_rate == pytest.approx(1 - 2 * len(a & s) / (len(a) + len(s)) if a or s else 0.0)
@@ -77,7 +75,7 @@ def test_error_rate_is_that_of_och_and_ney_and_one_minus_f1(a: frozenset[Link], 
         assert (counts.precision, counts.recall) == (len(a & s) / len(a), len(a & s) / len(s))
 
 
-def test_counts_add_up_and_nothing_is_perfect() -> None:
+def test_counts_add_up_and_no_links_are_perfect() -> None:
     total = count_links([{(0, 0), (1, 1)}, {(2, 2)}], [{(0, 0)}, {(2, 2), (3, 3), (4, 4)}])
     assert total == LinkCounts(right=2, predicted=3, gold=4)
     nothing = count_links([], [])

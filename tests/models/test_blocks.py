@@ -17,12 +17,12 @@ every_residual = pytest.mark.parametrize("name", RESIDUALS)
 
 
 def states(*lengths: int) -> tuple[Tensor, Tensor]:
-    """Random states, and which of them are real."""
+    """Random states and a mask of real ones."""
     return 3.0 * torch.randn(len(lengths), 7, D) + 1.0, padding(*lengths)
 
 
 def randomised(norm: Norm) -> Norm:
-    """Ones and zeros would hide where the parameters stand."""
+    """Randomise the parameters, since ones and zeros would hide mistakes."""
     for parameter in norm.parameters():
         nn.init.normal_(parameter, mean=1.0)
     return norm
@@ -33,7 +33,7 @@ def randomised(norm: Norm) -> Norm:
 
 @every_norm
 @pytest.mark.parametrize("training", [True, False])
-def test_padding_has_no_influence_on_the_scale_of_real_tokens(name: str, training: bool) -> None:
+def test_padding_does_not_affect_norms(name: str, training: bool) -> None:
     x, mask = states(7, 4)
     changed = torch.where(mask[..., None], x, 100.0)
     first, second = NORMS[name](D).train(training), NORMS[name](D).train(training)
@@ -42,7 +42,7 @@ def test_padding_has_no_influence_on_the_scale_of_real_tokens(name: str, trainin
         assert torch.equal(ours, others)
 
 
-def test_layer_norm_is_that_of_torch() -> None:
+def test_layer_norm_matches_torch() -> None:
     x, mask = states(7, 4)
     ours = randomised(LayerNorm(D))
     theirs = nn.LayerNorm(D)
@@ -50,14 +50,14 @@ def test_layer_norm_is_that_of_torch() -> None:
     torch.testing.assert_close(ours(x, mask), theirs(x), **TOLERANCE)
 
 
-def test_rms_norm_divides_by_the_root_of_the_mean_square() -> None:
+def test_rms_norm_divides_by_the_root_mean_square() -> None:
     x, mask = states(7, 4)
     norm = randomised(RMSNorm(D))
     root = (x.square().mean(dim=-1, keepdim=True) + 1e-6).sqrt()
     torch.testing.assert_close(norm(x, mask), x / root * norm.weight, **TOLERANCE)
 
 
-def test_batch_norm_takes_mean_and_unbiased_variance_over_the_real_tokens() -> None:
+def test_batch_norm_measures_only_real_tokens() -> None:
     x, mask = states(7, 4)
     norm = randomised(BatchNorm(D)).train()
     mean, variance = x[mask].mean(dim=0), x[mask].var(dim=0)
@@ -66,7 +66,7 @@ def test_batch_norm_takes_mean_and_unbiased_variance_over_the_real_tokens() -> N
     torch.testing.assert_close((norm.mean, norm.variance), (0.1 * mean, 0.9 + 0.1 * variance), **TOLERANCE)
 
 
-def test_batch_norm_evaluates_with_what_torch_has_seen_in_training() -> None:
+def test_batch_norm_evaluates_with_the_running_means_of_torch() -> None:
     ours, theirs = BatchNorm(D).train(), nn.BatchNorm1d(D).train()
     for _ in range(5):
         x, mask = states(7, 4)
@@ -77,7 +77,7 @@ def test_batch_norm_evaluates_with_what_torch_has_seen_in_training() -> None:
 
 
 @pytest.mark.parametrize("lengths", [(0,), (1,)])
-def test_batch_norm_of_too_few_tokens_uses_what_it_knows(lengths: tuple[int, ...]) -> None:
+def test_batch_norm_of_too_few_tokens_uses_running_means(lengths: tuple[int, ...]) -> None:
     x, mask = states(*lengths)
     norm = BatchNorm(D).train()
     torch.testing.assert_close(norm(x, mask), BatchNorm(D).eval()(x, mask), rtol=0.0, atol=0.0)
@@ -87,7 +87,7 @@ def test_batch_norm_of_too_few_tokens_uses_what_it_knows(lengths: tuple[int, ...
 
 
 @every_residual
-def test_a_residual_drops_what_the_layer_gives_and_never_its_input(name: str) -> None:
+def test_dropout_acts_on_the_layer_and_not_on_the_residual_path(name: str) -> None:
     x, mask = states(7, 4)
     residual = RESIDUALS[name](NoNorm(D), dropout=0.5).train()
     added = residual.after(x, torch.ones_like(x), mask) - x
@@ -95,14 +95,14 @@ def test_a_residual_drops_what_the_layer_gives_and_never_its_input(name: str) ->
     assert 0.0 < (added.abs() < 1.0).double().mean() < 1.0
 
 
-def test_pre_norm_passes_on_its_input_when_the_layer_gives_nothing() -> None:
+def test_pre_norm_is_the_identity_for_a_zero_layer() -> None:
     x, mask = states(7, 4)
     residual = PreNorm(LayerNorm(D), dropout=0.0)
     assert torch.equal(residual.after(x, torch.zeros_like(x), mask), x)
     torch.testing.assert_close(residual.before(x, mask), F.layer_norm(x, (D,)), **TOLERANCE)
 
 
-def test_post_norm_gives_the_layer_its_input_and_normalises_the_sum() -> None:
+def test_post_norm_normalises_the_sum() -> None:
     (x, mask), y = states(7, 4), torch.randn(2, 7, D)
     residual = RESIDUALS["post_norm"](LayerNorm(D), dropout=0.0)
     assert residual.before(x, mask) is x
@@ -121,7 +121,7 @@ def test_a_residual_says_whether_it_ends_in_a_norm(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["relu", "gelu"])
-def test_feed_forward_bends_between_two_affine_maps(name: str) -> None:
+def test_feed_forward_is_two_affine_maps_with_an_activation(name: str) -> None:
     network = FEED_FORWARDS[name](D, 3)
     x, mask = states(7, 4)
     expected = network.output(getattr(F, name)(network.hidden(x)))

@@ -23,16 +23,14 @@ def message(*overrides: str) -> str:
     ("tied", "source_is_target", "output_is_target"),
     [("all", True, True), ("target", False, True), ("none", False, False)],
 )
-def test_the_matrices_of_the_vocabulary_are_shared_as_configured(
-    tied: str, source_is_target: bool, output_is_target: bool
-) -> None:
+def test_shares_vocabulary_matrices_as_configured(tied: str, source_is_target: bool, output_is_target: bool) -> None:
     model = build_transformer(tiny_config(f"model.tied={tied}"), VOCABULARY)
     source, target = model.source_embedding.table.weight, model.target_embedding.table.weight
     assert (source is target) == source_is_target
     assert (model.output.weight is target) == output_is_target
 
 
-def test_the_model_has_the_sizes_of_its_configuration() -> None:
+def test_the_model_has_the_configured_sizes() -> None:
     config = tiny_config(
         "model.encoder_layers=1", "model.decoder_layers=3", "model.max_length=17", "model.attention.heads=2"
     )
@@ -49,7 +47,7 @@ def test_the_model_has_the_sizes_of_its_configuration() -> None:
         (3, 4, "set model.width to 4 or model.attention.heads to 3"),
     ],
 )
-def test_a_width_that_heads_cannot_share_is_answered_with_sizes_that_fit(width: int, heads: int, remedy: str) -> None:
+def test_an_indivisible_width_suggests_sizes_that_fit(width: int, heads: int, remedy: str) -> None:
     expected = f"model.width: {width} is not divisible by {heads} heads; {remedy}"
     assert message(f"model.width={width}", f"model.attention.heads={heads}") == expected
     numbers = [int(word) for word in remedy.split() if word.isdigit()]
@@ -69,13 +67,13 @@ def test_a_width_that_heads_cannot_share_is_answered_with_sizes_that_fit(width: 
         ("model.attention.graph", "completed", "complete"),
     ],
 )
-def test_an_unknown_name_is_answered_with_the_nearest_one(key: str, name: str, nearest: str) -> None:
+def test_an_unknown_name_suggests_the_nearest(key: str, name: str, nearest: str) -> None:
     own = "(or load its plugin: tmt --plugin FILE)"
-    assert message(f"{key}={name}") == f"{key}: there is no {name!r}; did you mean {nearest}? {own}"
+    assert message(f"{key}={name}") == f"{key}: {name!r} is unknown; did you mean {nearest}? {own}"
 
 
 @quick_for_some(VARIANTS, REPRESENTATIVES)
-def test_a_model_can_be_built_without_memory_for_its_weights(variant: Variant) -> None:
+def test_builds_a_model_without_memory_for_its_weights(variant: Variant) -> None:
     before = torch.get_rng_state()
     with torch.device("meta"):
         model = build_model(tiny_config(*variant), vocabulary_size=VOCABULARY)

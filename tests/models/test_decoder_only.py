@@ -1,4 +1,4 @@
-"""A model of one's own behind the protocol: a decoder that reads the source as a prefix (Liu et al. 2018, §4.2.3)."""
+"""A custom model: a decoder that reads the source as a prefix (Liu et al. 2018, §4.2.3)."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class DecoderOnlyConfig(TransformerConfig):
 
 @dataclass(frozen=True)
 class PrefixState:
-    """The keys and values of every layer, the source among them; the next position of the target."""
+    """The keys and values of every layer, including the source, and the next target position."""
 
     layers: tuple
     mask: torch.Tensor
@@ -42,7 +42,7 @@ class PrefixState:
 
 
 class DecoderOnly(Seq2Seq):
-    """p(y_t | x, y_<t) from one causal stack over x and y, each with positions of its own."""
+    """p(y_t | x, y_<t) from one causal stack over x and y, each with its own positions."""
 
     def __init__(self, config, vocabulary_size):
         super().__init__()
@@ -96,7 +96,7 @@ def model(**changes: object) -> DecoderOnly:
 
 @pytest.mark.usefixtures("float64")
 @torch.no_grad()
-def test_its_state_goes_through_a_search_and_padding_changes_nothing() -> None:
+def test_its_state_survives_search_and_padding() -> None:
     network, source = model(), sentences(5, 3, 2)
     target = targets(7, 7, 7)
     expected, state = network(source, target), network.start(F.pad(source, (0, 3), value=PAD))
@@ -110,10 +110,10 @@ def test_its_state_goes_through_a_search_and_padding_changes_nothing() -> None:
             assert [each.tokens for each in found] == [each.tokens for each in alone]
 
 
-OTHER_TOKENS = "model.kind: the decoder self-attention of this model is not between the tokens that the view shows"
+OTHER_TOKENS = "model.kind: the decoder self-attention of this model is over other tokens than this view shows"
 NO_LINKS = "run: this model has no cross-attention to link words by; choose another model"
 GERMAN, ENGLISH = PAIRS[0]
-# What each command answers: nothing wrong, or one line.
+# The error of each command, or None.
 COMMANDS = {
     ("translate", GERMAN): None,
     ("translate", GERMAN, "--beam", "1"): None,
@@ -125,7 +125,7 @@ COMMANDS = {
     ("attend", GERMAN): OTHER_TOKENS,
     ("attend", GERMAN, "--stack", "decoder", "--method", "values"): OTHER_TOKENS,
     ("explain", GERMAN): OTHER_TOKENS,
-    ("explain", GERMAN, "--stack", "encoder"): "--stack: there is no 'encoder'; ",
+    ("explain", GERMAN, "--stack", "encoder"): "--stack: 'encoder' is unknown; ",
     ("heads", "--data", "data"): OTHER_TOKENS,
     ("heads", "--data", "data", "--faithful"): None,
     ("heads", "--data", "data", "--prune", "1", "--run-dir", "pruned"): None,
@@ -135,7 +135,7 @@ COMMANDS = {
 
 
 @pytest.mark.slow
-def test_it_trains_translates_and_every_view_works_or_says_why_not(
+def test_it_trains_translates_and_every_view_works_or_explains(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Heads switched off, or turned by a factor."""
+"""Heads turned off or scaled by a factor."""
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ def logits(model: Seq2Seq) -> Tensor:
         return model(SOURCE, TARGET).clone()
 
 
-def test_heads_are_named_by_stack_layer_and_head(model: Seq2Seq) -> None:
+def test_names_heads_by_stack_layer_and_number(model: Seq2Seq) -> None:
     names = list(map(str, head_names(model)))
     assert len(names) == len(set(names)) == sum(len(stack) for stack in model.attention_stacks().values()) * 5
     assert {"encoder.1.1", "decoder.2.5", "cross.1.3"} <= set(names)
@@ -39,12 +39,14 @@ def test_heads_are_named_by_stack_layer_and_head(model: Seq2Seq) -> None:
 
 
 @pytest.mark.parametrize("text", ["cross.2", "cross.0.1", "crossing.1.1", "cross.1.1 ", "cross.1.00001", ""])
-def test_what_names_no_head_is_an_input_error(text: str) -> None:
-    with pytest.raises(InputError, match=r"^--without: '.*' is no head; write stack, layer and head, as in cross.2.1$"):
+def test_an_invalid_head_name_is_an_error(text: str) -> None:
+    with pytest.raises(
+        InputError, match=r"^--without: '.*' is not a head; write stack, layer and head, as in cross.2.1$"
+    ):
         HeadName.parse(text, key="--without")
 
 
-def test_a_head_that_is_off_is_one_whose_part_of_the_output_matrix_is_zero(model: Seq2Seq) -> None:
+def test_turning_a_head_off_zeroes_its_part_of_the_output(model: Seq2Seq) -> None:
     before = logits(model)
     with without_heads(model, [HeadName("cross", 2, 3)]):
         off = logits(model)
@@ -59,12 +61,12 @@ def test_a_head_that_is_off_is_one_whose_part_of_the_output_matrix_is_zero(model
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder", "cross"])
-def test_a_search_goes_without_the_heads_too(stack: str, model: Seq2Seq) -> None:
+def test_search_respects_turned_off_heads(stack: str, model: Seq2Seq) -> None:
     off = [name for name in head_names(model) if name.stack == stack and name.head != 2]
     before = logits(model)
     with evaluating(model), without_heads(model, off):
         read, state = model.decode(TARGET[:, :1], model.start(SOURCE))
-        found, state = [read], state.select(torch.arange(2))  # from here on hypotheses share what was read
+        found, state = [read], state.select(torch.arange(2))  # from here on, hypotheses share a sentence
         for place in (1, 2):
             read, state = model.decode(TARGET[:, place : place + 1], state)
             found.append(read)
@@ -73,13 +75,13 @@ def test_a_search_goes_without_the_heads_too(stack: str, model: Seq2Seq) -> None
     assert not torch.allclose(expected, before)
 
 
-def test_a_head_that_is_not_there_is_named_with_those_that_are(model: Seq2Seq) -> None:
+def test_an_unknown_head_is_an_error_with_the_existing_ones(model: Seq2Seq) -> None:
     message = r"^without: the model has no head cross.9.1; it has encoder.1.1 to .*, cross.1.1 to cross.\d.5$"
     with pytest.raises(InputError, match=message), without_heads(model, [HeadName("cross", 9, 1)]):
         pass
 
 
-def test_the_gradient_of_a_gate_is_that_of_its_sentence_alone(model: Seq2Seq) -> None:
+def test_the_gradient_of_a_gate_covers_only_its_sentence(model: Seq2Seq) -> None:
     module = model.attention_stacks()["encoder"][0]
     gates = torch.ones(2, 5, requires_grad=True)
     with evaluating(model, gradients=True), gated({module: gates}):
@@ -92,7 +94,7 @@ def test_the_gradient_of_a_gate_is_that_of_its_sentence_alone(model: Seq2Seq) ->
 MASKED = ["cross.1.2", "decoder.2.1", "decoder.2.2", "encoder.1.5"]
 
 
-def test_the_configuration_switches_heads_off_as_the_options_do(model: Seq2Seq) -> None:
+def test_the_configuration_turns_heads_off_like_the_options(model: Seq2Seq) -> None:
     config = tiny_config("model.width=10", "model.attention.heads=5", f"model.attention.head_mask={MASKED}")
     masked = build_model(config, vocabulary_size=31).eval()
     assert specs_of(weights_of(masked)) == specs_of(weights_of(model))
@@ -106,14 +108,14 @@ def test_the_configuration_switches_heads_off_as_the_options_do(model: Seq2Seq) 
         torch.testing.assert_close(logits(masked), logits(model), rtol=0.0, atol=0.0)
 
 
-def test_a_head_that_is_masked_already_or_never_was_is_refused(model: Seq2Seq) -> None:
+def test_refuses_a_masked_or_unknown_head(model: Seq2Seq) -> None:
     mask_heads(model, [HeadName("cross", 2, 3)], key="test")
     for name in (HeadName("cross", 2, 3), HeadName("cross", 2, 6)):
         with pytest.raises(InputError, match=f"^key: the model has no head {name}; it has "):
             mask_heads(model, [name], key="key")
 
 
-def test_a_recurrent_model_without_its_only_head_reads_no_context() -> None:
+def test_a_recurrent_model_without_its_head_reads_no_context() -> None:
     model = tiny_model(RECURRENT, vocabulary=31)
     with without_heads(model, head_names(model)), values_of("y") as contexts:
         logits(model)
@@ -121,6 +123,6 @@ def test_a_recurrent_model_without_its_only_head_reads_no_context() -> None:
     assert not any(context.any() for _, context in contexts)
 
 
-def test_what_names_no_head_is_refused_by_the_configuration() -> None:
+def test_the_configuration_refuses_an_invalid_head_name() -> None:
     with pytest.raises(InputError, match=r"model.attention.head_mask.1: string should match pattern"):
         load_config(None, ["model.attention.head_mask=['cross.1.1', 'cross.0.1']"])

@@ -48,7 +48,7 @@ def test_the_encoder_is_the_bidirectional_gru_of_torch() -> None:
     torch.testing.assert_close(ours(x, torch.tensor([5, 5, 5])), theirs(x)[0], **TOLERANCE)
 
 
-def test_each_sentence_is_read_as_if_it_were_alone() -> None:
+def test_reads_each_sentence_independently() -> None:
     encoder, x = Encoder(width=D, layers=2, dropout=0.0), torch.randn(3, 5, D)
     states = encoder(x, torch.tensor([3, 5, 1]))
     for row, length in enumerate((3, 5, 1)):
@@ -57,7 +57,7 @@ def test_each_sentence_is_read_as_if_it_were_alone() -> None:
         assert not states[row, length:].any()
 
 
-def test_dropout_acts_between_the_layers_of_both_halves() -> None:
+def test_dropout_acts_between_the_layers_of_encoder_and_decoder() -> None:
     model = build_recurrent(tiny_config(RECURRENT, "model.dropout=0.5"), VOCABULARY).train()
     x, lengths = torch.randn(2, 5, D), torch.tensor([5, 3])
     assert not torch.equal(model.encoder(x, lengths), model.encoder(x, lengths))
@@ -70,19 +70,19 @@ def test_dropout_acts_between_the_layers_of_both_halves() -> None:
     assert not torch.equal(high, other)
 
 
-def test_the_states_of_a_source_of_padding_alone_are_zeros() -> None:
+def test_states_of_padding_only_are_zeros() -> None:
     memory = recurrent().encode(sentences(5, 0))
     assert memory.states[0].all()
     assert not memory.states[1].any()
 
 
-# What the decoder reads of the source
+# The decoder's view of the source
 
 
 # e(s, h) of a recurrent decoder, by the formula of each entry of SCORES, for one head of width D.
 
 
-# e(s, h) of a recurrent decoder, for the scores that have no projections of their own.
+# e(s, h) of a recurrent decoder, for scores without their own projections.
 FORMULAS: dict[str, Callable[[nn.Module, Tensor, Tensor], Tensor]] = {
     "dot": lambda score, s, h: h @ s,
     "scaled_dot": lambda score, s, h: h @ s / math.sqrt(D),
@@ -92,7 +92,7 @@ FORMULAS: dict[str, Callable[[nn.Module, Tensor, Tensor], Tensor]] = {
 
 
 @pytest.mark.parametrize("score", FORMULAS)
-def test_the_context_is_the_mean_of_the_states_weighted_by_the_softmax_of_the_formula(score: str) -> None:
+def test_the_context_follows_the_formula(score: str) -> None:
     reader, memory, states = recurrent(f"model.score={score}").decoder.reader, memory_of(5, 3), torch.randn(2, D)
     contexts = reader(states[:, None], reader.key_values(memory))[:, 0]
     for row, length in enumerate((5, 3)):
@@ -101,7 +101,7 @@ def test_the_context_is_the_mean_of_the_states_weighted_by_the_softmax_of_the_fo
         torch.testing.assert_close(contexts[row], expected, **TOLERANCE)
 
 
-def test_without_attention_the_decoder_reads_only_the_two_final_states() -> None:
+def test_the_decoder_without_attention_reads_only_the_final_states() -> None:
     model, memory = recurrent("model.score=none"), memory_of(5, 3)
     reader = model.decoder.reader
     for row, last in enumerate((4, 2)):
@@ -115,7 +115,7 @@ def test_without_attention_the_decoder_reads_only_the_two_final_states() -> None
 
 
 def gru_cell(ours: Cell, inputs: Tensor, weight: Tensor) -> nn.GRUCell:
-    """Torch's cell with the weights of ours, its input matrix given."""
+    """torch's cell with the weights of a tmt cell and this input matrix."""
     theirs = nn.GRUCell(inputs.shape[-1], D)
     with torch.no_grad():
         theirs.weight_ih.copy_(weight)
@@ -126,7 +126,7 @@ def gru_cell(ours: Cell, inputs: Tensor, weight: Tensor) -> nn.GRUCell:
 
 
 @every_score
-def test_the_decoder_equals_the_cells_of_torch_one_token_after_another(score: str) -> None:
+def test_the_decoder_equals_the_cells_of_torch_step_by_step(score: str) -> None:
     model, memory, target = recurrent(f"model.score={score}"), memory_of(5, 3), targets(7, 7)
     decoder, (low, high) = model.decoder, model.decoder.cells
     with torch.no_grad():
@@ -153,10 +153,10 @@ def test_the_decoder_equals_the_cells_of_torch_one_token_after_another(score: st
     ("override", "problem"),
     [
         ("model.width=7", "model.width: 7 is odd, and the encoder halves it; set it to 8"),
-        ("model.score=aditive", "model.score: there is no 'aditive'; did you mean additive?"),
+        ("model.score=aditive", "model.score: 'aditive' is unknown; did you mean additive?"),
     ],
 )
-def test_what_no_recurrent_model_can_have_is_answered_with_what_fits(override: str, problem: str) -> None:
+def test_an_invalid_recurrent_choice_is_an_error_with_a_remedy(override: str, problem: str) -> None:
     with pytest.raises(InputError) as raised:
         tiny_model(RECURRENT, override)
     assert str(raised.value).startswith(problem)

@@ -1,4 +1,4 @@
-"""What every model keeps to, with every variant of attention: a new entry in a table is tested by being there."""
+"""Properties of every model with every variant of attention. New table entries are tested automatically."""
 
 import math
 
@@ -26,7 +26,7 @@ TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
 
 
 def some_loss(logits: Tensor, real: Tensor) -> Tensor:
-    """A random combination of the logits at real tokens: the same for the same real tokens, however much padding."""
+    """A random combination of the logits at real tokens, independent of padding."""
     direction = torch.randn(int(real.sum()), logits.shape[-1], generator=torch.Generator().manual_seed(3))
     return (logits[real] * direction).sum()
 
@@ -47,7 +47,7 @@ def embeddings_of(model: Seq2Seq, target: Tensor, state: State) -> tuple[Tensor,
     return embeddings, logits
 
 
-# Reading the target piece by piece
+# Reading the target step by step
 
 
 @every_variant
@@ -63,7 +63,7 @@ def test_decoding_token_by_token_equals_decoding_at_once(variant: Variant) -> No
 
 @every_variant
 @torch.no_grad()
-def test_selecting_rows_midway_equals_those_sentences_alone(variant: Variant) -> None:
+def test_selecting_rows_midway_equals_decoding_them_separately(variant: Variant) -> None:
     model, source, target = tiny_model(*variant), sentences(5, 3, 2), targets(7, 7, 7)
     for rows, cut in (([1], 0), ([2, 0], 5), ([1, 2, 1, 0, 1], 2)):
         chosen, state = torch.tensor(rows), model.start(source)
@@ -77,7 +77,7 @@ def test_selecting_rows_midway_equals_those_sentences_alone(variant: Variant) ->
 @settings(max_examples=3)
 @given(seed=st.integers(0, 999), in_order=st.booleans(), most=st.sampled_from([3, 7, 41]))
 @torch.no_grad()
-def test_hypotheses_that_come_and_go_are_decoded_as_if_alone(
+def test_changing_hypotheses_equal_decoding_them_separately(
     variant: Variant, seed: int, in_order: bool, most: int
 ) -> None:
     model, source, draw = tiny_model(*variant), sentences(5, 3, 2, 4), torch.Generator().manual_seed(seed)
@@ -107,7 +107,7 @@ def test_padding_changes_neither_outputs_nor_gradients(variant: Variant) -> None
 
 
 @some_variants
-def test_a_source_of_padding_alone_gives_finite_outputs_and_gradients(variant: Variant) -> None:
+def test_a_source_of_padding_only_yields_finite_outputs_and_gradients(variant: Variant) -> None:
     model, target = tiny_model(*variant), targets(7, 4)
     logits = model(sentences(5, 0), target)
     assert logits.isfinite().all()
@@ -164,7 +164,7 @@ def test_every_layer_shows_its_weights(variant: Variant) -> None:
 
 
 @some_variants
-def test_dropout_acts_in_training_and_never_in_evaluation(variant: Variant) -> None:
+def test_dropout_acts_only_in_training(variant: Variant) -> None:
     model = tiny_model(*variant, "model.dropout=0.5")
     source, target = sentences(5, 3), targets(7, 4)
     torch.testing.assert_close(model(source, target), model(source, target), rtol=0.0, atol=0.0)
@@ -184,11 +184,11 @@ def test_half_precision_stays_close_to_single_precision(variant: Variant) -> Non
     torch.testing.assert_close(logits.float()[0], expected[0, 3:], rtol=0.0, atol=close)
 
 
-# Without norms, or with those that have not measured anything yet, the states grow from layer to layer.
+# Without norms, or with norms that have not measured anything yet, the states grow from layer to layer.
 @quick_for_some([v for v in VARIANTS if not UNSCALED & set(v)], REPRESENTATIVES)
 @pytest.mark.parametrize("tied", ["all", "none"])
 @torch.no_grad()
-def test_an_untrained_model_gives_every_token_about_the_same_probability(variant: Variant, tied: str) -> None:
+def test_an_untrained_model_is_nearly_uniform(variant: Variant, tied: str) -> None:
     model = tiny_model(*variant, "model.width=96", f"model.tied={tied}", vocabulary=503)
     logits = model(sentences(*[23] * 11, vocabulary=503), targets(*[29] * 11, vocabulary=503))
     assert 0.5 < logits.std().item() < 2.0
@@ -196,7 +196,7 @@ def test_an_untrained_model_gives_every_token_about_the_same_probability(variant
     assert abs(entropy - math.log(503)) < 1.5
 
 
-def test_a_model_that_trains_does_so_again_after_the_last_evaluation() -> None:
+def test_evaluating_restores_training_mode() -> None:
     model = nn.Dropout(0.5)
     with evaluating(model):
         with evaluating(model, gradients=True):

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("float64")
 
 TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
 
-# Each parameter of torch, and those of ours that it holds one below the other.
+# Each parameter of torch, and the parameters of tmt that it stacks.
 Pairs = list[tuple[Tensor, list[Tensor]]]
 
 
@@ -24,7 +24,7 @@ def transformer(*overrides: str, vocabulary: int = VOCABULARY) -> Transformer:
 
 
 class Reference(nn.Module):
-    """`torch.nn.Transformer` between embeddings, sinusoids and an output layer that are written out here."""
+    """`torch.nn.Transformer` with embeddings, sinusoids and an output layer added."""
 
     def __init__(self, *, residual: str, activation: str) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ def all_pairs(theirs: Reference, ours: Transformer) -> Pairs:
 
 
 def randomised(model: Transformer) -> Transformer:
-    """Norms and biases start as ones and zeros; random ones tell their places apart."""
+    """Randomise norms and biases, since their initial ones and zeros would hide mix-ups."""
     for parameter in model.parameters():
         nn.init.normal_(parameter, mean=0.1, std=0.5)
     return model
@@ -102,14 +102,14 @@ def randomised(model: Transformer) -> Transformer:
 @pytest.mark.parametrize("residual", ["pre_norm", "post_norm"])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("training", [True, False])
-def test_the_model_and_every_gradient_equal_those_of_torch(residual: str, activation: str, training: bool) -> None:
+def test_outputs_and_gradients_equal_torch(residual: str, activation: str, training: bool) -> None:
     chosen = (f"model.residual={residual}", f"model.feed_forward={activation}")
     ours = randomised(transformer("model.tied=none", *chosen)).train(training)
     theirs = Reference(residual=residual, activation=activation).train(training)
     matched = all_pairs(theirs, ours)
     covered = {id(p) for _, parameters in matched for p in parameters}
     assert covered == {id(p) for p in ours.parameters()}
-    # Torch's projections of queries, keys and values have biases, zero at first; ours have none.
+    # torch's query, key and value projections have biases, initially zero; tmt's have none.
     assert {id(p) for p, _ in matched} == {id(p) for n, p in theirs.named_parameters() if "in_proj_bias" not in n}
     with torch.no_grad():
         for parameter, parameters in matched:
@@ -126,7 +126,7 @@ def test_the_model_and_every_gradient_equal_those_of_torch(residual: str, activa
         torch.testing.assert_close(torch.cat([p.grad for p in parameters]), parameter.grad, **TOLERANCE)
 
 
-def test_every_dropout_acts_with_the_probability_that_was_set_for_it() -> None:
+def test_every_dropout_has_its_configured_rate() -> None:
     model = transformer("model.dropout=0.25", "model.attention.dropout=0.5")
     called: list[Dropout] = []
     for module in model.modules():
@@ -140,14 +140,14 @@ def test_every_dropout_acts_with_the_probability_that_was_set_for_it() -> None:
     assert [module.dropout.p for module in attentions] == [0.5] * 6
 
 
-def test_embeddings_start_with_variance_one_after_scaling() -> None:
+def test_scaled_embeddings_start_with_variance_one() -> None:
     model = transformer("model.width=96", vocabulary=503)
     scaled = math.sqrt(96) * model.target_embedding.table.weight
     assert abs(scaled.mean().item()) < 0.02
     assert 0.98 < scaled.std().item() < 1.02
 
 
-def test_matrices_start_uniform_within_the_bound_of_glorot_and_biases_at_zero() -> None:
+def test_matrices_start_with_glorot_and_biases_at_zero() -> None:
     model = transformer("model.width=96", "model.feed_forward_width=192")
     for name, parameter in model.named_parameters():
         if name.startswith(("encoder.", "decoder.")) and parameter.dim() == 2:

@@ -1,4 +1,4 @@
-"""Parts that no table knows, as a researcher writes them first: search must compute the model that was trained."""
+"""Custom parts outside the tables, as in early research: search must compute the trained model."""
 
 import math
 from collections.abc import Iterator
@@ -101,11 +101,11 @@ def model(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, float
     assert any(type(module) is variant for module in model.modules())
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.mul_(2.0)  # so that what the model prefers depends on what it has read
+            parameter.mul_(2.0)  # so that predictions depend on the tokens read
         yield model.requires_grad_(False)
 
 
-def test_hypotheses_that_share_a_sentence_are_decoded_as_if_alone(model: Seq2Seq) -> None:
+def test_hypotheses_of_one_sentence_equal_separate_decoding(model: Seq2Seq) -> None:
     rows = torch.tensor([0, 2, 0, 0, 2])
     target = targets(5, 5, 5, 5, 5, vocabulary=VOCABULARY)
     state = model.start(SOURCE).select(rows)
@@ -114,7 +114,7 @@ def test_hypotheses_that_share_a_sentence_are_decoded_as_if_alone(model: Seq2Seq
     torch.testing.assert_close(logits[:, 0], model(SOURCE[rows], target)[:, -1], rtol=0.0, atol=1e-10)
 
 
-def test_watching_changes_nothing_and_sees_the_weights(model: Seq2Seq) -> None:
+def test_watching_sees_the_weights_and_changes_nothing(model: Seq2Seq) -> None:
     target = targets(4, 4, 4, vocabulary=VOCABULARY)
     with values_of("α_j") as shown:
         watched = model(SOURCE, target)

@@ -1,4 +1,4 @@
-"""A tiny trained run, served, and a browser that opens its page and notes whatever goes wrong."""
+"""A tiny trained run, served, and a browser that opens its page and records errors."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from support.serving import Served, serving, train_run
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# Enough to learn the few pairs, in three seconds.
+# Enough to learn the few pairs in three seconds.
 SIZES = {
     "model__width": "32",
     "model__decoder_layers": "2",
@@ -24,13 +24,13 @@ SIZES = {
     "training__validate_every": "50",
     "training__checkpoint_every": "50",
 }
-# Starts a browser with options of its command line.
+# Starts a browser with command-line options.
 Launch = Callable[..., "Browser"]
 
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `runs/one`, trained on `data`; nobody writes there."""
+    """A folder with `runs/one`, trained on `data`; read-only."""
     return train_run(tmp_path_factory.mktemp("page"), **SIZES)
 
 
@@ -42,7 +42,7 @@ def served(home: Path) -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def launch() -> Iterator[Launch]:
-    """Starts the system's browser; tests are skipped without one or Playwright, but for `TMT_BROWSER=required`."""
+    """Starts the system's browser; without it or Playwright, tests are skipped unless `TMT_BROWSER=required`."""
     path = browser_path()
     if path is None or expect is None:
         assert os.environ.get("TMT_BROWSER") != "required", "no Chromium, or no Playwright: install both"

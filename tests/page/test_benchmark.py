@@ -1,4 +1,4 @@
-"""The benchmark of the page finds a browser, and prints its table."""
+"""The benchmark of the page finds a browser and prints its table."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts/benchmark.py"
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("chromium")
-def test_every_deed_is_measured(home: Path) -> None:
+def test_every_action_is_measured(home: Path) -> None:
     command = [sys.executable, str(SCRIPT), "page", "--model", "runs/one", "--sentences", "2"]
     printed = subprocess.run(command, cwd=home, capture_output=True, check=True, text=True).stdout
     rows = re.findall(r"^\| (.+?) +\| +(\d+) +\| +(\d+) +\| +(\d+) \|$", printed, re.MULTILINE)
@@ -23,7 +23,7 @@ def test_every_deed_is_measured(home: Path) -> None:
     assert all(int(median) <= int(high) for _, median, high, _ in rows)
 
 
-def test_the_browser_is_the_one_named_else_one_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browser_is_the_given_one_or_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TMT_CHROMIUM", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert browser_path() is None

@@ -1,4 +1,4 @@
-"""View 2: alternatives of each piece, going on from one, undo, and the tree of the beam."""
+"""View 2: alternatives of each token, continuing from one, undo, and the tree of the beam."""
 
 import pytest
 from support.page import LoadedPage, expect
@@ -13,7 +13,7 @@ def pieces(opened: LoadedPage) -> list[str]:
     return opened.find(".piece bdi").all_inner_texts()
 
 
-def test_a_word_of_the_translation_opens_its_first_piece(opened: LoadedPage) -> None:
+def test_word_of_the_translation_opens_its_first_token(opened: LoadedPage) -> None:
     opened.type(SENTENCE)
     word = opened.find("#translation .below .word").nth(1)
     word.click()
@@ -29,21 +29,21 @@ def test_a_word_of_the_translation_opens_its_first_piece(opened: LoadedPage) -> 
     expect(opened.find(".piece").first).to_be_focused()
 
 
-def test_a_chosen_piece_is_kept_and_undone(opened: LoadedPage, served: Served) -> None:
+def test_chosen_token_is_kept_and_undone(opened: LoadedPage, served: Served) -> None:
     opened.type(SENTENCE)
     before = pieces(opened)
     opened.find(".piece").nth(1).click()
     other = opened.find(".choice bdi").nth(1).inner_text()
     opened.find(".choice").nth(1).click()
     asked = served.ask("translate", source=SENTENCE, prefix=[before[0], other], alternatives=1).json
-    opened.expect_text(".piece bdi", [position["piece"] for position in asked["alternatives"]])
+    opened.expect_text(".piece bdi", [position["token"] for position in asked["alternatives"]])
     opened.expect_text(".piece.chosen bdi", [before[0], other])
     opened.click("[data-place=undo]")
     opened.expect_text(".piece bdi", before)
     opened.expect_attribute("[data-place=undo]", "aria-disabled", "true")
 
 
-def test_the_end_symbol_ends_there(opened: LoadedPage) -> None:
+def test_choosing_the_end_symbol_ends_the_translation(opened: LoadedPage) -> None:
     opened.type(SENTENCE)
     before = pieces(opened)
     assert before[-1] == "</s>"
@@ -52,7 +52,7 @@ def test_the_end_symbol_ends_there(opened: LoadedPage) -> None:
     opened.expect_count(".node", 1)
 
 
-def test_every_node_of_the_tree_can_be_chosen(opened: LoadedPage) -> None:
+def test_any_node_of_the_tree_can_be_chosen(opened: LoadedPage) -> None:
     opened.type(SENTENCE)
     node = opened.find(".node[aria-level='1']:not(.best)").first
     piece = node.locator("bdi").inner_text()
@@ -70,7 +70,7 @@ def test_more_hypotheses_make_a_wider_tree(opened: LoadedPage) -> None:
     opened.expect_count(".node[aria-level='1']", 5)
 
 
-def test_another_number_of_hypotheses_than_there_may_be_is_named_where_it_stands(opened: LoadedPage) -> None:
+def test_invalid_number_of_hypotheses_is_reported_next_to_it(opened: LoadedPage) -> None:
     beam, problem = opened.find("#beam"), opened.find("#beam-problem")
     for wrong in ("13", "0", "2.5", ""):
         beam.fill(wrong)
@@ -92,7 +92,7 @@ def test_another_number_of_hypotheses_than_there_may_be_is_named_where_it_stands
     opened.expect_attribute("#source", "aria-invalid", "false")
 
 
-def test_a_new_sentence_forgets_what_was_chosen(opened: LoadedPage) -> None:
+def test_new_sentence_resets_choices(opened: LoadedPage) -> None:
     opened.type(SENTENCE)
     opened.find(".node[aria-level='1']:not(.best)").first.click()
     opened.expect_count(".piece.chosen", 1)

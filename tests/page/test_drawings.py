@@ -1,4 +1,4 @@
-"""Drawings of answers made up here, to the digit: numbers, texts, places."""
+"""Drawings of artificial answers, to the digit: numbers, texts, positions."""
 
 from typing import Any
 
@@ -25,13 +25,11 @@ NOTHING = "{ go() {}, undo() {}, open() {}, pick() {}, flip() {}, take() {}, all
         ("probability", [0.0049], "< .01"),
     ],
 )  # fmt: skip
-def test_numbers_have_two_digits_after_the_point(
-    opened: LoadedPage, function: str, numbers: list[float], shown: str
-) -> None:
+def test_numbers_have_two_decimals(opened: LoadedPage, function: str, numbers: list[float], shown: str) -> None:
     assert opened.module("dom", f"a[0].map(m.{function}).join(' ')", numbers) == shown
 
 
-def test_the_numbers_of_a_column_have_one_count_of_digits(opened: LoadedPage) -> None:
+def test_numbers_of_a_column_have_equal_decimals(opened: LoadedPage) -> None:
     for numbers, shown in {
         (1234.5, 2): "1234.500 2.000",
         (0.5, -0.25): "0.5000 −0.2500",
@@ -43,21 +41,21 @@ def test_the_numbers_of_a_column_have_one_count_of_digits(opened: LoadedPage) ->
         assert opened.module("dom", "m.column(a)", *numbers) == shown.split()
 
 
-def test_the_legend_has_the_numbers_where_shades_begin(opened: LoadedPage) -> None:
+def test_legend_has_the_starts_of_shades(opened: LoadedPage) -> None:
     assert opened.module("shades", "m.legend()") == "shades from .05, .25, .50 and .75"
     scale = {"largest": 0.04, "unit": 0.01}
     assert opened.module("shades", "m.legend(a[0])", scale) == "shades from .20, 1.00, 2.00 and 3.00"
 
 
 ALTERNATIVES = [
-    {"piece": "▁The", "probability": 0.8, "others": [["▁A", 0.15], ["▁An", 0.0034]]},
-    {"piece": "▁dog", "probability": 0.003, "others": [["▁cat", 0.5]]},
-    {"piece": "</s>", "probability": 1.0, "others": []},
+    {"token": "▁The", "probability": 0.8, "others": [["▁A", 0.15], ["▁An", 0.0034]]},
+    {"token": "▁dog", "probability": 0.003, "others": [["▁cat", 0.5]]},
+    {"token": "</s>", "probability": 1.0, "others": []},
 ]
-ANSWER = {"alternatives": ALTERNATIVES, "pieces": ["▁The", "▁dog"], "translation": "The dog"}
+ANSWER = {"alternatives": ALTERNATIVES, "tokens": ["▁The", "▁dog"], "translation": "The dog"}
 
 
-def test_the_likeliest_others_have_digits_enough_and_bars(opened: LoadedPage) -> None:
+def test_alternatives_have_enough_digits_and_bars(opened: LoadedPage) -> None:
     call = f"m.drawChoices(a[0], a[1], 0, {{ prefix: ['▁The'], ...{NOTHING} }})"
     drawn = opened.drawing("choices", call, ANSWER, RUN)
     assert drawn.texts(".choice .number") == [".80", ".15", ".0034"]
@@ -70,13 +68,13 @@ def test_the_likeliest_others_have_digits_enough_and_bars(opened: LoadedPage) ->
     assert drawn.attribute(".actions button", "aria-disabled") == ["false"]
     call = call.replace("['▁The']", "[]").replace("a[1], 0,", "a[1], null,")
     drawn = opened.drawing("choices", call, ANSWER, RUN)
-    said = "Undo Press a piece to see what else was likely; choose one to go on from there."
+    said = "Undo Press a token to see alternatives; choose one to continue from there."
     assert drawn.texts(".actions") == [said]
     assert drawn.texts(".choice") == []
-    assert opened.drawing("choices", call, {"pieces": [], "translation": ""}, RUN).texts("li, .piece") == []
+    assert opened.drawing("choices", call, {"tokens": [], "translation": ""}, RUN).texts("li, .piece") == []
 
 
-def test_what_is_pressed_goes_on_from_there(opened: LoadedPage) -> None:
+def test_pressed_tokens_continue_from_there(opened: LoadedPage) -> None:
     noted = "{ prefix: [], open: (...of) => gone.push(of), go: (...of) => gone.push(of) }"
     call = f"(globalThis.gone = [], m.drawChoices(a[0], a[1], 1, {noted}))"
     assert opened.drawing("choices", call, ANSWER, RUN).pressed(".piece, .choice") == [
@@ -85,14 +83,14 @@ def test_what_is_pressed_goes_on_from_there(opened: LoadedPage) -> None:
 
 
 NODES = [
-    {"parent": None, "piece": "▁A", "log_probability": -2.0, "end": "dropped", "score": None},
-    {"parent": None, "piece": "▁The", "log_probability": -0.5, "end": None, "score": None},
-    {"parent": 1, "piece": "▁cat", "log_probability": -3.25, "end": "beaten", "score": None},
-    {"parent": 1, "piece": "</s>", "log_probability": -1.0, "end": "ended", "score": -0.75},
+    {"parent": None, "token": "▁A", "log_probability": -2.0, "end": "dropped", "score": None},
+    {"parent": None, "token": "▁The", "log_probability": -0.5, "end": None, "score": None},
+    {"parent": 1, "token": "▁cat", "log_probability": -3.25, "end": "beaten", "score": None},
+    {"parent": 1, "token": "</s>", "log_probability": -1.0, "end": "ended", "score": -0.75},
 ]
 
 
-def test_the_tree_has_the_likeliest_first_each_in_a_row_of_its_step(opened: LoadedPage) -> None:
+def test_tree_has_the_likeliest_first_in_each_step(opened: LoadedPage) -> None:
     searched = {"translation": "Oh The", "trace": {"nodes": NODES, "best": 3, "prefix": ["▁Oh"]}}
     drawn = opened.drawing("choices", f"m.drawBeam(a[0], a[1], {NOTHING})", searched, RUN)
     names = ("data-place", "class", "aria-level", "aria-posinset", "aria-setsize", "aria-selected", "title", "tabindex")
@@ -120,7 +118,7 @@ ENCODER = {"weights": [[[[1, 0], [0.5, 0.5]], None]], "rows": ["a", "b"], "colum
 ATTENTION = {"source": "a b", "target": "x", "method": "weights", "stacks": {"encoder": ENCODER, "cross": CROSS}}
 
 
-def test_heads_are_named_pressed_and_said_to_be_lost(opened: LoadedPage) -> None:
+def test_heads_have_names_switches_and_losses(opened: LoadedPage) -> None:
     call = f"m.drawHeads(a[0], a[1], 'cross.1.2', ['encoder.1.2'], a[2], {NOTHING})"
     drawn = opened.drawing("heads", call, ATTENTION, RUN, LOSSES)
     picks = (".pick", "data-place", "aria-pressed", "tabindex")
@@ -141,7 +139,7 @@ def test_heads_are_named_pressed_and_said_to_be_lost(opened: LoadedPage) -> None
     assert drawn.texts(".switch") == []
 
 
-def test_what_a_head_means_for_the_translation_is_said(opened: LoadedPage) -> None:
+def test_importance_of_a_head_is_described(opened: LoadedPage) -> None:
     def said(element: str, losses: object, name: str, *off: str) -> object:
         call = "m.drawHead(a[0], a[1], a[3], a[4], a[2])"
         return opened.drawing("heads", call, ATTENTION, RUN, losses, name, off).found(f"{element}.textContent")
@@ -154,12 +152,12 @@ def test_what_a_head_means_for_the_translation_is_said(opened: LoadedPage) -> No
         text = f"Without {name}, ln p of this translation {change}"
         assert said("all.querySelector('p')", LOSSES, name) == text
         assert said("all.querySelector('p')", LOSSES, name, "cross.1.1") == f"{text} All other heads are on here."
-    assert said("all", None, "encoder.1.2", "encoder.1.2") == "encoder.1.2 is switched off."
+    assert said("all", None, "encoder.1.2", "encoder.1.2") == "encoder.1.2 is off."
     assert said("all", None, "decoder.1.2") == "Choose a head above to see its numbers."
 
 
 @pytest.mark.parametrize(("name", "languages"), [("cross.1.1", ["de", "en"]), ("encoder.1.1", ["de", "de"])])
-def test_a_head_is_drawn_in_its_languages(opened: LoadedPage, name: str, languages: list[str]) -> None:
+def test_head_is_drawn_in_its_languages(opened: LoadedPage, name: str, languages: list[str]) -> None:
     drawn = opened.drawing("heads", "m.drawHead(a[0], a[1], a[2], [], null)", ATTENTION, RUN, name)
     assert drawn.attribute(".words", "lang") == languages
     if name == "cross.1.1":
@@ -171,7 +169,7 @@ def test_a_head_is_drawn_in_its_languages(opened: LoadedPage, name: str, languag
 
 
 @pytest.mark.parametrize("matrix", [[[0.5, 0.5], [0.0, None]], [[-2.0, 0.1], [1.0, 0.0]]])
-def test_a_small_matrix_is_a_path_a_shade(opened: LoadedPage, matrix: list[list[float | None]]) -> None:
+def test_small_matrix_has_a_path_per_shade(opened: LoadedPage, matrix: list[list[float | None]]) -> None:
     drawn = opened.drawing("matrix", "m.smallMatrix(a[0], { largest: 2, unit: 1 })", matrix)
     expected: dict[str, str] = {}
     for down, row in enumerate(matrix):
@@ -192,7 +190,7 @@ CURVES: dict[str, Any] = {
 }
 
 
-def test_curves_fill_their_frame_and_numbers_stand_where_they_belong(opened: LoadedPage) -> None:
+def test_curves_fill_their_frame_with_labelled_axes(opened: LoadedPage) -> None:
     drawn = opened.drawing("learning", "m.drawCurves({ runs: [a[0]] })", CURVES)
     (frame, other) = drawn.attribute("svg", "viewBox")
     assert frame == other
@@ -232,13 +230,13 @@ def test_curves_fill_their_frame_and_numbers_stand_where_they_belong(opened: Loa
     ("values", "low", "high"),
     [([4, 4], 2, 6), ([0, 0], 0, 1), ([-2, -2], -3, -1), ([100, 101], 100, 101), ([3e-6, 0.7], 3e-6, 0.7)],
 )
-def test_round_numbers_stand_at_the_axis(opened: LoadedPage, values: list[float], low: float, high: float) -> None:
+def test_axis_has_round_numbers(opened: LoadedPage, values: list[float], low: float, high: float) -> None:
     curves: dict[str, Any] = {name: [] for name in CURVES} | {"training_loss": [*enumerate(values)]}
     shown = opened.drawing("learning", "m.drawCurves({ runs: [a[0]] })", curves).texts(".upward")
     assert [float(text) for text in shown] == pytest.approx(ticks(low, high, most=5), rel=1e-3)
 
 
-def test_a_checkpoint_without_a_loss_has_none(opened: LoadedPage) -> None:
+def test_checkpoint_without_a_loss_shows_none(opened: LoadedPage) -> None:
     frame = ATTENTION | {"step": 1500, "loss": None, "translation": "A dog."}
     call = f"m.drawHistory(a[0], {{ read: 'Ein Hund.', translation: a[2] }}, a[1], null, {NOTHING})"
     drawn = opened.drawing("learning", call, frame, RUN, "A dog.")
@@ -257,7 +255,7 @@ LINES = [
 LINKS = [{"from": 0, "to": 0, "weight": 0.9}, {"from": 1, "to": 0, "weight": 0.1}, {"from": 1, "to": 1, "weight": 0.3}]
 
 
-def test_linked_words_say_their_links_and_notes(opened: LoadedPage) -> None:
+def test_linked_words_describe_their_links_and_notes(opened: LoadedPage) -> None:
     call = "m.linkedWords({ lines: a[0], links: a[1], name: 'Which', chosen: [1] })"
     drawn = opened.drawing("words", call, LINES, LINKS)
     assert drawn.texts(".words span[hidden]") == [
@@ -284,20 +282,20 @@ def test_linked_words_say_their_links_and_notes(opened: LoadedPage) -> None:
 
 TRANSLATED: dict[str, Any] = {
     "source": "kannst du", "read": "Kannst du", "lines": ["kannst du"],
-    "translation": "Can you", "pieces": ["▁Can", "▁you"], "piece_words": [[0], [1]],
+    "translation": "Can you", "tokens": ["▁Can", "▁you"], "token_words": [[0], [1]],
     "log_probability": -1.25, "score": -0.5, "step": 700, "doubtful": False, "never_seen": ["DU"],
-    "alternatives": [{"piece": "▁Can", "probability": 0.5}, {"piece": "▁you", "probability": 0.49},
-                     {"piece": "</s>", "probability": 0.1}],
+    "alternatives": [{"token": "▁Can", "probability": 0.5}, {"token": "▁you", "probability": 0.49},
+                     {"token": "</s>", "probability": 0.1}],
     "alignment": {"source_words": ["Kannst", "du"], "target_words": ["Can", "you"], "links": [[0, 0], [1, 1]],
                   "shares": [[0.9, 0.1], [0.2, 0.8]]},
 }  # fmt: skip
 
 
-# 老师好 in three pieces: one of two words, and two for the last word.
+# 老师好 in four tokens: one shared by two words, and two for the last word.
 SHARED = TRANSLATED | {
     "source": "hallo", "read": "hallo", "lines": ["hallo"], "translation": "老师好", "never_seen": [],
-    "pieces": ["▁", "老师", "<0xE5>", "<0xA5><0xBD>"], "piece_words": [[0], [0, 1], [2], [2]],
-    "alternatives": [{"piece": str(place), "probability": likely} for place, likely in enumerate((1.0, 0.4, 0.6, 0.5))],
+    "tokens": ["▁", "老师", "<0xE5>", "<0xA5><0xBD>"], "token_words": [[0], [0, 1], [2], [2]],
+    "alternatives": [{"token": str(place), "probability": likely} for place, likely in enumerate((1.0, 0.4, 0.6, 0.5))],
     "alignment": {"source_words": ["hallo"], "target_words": ["老", "师", "好"], "links": [], "shares": []},
 }  # fmt: skip
 
@@ -306,21 +304,21 @@ DRAW = f"m.drawTranslation(a[0], a[1], a[2], {NOTHING})"
 NOTED = "(globalThis.gone = [], m.drawTranslation(a[0], a[1], null, { open: (piece) => gone.push(piece) }))"
 
 
-def test_words_share_a_piece_and_a_word_has_several(opened: LoadedPage) -> None:
+def test_words_may_share_a_token_or_have_several(opened: LoadedPage) -> None:
     for place, marked in {0: "x..", 1: "xx.", 2: "..x", 3: "..x", 4: "..."}.items():
         drawn = opened.drawing("translation", DRAW, SHARED, RUN, place)
         assert drawn.texts(".below-word") == [".40?", ".40?", ".30?"]
         assert drawn.attribute(".below .word", "aria-current") == ["true" if mark == "x" else None for mark in marked]
     assert opened.drawing("translation", NOTED, SHARED, RUN).pressed(".below .word") == [0, 1, 2]
     layers = [{"probability": 1.0, "guesses": [["x", 1.0]]}]
-    pieces = zip(SHARED["pieces"], SHARED["piece_words"], strict=True)
-    positions = [{"piece": piece, "words": of, "decided": 1, "layers": layers} for piece, of in pieces]
+    pieces = zip(SHARED["tokens"], SHARED["token_words"], strict=True)
+    positions = [{"token": piece, "words": of, "decided": 1, "layers": layers} for piece, of in pieces]
     words = [{"word": word, "decided": 1} for word in SHARED["alignment"]["target_words"]]
     lens = {"layers": 1, "positions": positions, "words": words, "target": "老师好"}
     assert opened.drawing("lens", "m.drawLens(a[0], a[1], [])", lens, RUN).texts("td.quiet") == ["老", "师", "好", ""]
 
 
-def test_a_translation_has_its_remarks_and_marks(opened: LoadedPage) -> None:
+def test_translation_has_remarks_and_marks(opened: LoadedPage) -> None:
     drawn = opened.drawing("translation", DRAW, TRANSLATED, RUN, 1)
     assert drawn.texts(".remarks li") == [
         "Never seen in training, so copied or guessed: DU", "Read with capitals: Kannst du",
@@ -336,14 +334,14 @@ def test_a_translation_has_its_remarks_and_marks(opened: LoadedPage) -> None:
     drawn = opened.drawing("translation", DRAW, plain, RUN, None)
     assert drawn.texts(".words") == ["kannst du", "Can you"]
     assert drawn.attribute(".words bdi", "lang") == ["de", "en"]
-    assert drawn.texts(".remarks li")[0].startswith("The model is unsure here")
+    assert drawn.texts(".remarks li")[0].startswith("The model gives this translation a low probability")
 
 
 @pytest.mark.parametrize(("usual", "marked"), [("Can you", []), ("May you", ["Can", "May"])])
-def test_a_translation_without_heads_is_compared(opened: LoadedPage, usual: str, marked: list[str]) -> None:
+def test_translation_without_heads_is_compared(opened: LoadedPage, usual: str, marked: list[str]) -> None:
     without = TRANSLATED | {"usual": usual, "without": ["cross.1.1"], "lines": ["kannst du", "ja"]}
     drawn = opened.drawing("translation", DRAW, without, RUN, None)
     said = drawn.found("all.textContent")
     assert "The first of 2 sentences is shown. Choose one:" in said
-    assert ("Without cross.1.1: the same as with all heads. Switch all on" in said) == (not marked)
+    assert ("Without cross.1.1: the same as with all heads. Turn all on" in said) == (not marked)
     assert drawn.texts(".compared mark") == marked

@@ -1,4 +1,4 @@
-"""For everybody: axe finds nothing in any view, every colour of a drawing can be told from what is behind it."""
+"""Accessibility: axe finds no violations in any view, and all colours have enough contrast."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-# The ratio of two colours: WCAG 2.2, 1.4.3 and 1.4.11.
+# The contrast of two colours (WCAG 2.2, 1.4.3 and 1.4.11).
 RATIO = """(...colours) => {
   const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const luminance = (colour) => {
@@ -29,9 +29,9 @@ RATIO = """(...colours) => {
   return (one + 0.05) / (other + 0.05);
 }"""
 PAGE = "getComputedStyle(document.body).backgroundColor"
-# Of the colour of an element and that of the page behind it.
+# The contrast of an element with the page behind it.
 CONTRAST = f"([element, property]) => ({RATIO})(getComputedStyle(element)[property], {PAGE})"
-# In a matrix, of the numbers on a shade, and of the shade and the page.
+# In a matrix: the contrast of numbers with their shade, and of the shade with the page.
 SHADED = f"""(shade) => {{
   const cell = document.querySelector(".matrix tbody td").cloneNode();
   cell.className = shade;
@@ -69,7 +69,7 @@ def open_view(opened: LoadedPage, tab: str) -> None:
         closed.first.click()
 
 
-def test_axe_finds_nothing(shown: LoadedPage) -> None:
+def test_axe_finds_no_violations(shown: LoadedPage) -> None:
     shown.find(".piece").nth(1).click()
     assert violations(shown) == []
     open_heads(shown)
@@ -81,7 +81,7 @@ def test_axe_finds_nothing(shown: LoadedPage) -> None:
         assert violations(shown) == []
 
 
-def test_what_is_drawn_can_be_told_from_the_page(shown: LoadedPage) -> None:
+def test_drawings_have_enough_contrast(shown: LoadedPage) -> None:
     def contrast(selector: str, property: str) -> float:
         element = shown.find(selector).first.element_handle()
         return float(shown.page.evaluate(CONTRAST, [element, property]))
@@ -112,7 +112,7 @@ def test_what_is_drawn_can_be_told_from_the_page(shown: LoadedPage) -> None:
         assert contrast(curve, "stroke") >= 3
 
 
-def test_in_forced_colours_the_chosen_and_the_shaded_can_be_told(chromium: "Browser", served: Served) -> None:
+def test_forced_colours_keep_choices_and_shades_visible(chromium: "Browser", served: Served) -> None:
     with LoadedPage.opened(chromium, served.server.address, forced_colors="active") as opened:
         opened.click("#tab-heads")
         opened.wait(".matrix")
@@ -127,9 +127,7 @@ def test_in_forced_colours_the_chosen_and_the_shaded_can_be_told(chromium: "Brow
 
 
 @pytest.mark.parametrize("width", [360, 1280, 1920])
-def test_nothing_is_wider_than_the_window_and_targets_are_large_enough(
-    chromium: "Browser", served: Served, width: int
-) -> None:
+def test_page_fits_the_window_with_large_targets(chromium: "Browser", served: Served, width: int) -> None:
     with LoadedPage.opened(chromium, served.server.address, viewport={"width": width, "height": 800}) as opened:
         opened.type("Der Hund wartet der Mann schläft der Vogel fällt der Baum wartet der Tisch schläft.")
         for tab in VIEWS:
@@ -139,7 +137,7 @@ def test_nothing_is_wider_than_the_window_and_targets_are_large_enough(
             assert all(box is not None and min(box["width"], box["height"]) >= 24 for box in boxes)
 
 
-def test_in_print_the_controls_are_gone(opened: LoadedPage) -> None:
+def test_print_hides_controls(opened: LoadedPage) -> None:
     opened.page.emulate_media(media="print")
     for control in ("#source", "#run", "[role=tablist]", "#beam", "[data-place=undo]"):
         expect(opened.find(control)).to_be_hidden()
@@ -152,10 +150,10 @@ def test_in_print_the_controls_are_gone(opened: LoadedPage) -> None:
         expect(opened.find(VIEWS[tab])).to_be_visible()
 
 
-def test_links_are_laid_anew_for_a_sheet_of_paper_and_for_the_window_again(opened: LoadedPage) -> None:
+def test_links_are_redrawn_for_printing_and_after(opened: LoadedPage) -> None:
     opened.type("Der Hund wartet der Mann schläft der Vogel fällt der Baum wartet der Tisch schläft.")
     opened.find("#translation path.link[d]").first.wait_for(state="attached")
-    # In one turn, before any observer of sizes is asked.
+    # In one task, before any ResizeObserver fires.
     screen, paper, after, width = opened.page.evaluate("""() => {
       const figure = document.querySelector("#translation .linked");
       const laid = () => [...figure.querySelectorAll(".link")].map((one) => one.getAttribute("d"));
@@ -169,7 +167,7 @@ def test_links_are_laid_anew_for_a_sheet_of_paper_and_for_the_window_again(opene
     assert screen == after != paper
 
 
-def test_the_outline_of_the_page(opened: LoadedPage) -> None:
+def test_page_has_an_outline(opened: LoadedPage) -> None:
     assert opened.find("h1").count() == 1
     for landmark in ("banner", "main"):
         expect(opened.page.get_by_role(landmark)).to_have_count(1)  # type: ignore[arg-type]

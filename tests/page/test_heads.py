@@ -1,4 +1,4 @@
-"""Views 3 and 4: every head small, the chosen one in numbers; heads switched off, and what is lost without each."""
+"""Views 3 and 4: all heads, the chosen one in numbers, turning heads off, and the loss without each."""
 
 import random
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def printed(matrix: list[list[float | None]]) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("unit", ["words", "pieces"])
-def test_the_chosen_head_is_a_table_of_the_models_numbers(heads: LoadedPage, served: Served, unit: str) -> None:
+def test_chosen_head_is_a_table_of_the_models_numbers(heads: LoadedPage, served: Served, unit: str) -> None:
     heads.select("#unit", unit)
     stacks = answer(served, words=unit == "words")["stacks"]
     for stack, layer, head in (("cross", 2, 1), ("decoder", 1, 2), ("encoder", 1, 1)):
@@ -73,10 +73,10 @@ def test_every_method_shows_its_numbers(heads: LoadedPage, served: Served, metho
     linked = printed([[n / scale.unit for row in matrix for n in row if n and Blocks(scale).level(n)]])
     assert [heads.find("#one-head .link-number").all_text_contents()] == linked
     if method in ("gradient", "erasure"):
-        heads.expect_count(".switch", 0)  # one matrix for the whole model is no head
+        heads.expect_count(".switch", 0)  # one matrix for the whole model is not a head
 
 
-def test_a_head_that_is_switched_off_is_compared_with_the_usual(heads: LoadedPage, served: Served) -> None:
+def test_head_that_is_off_is_compared_with_the_usual_translation(heads: LoadedPage, served: Served) -> None:
     every = [f"cross.{layer}.{head}" for layer in (1, 2) for head in (1, 2)]
     for off in map(list, chain(combinations(every, 2), combinations(every, 3))):
         asked = served.ask("translate", source=SENTENCE, without=off).json
@@ -94,7 +94,7 @@ def test_a_head_that_is_switched_off_is_compared_with_the_usual(heads: LoadedPag
     heads.expect_count(".switch[aria-pressed=false]", 0)
 
 
-def test_words_that_are_not_marked_are_a_longest_common_subsequence(opened: LoadedPage) -> None:
+def test_unmarked_words_are_a_longest_common_subsequence(opened: LoadedPage) -> None:
     draw = random.Random(0)
     pairs = [["".join(draw.choices("abc", k=draw.randint(1, 5))) for _ in range(2)] for _ in range(60)]
     compared = "a.map((pair) => m.comparison(...pair.map((text) => [...text].join(' ')), 'de'))"
@@ -110,13 +110,13 @@ def subsequences(text: str) -> Iterator[str]:
     return map("".join, chain.from_iterable(combinations(text, length) for length in range(len(text) + 1)))
 
 
-def test_a_head_that_is_chosen_and_off_stays_chosen(heads: LoadedPage) -> None:
-    for method in ("erasure", "weights"):  # the one matrix of a method stands for no head
+def test_chosen_head_stays_chosen_when_off(heads: LoadedPage) -> None:
+    for method in ("erasure", "weights"):  # the only matrix of a method does not belong to a head
         heads.select("#method", method)
         heads.find("[data-place^='pick cross']").first.click()
     heads.click("[data-place='pick cross.2.1']")
     heads.click("[data-place='switch cross.2.1']")
-    heads.expect_part("#one-head", "cross.2.1 is switched off.")
+    heads.expect_part("#one-head", "cross.2.1 is off.")
     heads.expect_part("#one-head", "All other heads are on here.")
     heads.expect_attribute("[data-place='pick cross.2.1']", "aria-pressed", "true")
     for view in ("steps", "lens"):
@@ -127,7 +127,7 @@ def test_a_head_that_is_chosen_and_off_stays_chosen(heads: LoadedPage) -> None:
     expect(heads.find("#lens")).not_to_contain_text("All heads are on here.")
 
 
-def test_the_first_head_to_show_is_one_with_a_matrix(opened: LoadedPage) -> None:
+def test_default_head_has_a_matrix(opened: LoadedPage) -> None:
     methods = {"weights": {"whole": False}, "erasure": {"whole": True}}
     run = {"stacks": {"encoder": [[1, 2]], "cross": [[2]]}, "methods": methods}
     weights = {"encoder": {"weights": [[[[1]], [[1]]]]}, "cross": {"weights": [[None, [[1]]]]}}
@@ -143,7 +143,7 @@ def test_the_first_head_to_show_is_one_with_a_matrix(opened: LoadedPage) -> None
         assert opened.module("heads", "m.headToShow(...a)", attention, run, chosen) == shown
 
 
-def test_shades_and_scales_are_those_of_the_terminal(opened: LoadedPage) -> None:
+def test_shades_and_scales_match_the_terminal(opened: LoadedPage) -> None:
     matrices = [[[0.25, 0.75], [None, 1.0]], [[-0.3, 0.1]], [[0.001, -0.004]], [[250.0, 3.0]], [[0.0, 0.0]]]
     for matrix in matrices:
         ours = Scale.of([np.array(matrix, float)])

@@ -1,4 +1,4 @@
-"""Texts that try to command the page are seen as text, wherever they come from."""
+"""Hostile texts are shown as text, wherever they come from."""
 
 import json
 import shutil
@@ -52,17 +52,17 @@ TEXTS = (
     "<iframe srcdoc='<b>x'>",
     "%3Cscript%3E +ADw-script+AD4-",
 )
-# This many texts stand in one place at once, between marks that nothing else on the page has.
+# This many texts are put in one place at once, between marks that occur nowhere else on the page.
 TOGETHER, MARK = 7, "⁂"
 
-# The keys of answers under which a text of a model, a corpus or a run stands, and those of the program's own words.
+# The keys of answers with texts from a model, a corpus or a run, and the keys with the program's own words.
 FOREIGN = {
     "run", "corpus", "source_language", "target_language", "example", "translation", "usual", "read", "lines", "prefix",
-    "pieces", "piece", "others", "never_seen", "source_words", "target_words", "rows", "columns", "of", "in_words",
+    "tokens", "token", "others", "never_seen", "source_words", "target_words", "rows", "columns", "of", "in_words",
     "guesses", "word",
 }  # fmt: skip
 OWN = {"meaning", "words", "symbol"}
-# Where these are seen: in every view, then in each of them.
+# Where they are shown: in every view, then in each view.
 ALWAYS = [
     "#about bdi", "#run option", "#spoken bdi", "#translation .word bdi", "#translation .word + span[hidden]",
     ".as-text bdi", ".several bdi", ".remarks > .warning bdi", ".remarks > li:has(bdi:only-child) bdi", ".compared",
@@ -74,12 +74,12 @@ PLACES = {
     "lens": [".lens td.quiet bdi", ".lens th bdi", ".guess bdi", ".guesses bdi", "#layers li bdi"],
     "learning": [".then", "#history thead bdi", "#history tbody bdi"],
 }
-# Routes by the place of what they answer in place of an answer, and the view that asks.
+# Routes by the place where their errors are shown, and the view that sends the request.
 ERRORS = [
     ("attend", "heads"), ("losses", "heads"), ("explain", "steps"), ("lens", "lens"), ("curves", "learning"),
     ("history", "learning"), ("translate", "source"), ("translate", "beam"),
 ]  # fmt: skip
-# What must not be: elements made of text, texts outside <bdi>, and characters that reorder what stands around them.
+# Errors: elements created from text, texts outside <bdi>, and characters that reorder the text around them.
 WRONG = """(mark) => {
   const made = [...document.querySelectorAll("body :is(script, img, b, a:not(.skip), style, iframe, svg[onload])")];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -102,7 +102,7 @@ NOTHING = {"made": [], "outside": [], "raw": []}
 
 
 def rewritten(answer: Any, texts: Iterator[str], key: str = "", *, foreign: bool = False) -> Any:
-    """The answer with other texts in place of those of models, corpora and runs, and of the program's own."""
+    """The answer, with all texts of models, corpora and runs replaced by hostile ones."""
     match answer:
         case str() if foreign:
             return next(texts)
@@ -118,14 +118,14 @@ def rewritten(answer: Any, texts: Iterator[str], key: str = "", *, foreign: bool
 
 
 def hostile(texts: tuple[str, ...]) -> Iterator[str]:
-    """All the texts in one, each time in another order: as many letters, and seldom the one before."""
+    """Yield all texts joined, each time in a different order: always the same length, rarely the same text."""
     for number in count():
         first = number % len(texts)
         yield MARK.join((*texts[first:], *texts[:first]))
 
 
 def genuine(served: Served) -> dict[str, Any]:
-    """The server's answers about two sentences, by routes."""
+    """The server's answers about two sentences, by route."""
     source = "Der Quaxl wartet. Der Hund schläft."
     asked = {"align": True, "alternatives": 9, "trace": True, "prefix": ["▁The"], "without": ["cross.1.1"]}
     answers = {"translate": served.ask("translate", source=source, **asked).json}
@@ -134,7 +134,7 @@ def genuine(served: Served) -> dict[str, Any]:
     for route in ("attend", "losses", "explain", "lens", "history"):
         answers[route] = served.ask(route, **pair, **more.get(route, {})).json
     answers |= {"runs": served.get("/v1/runs").json, "curves": served.get("/v1/curves?run=one").json}
-    answers["lens"]["words"] = [{"word": one["piece"], "decided": 1} for one in answers["lens"]["positions"]]
+    answers["lens"]["words"] = [{"word": one["token"], "decided": 1} for one in answers["lens"]["positions"]]
     for place, position in enumerate(answers["lens"]["positions"]):
         position["words"] = [place]
     assert all(answer.get("error") is None for answer in answers.values())
@@ -142,7 +142,7 @@ def genuine(served: Served) -> dict[str, Any]:
 
 
 class Answering:
-    """The page with answers of the test's own, and an error where a route fails."""
+    """The page with answers made by the test, and errors for routes that should fail."""
 
     def __init__(self, opened: LoadedPage, served: Served) -> None:
         self.answers, self.opened = genuine(served), opened
@@ -164,7 +164,7 @@ class Answering:
 
 
 def check_seen(opened: LoadedPage, texts: tuple[str, ...], *places: str) -> None:
-    """Each of the texts stands in each of the places, and nothing is wrong anywhere."""
+    """Check that each text is shown in each place, without errors anywhere."""
     for place in places:
         expect(opened.find(place).first).to_be_attached()
         shown = " ".join(opened.find(place).all_text_contents())
@@ -173,7 +173,7 @@ def check_seen(opened: LoadedPage, texts: tuple[str, ...], *places: str) -> None
 
 
 @pytest.mark.parametrize("first", range(0, len(TEXTS), TOGETHER))
-def test_what_models_corpora_and_runs_say_is_seen_as_text(opened: LoadedPage, served: Served, first: int) -> None:
+def test_texts_of_models_corpora_and_runs_are_escaped(opened: LoadedPage, served: Served, first: int) -> None:
     texts = TEXTS[first : first + TOGETHER]
     answering = Answering(opened, served)
     answering.reload(*texts)
@@ -190,12 +190,12 @@ def test_what_models_corpora_and_runs_say_is_seen_as_text(opened: LoadedPage, se
         check_seen(opened, texts, *PLACES[view])
     check_seen(opened, texts, *ALWAYS)
     answering.answers["translate"]["alignment"] = None
-    answering.reload(MARK.join(texts))  # all texts are the same
+    answering.reload(MARK.join(texts))  # all texts equal
     opened.click("#tab-learning")
     check_seen(opened, texts, ".several + .words bdi", ".words + .words bdi", ".then bdi")
 
 
-def test_errors_of_every_route_are_seen_as_text(opened: LoadedPage, served: Served) -> None:
+def test_errors_of_every_route_are_escaped(opened: LoadedPage, served: Served) -> None:
     answering = Answering(opened, served)
     answering.reload(*TEXTS)
     opened.find("#ask-losses").evaluate("(button) => button.click()")
@@ -213,7 +213,7 @@ def test_errors_of_every_route_are_seen_as_text(opened: LoadedPage, served: Serv
     check_seen(opened, TEXTS, "#problem bdi")
 
 
-def test_a_run_of_any_name_is_seen_by_it(chromium: "Browser", home: Path, tmp_path: Path) -> None:
+def test_run_of_any_name_is_shown(chromium: "Browser", home: Path, tmp_path: Path) -> None:
     names = ["<img src=x onerror=alert(1)>", "\u202egnol", '"><script>alert(1)<', "a\nb", "__proto__", "&amp;"]
     for name in names:
         shutil.copytree(home / "runs/one", tmp_path / name.replace("/", "⁄"))
@@ -226,7 +226,7 @@ def test_a_run_of_any_name_is_seen_by_it(chromium: "Browser", home: Path, tmp_pa
             opened.expect_part("#translation .above", "Hund")
 
 
-def test_characters_are_made_visible_as_in_the_terminal(opened: LoadedPage) -> None:
+def test_visible_characters_match_the_terminal(opened: LoadedPage) -> None:
     odd = [
         chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in ("Cc", "Cf", "Zl", "Zp")
     ]

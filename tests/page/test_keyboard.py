@@ -1,4 +1,4 @@
-"""By keyboard alone: every view, from the first letter typed to the choice of another run."""
+"""Keyboard only: every view, from typing the first letter to choosing another run."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def two_runs(chromium: "Browser", home: Path, tmp_path: Path) -> Iterator[LoadedPage]:
-    """The page of a run and of the same run by another name."""
+    """The page with a run and a copy of another name."""
     (tmp_path / "other").symlink_to(home / "runs/one")
     runs = [home / "runs/one", tmp_path / "other"]
     with serving(runs) as served, LoadedPage.opened(chromium, served.server.address) as opened:
@@ -24,14 +24,14 @@ def two_runs(chromium: "Browser", home: Path, tmp_path: Path) -> Iterator[Loaded
 
 
 def place(opened: LoadedPage) -> str:
-    """Where the focus is: the place of an element, or its id."""
+    """The `data-place` or id of the focused element."""
     found = opened.page.evaluate("document.activeElement.dataset.place || document.activeElement.id")
     assert opened.page.evaluate("document.activeElement.matches(':focus-visible')"), f"{found}: the focus is not seen"
     return str(found)
 
 
 def press(opened: LoadedPage, *keys: str, to: str) -> None:
-    """Press the keys, which leads to this place."""
+    """Press the keys and expect the focus at this place."""
     opened.press(*keys)
     assert place(opened) == to
 
@@ -44,7 +44,7 @@ def tab_to(opened: LoadedPage, wanted: str, *, key: str = "Tab", most: int = 12)
     raise AssertionError(f"{wanted}: not reached by {most} times {key}; the last was {place(opened)}")
 
 
-def test_a_walk_through_the_page(two_runs: LoadedPage) -> None:
+def test_whole_page_works_by_keyboard(two_runs: LoadedPage) -> None:
     opened = two_runs
     press(opened, "Tab", "Enter", to="source")  # the skip link
     opened.press("Control+a")
@@ -142,7 +142,7 @@ def test_a_walk_through_the_page(two_runs: LoadedPage) -> None:
     opened.expect_value("#source", "Der Vogel wartet.")
 
 
-def test_each_line_of_words_tree_and_matrix_is_one_tab_stop(opened: LoadedPage) -> None:
+def test_lines_trees_and_matrices_are_one_tab_stop(opened: LoadedPage) -> None:
     for tab, drawn in VIEWS.items():
         opened.click(f"#tab-{tab}")
         opened.find(drawn).first.wait_for()
@@ -151,7 +151,7 @@ def test_each_line_of_words_tree_and_matrix_is_one_tab_stop(opened: LoadedPage) 
             assert stops.count() == 1, group.get_attribute("class")
 
 
-# Places of buttons, left and top, named by letters.
+# Positions of buttons, left and top, by letter.
 GRID = {"a": (0, 0), "b": (100, 4), "c": (10, 40), "d": (160, 60), "e": (0, 200)}
 KEYS = """(() => {
   const box = document.createElement("div");
@@ -187,7 +187,7 @@ KEYS = """(() => {
         (False, {"a Up": "a", "c Down": "e", "e Down": "e", "d Right": "d"}),
     ],
 )  # fmt: skip
-def test_arrow_keys_go_to_the_nearest_on_that_side(opened: LoadedPage, line: bool, keys: dict[str, str]) -> None:
+def test_arrow_keys_go_to_the_nearest_element(opened: LoadedPage, line: bool, keys: dict[str, str]) -> None:
     presses = [[key.split()[0], f"Arrow{key.split()[1]}"] for key in keys]
     found, is_stop, left = opened.module("keyboard", KEYS, GRID, line, presses)
     assert found == list(keys.values())
@@ -195,7 +195,7 @@ def test_arrow_keys_go_to_the_nearest_on_that_side(opened: LoadedPage, line: boo
     assert left == ""
 
 
-def test_other_keys(opened: LoadedPage) -> None:
+def test_home_end_and_escape_work_and_other_keys_are_ignored(opened: LoadedPage) -> None:
     presses = [["c", "Home", {}], ["a", "End", {}], ["a", "x", {}]]
     presses += [["a", "ArrowRight", {modifier: True}] for modifier in ("ctrlKey", "altKey", "metaKey")]
     found, _, left = opened.module("keyboard", KEYS, GRID, False, presses)

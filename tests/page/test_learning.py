@@ -1,4 +1,4 @@
-"""View 7: the curves, growing while it trains, and the sentence at each checkpoint; runs that appear or train on."""
+"""View 7: curves that grow during training, and the sentence at each checkpoint; new and updated runs."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ def learning(opened: LoadedPage) -> LoadedPage:
     return opened
 
 
-def test_of_many_steps_the_table_has_some_and_the_last(opened: LoadedPage) -> None:
+def test_table_of_many_steps_is_thinned_and_has_the_last(opened: LoadedPage) -> None:
     points = [[step, 1.0 / step] for step in range(1, 1001)]
     steps = opened.drawing("learning", "m.drawCurves({ runs: a })", dict.fromkeys(CURVES, points)).texts("tbody th")
     assert 30 <= len(steps) <= 60
@@ -36,7 +36,7 @@ def test_of_many_steps_the_table_has_some_and_the_last(opened: LoadedPage) -> No
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_the_sentence_at_each_checkpoint(learning: LoadedPage, served: Served, place: int) -> None:
+def test_sentence_at_each_checkpoint(learning: LoadedPage, served: Served, place: int) -> None:
     target = served.ask("translate", source=SENTENCE).json["translation"]
     steps = served.get("/v1/runs").json["runs"][0]["checkpoints"]
     expect(learning.find("#history h3").first).to_contain_text(f"After step {steps[-1]}")
@@ -54,7 +54,7 @@ def test_the_sentence_at_each_checkpoint(learning: LoadedPage, served: Served, p
     learning.expect_attribute("#checkpoint", "aria-valuetext", f"step {step}")
 
 
-def test_what_was_asked_about_a_translation_goes_with_it(learning: LoadedPage) -> None:
+def test_requests_about_an_old_translation_are_dropped(learning: LoadedPage) -> None:
     for route, field, value in (("history", "#checkpoint", "0"), ("translate", "#source", "Der Hund wartet.")):
         learning.page.route(f"**/v1/{route}", lambda route: None)  # never answered
         with learning.page.expect_request(f"**/v1/{route}"):
@@ -64,14 +64,14 @@ def test_what_was_asked_about_a_translation_goes_with_it(learning: LoadedPage) -
     learning.expect_text("#history", "")
 
 
-def test_a_run_with_one_checkpoint_says_how_to_keep_more(opened: LoadedPage) -> None:
+def test_run_with_one_checkpoint_explains_how_to_keep_more(opened: LoadedPage) -> None:
     text = opened.module("learning", "m.drawTooFew({ checkpoints: [150] }).textContent")
     assert "training.keep_checkpoints=weights" in text
     assert opened.module("learning", "m.drawTooFew({ checkpoints: [100, 150] })") is False
 
 
 class Changing:
-    """The page with a clock of its own, and answers that a test changes while it stands."""
+    """The page with a fake clock, and answers that a test changes while it stays open."""
 
     def __init__(self, opened: LoadedPage, served: Served) -> None:
         self.opened, self.asked = opened, []  # type: ignore[var-annotated]
@@ -94,13 +94,13 @@ class Changing:
         self.tags[name] += 1
 
     def pass_by(self, seconds: int) -> list[tuple[str, str | None]]:
-        """The requests of this many seconds."""
+        """Let this many seconds pass; return the requests sent."""
         self.asked.clear()
         self.opened.pass_by(seconds)
         return list(self.asked)
 
 
-def test_curves_grow_while_a_run_trains_and_are_seen(opened: LoadedPage, served: Served) -> None:
+def test_curves_grow_while_a_run_trains(opened: LoadedPage, served: Served) -> None:
     changing = Changing(opened, served)
     changing.listed["runs"][0]["state"] = "training"
     changing.change("runs")
@@ -121,14 +121,14 @@ def test_curves_grow_while_a_run_trains_and_are_seen(opened: LoadedPage, served:
     assert not [name for name, _ in changing.pass_by(4) if name == "curves"]
 
 
-def test_of_a_run_that_has_finished_curves_are_asked_once(opened: LoadedPage, served: Served) -> None:
+def test_curves_of_a_finished_run_are_requested_once(opened: LoadedPage, served: Served) -> None:
     changing = Changing(opened, served)
     opened.click("#tab-learning")
     opened.wait(".panel")
     assert [name for name, _ in changing.pass_by(6)] in ([], ["runs"])
 
 
-def test_what_has_trained_on_is_asked_anew(opened: LoadedPage, served: Served) -> None:
+def test_answers_are_refreshed_after_training(opened: LoadedPage, served: Served) -> None:
     changing = Changing(opened, served)
     changing.listed["runs"][0] |= {"step": 151, "seconds_since": 0}
     changing.change("runs")
@@ -137,7 +137,7 @@ def test_what_has_trained_on_is_asked_anew(opened: LoadedPage, served: Served) -
     opened.expect_part("#about", "step 151")
 
 
-def test_another_model_by_the_same_name_is_begun_anew(opened: LoadedPage, served: Served) -> None:
+def test_another_model_of_the_same_name_resets_the_page(opened: LoadedPage, served: Served) -> None:
     changing = Changing(opened, served)
     opened.click("#tab-heads")
     opened.select("#method", "values")
@@ -153,7 +153,7 @@ def test_another_model_by_the_same_name_is_begun_anew(opened: LoadedPage, served
     opened.expect_count("[data-place='pick cross.2.1']", 0)
 
 
-def test_a_checkpoint_that_has_gone_is_left_for_the_newest(opened: LoadedPage, served: Served) -> None:
+def test_deleted_checkpoint_falls_back_to_the_newest(opened: LoadedPage, served: Served) -> None:
     changing = Changing(opened, served)
     opened.click("#tab-learning")
     opened.fill("#checkpoint", "2")
@@ -171,14 +171,12 @@ def test_a_checkpoint_that_has_gone_is_left_for_the_newest(opened: LoadedPage, s
     opened.expect_part("#too-few", "training.keep_checkpoints=weights")
 
 
-def test_nothing_is_asked_while_nothing_is_new(opened: LoadedPage, served: Served) -> None:
+def test_unchanged_runs_cause_no_requests(opened: LoadedPage, served: Served) -> None:
     changing = Changing(opened, served)
     assert changing.pass_by(20) == [("runs", '"1"'), ("runs", '"1"')]
 
 
-def test_a_run_that_appears_is_offered_and_one_that_goes_is_named(
-    chromium: "Browser", home: Path, tmp_path: Path
-) -> None:
+def test_new_runs_are_offered_and_lost_runs_reported(chromium: "Browser", home: Path, tmp_path: Path) -> None:
     shutil.copytree(home / "runs/one", tmp_path / "one")
     with serving(tmp_path) as served, LoadedPage.opened(chromium, served.server.address) as opened:
         opened.hold_clock()

@@ -1,4 +1,4 @@
-"""View 6: the guess of every layer at every piece, and the layer that decides."""
+"""View 6: the guess of every layer for every token, and the layer that decides."""
 
 import pytest
 from support.page import LoadedPage, expect
@@ -27,11 +27,11 @@ def printed(number: float) -> str:
     return f"{number:.2f}".removeprefix("0")
 
 
-def test_each_cell_is_a_guess_with_its_probability_and_the_mark_of_what_is_decided(
+def test_cells_are_guesses_with_probability_and_mark(
     lens: LoadedPage,
     answer: dict,  # type: ignore[type-arg]
 ) -> None:
-    lens.expect_text(".lens tbody th", [position["piece"] for position in answer["positions"]])
+    lens.expect_text(".lens tbody th", [position["token"] for position in answer["positions"]])
     expected, deciding = [], 0
     for position in answer["positions"]:
         for layer, of_layer in enumerate(position["layers"], start=1):
@@ -44,7 +44,7 @@ def test_each_cell_is_a_guess_with_its_probability_and_the_mark_of_what_is_decid
     assert all(text.startswith("✓") for text in lens.find(".guess.decided").all_inner_texts())
 
 
-def test_a_guess_names_the_next_likely_ones_by_pointer_and_by_keyboard(
+def test_guess_lists_the_next_likeliest(
     lens: LoadedPage,
     answer: dict,  # type: ignore[type-arg]
 ) -> None:
@@ -54,7 +54,7 @@ def test_a_guess_names_the_next_likely_ones_by_pointer_and_by_keyboard(
     by_keyboard = lens.find(".guesses").inner_text()
     position = answer["positions"][1]
     assert by_keyboard.startswith("After layer 1: ")
-    assert by_keyboard.endswith(f"what is written, {position['piece']}, has {shown(position['layers'][0])}.")
+    assert by_keyboard.endswith(f"the written token, {position['token']}, has {shown(position['layers'][0])}.")
     for piece, _ in position["layers"][0]["guesses"]:
         assert piece in by_keyboard
     cells.first.hover()
@@ -71,7 +71,7 @@ def shown(of_layer: dict) -> str:  # type: ignore[type-arg]
 def test_words_are_listed_by_the_layer_that_decides_them(lens: LoadedPage, answer: dict) -> None:  # type: ignore[type-arg]
     for layer in (1, 2, None):
         words = [word["word"] for word in answer["words"] if word["decided"] == layer]
-        name = "Not what the model would write" if layer is None else f"Decided from layer {layer} on"
+        name = "Not the model's own choice" if layer is None else f"Decided from layer {layer} on"
         line = lens.find("#layers li").filter(has_text=name)
         expect(line).to_have_count(int(bool(words)))
         if words:

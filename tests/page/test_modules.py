@@ -1,4 +1,4 @@
-"""The page's files: within their budget, readable, and such that they can be joined into one file."""
+"""The page's files: within their budget, readable, and joinable into one file."""
 
 import base64
 import gzip
@@ -11,16 +11,16 @@ import pytest
 
 from transformer_mt.page.saved_page import saved_page
 
-# What a browser gets; Python has its budget in `test_packages.py`.
+# The files that a browser loads; Python has its budget in `test_packages.py`.
 FILES = {
     file.name: file.read_text("utf-8")
     for file in files("transformer_mt.page").iterdir()
     if file.name.endswith((".html", ".js", ".css", ".svg"))
 }
 MODULES = {name: text for name, text in FILES.items() if name.endswith(".js")}
-# In a saved page the second stands in place of the first.
+# In a saved page, the second replaces the first.
 SERVER, SAVED = "server.js", "saved.js"
-# The most that all files may have together.
+# The budget of all files together.
 LINES, BYTES = 2_250, 120_000
 
 IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./(\w+\.js)";$')
@@ -34,18 +34,18 @@ def imports(name: str) -> dict[str, set[str]]:
     return {one[2]: set(one[1].split(", ")) for one in found if one}
 
 
-def test_the_files_keep_to_their_budget() -> None:
+def test_files_keep_to_their_budget() -> None:
     assert sum(text.count("\n") for text in FILES.values()) <= LINES
     assert sum(len(text.encode()) for text in FILES.values()) <= BYTES
 
 
 @pytest.mark.parametrize("other", [SERVER, SAVED])
-def test_modules_joined_without_imports_would_not_collide(other: str) -> None:
+def test_joined_modules_do_not_collide(other: str) -> None:
     declared = [name for module, text in MODULES.items() if module != other for name in DECLARED.findall(text)]
     assert sorted(declared) == sorted(set(declared))
 
 
-def test_a_saved_page_is_all_modules_but_one_each_after_those_that_it_uses() -> None:
+def test_saved_page_joins_modules_after_their_imports() -> None:
     page = saved_page([{"route": "</script><!--", "answer": "\u2028 ü"}]).decode()
     data, script = re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)
     assert json.loads(gzip.decompress(base64.b64decode(data))) == [{"route": "</script><!--", "answer": "\u2028 ü"}]
@@ -66,7 +66,7 @@ def test_a_saved_page_is_all_modules_but_one_each_after_those_that_it_uses() -> 
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_an_import_is_exported_and_used_and_never_leads_back(name: str) -> None:
+def test_imports_exist_are_used_and_have_no_cycles(name: str) -> None:
     for other, names in imports(name).items():
         exported = set(re.findall(r"^export (?:async )?(?:function|const|class) (\w+)", MODULES[other], re.MULTILINE))
         assert names <= exported
@@ -82,14 +82,14 @@ def test_an_import_is_exported_and_used_and_never_leads_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_an_export_is_imported_somewhere(name: str) -> None:
+def test_exports_are_imported_somewhere(name: str) -> None:
     exported = set(re.findall(r"^export (?:async )?(?:function|const|class) (\w+)", MODULES[name], re.MULTILINE))
     used = {one for other in MODULES for one in imports(other).get(SERVER if name == SAVED else name, ())}
     assert exported <= used, f"{name}: only tests use {exported - used}"
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_nothing_would_be_fetched_from_elsewhere_or_refused_by_the_policy(name: str) -> None:
+def test_page_loads_nothing_from_elsewhere(name: str) -> None:
     text = FILES[name].replace("http://www.w3.org/2000/svg", "")
     assert "://" not in text
     assert not re.search(
@@ -98,7 +98,7 @@ def test_nothing_would_be_fetched_from_elsewhere_or_refused_by_the_policy(name: 
     assert all(len(line) <= 120 for line in text.splitlines())
 
 
-def test_only_one_module_talks_to_the_server() -> None:
+def test_only_one_module_sends_requests() -> None:
     assert [name for name, text in MODULES.items() if re.search(r"\bfetch\(|XMLHttpRequest|sessionStorage", text)] == [
         "server.js"
     ]

@@ -1,4 +1,4 @@
-"""Sentences that are read from right to left: every view in their direction, and numbers as they are."""
+"""Right-to-left sentences: every view follows their direction, and numbers stay as they are."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +35,7 @@ SIZES = {
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a run from Arabic, `ar`, and one from German, `de`."""
+    """A folder with a run that translates from Arabic, `ar`, and one from German, `de`."""
     folder = tmp_path_factory.mktemp("right_to_left")
     write_pairs(folder / "data")
     for language in SENTENCES:
@@ -55,13 +55,13 @@ def pair(request: pytest.FixtureRequest, chromium: "Browser", runs: Path) -> Ite
 
 
 def lefts(opened: LoadedPage, selector: str) -> list[float]:
-    """The left edges of the elements at a selector, in their order."""
+    """The left edges of the elements at a selector, in order."""
     edges = "all => all.map((one) => one.getBoundingClientRect().left)"
     return opened.find(selector).evaluate_all(edges)  # type: ignore[no-any-return]
 
 
 def direction_of(opened: LoadedPage, selector: str) -> str:
-    """Where the elements at a selector go, in their order."""
+    """The direction in which the elements at a selector run."""
     edges = lefts(opened, selector)
     assert len(set(edges)) == len(edges) > 1, f"{selector}: {edges}"
     for name, inorder in (("rtl", sorted(edges, reverse=True)), ("ltr", sorted(edges))):
@@ -71,7 +71,7 @@ def direction_of(opened: LoadedPage, selector: str) -> str:
 
 
 def read(opened: LoadedPage) -> dict[str, str]:
-    """The directions of the sentence and of its translation."""
+    """The directions of the sentence and its translation."""
     sides = {"source": "above", "target": "below"}
     return {name: direction(opened.find(f"#translation .{side}").inner_text()) for name, side in sides.items()}
 
@@ -81,14 +81,14 @@ def show(opened: LoadedPage, view: str) -> None:
     opened.wait(VIEWS[view])
 
 
-# The left and the right end of each curve at a selector, as they lie on the page.
+# The left and right end of each curve at a selector, in page coordinates.
 ENDS = """all => all.map((one) => {
   const { left } = one.ownerSVGElement.getBoundingClientRect();
   return [0, one.getTotalLength()].map((length) => left + one.getPointAtLength(length).x);
 })"""
 
 
-def test_words_and_their_links_go_where_their_line_is_read(pair: LoadedPage) -> None:
+def test_words_and_links_follow_the_direction_of_their_line(pair: LoadedPage) -> None:
     of = read(pair)
     assert sorted(of.values()) == ["ltr", "rtl"]
     linked = 0
@@ -103,7 +103,7 @@ def test_words_and_their_links_go_where_their_line_is_read(pair: LoadedPage) -> 
     assert linked == 2 * pair.find("#translation path.link").count() > 0
 
 
-def test_columns_of_a_matrix_go_where_their_sentence_is_read(pair: LoadedPage) -> None:
+def test_columns_of_a_matrix_follow_the_direction_of_their_sentence(pair: LoadedPage) -> None:
     of = read(pair)
     show(pair, "heads")
     for name, side in {"cross.1.1": "source", "encoder.1.1": "source", "decoder.1.1": "target"}.items():
@@ -118,7 +118,7 @@ def test_columns_of_a_matrix_go_where_their_sentence_is_read(pair: LoadedPage) -
         assert mirrored == ("none" if of[side] == "ltr" else "matrix(-1, 0, 0, 1, 0, 0)")
 
 
-def test_pieces_tree_and_lens_go_where_the_translation_is_read(pair: LoadedPage) -> None:
+def test_tokens_tree_and_lens_follow_the_direction_of_the_translation(pair: LoadedPage) -> None:
     target = read(pair)["target"]
     assert direction_of(pair, ".piece") == target
     assert direction_of(pair, ".start, .node.best") == target
@@ -132,7 +132,7 @@ def test_pieces_tree_and_lens_go_where_the_translation_is_read(pair: LoadedPage)
     assert direction_of(pair, ".lens thead th") == target
 
 
-def test_the_right_arrow_goes_to_the_right(pair: LoadedPage) -> None:
+def test_right_arrow_goes_right(pair: LoadedPage) -> None:
     def left() -> float:
         return pair.page.evaluate("document.activeElement.getBoundingClientRect().left")  # type: ignore[no-any-return]
 
@@ -169,7 +169,7 @@ TEXTS = (
 )
 
 
-def test_the_direction_of_a_text_is_that_of_its_first_letter(opened: LoadedPage) -> None:
+def test_direction_follows_the_first_letter(opened: LoadedPage) -> None:
     assert opened.module("dom", "a.map((text) => m.direction(text))", *TEXTS) == [*map(direction, TEXTS)]
     assert opened.module("dom", "[m.direction('(', 'rtl'), m.direction('a', 'rtl')]") == ["rtl", "ltr"]
 
@@ -177,13 +177,13 @@ def test_the_direction_of_a_text_is_that_of_its_first_letter(opened: LoadedPage)
 SAID = "▁كلب (j = 3) gives 30 % of what head 1 of layer 2 adds to ▁dog; ▁بيت gives 7 %."
 
 
-def test_a_sentence_of_the_program_stays_as_it_is_around_foreign_words(opened: LoadedPage) -> None:
+def test_own_sentences_keep_their_order_around_foreign_words(opened: LoadedPage) -> None:
     assert opened.drawing("dom", "m.mixed(a[0])", SAID).texts("bdi bdi") == ["▁كلب", "▁بيت"]
     assert opened.drawing("dom", "m.mixed(a[0])", SAID).texts("bdi[dir=ltr]") == [SAID]
 
 
 @pytest.mark.parametrize(("around", "inner"), [("", "number"), ("", "below-word"), ("matrix", "")])
-def test_numbers_stay_in_their_place_in_a_line_from_the_right(opened: LoadedPage, around: str, inner: str) -> None:
+def test_numbers_keep_their_place_in_right_to_left_lines(opened: LoadedPage, around: str, inner: str) -> None:
     program = """([around, inner]) => {
       const line = Object.assign(document.createElement("div"), { dir: "rtl", className: around });
       const number = Object.assign(document.createElement(around ? "td" : "span"), { className: inner });
@@ -196,7 +196,7 @@ def test_numbers_stay_in_their_place_in_a_line_from_the_right(opened: LoadedPage
     assert opened.page.evaluate(program, [around, inner]) == ["ltr", "isolate"]
 
 
-def test_a_mark_without_letters_is_turned_as_its_line_is(opened: LoadedPage) -> None:
+def test_punctuation_takes_the_direction_of_its_line(opened: LoadedPage) -> None:
     line: dict[str, Any] = {"words": [{"text": "كلب"}, {"text": "("}, {"text": "3"}], "dir": "rtl", "name": ""}
     drawn = opened.drawing("words", "m.linkedWords({ lines: [a[0], a[0]], links: [], name: '' })", line)
     assert drawn.attribute(".above bdi", "dir") == ["rtl"] * 3

@@ -1,4 +1,4 @@
-"""The page of one pair in a file: opened from disk, it asks nobody, shows the command's numbers, and needs no model."""
+"""The saved page of one pair: opened from disk, it sends no requests and shows the command's numbers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ Save = Callable[..., Path]
 
 @pytest.fixture(scope="module")
 def save(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Save:
-    """Writes the page of a sentence with these options of `tmt attend`."""
+    """A function that saves the page of a sentence with options of `tmt attend`."""
 
     def save(sentence: str, *options: str) -> Path:
         file = tmp_path_factory.mktemp("saved") / "page.html"
@@ -56,7 +56,7 @@ def saved(chromium: "Browser", file: Path) -> Iterator[LoadedPage]:
         yield opened
 
 
-def test_the_translation_its_alternatives_and_the_beam_are_there(saved: LoadedPage, home: Path, tmt: Tmt) -> None:
+def test_saved_page_has_translation_alternatives_and_beam(saved: LoadedPage, home: Path, tmt: Tmt) -> None:
     options = ("--no-split", "--alternatives", "--trace", "--json")
     found = tmt("translate", "--model", str(home / "runs/one"), SENTENCE, *options).json
     saved.expect_value("#source", SENTENCE)
@@ -72,7 +72,7 @@ def test_the_translation_its_alternatives_and_the_beam_are_there(saved: LoadedPa
     assert abs(float(first) - found["alternatives"][1]["others"][0][1]) <= 0.005
 
 
-def test_what_needs_the_model_is_switched_off_and_says_so(saved: LoadedPage) -> None:
+def test_controls_that_need_the_model_are_disabled(saved: LoadedPage) -> None:
     expect(saved.find("main > p").first).to_contain_text(
         "Controls that need the model are off; use tmt serve for them."
     )
@@ -98,7 +98,7 @@ def test_what_needs_the_model_is_switched_off_and_says_so(saved: LoadedPage) -> 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(chromium: "Browser", file: Path, scheme: str) -> None:
+def test_axe_finds_no_violations(chromium: "Browser", file: Path, scheme: str) -> None:
     with LoadedPage.opened(chromium, file.as_uri(), wait=".matrix", color_scheme=scheme) as opened:
         assert violations(opened) == []
         opened.click("#tab-choices")
@@ -106,8 +106,8 @@ def test_axe_finds_nothing(chromium: "Browser", file: Path, scheme: str) -> None
         assert violations(opened) == []
 
 
-def test_the_options_of_the_command_are_where_it_begins(chromium: "Browser", save: Save) -> None:
-    options = ("--target", "The table sleeps.", "--method", "values", "--pieces", "--without", "cross.1.2,decoder.2.2")
+def test_saved_page_opens_with_the_options_of_the_command(chromium: "Browser", save: Save) -> None:
+    options = ("--target", "The table sleeps.", "--method", "values", "--tokens", "--without", "cross.1.2,decoder.2.2")
     with from_disk(chromium, save(SENTENCE, *options)) as opened:
         assert "".join(opened.find("#translation .below .word bdi").all_inner_texts()) == "Thetablesleeps."
         opened.expect_value("#method", "values")
@@ -121,7 +121,7 @@ def test_the_options_of_the_command_are_where_it_begins(chromium: "Browser", sav
         opened.expect_count(".piece.chosen", opened.find(".piece").count())
 
 
-def test_hostile_texts_are_seen_as_text(chromium: "Browser", save: Save) -> None:
+def test_hostile_texts_are_escaped(chromium: "Browser", save: Save) -> None:
     for text in ("</script><script>alert(1)</script>", "<!--<script>", "a\u202eb ]]> &lt; \\u003c"):
         with from_disk(chromium, save(text)) as opened:
             shown = "".join(opened.find("#translation .above .word bdi").all_inner_texts())
@@ -129,7 +129,7 @@ def test_hostile_texts_are_seen_as_text(chromium: "Browser", save: Save) -> None
             assert opened.page.locator("script").count() == 2
 
 
-def test_what_else_stands_in_the_file_is_refused(chromium: "Browser", file: Path, tmp_path: Path) -> None:
+def test_injected_content_is_blocked(chromium: "Browser", file: Path, tmp_path: Path) -> None:
     page = file.read_text("utf-8")
     changed = tmp_path / "changed.html"
     added = "<script>document.title = 'run'</script><style>body { display: none }</style><img src=x.png>"
@@ -151,9 +151,9 @@ def test_what_else_stands_in_the_file_is_refused(chromium: "Browser", file: Path
         (1_000_000, ["model.width=512", "model.encoder_layers=6", "model.decoder_layers=6", "model.attention.heads=8"]),
     ],
 )
-def test_a_pair_of_twenty_words_is_a_small_file(most: int, settings: list[str], tmp_path: Path) -> None:
+def test_saved_page_of_twenty_words_is_small(most: int, settings: list[str], tmp_path: Path) -> None:
     tokenizer = small_tokenizer()
-    source, target = " ".join(22 * ["die"]), " ".join(22 * ["a"])  # twenty words and two commas have this many pieces
+    source, target = " ".join(22 * ["die"]), " ".join(22 * ["a"])  # as many tokens as twenty words and two commas
     assert len(tokenizer.encode(source)) == len(tokenizer.encode(target)) == 22
     config = load_config(None, ["data.corpus=none", "model.feed_forward_width=32", *settings])
     model = build_model(config.model, vocabulary_size=tokenizer.size)

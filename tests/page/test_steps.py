@@ -1,4 +1,4 @@
-"""View 5: a row step by step, the choice of word and head, and what another temperature would make of it."""
+"""View 5: a row step by step, the choice of word and head, and the effect of temperature."""
 
 import json
 import re
@@ -21,7 +21,7 @@ SENTENCE = "Der Baum fällt."
 # Every model with attention.
 VARIOUS = [variant for variant in VARIANTS if not re.search(r"score=none|feed_forward", " ".join(variant))]
 RUN = {"source_language": "de", "target_language": "en"}
-# The state of a drawing for a place of the slider: no slider is null.
+# The state of a drawing for a position of the slider; null without one.
 DRAWN = """((answer, run, place) => {
   const drawing = document.createElement("div");
   drawing.append(...m.drawSteps(answer, run, []).flat(Infinity).filter((one) => one));
@@ -61,7 +61,7 @@ def head_line(found: dict) -> str:  # type: ignore[type-arg]
     return f"{place}, which reads {found['read']}"
 
 
-def test_the_stages_are_those_of_the_command(steps: LoadedPage, served: Served) -> None:
+def test_stages_match_the_command(steps: LoadedPage, served: Served) -> None:
     found = answer(served)
     for number, (title, stage) in enumerate(
         zip(steps.find(".stage > summary").all_inner_texts(), found["stages"], strict=True), start=1
@@ -77,7 +77,7 @@ def test_the_stages_are_those_of_the_command(steps: LoadedPage, served: Served) 
 
 
 @pytest.mark.parametrize("width", [6, 7])
-def test_only_long_vectors_are_cut(opened: LoadedPage, served: Served, width: int) -> None:
+def test_only_long_vectors_are_abbreviated(opened: LoadedPage, served: Served, width: int) -> None:
     found = answer(served)
     for step in (step for stage in found["stages"] for step in stage["steps"]):
         if step["over"] == "row" and isinstance(step["values"], list):
@@ -89,18 +89,18 @@ def test_only_long_vectors_are_cut(opened: LoadedPage, served: Served, width: in
     assert {(len(text.split()), "… " in text) for text in drawn} == {(6, width > 6)}
 
 
-def test_a_word_a_piece_and_a_head_can_be_chosen(steps: LoadedPage, served: Served) -> None:
+def test_word_token_and_head_can_be_chosen(steps: LoadedPage, served: Served) -> None:
     sentence = "Der Quaxl wartet."
     steps.type(sentence)
     steps.expect_part("#explained-row", "Quaxl: ▁")
     word = next(word for word, pieces in answer(served, sentence)["rows"]["source"] if len(pieces) > 1)
     for piece, head, place in ((1, "encoder.1.2", {"layer": 1, "head": 2}), (2, "", {})):
-        row = {"side": "source", "word": word, "piece": piece}
+        row = {"side": "source", "word": word, "token": piece}
         steps.select("#explained-row", json.dumps(row, separators=(",", ":")))
         steps.expect_part("#all-steps h3", "Encoder self-attention")
         steps.select("#explained-head", head)
         steps.expect_part(
-            "#all-steps h3", head_line(answer(served, sentence, word=word, stack="encoder", piece=piece, **place))
+            "#all-steps h3", head_line(answer(served, sentence, word=word, stack="encoder", token=piece, **place))
         )
         steps.expect_part("#explained-head option:checked", head or "the one that matters most")
     steps.select("#explained-head", "cross.1.2")
@@ -108,7 +108,7 @@ def test_a_word_a_piece_and_a_head_can_be_chosen(steps: LoadedPage, served: Serv
     steps.expect_count("#explained-row optgroup[label=Translation] option:checked", 1)
 
 
-def test_the_head_chosen_among_all_is_the_one_explained(opened: LoadedPage) -> None:
+def test_head_chosen_in_the_overview_is_explained(opened: LoadedPage) -> None:
     opened.click("#tab-heads")
     opened.click("[data-place='pick decoder.2.1']")
     opened.click("#tab-steps")
@@ -116,7 +116,7 @@ def test_the_head_chosen_among_all_is_the_one_explained(opened: LoadedPage) -> N
     opened.expect_value("#explained-head", "decoder.2.1")
 
 
-def test_a_stage_stays_open_when_another_head_is_chosen(steps: LoadedPage) -> None:
+def test_open_stage_stays_open_for_another_head(steps: LoadedPage) -> None:
     stage = steps.find(".stage").first
     assert stage.get_attribute("open") is None
     stage.locator("summary").click()
@@ -125,7 +125,7 @@ def test_a_stage_stays_open_when_another_head_is_chosen(steps: LoadedPage) -> No
     expect(stage).to_have_attribute("open", "")
 
 
-def test_a_word_of_an_earlier_translation_is_forgotten(steps: LoadedPage) -> None:
+def test_word_of_an_earlier_translation_is_reset(steps: LoadedPage) -> None:
     steps.find("#explained-row").select_option(index=2)
     opened = steps
     opened.type("Der Vogel wartet.")
@@ -138,7 +138,7 @@ WITHOUT_SOFTMAX = (
 )  # fmt: skip
 
 
-def test_every_entry_of_the_laboratory_is_explained_with_a_slider_where_a_softmax_is(opened: LoadedPage) -> None:
+def test_slider_appears_for_every_softmax(opened: LoadedPage) -> None:
     tokenizer = small_tokenizer()
     for variant in VARIOUS:
         model = varied_model(*variant, vocabulary=tokenizer.size)
@@ -154,7 +154,7 @@ def test_every_entry_of_the_laboratory_is_explained_with_a_slider_where_a_softma
         scores = numbers.get("scores_with_position", numbers["scores"])
         scores = np.where(numbers.get("mask", True), scores, -np.inf)
         powers = np.exp((scores - max(scores.max(), -1e9)) / 10**-0.3)
-        weights = powers / (powers.sum() or 1.0)  # a row may have no neighbour
+        weights = powers / (powers.sum() or 1.0)  # a row may have no neighbours
         assert [number(cells[2]) for cells in drawn["cells"]] == pytest.approx(weights.tolist(), abs=6e-4)
         assert drawn["bars"] == pytest.approx(np.maximum(0.5, 100 * weights).tolist(), abs=0.01)
         values = numbers["values"] + numbers.get("position_values", 0.0)

@@ -1,4 +1,4 @@
-"""A page from another origin, or by a name bound to this machine, gets nothing from the server."""
+"""A page from another origin, or by a rebound name, gets nothing from the server."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-# The answer, or the error: without the key, with it, and as a request that needs no leave.
+# The response or error: without the key, with it, and for a simple request without preflight.
 ASK = """async ([address, key]) => {
   const tries = [{}, { headers: { Authorization: `Bearer ${key}` } }, { mode: "no-cors" }];
   return Promise.all(tries.map((options) => fetch(`${address}/v1/runs`, options).then(
@@ -47,17 +47,17 @@ def stranger() -> Iterator[str]:
             thread.join()
 
 
-def test_a_page_from_another_origin_gets_nothing(chromium: "Browser", served: Served) -> None:
+def test_page_from_another_origin_gets_nothing(chromium: "Browser", served: Served) -> None:
     context = chromium.new_context()
     with stranger() as address:
         page = context.new_page()
         page.goto(address)
-        # Not even an answer that the page could not read comes: Cross-Origin-Resource-Policy.
+        # Not even an opaque response arrives, because of Cross-Origin-Resource-Policy.
         assert page.evaluate(ASK, [f"http://{served.host}", served.key]) == ["TypeError", "TypeError", "TypeError"]
     context.close()
 
 
-def test_a_name_that_is_bound_to_this_machine_gets_nothing(launch: Callable[..., "Browser"], served: Served) -> None:
+def test_rebound_name_gets_nothing(launch: Callable[..., "Browser"], served: Served) -> None:
     browser = launch("--host-resolver-rules=MAP evil.test 127.0.0.1")
     page = browser.new_page()
     answer = page.goto(f"http://evil.test:{served.port}/#key={served.key}")

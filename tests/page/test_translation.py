@@ -1,4 +1,4 @@
-"""View 1: typing, translations, links, words never seen, several sentences, errors."""
+"""View 1: typing, translations, links, unseen words, several sentences, errors."""
 
 from pathlib import Path
 
@@ -20,13 +20,13 @@ def words(opened: LoadedPage, line: str) -> list[str]:
     return opened.find(f"#translation .{line} .word bdi").all_inner_texts()
 
 
-def test_the_key_leaves_the_address_bar_and_stays_for_a_reload(opened: LoadedPage) -> None:
+def test_key_leaves_the_address_bar_and_survives_a_reload(opened: LoadedPage) -> None:
     assert "key" not in opened.page.url
     opened.page.reload()
     opened.wait("#translation .linked")
 
 
-def test_what_is_typed_is_translated(opened: LoadedPage, translator: Translator) -> None:
+def test_typed_text_is_translated(opened: LoadedPage, translator: Translator) -> None:
     sentence = "Der Vogel wartet."
     opened.type(sentence)
     opened.expect_part("#translation .above", "Vogel")
@@ -39,9 +39,7 @@ def test_what_is_typed_is_translated(opened: LoadedPage, translator: Translator)
 
 
 @pytest.mark.parametrize("light", ["hover", "focus"])
-def test_links_are_lit_with_their_numbers_by_pointer_and_by_keyboard(
-    opened: LoadedPage, served: Served, light: str
-) -> None:
+def test_links_are_highlighted_by_pointer_and_keyboard(opened: LoadedPage, served: Served, light: str) -> None:
     opened.type("Der Baum fällt.")
     opened.expect_part("#translation .above", "Baum")
     alignment = served.ask("translate", source="Der Baum fällt.", align=True).json["alignment"]
@@ -54,14 +52,14 @@ def test_links_are_lit_with_their_numbers_by_pointer_and_by_keyboard(
     opened.expect_count("#translation path.link.lit", lit.count())
 
 
-def test_links_are_a_text_too(opened: LoadedPage) -> None:
+def test_links_are_available_as_text(opened: LoadedPage) -> None:
     opened.click("summary")
     first, *others = opened.find(".as-text li").first.locator("bdi").all()
     assert first.get_attribute("lang") == "en"
     assert {other.get_attribute("lang") for other in others} == {"de"}
 
 
-def test_words_never_seen_are_marked_and_named(opened: LoadedPage) -> None:
+def test_unseen_words_are_marked_and_listed(opened: LoadedPage) -> None:
     opened.type("Der Quaxl wartet.")
     opened.expect_text("#translation .unseen bdi", "Quaxl")
     opened.expect_part(".remarks .warning", ["Quaxl"])
@@ -71,7 +69,7 @@ def test_words_never_seen_are_marked_and_named(opened: LoadedPage) -> None:
     expect(read.locator("bdi")).to_have_attribute("lang", "de")
 
 
-def test_several_sentences_are_named_and_offered(opened: LoadedPage) -> None:
+def test_several_sentences_are_offered(opened: LoadedPage) -> None:
     opened.type("Der Hund wartet. Der Mann schläft.")
     opened.expect_part(".several", "2 sentences")
     opened.find(".several button").nth(1).click()
@@ -80,7 +78,7 @@ def test_several_sentences_are_named_and_offered(opened: LoadedPage) -> None:
     opened.expect_part("#translation .above", "Mann")
 
 
-def test_a_sentence_that_is_too_long_is_named_where_it_stands(opened: LoadedPage) -> None:
+def test_long_sentence_is_reported_next_to_it(opened: LoadedPage) -> None:
     opened.expected = {422}
     opened.fill("#source", "Hund " * 200)
     opened.expect_part("#source-problem", "the model takes at most")
@@ -90,16 +88,16 @@ def test_a_sentence_that_is_too_long_is_named_where_it_stands(opened: LoadedPage
     opened.expect_part("#translation .above", "wartet")
 
 
-def test_without_the_key_the_page_says_how_to_get_it(opened: LoadedPage) -> None:
+def test_missing_key_is_explained(opened: LoadedPage) -> None:
     opened.expected = {401}
     opened.page.evaluate("sessionStorage.clear()")
     opened.page.reload()
     opened.expect_part("#problem", "open the address that tmt serve printed again")
 
 
-def test_an_address_that_is_opened_in_an_open_page_renews_the_key(opened: LoadedPage, served: Served) -> None:
+def test_opening_a_new_address_renews_the_key(opened: LoadedPage, served: Served) -> None:
     opened.expected = {401}
-    opened.page.evaluate("sessionStorage.setItem('tmt key', 'that of the server before')")
+    opened.page.evaluate("sessionStorage.setItem('tmt key', 'key of an earlier server')")
     opened.fill("#source", "Der Vogel wartet.")
     opened.expect_part("#source-problem", "no valid key")
     opened.page.evaluate("document.body.dataset.opened = 'once'")
@@ -107,26 +105,26 @@ def test_an_address_that_is_opened_in_an_open_page_renews_the_key(opened: Loaded
     opened.expect_part("#translation .above", "Vogel")
     opened.expect_text("#source-problem", "")
     assert "key" not in opened.page.url
-    assert opened.find("body").get_attribute("data-opened") == "once", "the page was loaded anew"
+    assert opened.find("body").get_attribute("data-opened") == "once", "the page was reloaded"
 
 
-def test_what_failed_is_asked_again_when_the_server_answers_again(opened: LoadedPage) -> None:
+def test_failed_requests_are_retried(opened: LoadedPage) -> None:
     opened.expected, asked = {500}, list[str]()
     opened.hold_clock()
-    fault = {"status": 500, "content_type": "application/json", "body": '{"error": "a fault of tmt"}'}
+    fault = {"status": 500, "content_type": "application/json", "body": '{"error": "a bug in tmt"}'}
     opened.page.route("**/v1/translate", lambda route: route.fulfill(**fault), times=1)  # type: ignore[arg-type]
     opened.fill("#source", "Der Vogel wartet.")
     opened.page.clock.run_for(100)
-    opened.expect_text("#source-problem", "a fault of tmt")
+    opened.expect_text("#source-problem", "a bug in tmt")
     opened.pass_by(10)
     opened.expect_text("#source-problem", "")
     opened.expect_part("#translation .above", "Vogel")
     opened.page.on("request", lambda sent: asked.append(sent.url))
     opened.pass_by(10)
-    assert not [url for url in asked if url.endswith("translate")], "what came at last is asked again"
+    assert not [url for url in asked if url.endswith("translate")], "a successful request was repeated"
 
 
-def test_only_a_translation_that_stands_is_spoken(opened: LoadedPage) -> None:
+def test_only_a_stable_translation_is_announced(opened: LoadedPage) -> None:
     opened.hold_clock()
     expect(opened.find("#spoken")).not_to_be_empty()
     before = opened.find("#spoken").inner_text()
@@ -151,7 +149,7 @@ def test_only_a_translation_that_stands_is_spoken(opened: LoadedPage) -> None:
     opened.expect_text("#spoken", "")
 
 
-def test_a_server_that_is_gone_is_named(opened: LoadedPage) -> None:
+def test_lost_server_is_reported(opened: LoadedPage) -> None:
     opened.page.route("**/v1/*", lambda route: route.abort())
     opened.fill("#source", "Der Hund wartet.")
     opened.expect_part("#source-problem", "start tmt serve again")
@@ -159,15 +157,15 @@ def test_a_server_that_is_gone_is_named(opened: LoadedPage) -> None:
     opened.problems.clear()
 
 
-def test_while_others_are_first_the_page_says_so_and_asks_again(opened: LoadedPage) -> None:
+def test_busy_server_is_reported_and_retried(opened: LoadedPage) -> None:
     opened.expected, asked = {503}, list[str]()
     opened.hold_clock()
     opened.page.on("request", lambda sent: asked.append(sent.url.rpartition("/")[2]))
-    answer = others_first("2")
+    answer = busy_response("2")
     opened.page.route("**/v1/translate", lambda route: route.fulfill(**answer), times=1)  # type: ignore[arg-type]
     opened.fill("#source", "Der Vogel wartet.")
     opened.page.clock.run_for(100)
-    opened.expect_part("#source-problem", "16 others wait")
+    opened.expect_part("#source-problem", "16 requests are waiting")
     opened.expect_attribute("#source", "aria-invalid", "false")
     opened.expect_attribute("#translation", "aria-busy", "true")
     opened.page.clock.run_for(1_999)
@@ -178,16 +176,16 @@ def test_while_others_are_first_the_page_says_so_and_asks_again(opened: LoadedPa
     opened.expect_text("#source-problem", "")
 
 
-def others_first(seconds: str) -> dict[str, object]:
-    """The answer of a server with 16 questions before this one; it may be asked again after some seconds."""
-    body = '{"error": "the server: 16 others wait already; ask again in a second"}'
+def busy_response(seconds: str) -> dict[str, object]:
+    """The response of a busy server: 16 requests are waiting, retry after some seconds."""
+    body = '{"error": "the server: 16 requests are waiting; try again in a second"}'
     return {"status": 503, "headers": {"Retry-After": seconds}, "content_type": "application/json", "body": body}
 
 
-def test_a_question_that_is_given_up_while_others_are_first_ends_at_once(opened: LoadedPage) -> None:
+def test_aborted_retry_ends_at_once(opened: LoadedPage) -> None:
     opened.expected = {503}
     opened.hold_clock()
-    opened.page.route("**/v1/runs", lambda route: route.fulfill(**others_first("60")))  # type: ignore[arg-type]
+    opened.page.route("**/v1/runs", lambda route: route.fulfill(**busy_response("60")))  # type: ignore[arg-type]
     opened.module("server", """[
       globalThis.ends = "waits",
       globalThis.stop = new AbortController(),
@@ -204,10 +202,10 @@ def test_a_question_that_is_given_up_while_others_are_first_ends_at_once(opened:
     ("answer", "said"),
     [
         ({"status": 503, "body": '{"error": "not today"}'}, "not today"),
-        ({"status": 200, "body": '{"fine": '}, "translate: the answer was cut off; ask again"),
+        ({"status": 200, "body": '{"fine": '}, "translate: the answer was cut off; try again"),
     ],
 )
-def test_an_answer_that_is_none_stands_where_the_sentence_is(
+def test_invalid_response_is_reported_next_to_the_sentence(
     opened: LoadedPage, answer: dict[str, object], said: str
 ) -> None:
     opened.expected = {503}
@@ -216,7 +214,7 @@ def test_an_answer_that_is_none_stands_where_the_sentence_is(
     opened.expect_text("#source-problem", said)
 
 
-def test_the_newest_sentence_wins(opened: LoadedPage) -> None:
+def test_newest_sentence_wins(opened: LoadedPage) -> None:
     field = opened.find("#source")
     for sentence in ("Der Mann.", "Der Mann wartet.", "Der Vogel fällt."):
         field.fill(sentence)
@@ -226,8 +224,8 @@ def test_the_newest_sentence_wins(opened: LoadedPage) -> None:
     assert words(opened, "above") == ["Der", "Vogel", "fällt", "."]
 
 
-def test_what_is_done_is_done_at_its_time(opened: LoadedPage) -> None:
-    """Milliseconds: 80 from the last key to a question, 10,000 between two lists."""
+def test_timers_fire_on_time(opened: LoadedPage) -> None:
+    """80 ms from the last key to the request, 10,000 ms between two lists."""
     opened.hold_clock()
     asked: list[str] = []
     opened.page.on("request", lambda sent: asked.append(sent.url.rpartition("/")[2]))

@@ -1,4 +1,4 @@
-"""The page and the configurations come with the package that is installed: their files are data of the wheel."""
+"""The page and the configurations are package data of the wheel."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 START = "import transformer_mt as package; print(package.__file__); from transformer_mt.cli.main import main; main()"
 
 SIZES = ("model.width=32", "model.feed_forward_width=32", "tokenizer.vocabulary_size=300", "training.device=cpu")
-# What a person writes who has a score of their own; the arguments are the data and the sizes.
+# A user's own score; the arguments are the data and the sizes.
 OWN_SCORE = """
 import sys
 from transformer_mt import Corpus, Translator, load_config, open_training
@@ -41,14 +41,14 @@ print(repr(best.text))
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the package as its wheel has it."""
+    """A folder with the package installed from its wheel."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     for name in ("transformer_mt", "configs"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "setup.py", "README.md"):
         shutil.copy(ROOT / name, source)
-    # As pyproject.toml wants it; what builds is fetched where the one here is older.
+    # Uses the build requirements of pyproject.toml; fetches them if the installed ones are older.
     own = ["--no-build-isolation"] if int(version("setuptools").partition(".")[0]) >= 77 else []
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "--no-deps", *own, "--wheel-dir", folder, source], check=True)
@@ -57,9 +57,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def test_the_page_starts_from_an_installed_wheel(
-    chromium: "Browser", installed: Path, home: Path, tmp_path: Path
-) -> None:
+def test_page_starts_from_an_installed_wheel(chromium: "Browser", installed: Path, home: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", START, "serve", str(home / "runs"), "--port", "0"]
     environment = os.environ | {"PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
@@ -71,9 +69,7 @@ def test_the_page_starts_from_an_installed_wheel(
             process.kill()
 
 
-def test_a_saved_page_is_made_by_an_installed_wheel(
-    chromium: "Browser", installed: Path, home: Path, tmp_path: Path
-) -> None:
+def test_installed_wheel_writes_a_saved_page(chromium: "Browser", installed: Path, home: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", START, "attend", "--model", str(home / "runs/one"), "--html", "page.html"]
     environment = os.environ | {"PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True)
@@ -82,7 +78,7 @@ def test_a_saved_page_is_made_by_an_installed_wheel(
         expect(opened.find(".matrix")).to_be_visible()
 
 
-def test_an_installed_wheel_trains_by_the_name_of_a_configuration_and_with_a_score_of_ones_own(
+def test_installed_wheel_trains_with_a_named_configuration_and_plugin(
     installed: Path, home: Path, tmp_path: Path
 ) -> None:
     data, environment = str(home / "data"), os.environ | {"PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}

@@ -1,4 +1,4 @@
-"""alignment.json: comes back as written, and is data that anybody may have written."""
+"""alignment.json: round trip and untrusted content."""
 
 import json
 from pathlib import Path
@@ -23,9 +23,7 @@ SOUND: dict[str, Any] = {"heads": ["cross.2.1", "cross.1.3"], "chosen_by": "link
     chosen_by=st.sampled_from(("links", "guess", "given")),
     error_rate=st.none() | st.floats(0, 1),
 )
-def test_heads_come_back_as_they_were_written(
-    heads: list[HeadName], chosen_by: Any, error_rate: float | None, tmp_path: Path
-) -> None:
+def test_heads_round_trip(heads: list[HeadName], chosen_by: Any, error_rate: float | None, tmp_path: Path) -> None:
     chosen = AlignmentHeads(heads=tuple(heads), chosen_by=chosen_by, error_rate=error_rate)
     assert Run(tmp_path / "none").alignment() is None
     Run(tmp_path).save_alignment(chosen)
@@ -56,9 +54,9 @@ def test_heads_come_back_as_they_were_written(
         *("", "[]", "7", "\x00", "[" * 10**5, '{"error_rate": NaN, "heads": ["cross.1.1"], "chosen_by": "links"}'),
     ],
 )
-def test_other_contents_are_one_line(content: str, tmp_path: Path) -> None:
+def test_invalid_content_is_a_one_line_error(content: str, tmp_path: Path) -> None:
     path = tmp_path / ALIGNMENT
     path.write_text(content)
     with pytest.raises(MachineError) as caught:
         Run(tmp_path).alignment()
-    assert str(caught.value) == f"{path}: damaged; restore it, or delete it to do without"
+    assert str(caught.value) == f"{path}: damaged; restore it, or delete it to go without"

@@ -1,4 +1,4 @@
-"""Training that was stopped goes on bit for bit, whatever stopped it and wherever."""
+"""Training resumes bit for bit after any stop."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.training.reports import Report, StepReport
 from transformer_mt.training.session import TrainingSession
 
-# An epoch has fewer batches than the eight steps take, so that stops fall before, at and after its end.
+# Eight steps take more batches than an epoch has, so stops fall before, at and after its end.
 HARDEST = (
     "training.accumulation_steps=2",
     "training.average_checkpoints=2",
@@ -36,13 +36,13 @@ HARDEST = (
 
 
 def kill(training: TrainingSession, *, at: int) -> None:
-    """Train up to the report of a step; what the session does when it is left is not done."""
+    """Train up to the report of a step, and skip the session's cleanup."""
     next(report for report in training.trainer.train() if isinstance(report, StepReport) and report.step == at)
     release(training.trainer.run.path)
 
 
 def state(training: TrainingSession) -> dict[str, Tensor]:
-    """All that the next step depends on and all that came out, times left out."""
+    """The whole state of training, without times."""
     trainer = training.trainer
     trainer.save()
     saved: Checkpoint = trainer.checkpoints.load(trainer.progress.step)
@@ -52,7 +52,7 @@ def state(training: TrainingSession) -> dict[str, Tensor]:
 
 
 def outcome(training: TrainingSession) -> dict[str, Any]:
-    """What a continued run shares with one that was never stopped, besides the tensors."""
+    """The results that a resumed run shares with an uninterrupted one, except the tensors."""
     progress = training.trainer.progress
     run = training.trainer.run
     dropped = ("seconds", "tokens_per_second")
@@ -77,7 +77,7 @@ def assert_same(one: TrainingSession, other: TrainingSession) -> None:
 
 
 def assert_resumable(path: Path, stops: Iterable[int], *overrides: str) -> None:
-    """Training that is stopped and saved after each of these steps ends as training in one go."""
+    """Training that is stopped and saved after each of these steps gives the same result as uninterrupted training."""
     whole = opened(path / "whole", *overrides)
     reports = train(whole)
     for stop in stops:
@@ -94,14 +94,14 @@ def assert_resumable(path: Path, stops: Iterable[int], *overrides: str) -> None:
 @pytest.mark.parametrize(
     "averaging", [pytest.param(name, marks=[pytest.mark.slow] if name != "ema" else []) for name in AVERAGING]
 )
-def test_stopped_training_goes_on_bit_for_bit(tmp_path: Path, averaging: str) -> None:
-    """The stop comes just before a validation, which then comes after the resumption."""
+def test_stopped_training_resumes_bit_for_bit(tmp_path: Path, averaging: str) -> None:
+    """The stop comes just before a validation, so validation runs after resuming."""
     assert_resumable(tmp_path, (4,), *HARDEST, f"training.averaging={averaging}")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
-def test_every_variant_goes_on_bit_for_bit(tmp_path: Path, variant: Variant) -> None:
+def test_every_variant_resumes_bit_for_bit(tmp_path: Path, variant: Variant) -> None:
     few = ("training.steps=4", "training.validate_every=4", "training.token_masking=0.1")
     assert_resumable(tmp_path, (2,), *variant, *few, "tokenizer.sampling=subword")
 
@@ -115,17 +115,17 @@ def test_every_variant_goes_on_bit_for_bit(tmp_path: Path, variant: Variant) -> 
         for name in list(CHOSEN[field][1])[1:]  # the first is the default
     ],
 )
-def test_every_objective_optimizer_and_schedule_goes_on_bit_for_bit(tmp_path: Path, choice: str) -> None:
+def test_every_objective_optimizer_and_schedule_resumes_bit_for_bit(tmp_path: Path, choice: str) -> None:
     assert_resumable(tmp_path, (4,), choice, "training.accumulation_steps=2")
 
 
 @pytest.mark.slow
-def test_training_can_be_stopped_before_the_first_validation_and_between_two(tmp_path: Path) -> None:
+def test_training_resumes_from_before_and_between_validations(tmp_path: Path) -> None:
     assert_resumable(tmp_path, (1, 5, 7), "training.log_every=1")
 
 
 @pytest.mark.slow
-def test_the_scale_of_the_loss_goes_on_bit_for_bit(tmp_path: Path) -> None:
+def test_loss_scaling_resumes_bit_for_bit(tmp_path: Path) -> None:
     assert_resumable(tmp_path, (4,), *HARDEST, "training.precision=float16")
     scaler = opened(tmp_path / "stopped-4", *HARDEST, "training.precision=float16").trainer.optimizer.state()["scaler"]
     assert (scaler["scale"], scaler["_growth_tracker"]) == (2.0**16, 8)
@@ -133,7 +133,7 @@ def test_the_scale_of_the_loss_goes_on_bit_for_bit(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("averaging", "killed"), [("none", 2), ("ema", 5), ("best", 5), ("last", 7)])
-def test_killed_training_goes_on_from_its_last_checkpoint(tmp_path: Path, averaging: str, killed: int) -> None:
+def test_killed_training_resumes_from_its_last_checkpoint(tmp_path: Path, averaging: str, killed: int) -> None:
     overrides = (*HARDEST, f"training.averaging={averaging}")
     whole = opened(tmp_path / "whole", *overrides)
     train(whole)
@@ -145,7 +145,7 @@ def test_killed_training_goes_on_from_its_last_checkpoint(tmp_path: Path, averag
 
 
 @pytest.mark.parametrize("name", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("sgd", "lion")), "muon"])
-def test_optimizers_of_other_kinds_go_on_from_a_checkpoint_when_killed(tmp_path: Path, name: str) -> None:
+def test_killed_training_resumes_with_other_optimizers(tmp_path: Path, name: str) -> None:
     overrides = (*HARDEST, f"optimizer.name={name}")
     with loaded(write_example("class Lion", tmp_path / "optimizers.py")):
         whole = opened(tmp_path / "whole", *overrides)
@@ -159,7 +159,7 @@ def test_optimizers_of_other_kinds_go_on_from_a_checkpoint_when_killed(tmp_path:
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> TrainingSession:
-    """A training at its end, whose run may be copied and read."""
+    """A finished training; tests may copy and read its run."""
     session = opened(tmp_path_factory.mktemp("finished") / "run")
     train(session)
     return session
@@ -167,11 +167,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> TrainingSession:
 
 @pytest.fixture
 def copy(finished: TrainingSession, tmp_path: Path) -> Path:
-    """A copy of its run."""
+    """A copy of the finished run."""
     return Path(shutil.copytree(finished.trainer.run.path, tmp_path / "run"))
 
 
-def test_finished_training_changes_nothing(finished: TrainingSession, copy: Path) -> None:
+def test_resuming_finished_training_is_a_no_op(finished: TrainingSession, copy: Path) -> None:
     again = opened(copy)
     assert [type(report).__name__ for report in train(again)] == ["FinishReport"]
     assert_same(finished, again)
@@ -182,7 +182,7 @@ def damage(path: Path, name: str = "model.safetensors") -> None:
     (path / name).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
 
 
-def test_damaged_newest_checkpoint_gives_way_to_the_one_before(finished: TrainingSession, copy: Path) -> None:
+def test_training_resumes_from_the_newest_sound_checkpoint(finished: TrainingSession, copy: Path) -> None:
     damage(copy / "checkpoints" / "step-8")
     again = opened(copy)
     assert f"{copy}/checkpoints/step-8/model.safetensors: damaged" in again.notes[-2]
@@ -191,7 +191,7 @@ def test_damaged_newest_checkpoint_gives_way_to_the_one_before(finished: Trainin
     assert_same(finished, again)
 
 
-def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found(tmp_path: Path) -> None:
+def test_any_flipped_bit_in_a_checkpoint_is_detected(tmp_path: Path) -> None:
     training = opened(tmp_path)
     train(training, until=4)
     for path in sorted((tmp_path / "checkpoints" / "step-4").iterdir()):
@@ -204,13 +204,13 @@ def test_a_flipped_bit_anywhere_in_a_checkpoint_is_found(tmp_path: Path) -> None
     assert training.trainer.checkpoints.load(4).progress.step == 4
 
 
-def test_weights_of_another_step_are_not_continued_from(copy: Path) -> None:
+def test_training_does_not_resume_from_weights_of_another_step(copy: Path) -> None:
     shutil.copy(copy / "checkpoints/step-6" / MODEL, copy / "checkpoints/step-8" / MODEL)
     assert opened(copy).notes[-1].endswith("from step 6")
 
 
 @pytest.mark.slow
-def test_damaged_later_checkpoints_do_not_push_out_what_is_saved_now(tmp_path: Path) -> None:
+def test_damaged_later_checkpoints_do_not_displace_new_ones(tmp_path: Path) -> None:
     overrides = ("training.checkpoint_every=1", "training.validate_every=8")
     kill(opened(tmp_path, *overrides), at=6)
     checkpoints = tmp_path / "checkpoints"
@@ -227,7 +227,7 @@ def test_damaged_later_checkpoints_do_not_push_out_what_is_saved_now(tmp_path: P
     assert opened(tmp_path, *overrides).trainer.progress.step == 5
 
 
-def test_no_sound_checkpoint_is_one_line(copy: Path) -> None:
+def test_missing_sound_checkpoint_is_a_one_line_error(copy: Path) -> None:
     for step in (6, 8):
         damage(copy / "checkpoints" / f"step-{step}", STATE)
     with pytest.raises(MachineError) as caught:
@@ -239,8 +239,8 @@ def test_no_sound_checkpoint_is_one_line(copy: Path) -> None:
     assert opened(copy, overwrite=True).trainer.progress.step == 0
 
 
-def test_a_checkpoint_of_another_vocabulary_or_configuration_is_not_continued(tmp_path: Path) -> None:
-    """Also before the first validation, when there are no weights to use that would say so."""
+def test_resuming_detects_a_changed_vocabulary_or_configuration(tmp_path: Path) -> None:
+    """Even before the first validation, when the run has no weights with checksums."""
     train(opened(tmp_path, "training.checkpoint_every=1"), until=3)
     vocabulary, config = ((tmp_path / name).read_bytes() for name in (TOKENIZER, CONFIG))
     pieces = list(pieces_of(vocabulary))
@@ -253,7 +253,7 @@ def test_a_checkpoint_of_another_vocabulary_or_configuration_is_not_continued(tm
     assert opened(tmp_path, "training.checkpoint_every=1").trainer.progress.step == 3
 
 
-def test_another_configuration_is_refused_with_every_difference(tmp_path: Path) -> None:
+def test_error_lists_every_changed_key(tmp_path: Path) -> None:
     opened(tmp_path)
     with pytest.raises(InputError) as caught:
         opened(tmp_path, "model.width=32", "schedule.factor=0.5", "training.steps=99", "search.beam=7")
@@ -263,7 +263,7 @@ def test_another_configuration_is_refused_with_every_difference(tmp_path: Path) 
     )
 
 
-def test_overwriting_deletes_the_run_and_nothing_else(copy: Path) -> None:
+def test_overwriting_deletes_only_the_run(copy: Path) -> None:
     (copy / "notes.txt").write_text("mine")
     again = opened(copy, "model.width=18", overwrite=True)
     assert again.trainer.progress.step == 0
@@ -283,7 +283,7 @@ def test_overwriting_deletes_the_run_and_nothing_else(copy: Path) -> None:
     assert not [*Run(copy).metrics()]
 
 
-def test_what_is_refused_deletes_nothing(copy: Path) -> None:
+def test_refused_overwriting_deletes_nothing(copy: Path) -> None:
     before = sorted(path for path in copy.rglob("*"))
     with pytest.raises(InputError, match=r"model\.kind"):
         opened(copy, "model.kind=none", overwrite=True)
@@ -291,24 +291,24 @@ def test_what_is_refused_deletes_nothing(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_directory_with_something_else_in_it_is_refused(tmp_path: Path, overwrite: bool) -> None:
+def test_directory_with_other_files_is_refused(tmp_path: Path, overwrite: bool) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     for place in (tmp_path, tmp_path / "notes.txt"):
-        with pytest.raises(InputError, match=f"^{place}: exists and is not a run of tmt; choose another directory"):
+        with pytest.raises(InputError, match=f"^{place}: exists and is not a tmt run; choose another directory"):
             opened(place, overwrite=overwrite)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_a_start_that_was_cut_off_starts_again(tmp_path: Path) -> None:
+def test_interrupted_start_begins_again(tmp_path: Path) -> None:
     opened(tmp_path)
     unnamed = tmp_path / ".config.toml.0123456789abcdef.new"
-    (tmp_path / "config.toml").rename(unnamed)  # written last, it had not yet its name
+    (tmp_path / "config.toml").rename(unnamed)  # written last, and not yet renamed
     assert opened(tmp_path).trainer.progress.step == 0
     assert Run(tmp_path).exists()
     assert not list(tmp_path.glob(".*"))
 
 
-def test_metrics_of_lost_steps_are_forgotten(tmp_path: Path) -> None:
+def test_metrics_of_lost_steps_are_dropped(tmp_path: Path) -> None:
     first = opened(tmp_path, "training.log_every=1")
     train(first, until=5)
     whole_lines = (tmp_path / METRICS).read_bytes()
@@ -350,7 +350,7 @@ CHANGED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", TrainingConfig.model_fields)
-def test_a_continuation_may_change_only_what_no_step_before_depends_on(tmp_path: Path, key: str) -> None:
+def test_resuming_may_change_only_keys_without_effect_on_past_steps(tmp_path: Path, key: str) -> None:
     opened(tmp_path)
     change = f"training.{key}={CHANGED[key]}"
     if key == "tensorboard":
@@ -363,7 +363,7 @@ def test_a_continuation_may_change_only_what_no_step_before_depends_on(tmp_path:
 
 
 @pytest.mark.slow
-def test_a_schedule_that_ends_with_training_refuses_another_number_of_steps(tmp_path: Path) -> None:
+def test_schedule_with_an_end_refuses_a_new_number_of_steps(tmp_path: Path) -> None:
     overrides = ("schedule.name=cosine", "schedule.warmup=3")
     train(opened(tmp_path, *overrides), until=5)
     with pytest.raises(InputError) as caught:
@@ -372,7 +372,7 @@ def test_a_schedule_that_ends_with_training_refuses_another_number_of_steps(tmp_
     assert_resumable(tmp_path, (5,), *overrides, "training.log_every=1")
 
 
-def test_a_run_of_another_format_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_run_of_another_format_is_refused(tmp_path: Path) -> None:
     opened(tmp_path)
     path = tmp_path / "config.toml"
     written = path.read_text("utf-8")
@@ -387,13 +387,13 @@ def test_a_run_of_another_format_is_refused_with_what_to_do(tmp_path: Path) -> N
     assert opened(tmp_path, overwrite=True).trainer.progress.step == 0
 
 
-# Checkpoints are written at 3, 4, 6 and 8; 4 and 8 are validations, of which 8 is the best.
+# Checkpoints are written at 3, 4, 6 and 8; 4 and 8 are validated, 8 is the best.
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("keep", "steps", "complete"),
     [("weights", [4, 6, 8], [6, 8]), ("needed", [6, 8], [6, 8]), ("all", [3, 4, 6, 8], [3, 4, 6, 8])],
 )
-def test_the_newest_two_checkpoints_are_complete_and_others_kept_as_configured(
+def test_old_checkpoints_are_kept_as_configured(
     tmp_path: Path, keep: str, steps: list[int], complete: list[int]
 ) -> None:
     session = opened(tmp_path, f"training.keep_checkpoints={keep}")
@@ -402,14 +402,14 @@ def test_the_newest_two_checkpoints_are_complete_and_others_kept_as_configured(
     assert session.trainer.checkpoints.steps() == complete
 
 
-def test_weights_alone_are_not_continued_from(copy: Path) -> None:
+def test_training_does_not_resume_from_weights_only(copy: Path) -> None:
     for step in (6, 8):
         (copy / "checkpoints" / f"step-{step}" / STATE).unlink()
     with pytest.raises(MachineError, match=r"checkpoints: no complete checkpoint; overwrite the run"):
         opened(copy)
 
 
-def test_a_state_that_does_not_fit_into_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_state_larger_than_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = opened(tmp_path).trainer
     trainer.save()
     monkeypatch.setattr("transformer_mt.memory.FREE_ANYWHERE", 0)

@@ -20,7 +20,7 @@ from transformer_mt.translation.model import Model
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with one validation behind it, to be copied or only read."""
+    """A run with one validation, to copy or read."""
     path = tmp_path_factory.mktemp("runs") / "trained"
     list(opened(path, "training.steps=4").train())
     return path
@@ -34,7 +34,7 @@ def problem(action: Callable[[], object]) -> str:
     return message
 
 
-def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:
+def test_directory_without_a_run_is_a_one_line_error(tmp_path: Path) -> None:
     for path in (tmp_path / "missing", tmp_path):
         assert problem(lambda path=path: Run.open(path)) == (
             f"{path}: not a run directory (no config.toml); train one with: tmt train --run-dir {path}"
@@ -44,7 +44,7 @@ def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:
 def test_run_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
     opened(tmp_path)
     assert problem(Run.open(tmp_path).network) == (
-        f"{tmp_path / MODEL}: missing; continue tmt train until its first validation"
+        f"{tmp_path / MODEL}: missing; run tmt train until its first validation"
     )
 
 
@@ -56,7 +56,9 @@ def test_run_without_a_model_says_how_to_get_one(tmp_path: Path) -> None:
         (lambda _: b"", "0 bytes, too few for the model of config.toml"),
     ],
 )
-def test_damaged_model_is_named(trained: Path, tmp_path: Path, change: Callable[[bytes], bytes], expected: str) -> None:
+def test_error_names_the_damaged_model(
+    trained: Path, tmp_path: Path, change: Callable[[bytes], bytes], expected: str
+) -> None:
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     (run / MODEL).write_bytes(change((trained / MODEL).read_bytes()))
     assert problem(Run.open(run).network).startswith(f"{run / MODEL}: {expected}")
@@ -74,13 +76,13 @@ def test_shared_weights_are_saved_once(trained: Path) -> None:
     storages = [tensor.data_ptr() for tensor in weights.values()]
     assert len(set(storages)) == len(storages)
     assert {tensor.data_ptr() for tensor in model.state_dict().values()} == set(storages)
-    assert len(model.state_dict()) > len(weights)  # the one table of the vocabulary
+    assert len(model.state_dict()) > len(weights)  # the shared embedding table
     saved = safetensors.torch.load((trained / MODEL).read_bytes())
     assert saved.keys() == weights.keys()
     assert all(torch.equal(saved[name], tensor) for name, tensor in weights.items())
 
 
-def test_newest_run_is_the_one_whose_weights_are_newest(tmp_path: Path) -> None:
+def test_newest_run_has_the_newest_weights(tmp_path: Path) -> None:
     assert problem(lambda: newest_run(tmp_path)) == (f"{tmp_path}: no trained model here; train one with: tmt train")
     for name, time in (("a", 300), ("b", 900), ("c", 600)):
         (tmp_path / name).mkdir()
@@ -90,10 +92,8 @@ def test_newest_run_is_the_one_whose_weights_are_newest(tmp_path: Path) -> None:
     assert newest_run(tmp_path).path == tmp_path / "b"
 
 
-def test_a_reader_that_meets_a_run_being_replaced_never_mixes_two(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Between the configuration and the vocabulary, and then the weights, another run takes the place of the first."""
+def test_reader_never_mixes_two_runs(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another run replaces the first one after its configuration and vocabulary have been read."""
     path, other = Path(shutil.copytree(trained, tmp_path / "run")), tmp_path / "other"
     list(opened(other, "training.steps=4", "training.seed=7").train())
     read = directory.read_regular
@@ -112,15 +112,13 @@ def test_a_reader_that_meets_a_run_being_replaced_never_mixes_two(
     assert found.config().training.seed == 7
 
 
-def test_an_opened_model_keeps_the_words_and_heads_of_its_moment(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_opened_model_keeps_its_words_and_heads(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, other = Path(shutil.copytree(trained, tmp_path / "run")), tmp_path / "other"
     list(opened(other, "training.steps=4", "training.seed=7").train())
     (other / WORDS).unlink()
     model = Model.open(Run.open(path), device="cpu")
     shutil.copytree(other, path, dirs_exist_ok=True)
-    (path / WORDS).unlink()  # which the other had no more
+    (path / WORDS).unlink()  # the other run has none
     assert model.known is not None
     assert model.alignment is not None
     assert model.alignment == Run.open(trained).alignment()
@@ -131,10 +129,10 @@ def test_an_opened_model_keeps_the_words_and_heads_of_its_moment(
         return read(run, name)
 
     monkeypatch.setattr(Run, "_read_if_there", replacing)
-    assert problem(lambda: Model.open(Run.open(path), device="cpu")) == f"{path}: has just been written anew; try again"
+    assert problem(lambda: Model.open(Run.open(path), device="cpu")) == f"{path}: has just been overwritten; try again"
 
 
-def test_weights_name_the_files_they_were_trained_with_also_when_one_is_damaged_meanwhile(
+def test_files_changed_during_training_do_not_match_the_weights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reports = opened(tmp_path, "training.steps=8").train()
@@ -145,29 +143,29 @@ def test_weights_name_the_files_they_were_trained_with_also_when_one_is_damaged_
     assert problem(Run.open(tmp_path).network).startswith(f"{tmp_path / CONFIG}: not the one that {MODEL} was saved")
 
 
-def test_weights_without_sums_are_of_another_version(trained: Path, tmp_path: Path) -> None:
+def test_weights_without_checksums_are_refused(trained: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     (run / MODEL).write_bytes(pack(safetensors.torch.load((trained / MODEL).read_bytes())))
     assert problem(Run.open(run).network) == (
-        f"{run / MODEL}: damaged, it has not all its sums; restore it or train anew"
+        f"{run / MODEL}: damaged (a checksum is missing); restore it or train again"
     )
 
 
-def test_no_memory_is_taken_for_a_model_larger_than_its_weights(trained: Path, tmp_path: Path) -> None:
+def test_model_larger_than_its_weights_is_not_built(trained: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     os.truncate(run / MODEL, size := (trained / MODEL).stat().st_size // 3)
     expected = f"{run / MODEL}: {size} bytes, too few for the model of config.toml; restore both files from the same"
     assert problem(Run.open(run).network).startswith(expected)
 
 
-def test_weights_that_do_not_fit_into_memory_are_not_read(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_larger_than_memory_are_not_read(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.memory.FREE_ANYWHERE", 0)
     monkeypatch.setattr(directory, "free_memory", lambda: (trained / MODEL).stat().st_size)
     monkeypatch.setattr(Run, "read_weights", lambda *_: pytest.fail("reads"))
     assert problem(Run.open(trained).network).startswith(f"{trained / MODEL}: needs 0.0 GB of memory, ")
 
 
-def test_lines_of_the_metrics_that_are_no_measurements_are_left_out(tmp_path: Path) -> None:
+def test_invalid_lines_of_the_metrics_are_skipped(tmp_path: Path) -> None:
     lines = (
         b'{"step": 1, "kind": "training"}',
         b"[" * 10**5,
@@ -185,7 +183,7 @@ def test_lines_of_the_metrics_that_are_no_measurements_are_left_out(tmp_path: Pa
     assert [record["step"] for record in Run(tmp_path).metrics()] == [1, 3]
 
 
-def test_metrics_are_not_written_through_a_link(tmp_path: Path) -> None:
+def test_metrics_are_not_written_through_a_symlink(tmp_path: Path) -> None:
     (tmp_path / "mine").write_bytes(b"mine")
     (tmp_path / METRICS).symlink_to(tmp_path / "mine")
     assert "cannot be written" in problem(lambda: Run(tmp_path).log(1, {"kind": "training"}))
@@ -193,14 +191,14 @@ def test_metrics_are_not_written_through_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [Path.hardlink_to, Path.symlink_to])
-def test_a_log_of_another_name_is_not_appended_to(tmp_path: Path, make: Callable[[Path, Path], None]) -> None:
+def test_linked_log_is_not_appended_to(tmp_path: Path, make: Callable[[Path, Path], None]) -> None:
     (tmp_path / "mine").write_bytes(b"mine")
     make(tmp_path / TRAIN_LOG, tmp_path / "mine")
     assert f"{TRAIN_LOG}: " in problem(lambda: Run(tmp_path).say("hello"))
     assert (tmp_path / "mine").read_bytes() == b"mine"
 
 
-def test_nobody_else_may_change_or_execute_a_run(tmp_path: Path) -> None:
+def test_run_is_writable_only_by_its_owner(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         session = opened(tmp_path / "run", "training.steps=4")
@@ -213,7 +211,7 @@ def test_nobody_else_may_change_or_execute_a_run(tmp_path: Path) -> None:
     assert modes == {(True, 0o755), (False, 0o644)}
 
 
-def test_what_crashes_left_half_written_goes_when_training_opens(tmp_path: Path) -> None:
+def test_leftovers_of_crashes_are_removed(tmp_path: Path) -> None:
     opened(tmp_path)
     names = (".config.toml.0123456789abcdef.new", ".notes.txt.0123456789abcdef.new", ".notes.txt.old", "notes.txt")
     for name in names:

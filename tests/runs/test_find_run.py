@@ -11,7 +11,7 @@ from transformer_mt.translation.translator import Translator
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A finished run with this averaging, all of whose checkpoints were kept; nobody writes there."""
+    """A finished run with this averaging and all checkpoints; read-only."""
     folder = tmp_path_factory.mktemp("runs")
 
     def trained(averaging: str) -> Path:
@@ -24,7 +24,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.mark.parametrize("averaging", [pytest.param("none", marks=pytest.mark.slow), "ema"])
-def test_the_best_checkpoint_has_the_weights_that_the_run_came_to(averaging: str, runs: Callable[[str], Path]) -> None:
+def test_best_checkpoint_has_the_weights_of_the_run(averaging: str, runs: Callable[[str], Path]) -> None:
     path = runs(averaging)
     best = max(Run(path).metrics(), key=lambda line: line["step"] * line.get("best", 0))["step"]
     found = find_run(path / "checkpoints" / f"step-{best}").network()
@@ -32,16 +32,14 @@ def test_the_best_checkpoint_has_the_weights_that_the_run_came_to(averaging: str
     assert not found.training
 
 
-def test_an_earlier_checkpoint_is_another_model_and_translates(runs: Callable[[str], Path]) -> None:
+def test_earlier_checkpoint_translates(runs: Callable[[str], Path]) -> None:
     path = runs("ema")
     early = Translator.load(path / "checkpoints" / "step-3", device="cpu")
     assert weights_digest(early.model.network) != weights_digest(Run(path).network())
     assert early.translate(["der Hund hat das Kind."])
 
 
-def test_a_checkpoint_belongs_to_its_run_from_wherever_it_is_named(
-    runs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checkpoint_is_found_by_relative_paths(runs: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     path = runs("ema")
     monkeypatch.chdir(path / "checkpoints")
     assert find_run(Path("step-4")).path == Path("..")
@@ -51,7 +49,7 @@ def test_a_checkpoint_belongs_to_its_run_from_wherever_it_is_named(
     assert find_run(path).path == path
 
 
-def test_a_step_without_a_checkpoint_is_named_with_those_there_are(runs: Callable[[str], Path]) -> None:
+def test_missing_checkpoint_error_lists_the_existing_ones(runs: Callable[[str], Path]) -> None:
     path = runs("ema") / "checkpoints" / "step-5"
     with pytest.raises(InputError) as caught:
         find_run(path)

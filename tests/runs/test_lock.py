@@ -36,9 +36,7 @@ def holder(directory: Path) -> Iterator["subprocess.Popen[str]"]:
         process.communicate()
 
 
-def test_a_directory_in_training_is_refused_until_its_process_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lock_is_refused_until_its_process_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     with holder(tmp_path) as other:
         monkeypatch.setattr("time.sleep", waits.append)
@@ -59,7 +57,7 @@ def test_a_directory_in_training_is_refused_until_its_process_is_killed(
     release(tmp_path)
 
 
-def test_what_is_released_can_be_held_by_another(tmp_path: Path) -> None:
+def test_released_lock_can_be_acquired_by_another_process(tmp_path: Path) -> None:
     assert not is_held(tmp_path)
     assert not (tmp_path / LOCK).exists()
     assert acquire(tmp_path)
@@ -70,7 +68,7 @@ def test_what_is_released_can_be_held_by_another(tmp_path: Path) -> None:
         pass
 
 
-def test_a_run_in_training_is_neither_continued_nor_overwritten(tmp_path: Path) -> None:
+def test_locked_run_is_neither_resumed_nor_overwritten(tmp_path: Path) -> None:
     list(opened(tmp_path, "training.steps=4").train())
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != LOCK}
     with holder(tmp_path):
@@ -81,7 +79,7 @@ def test_a_run_in_training_is_neither_continued_nor_overwritten(tmp_path: Path) 
     assert opened(tmp_path, "training.steps=4").trainer.progress.step == 4
 
 
-def test_training_lets_go_at_its_end_and_after_a_refusal(tmp_path: Path) -> None:
+def test_training_releases_the_lock_at_its_end_and_after_an_error(tmp_path: Path) -> None:
     session = opened(tmp_path, "training.steps=2")
     assert is_held(tmp_path)
     list(session.train())
@@ -92,8 +90,8 @@ def test_training_lets_go_at_its_end_and_after_a_refusal(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("make", [Path.symlink_to, Path.hardlink_to])
-def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path: Path, make: Callable[[Path, Path], None]) -> None:
-    """Not every archive and not every system keeps a stranger from making a hard link."""
+def test_linked_lock_is_refused(tmp_path: Path, make: Callable[[Path, Path], None]) -> None:
+    """Some archives and systems let a stranger create a hard link."""
     (tmp_path / "run").mkdir()
     (tmp_path / "outside").write_text("not ours")
     make(tmp_path / "run" / LOCK, tmp_path / "outside")
@@ -103,7 +101,7 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path: Path, make: C
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_whatever_stands_in_the_place_of_the_lock_is_one_line(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_lock_that_is_not_a_file_is_a_one_line_error(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / LOCK)
     assert not is_held(tmp_path)
     with pytest.raises(MachineError, match=f"{LOCK}: is a link or not a regular file; delete it$"):

@@ -1,4 +1,4 @@
-"""In which order files come onto the disk, so that a power cut at any moment leaves something sound."""
+"""Files are written in an order that keeps the run sound after a power cut at any moment."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ OLD, NEW = {"a.bin": b"old", "b.bin": b"older"}, {"a.bin": b"new", "b.bin": b"ne
 
 
 @pytest.mark.parametrize("replaces", [False, True])
-def test_a_file_is_flushed_before_it_gets_its_name_and_its_directory_after(
+def test_file_is_flushed_before_renaming_and_directory_after(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaces: bool
 ) -> None:
     if replaces:
@@ -29,7 +29,7 @@ def test_a_file_is_flushed_before_it_gets_its_name_and_its_directory_after(
     assert disk.flushed == {".file.new": b"new"}
 
 
-def test_every_file_of_a_sealed_directory_is_flushed_then_the_directory_then_it_gets_its_name(
+def test_directory_is_flushed_after_its_files_and_before_renaming(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = RecordedDisk(tmp_path, monkeypatch)
@@ -45,7 +45,7 @@ def test_every_file_of_a_sealed_directory_is_flushed_then_the_directory_then_it_
     assert {name: disk.flushed[f".sealed.new/{name}"] for name in NEW} == NEW
 
 
-def test_an_old_sealed_directory_is_removed_only_when_the_new_one_stands(
+def test_old_directory_is_removed_after_the_new_one_is_in_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_directory(tmp_path / "sealed", OLD)
@@ -55,9 +55,7 @@ def test_an_old_sealed_directory_is_removed_only_when_the_new_one_stands(
     assert end == ["rename sealed .sealed.old", "rename .sealed.new sealed", "flush .", "remove .sealed.old"]
 
 
-def test_a_run_gets_its_configuration_when_all_else_of_its_start_is_on_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_configuration_of_a_run_is_written_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = small_config()
     tokenizer = Tokenizer.train([pair.source for pair in TRAIN], config.tokenizer)
     disk = RecordedDisk(tmp_path, monkeypatch)
@@ -70,9 +68,7 @@ def test_a_run_gets_its_configuration_when_all_else_of_its_start_is_on_the_disk(
     assert after == ["flush ."]
 
 
-def test_the_entries_of_new_directories_are_flushed_in_their_parents(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parents_of_new_directories_are_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = RecordedDisk(tmp_path, monkeypatch)
     make_directory(tmp_path / "runs" / "run" / CHECKPOINTS)
     assert disk.operations == [
@@ -85,7 +81,7 @@ def test_the_entries_of_new_directories_are_flushed_in_their_parents(
     ]
 
 
-def test_a_run_that_is_cleared_loses_its_configuration_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clear_deletes_the_configuration_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (CONFIG, METRICS, MODEL, TOKENIZER):
         (tmp_path / name).touch()
     (tmp_path / CHECKPOINTS / "step-3").mkdir(parents=True)
@@ -96,21 +92,19 @@ def test_a_run_that_is_cleared_loses_its_configuration_first(tmp_path: Path, mon
     assert not list(tmp_path.iterdir())
 
 
-def test_steps_are_ordered_as_numbers(tmp_path: Path) -> None:
+def test_steps_are_sorted_as_numbers(tmp_path: Path) -> None:
     for step in (10, 9, 100, 8):
         write_directory(tmp_path / f"step-{step}", NEW)
     assert saved_steps(tmp_path) == [8, 9, 10, 100]
 
 
-def test_checkpoints_are_not_looked_for_behind_a_link(tmp_path: Path) -> None:
+def test_linked_checkpoints_are_refused(tmp_path: Path) -> None:
     (tmp_path / "linked").symlink_to(tmp_path)
     with pytest.raises(MachineError, match="linked: not a directory"):
         saved_steps(tmp_path / "linked")
 
 
-def test_checkpoints_that_are_deleted_while_they_are_listed_are_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checkpoints_deleted_while_listing_are_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def deleted(path: Path) -> list[str]:
         raise FileNotFoundError(2, "No such file or directory", str(path))
 

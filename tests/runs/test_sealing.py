@@ -14,7 +14,7 @@ def files_of(path: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(path.iterdir())}
 
 
-def test_crash_while_writing_leaves_the_old_directory_or_the_new(tmp_path: Path) -> None:
+def test_crash_while_replacing_leaves_the_old_or_the_new_directory(tmp_path: Path) -> None:
     path = tmp_path / CHECKPOINTS / "step-3"
     path.parent.mkdir()
     write_directory(path, OLD)
@@ -28,7 +28,7 @@ def test_crash_while_writing_leaves_the_old_directory_or_the_new(tmp_path: Path)
     assert files_of(path) == NEW
 
 
-def test_crash_while_writing_the_first_time_leaves_nothing_or_the_whole(tmp_path: Path) -> None:
+def test_crash_while_writing_leaves_nothing_or_the_whole_directory(tmp_path: Path) -> None:
     path = tmp_path / "kept"
 
     def check() -> None:
@@ -37,7 +37,7 @@ def test_crash_while_writing_the_first_time_leaves_nothing_or_the_whole(tmp_path
     assert crash_everywhere(lambda: write_directory(path, NEW), check) >= 9
 
 
-def test_directories_too_deep_to_delete_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directories_too_deep_to_delete_are_a_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_directory(tmp_path / "kept", OLD)
 
     def too_deep(_: Path) -> None:
@@ -49,7 +49,7 @@ def test_directories_too_deep_to_delete_are_one_line(tmp_path: Path, monkeypatch
     assert files_of(tmp_path / "kept") == NEW
 
 
-def test_a_failure_to_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 

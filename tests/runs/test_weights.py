@@ -10,7 +10,7 @@ from transformer_mt.runs.checksums import saved_sums
 from transformer_mt.runs.weights import digest, pack, require_specs, specs_of, unpack
 
 
-def test_packed_tensors_come_back(tmp_path: Path) -> None:
+def test_tensors_round_trip(tmp_path: Path) -> None:
     tensors = {"x": torch.randn(3, 5).T, "steps": torch.tensor(7), "y": torch.tensor([2, 0], dtype=torch.uint8)}
     unpacked = unpack(pack(tensors), path=tmp_path)
     require_specs(unpacked, specs_of(tensors), path=tmp_path)
@@ -20,8 +20,8 @@ def test_packed_tensors_come_back(tmp_path: Path) -> None:
 
 
 @given(content=st.binary(max_size=50) | st.binary(max_size=50).map(lambda tail: pack({"x": torch.ones(3)})[:40] + tail))
-def test_what_is_no_safetensors_file_is_one_line(content: bytes) -> None:
-    with pytest.raises(MachineError, match=r"^model.safetensors: damaged or not a safetensors file; .*anew$"):
+def test_invalid_safetensors_file_is_a_one_line_error(content: bytes) -> None:
+    with pytest.raises(MachineError, match=r"^model.safetensors: damaged or not a safetensors file; .*again$"):
         unpack(content, path=Path("model.safetensors"))
 
 
@@ -35,14 +35,14 @@ def test_what_is_no_safetensors_file_is_one_line(content: bytes) -> None:
         ({"x": torch.ones(1), "y": torch.zeros(1)}, {"x": torch.zeros(1), "y": torch.ones(1)}),
     ],
 )
-def test_the_sum_of_tensors_tells_names_shapes_types_and_bytes_apart(
+def test_digest_depends_on_names_shapes_types_and_bytes(
     old: dict[str, torch.Tensor], new: dict[str, torch.Tensor]
 ) -> None:
     assert digest(old) != digest(new)
     assert digest(old) == digest(dict(reversed(old.items())))
 
 
-def test_the_same_tensors_and_sums_are_the_same_file(tmp_path: Path) -> None:
+def test_packing_is_deterministic(tmp_path: Path) -> None:
     sums = {name: name for name in "abcdefgh"}
     packed = pack({"x": torch.ones(3)}, sums)
     assert {pack({"x": torch.ones(3)}, sums) for _ in range(9)} == {packed}

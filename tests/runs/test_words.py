@@ -15,7 +15,7 @@ COUNTS = st.dictionaries(WORD, st.integers(1, 2**40))
 
 
 @given(source=COUNTS, target=COUNTS, complete=st.booleans(), longest=st.integers(0, 10**6))
-def test_words_come_back_as_they_were_written(
+def test_words_round_trip(
     source: dict[str, int], target: dict[str, int], complete: bool, longest: int, tmp_path: Path
 ) -> None:
     words = TrainingWords(Counter(source), Counter(target), complete, longest)
@@ -23,7 +23,7 @@ def test_words_come_back_as_they_were_written(
     assert Run(tmp_path).words() == words
 
 
-def test_the_commonest_words_stand_first(tmp_path: Path) -> None:
+def test_most_frequent_words_come_first(tmp_path: Path) -> None:
     words = TrainingWords(Counter(a=1, b=3, c=2), Counter(the=7), complete=True, longest=5)
     (tmp_path / WORDS).write_bytes(pack_words(words))
     assert (tmp_path / WORDS).read_text() == "complete\t5\nsource\t3\tb\nsource\t2\tc\nsource\t1\ta\ntarget\t7\tthe"
@@ -32,9 +32,7 @@ def test_the_commonest_words_stand_first(tmp_path: Path) -> None:
     assert list(found.source) == ["b", "c", "a"]
 
 
-def test_of_very_many_words_the_commonest_are_kept_and_that_is_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_most_frequent_words_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.runs.words.MOST_WORDS", 2)
     words = TrainingWords(Counter(a=1, b=3, c=2), Counter(the=7), complete=True, longest=5)
     (tmp_path / WORDS).write_bytes(pack_words(words))
@@ -53,9 +51,9 @@ def test_of_very_many_words_the_commonest_are_kept_and_that_is_known(
     ],
     ids=lambda content: repr(content[:30]),
 )  # fmt: skip
-def test_another_file_is_one_line(content: bytes, tmp_path: Path) -> None:
+def test_invalid_words_are_a_one_line_error(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / WORDS
     path.write_bytes(content)
     with pytest.raises(MachineError) as caught:
         Run(tmp_path).words()
-    assert str(caught.value) == f"{path}: damaged; restore it, or delete it to do without"
+    assert str(caught.value) == f"{path}: damaged; restore it, or delete it to go without"

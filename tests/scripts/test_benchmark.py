@@ -1,4 +1,4 @@
-"""The benchmarks run, on sizes that take a moment, and their figures are the right ones."""
+"""The benchmarks run on tiny sizes and compute correct figures."""
 
 import sys
 from itertools import islice
@@ -15,7 +15,7 @@ from transformer_mt.evaluation import score_texts
 
 SMALL = Sizes(width=12, feedforward=23, layers=1, heads=3, vocabulary=307, batch_tokens=61, pairs=130)
 
-# torch warns that padding in its encoder is computed like everything else.
+# torch warns that its encoder also computes padding.
 pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 
 
@@ -24,7 +24,7 @@ def _workers_have_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules["benchmarks"].ENVIRONMENT, "OMP_NUM_THREADS", "1")
 
 
-def test_everyone_takes_a_turn_in_every_round_and_warming_up_does_not_count() -> None:
+def test_rounds_alternate_and_skip_warm_up() -> None:
     called: list[str] = []
 
     def turn(name: str) -> int:
@@ -36,14 +36,14 @@ def test_everyone_takes_a_turn_in_every_round_and_warming_up_does_not_count() ->
     assert rounds == [[4, 7], [5, 8], [6, 9]]
 
 
-def test_figures_are_medians_with_quartiles_and_ratios_round_by_round() -> None:
+def test_medians_quartiles_and_ratios() -> None:
     assert Spread.of([5.0, 1.0, 2.0, 4.0, 3.0]) == Spread(3.0, 2.0, 4.0)
     assert Spread(1234.56, 1200.0, 1300.04).shown(1) == "1,234.6 (1,200.0–1,300.0)"
     assert ratio([2.0, 40.0, 6.0], [1.0, 10.0, 2.0]) == Spread(3.0, 2.5, 3.5)
     assert markdown(["a", "b"], [["1", "2"]]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
 
 
-def test_the_table_of_translation_has_bleu_beside_the_speed_where_all_sentences_are_translated() -> None:
+def test_translation_table() -> None:
     right, wrong = ["the dog sees a house here"] * 3, ["the dog sees a tree here"] * 3
     references = [[text] for text in right]
     texts = {"ours": right, "int8": wrong, SCORED.format("int8"): wrong, ENGINE.format("int8"): right}
@@ -58,7 +58,7 @@ def test_the_table_of_translation_has_bleu_beside_the_speed_where_all_sentences_
     assert row("greedy", results, ["int8"], ()) == [cell for cell in some if cell]
 
 
-def test_a_task_has_the_references_of_its_sentences(tmp_path: Path) -> None:
+def test_task_references(tmp_path: Path) -> None:
     opened(tmp_path / "run")
     (tmp_path / "data").mkdir()
     for split, pairs in (("train", TRAIN), ("val", VALIDATION), ("test", PAIRS)):
@@ -71,7 +71,7 @@ def test_a_task_has_the_references_of_its_sentences(tmp_path: Path) -> None:
     assert list(task.references) == [known[source] for source in task.sentences]
 
 
-def test_our_trainer_takes_the_batches_that_others_are_given(tmp_path: Path) -> None:
+def test_all_trainers_get_the_same_batches(tmp_path: Path) -> None:
     trainer = reference_trainer(SMALL, tmp_path)
     assert [trainer.step().target_tokens for _ in range(2)] == [
         batch.target_tokens for batch in islice(reference_batches(SMALL), 2)
@@ -79,6 +79,6 @@ def test_our_trainer_takes_the_batches_that_others_are_given(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_the_table_of_training_has_a_row_for_each_program(tmp_path: Path) -> None:
+def test_training_table(tmp_path: Path) -> None:
     table = training_table(SMALL, tmp_path, rounds=1)
     assert table.count("\n| ") >= 3

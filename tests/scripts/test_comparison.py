@@ -9,7 +9,7 @@ from support.experiments import VARIANTS, NotingRunner, measured, planned
 from transformer_mt.errors import InputError
 
 
-def test_the_plan_has_every_variant_with_every_seed_and_applies_overrides_to_all(tmp_path: Path) -> None:
+def test_plan_combines_variants_and_seeds(tmp_path: Path) -> None:
     experiments = planned(tmp_path, "rotary", "baseline", seeds=2, overrides=["model.width=16"])
     assert [one.name for one in experiments] == ["baseline-seed1", "rotary-seed1", "baseline-seed2", "rotary-seed2"]
     assert [one.config().training.seed for one in experiments] == [1, 1, 2, 2]
@@ -17,26 +17,26 @@ def test_the_plan_has_every_variant_with_every_seed_and_applies_overrides_to_all
     assert {one.variant for one in planned(tmp_path)} == {path.stem for path in VARIANTS}
 
 
-def test_an_unknown_variant_is_answered_with_the_nearest(tmp_path: Path) -> None:
+def test_unknown_variant_suggests_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(InputError) as raised:
         planned(tmp_path, "rotory")
-    assert str(raised.value) == "VARIANT: there is no 'rotory'; did you mean rotary?"
+    assert str(raised.value) == "VARIANT: 'rotory' is unknown; did you mean rotary?"
 
 
-def test_an_override_that_a_variant_does_not_know_names_the_variant(tmp_path: Path) -> None:
+def test_unknown_override_names_the_variant(tmp_path: Path) -> None:
     with pytest.raises(InputError) as raised:
         planned(tmp_path, "gru_dot", overrides=["model.feed_forward_width=16"])
-    assert str(raised.value).startswith("gru_dot: model.feed_forward_width: there is no such key; ")
+    assert str(raised.value).startswith("gru_dot: model.feed_forward_width: no such key; ")
 
 
-def test_variants_of_one_seed_must_have_seen_equally_many_tokens() -> None:
+def test_variants_need_equal_tokens() -> None:
     require_equal_tokens([measured("dot", seed=1), measured("dot", seed=2, tokens=9), measured("rotary", seed=1)])
     with pytest.raises(InputError) as raised:
         require_equal_tokens([measured("dot", tokens=1000), measured("rotary", tokens=1001)])
     assert str(raised.value) == ("seed 1: dot and rotary differ in target tokens; let them share data and batches")
 
 
-def test_a_second_start_repeats_nothing_that_was_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_second_start_reuses_measurements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = NotingRunner(), NotingRunner()
     assert compare(planned(tmp_path, "baseline"), first, stem=tmp_path / "table") == 0
     assert first.asked == ["baseline-seed1", *(f"baseline-seed1 {split}" for split in SPLITS)]
@@ -47,16 +47,14 @@ def test_a_second_start_repeats_nothing_that_was_measured(tmp_path: Path, capsys
     assert out.endswith((tmp_path / "table.md").read_text("utf-8"))
 
 
-def test_another_configuration_is_measured_anew(tmp_path: Path) -> None:
+def test_changed_configuration_is_measured_again(tmp_path: Path) -> None:
     compare(planned(tmp_path, "dot"), NotingRunner(), stem=tmp_path / "table")
     runner = NotingRunner()
     compare(planned(tmp_path, "dot", steps=8), runner, stem=tmp_path / "table")
     assert runner.asked[0] == "dot-seed1"
 
 
-def test_a_variant_that_fails_stops_no_other_and_is_tried_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_failed_variant_is_retried(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     experiments = planned(tmp_path, "dot", "rotary")
     assert compare(experiments, NotingRunner(broken={"dot"}), stem=tmp_path / "table") == 1
     out = capsys.readouterr().out
@@ -67,12 +65,12 @@ def test_a_variant_that_fails_stops_no_other_and_is_tried_again(
     assert again.asked[0] == "dot-seed1"
 
 
-def test_where_all_fail_there_is_no_table(tmp_path: Path) -> None:
+def test_no_table_if_all_fail(tmp_path: Path) -> None:
     assert compare(planned(tmp_path, "dot"), NotingRunner(broken={"dot"}), stem=tmp_path / "table") == 1
     assert not (tmp_path / "table.md").exists()
 
 
-def test_the_json_holds_every_measurement(tmp_path: Path) -> None:
+def test_json_has_every_measurement(tmp_path: Path) -> None:
     experiments = planned(tmp_path, "rotary", "baseline", seeds=2)
     assert compare(experiments, NotingRunner(jobs=2), stem=tmp_path / "table") == 0
     found = json.loads((tmp_path / "table.json").read_text("utf-8"))

@@ -9,9 +9,7 @@ from transformer_mt.config.toml import load_config
 
 
 @pytest.mark.parametrize("path", VARIANTS, ids=lambda path: path.stem)
-def test_a_variant_states_what_differs_from_the_defaults_and_nothing_of_data_and_training(
-    path: Path, tmp_path: Path
-) -> None:
+def test_variants_change_only_model_and_schedule(path: Path, tmp_path: Path) -> None:
     own, defaults = load_config(path), load_config(None)
     assert own.model_copy(update={"model": defaults.model, "schedule": defaults.schedule}) == defaults
     assert (own == defaults) == (path.stem == BASELINE)

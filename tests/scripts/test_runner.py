@@ -19,7 +19,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Experiment, Train
 
 
 @pytest.mark.slow
-def test_a_training_is_summed_up(trained: tuple[Experiment, TrainingSummary]) -> None:
+def test_training_summary(trained: tuple[Experiment, TrainingSummary]) -> None:
     experiment, summary = trained
     metrics = [json.loads(line) for line in (experiment.run / "metrics.jsonl").read_text("utf-8").splitlines()]
     speeds = [line["tokens_per_second"] for line in metrics if line["kind"] == "training"]
@@ -31,32 +31,32 @@ def test_a_training_is_summed_up(trained: tuple[Experiment, TrainingSummary]) ->
 
 
 @pytest.mark.slow
-def test_a_run_is_evaluated_on_the_split_that_is_asked_for(trained: tuple[Experiment, TrainingSummary]) -> None:
+def test_evaluates_the_given_split(trained: tuple[Experiment, TrainingSummary]) -> None:
     experiment, _ = trained
     assert set(scores()) <= set(Runner(jobs=1, threads=1).evaluate(experiment, "test_composition"))
     assert "split test_composition" in (experiment.runs / "baseline-seed1.log").read_text("utf-8")
 
 
 @pytest.mark.slow
-def test_a_process_that_fails_is_reported_with_its_last_line(trained: tuple[Experiment, TrainingSummary]) -> None:
+def test_failure_reports_the_last_line(trained: tuple[Experiment, TrainingSummary]) -> None:
     experiment, _ = trained
     log = experiment.runs / "baseline-seed1.log"
     before = log.read_text("utf-8")
     with pytest.raises(TmtError) as raised:
-        Runner(jobs=1, threads=1).evaluate(experiment, "test_length")  # longer than the tiny model takes
+        Runner(jobs=1, threads=1).evaluate(experiment, "test_length")  # longer than the tiny model accepts
     assert log.read_text("utf-8").startswith(before)
     assert len(log.read_text("utf-8").removeprefix(before).splitlines()) > 1
     assert str(raised.value).startswith(f"{log}: tmt: error: sentence 1: ")
     assert str(raised.value).endswith("(exit code 2)")
 
 
-def test_a_run_of_more_steps_needs_another_folder(
+def test_different_steps_need_another_folder(
     trained: tuple[Experiment, TrainingSummary], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment, _ = trained
     [shorter] = planned(experiment.runs.parent, "baseline", overrides=[*TINY, "training.steps=4"])
     runner = Runner(jobs=1, threads=1)
-    monkeypatch.setattr(runner, "_tmt", lambda experiment, *arguments: "")  # it would find all steps done
+    monkeypatch.setattr(runner, "_tmt", lambda experiment, *arguments: "")  # training would find all steps done
     with pytest.raises(InputError) as raised:
         runner.train(shorter)
     assert str(raised.value) == f"{experiment.run}: trained for 6 steps, not 4; choose another --runs"

@@ -8,8 +8,8 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "compare_variants.py"
 
 
 @pytest.mark.slow
-def test_the_script_compares_the_files_of_the_laboratory_and_ends_a_mistake_in_one_line(tmp_path: Path) -> None:
+def test_usage_error(tmp_path: Path) -> None:
     command = [sys.executable, str(SCRIPT), "rotory"]
     process = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
-    assert process.stderr == "compare_variants: error: VARIANT: there is no 'rotory'; did you mean rotary?\n"
+    assert process.stderr == "compare_variants: error: VARIANT: 'rotory' is unknown; did you mean rotary?\n"
     assert (process.returncode, process.stdout, list(tmp_path.iterdir())) == (2, "", [])

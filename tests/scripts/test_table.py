@@ -8,7 +8,7 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def test_the_table_shows_the_numbers_baseline_first_then_by_name() -> None:
+def test_baseline_comes_first() -> None:
     lines = table([measured("linear", aer=None), measured("another"), measured("baseline")])
     assert cells(lines[0])[:4] == ["variant", "params", "BLEU", "exact"]
     numbers = ["1,234,567", *["91.3", "50"] * 3]
@@ -19,18 +19,18 @@ def test_the_table_shows_the_numbers_baseline_first_then_by_name() -> None:
     ]
 
 
-def test_several_seeds_give_mean_and_half_range() -> None:
+def test_several_seeds_show_mean_and_half_range() -> None:
     runs = [measured("baseline", seed=seed, bleu=bleu) for seed, bleu in ((1, 90.0), (2, 93.0), (3, 91.5))]
     row = cells(table(runs)[2])
     assert row[1:4] == ["1,234,567", "91.5±1.5", "50"]
 
 
-def test_a_number_that_one_seed_lacks_is_a_dash() -> None:
+def test_missing_number_is_a_dash() -> None:
     row = cells(table([measured("baseline", seed=1), measured("baseline", seed=2, aer=None)])[2])
     assert row[8] == "–"
 
 
-def test_table_and_caption_stay_within_120_columns() -> None:
+def test_width_is_at_most_120_columns() -> None:
     runs = [measured(variant, seed=1, bleu=90.0, exact=0.9, aer=0.1) for variant in DESCRIPTIONS]
     runs += [measured(variant, seed=2, bleu=70.0, exact=0.5, aer=0.4, tokens=1001) for variant in DESCRIPTIONS]
     lines = [*table(runs), *caption(runs, [], DESCRIPTIONS)]
@@ -38,7 +38,7 @@ def test_table_and_caption_stay_within_120_columns() -> None:
     assert len({len(line) for line in table(runs)}) == 1
 
 
-def test_the_caption_says_on_how_many_tokens_and_how_many_side_by_side() -> None:
+def test_caption() -> None:
     runs = [measured("baseline", tokens=12345), measured("rotary", tokens=12345)]
     text = "\n".join(caption(runs, ["dot-seed1"], DESCRIPTIONS))
     assert "trained for 700 steps on the same batches: target tokens 12,345 with seed 1." in text

@@ -11,7 +11,7 @@ from support.serving import Served, serving, train_run
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `runs/one`, trained on `data`; nobody writes there."""
+    """A folder with `runs/one`, trained on `data`; read-only."""
     sizes = {"training__steps": "60", "training__validate_every": "30", "training__checkpoint_every": "30"}
     return train_run(tmp_path_factory.mktemp("serve"), **sizes)
 
@@ -24,5 +24,5 @@ def served(home: Path) -> Iterator[Served]:
 
 @pytest.fixture
 def own_runs(home: Path, tmp_path: Path) -> Path:
-    """A copy of the folder of runs for a test to change."""
+    """A copy of the folder of runs that a test may change."""
     return Path(shutil.copytree(home / "runs", tmp_path / "runs"))

@@ -1,4 +1,4 @@
-"""A route answers what the command prints with `--json`, for every model of the laboratory."""
+"""Routes return the JSON that their command prints with `--json`, for every model of the laboratory."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,8 +26,9 @@ from transformer_mt.views.methods import METHODS
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
 PAIR = {"source": SOURCE, "target": TARGET}
 Command = Callable[..., Any]
+OPTIONS = {"token": "piece"}  # keys of requests whose option has another name
 
-# What is off for good, and a mask that leaves cells out.
+# Includes pruned heads, and a graph that masks cells.
 MODELS: list[Variant] = [
     *VARIANTS,
     ("model.attention.head_mask=['cross.1.1', 'cross.1.2', 'cross.1.3', 'encoder.2.3']",),
@@ -37,7 +38,7 @@ MODELS: list[Variant] = [
 
 @pytest.fixture
 def printed(tmt: Tmt) -> Command:
-    """What a command prints with --json; of an error its line, without the place."""
+    """The JSON that a command prints; for an error its line, without the prefix."""
 
     def call(*arguments: str) -> Any:
         outcome = tmt(*arguments, "--json")
@@ -60,7 +61,7 @@ def served_variant(variant_run: Path) -> Iterator[Served]:
 
 
 def require_same(answer: Answer, expected: Any, **added: object) -> None:
-    """The answer is the command's object with `run` and `step` and these keys; or it is the command's error."""
+    """Check that the answer is the command's object plus `run`, `step` and these keys, or the command's error."""
     if isinstance(expected, str):
         assert answer.status == 422
         return
@@ -69,16 +70,16 @@ def require_same(answer: Answer, expected: Any, **added: object) -> None:
 
 
 @quick_for_some(MODELS, [MODELS[-1], (RECURRENT, "model.score=none")])
-def test_every_route_answers_what_its_command_prints(
+def test_routes_return_the_json_of_their_command(
     variant: Variant, variant_run: Path, served_variant: Served, printed: Command
 ) -> None:
     model, served = ("--model", str(variant_run)), served_variant
     pair = {"run": "run", "source": SOURCE, "target": TARGET}
     given = (*model, SOURCE, "--target", TARGET)
     (listed,) = served.get("/v1/runs").json["runs"]
-    turn = MODELS.index(variant)  # models and methods, over words or pieces, and heads that are off meet pairwise
+    turn = MODELS.index(variant)  # cycles through methods, words or tokens, and heads that are off
     method, words = [*METHODS][turn % len(METHODS)], bool(turn // len(METHODS) % 2)
-    expected = printed("attend", *given, "--method", method, "--words" if words else "--pieces")
+    expected = printed("attend", *given, "--method", method, "--words" if words else "--tokens")
     answer = served.ask("attend", **pair, method=method, words=words)
     require_same(answer, expected)
     assert (answer.status == 200) == (method in listed["methods"])
@@ -98,18 +99,16 @@ def test_every_route_answers_what_its_command_prints(
 
 
 @pytest.mark.parametrize(
-    "options", [{"word": "Mann", "stack": "encoder", "layer": 1, "head": 2}, {"word": "reading", "piece": 2}]
+    "options", [{"word": "Mann", "stack": "encoder", "layer": 1, "head": 2}, {"word": "reading", "token": 2}]
 )
-def test_the_choice_of_a_row_is_passed_on(
-    options: dict[str, object], served: Served, printed: Command, home: Path
-) -> None:
+def test_choice_of_a_row_is_used(options: dict[str, object], served: Served, printed: Command, home: Path) -> None:
     found = served.ask("explain", **PAIR, **options).json
-    given = (part for key, value in options.items() for part in (f"--{key}", str(value)))
+    given = (part for key, value in options.items() for part in (f"--{OPTIONS.get(key, key)}", str(value)))
     expected = printed("explain", "--model", str(home / "runs/one"), SOURCE, "--target", TARGET, *given)
     assert found == {"run": "one", "step": found["step"]} | expected
 
 
-def test_the_search_is_changed_as_by_options(served: Served, printed: Command, home: Path) -> None:
+def test_search_keys_match_options(served: Served, printed: Command, home: Path) -> None:
     model = ("--model", str(home / "runs/one"), "--no-split")
     options = {
         ("--n-best", "3"): {"n_best": 3},
@@ -121,22 +120,22 @@ def test_the_search_is_changed_as_by_options(served: Served, printed: Command, h
         assert found.items() >= printed("translate", *model, *given, SOURCE).items()
 
 
-def test_a_prefix_is_pieces_and_may_end_there(served: Served, printed: Command, home: Path) -> None:
+def test_prefix_is_tokens_and_may_be_complete(served: Served, printed: Command, home: Path) -> None:
     def going_on(*prefix: str) -> Any:
         return served.ask("translate", source=SOURCE, prefix=prefix, alternatives=2).json
 
-    first = going_on()["pieces"][:2]
-    assert going_on(*first)["pieces"][:2] == first
+    first = going_on()["tokens"][:2]
+    assert going_on(*first)["tokens"][:2] == first
     ended = going_on(*first, "</s>")
-    assert ended["pieces"] == first
-    assert [position["piece"] for position in ended["alternatives"]] == [*first, "</s>"]
+    assert ended["tokens"] == first
+    assert [position["token"] for position in ended["alternatives"]] == [*first, "</s>"]
     odd = going_on("▁The", "<0xE2>", "▁The", "</s>")
-    assert (odd["translation"], odd["piece_words"]) == ("The\ufffd The", [[], [], []])
+    assert (odd["translation"], odd["token_words"]) == ("The\ufffd The", [[], [], []])
     text = printed("translate", "--model", str(home / "runs/one"), "--no-split", "--prefix", "The", SOURCE)
     assert going_on("▁The").items() >= text.items()
 
 
-def test_a_text_without_capitals_is_read_with_them(served: Served) -> None:
+def test_lowercase_text_is_recapitalised(served: Served) -> None:
     typed, read = "der hund schläft. der mann wartet!", ["Der Hund schläft.", "Der Mann wartet!"]
     found = served.ask("translate", source=typed).json
     assert (found["source"], found["read"], found["lines"]) == (typed, " ".join(read), read)
@@ -147,13 +146,13 @@ def test_a_text_without_capitals_is_read_with_them(served: Served) -> None:
         assert found["read"] == found["alignment"]["source"] == sentence
         assert found["translation"] == found["alignment"]["target"]
     outcome = served.ask("translate", source=typed, align=True, sentence=3)
-    assert (outcome.status, outcome.json) == (422, {"error": "sentence: there is no 3; give a number from 1 to 2"})
+    assert (outcome.status, outcome.json) == (422, {"error": "sentence: no number 3; give a number from 1 to 2"})
 
 
-def test_words_never_seen_and_doubts_are_told(served: Served, printed: Command, home: Path) -> None:
+def test_answer_has_unseen_words_and_doubts(served: Served, printed: Command, home: Path) -> None:
     found = served.ask("translate", source="Der Bahnhof schläft.").json
     assert found["never_seen"] == ["Bahnhof"]
-    mean = found["log_probability"] / (len(found["pieces"]) + 1)
+    mean = found["log_probability"] / (len(found["tokens"]) + 1)
     assert found["doubtful"] == (mean < DOUBTFUL)
     nonsense = served.ask("translate", source="xq zzk brumpf qqq jjj vv").json
     assert nonsense["doubtful"]
@@ -161,7 +160,7 @@ def test_words_never_seen_and_doubts_are_told(served: Served, printed: Command, 
     assert not served.ask("translate", source="xq", search={"sample": True}).json["doubtful"]
 
 
-def test_links_are_by_the_heads_that_are_on(served: Served) -> None:
+def test_links_use_only_heads_that_are_on(served: Served) -> None:
     def alignment(*off: str) -> Any:
         return served.ask("translate", source=SOURCE, align=True, without=off).json["alignment"]
 
@@ -170,7 +169,7 @@ def test_links_are_by_the_heads_that_are_on(served: Served) -> None:
     assert alignment(first, *others) is None
 
 
-def test_links_are_those_of_the_model_without_the_heads_that_are_off(served: Served, home: Path) -> None:
+def test_links_are_computed_without_the_heads_that_are_off(served: Served, home: Path) -> None:
     opened = Model.open(Run(home / "runs/one"), device="cpu")
     model, tokenizer = opened.network, opened.tokenizer
     off = ["encoder.1.1", "decoder.1.2"]
@@ -183,19 +182,19 @@ def test_links_are_those_of_the_model_without_the_heads_that_are_off(served: Ser
     assert np.array(found["shares"]) != pytest.approx(whole.shares, abs=1e-4)
 
 
-def test_nothing_has_a_translation(served: Served) -> None:
+def test_empty_source_has_an_empty_translation(served: Served) -> None:
     found = served.ask("translate", source=" ", align=True, trace=True, alternatives=2)
     assert found.status == 200
-    assert (found.json["translation"], found.json["pieces"], found.json["trace"]) == ("", [], None)
+    assert (found.json["translation"], found.json["tokens"], found.json["trace"]) == ("", [], None)
 
 
-def test_only_some_stacks_are_answered(served: Served) -> None:
+def test_only_requested_stacks_are_returned(served: Served) -> None:
     every = served.ask("attend", **PAIR).json["stacks"]
     assert served.ask("attend", **PAIR, stacks=["cross"]).json["stacks"] == {"cross": every["cross"]}
     assert served.ask("attend", **PAIR, stacks=["encoder"], method="values").json["agreement"] == {}
 
 
-def test_the_curves_come_once(served: Served, printed: Command, home: Path) -> None:
+def test_unchanged_curves_are_sent_once(served: Served, printed: Command, home: Path) -> None:
     answer = served.get("/v1/curves?run=one")
     (expected,) = printed("plot", str(home / "runs/one"))["runs"]
     assert answer.json == {"runs": [expected | {"run": "one"}], "run": "one", "step": 60}
@@ -204,17 +203,17 @@ def test_the_curves_come_once(served: Served, printed: Command, home: Path) -> N
     assert served.get("/v1/curves?run=one", If_None_Match='"other"').status == 200
 
 
-def test_a_checkpoint_is_a_step_of_the_history(served: Served, printed: Command, home: Path) -> None:
+def test_history_matches_the_command(served: Served, printed: Command, home: Path) -> None:
     given = ("--model", str(home / "runs/one"), SOURCE, "--target", TARGET, "--history")
     for words in (True, False):
-        steps = printed("attend", *given, "--words" if words else "--pieces")["steps"]
+        steps = printed("attend", *given, "--words" if words else "--tokens")["steps"]
         assert [step["step"] for step in steps] == served.get("/v1/runs").json["runs"][0]["checkpoints"] == [30, 60]
         for step in steps:
             found = served.ask("history", **PAIR, words=words, checkpoint=step["step"]).json
             assert found == {"run": "one"} | step
 
 
-def test_the_list_is_that_of_tmt_runs(served: Served, printed: Command, home: Path) -> None:
+def test_list_matches_tmt_runs(served: Served, printed: Command, home: Path) -> None:
     answer = served.get("/v1/runs").json
     (found,) = answer["runs"]
     expected = printed("runs", str(home / "runs"))
@@ -229,38 +228,42 @@ def test_the_list_is_that_of_tmt_runs(served: Served, printed: Command, home: Pa
 
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("translate", {}, "source: field required; correct it"),
-    ("translate", {"sauce": "a"}, "sauce: there is no such key; did you mean source?"),
+    ("translate", {"sauce": "a"}, "sauce: unknown key; did you mean source?"),
     ("translate", {"source": None}, "source: input should be a valid string; correct it"),
     ("translate", {"alternatives": True}, "alternatives: input should be a valid integer; correct it"),
     ("translate", {"alternatives": 21}, "alternatives: input should be less than or equal to 20; correct it"),
     ("translate", {"alternatives": -1}, "alternatives: input should be greater than or equal to 0; correct it"),
     ("translate", {"prefix": [3]}, "prefix.0: input should be a valid string; correct it"),
-    ("translate", {"prefix": ["zz"]}, "prefix: 'zz' is no piece that goes on; give those of a translation"),
+    ("translate", {"prefix": ["zz"]}, "prefix: 'zz' is not a text token; give tokens of a translation"),
     ("translate", {"search": {"beam": True}}, "search.beam: input should be a valid integer, not True; correct it"),
-    ("translate", {"search": {"beem": 2}}, "search: there is no 'beem'; did you mean beam?"),
+    ("translate", {"search": {"beem": 2}}, "search: 'beem' is unknown; did you mean beam?"),
     (
         "translate",
         {"search": {"top_k": 2}},
-        "search.top_k: acts only on random draws; draw with sample, or leave it out",
+        "search.top_k: only affects sampling; turn on sample, or leave it out",
     ),
     (
         "translate",
         {"search": {"sample": True}, "trace": True},
-        "trace: drawing at random keeps no beam; leave it or sample out",
+        "trace: sampling has no beam; leave it or sample out",
     ),
-    ("translate", {"without": ["cross"]}, "without: 'cross' is no head; write stack, layer and head, as in cross.2.1"),
+    (
+        "translate",
+        {"without": ["cross"]},
+        "without: 'cross' is not a head; write stack, layer and head, as in cross.2.1",
+    ),
     ("translate", {"source": "a" * 900}, "source: 902 tokens, the model takes at most 96; split it"),
-    ("attend", PAIR | {"method": "waits"}, "method: there is no 'waits'; did you mean weights?"),
-    ("attend", PAIR | {"stacks": ["crass"]}, "stacks: there is no 'crass'; did you mean cross?"),
+    ("attend", PAIR | {"method": "waits"}, "method: 'waits' is unknown; did you mean weights?"),
+    ("attend", PAIR | {"stacks": ["crass"]}, "stacks: 'crass' is unknown; did you mean cross?"),
     ("attend", PAIR | {"source": " "}, "source: empty; give a sentence to look at"),
     ("attend", PAIR | {"target": "a" * 900}, "target: 902 tokens, the model takes at most 96; shorten it"),
-    ("explain", PAIR | {"layer": 7}, "layer: there is no 7; choose one of 1"),
-    ("history", PAIR | {"checkpoint": 31}, "checkpoint: there is no 31; choose one that /v1/runs lists"),
+    ("explain", PAIR | {"layer": 7}, "layer: 7 is unknown; choose one of 1"),
+    ("history", PAIR | {"checkpoint": 31}, "checkpoint: no number 31; choose one that /v1/runs lists"),
 ]
 
 
 @pytest.mark.parametrize(("route", "asked", "message"), WRONG)
-def test_a_wrong_question_gets_422_and_the_line_of_the_command(
+def test_invalid_request_gets_422_and_the_line_of_the_command(
     route: str, asked: dict[str, Any], message: str, served: Served
 ) -> None:
     usual = {"source": "a"} if asked and route == "translate" else {}
@@ -269,20 +272,20 @@ def test_a_wrong_question_gets_422_and_the_line_of_the_command(
 
 
 @pytest.mark.parametrize("body", [b"[]", b'"a"', b"null", b"3"])
-def test_what_is_no_object_gets_422(body: bytes, served: Served) -> None:
+def test_body_that_is_not_an_object_gets_422(body: bytes, served: Served) -> None:
     answer, message = (
         served.request("POST", "/v1/lens", body),
-        "the body: no object; send one with the keys of the request",
+        "the body: not an object; send one with the keys of the request",
     )
     assert (answer.status, answer.json) == (422, {"error": message})
 
 
 @pytest.mark.parametrize("query", ["", "?", "?run=one&run=one", "?run=one&x=1", "?walk=one"])
-def test_a_wrong_query_gets_422(query: str, served: Served) -> None:
+def test_invalid_query_gets_422(query: str, served: Served) -> None:
     assert served.get(f"/v1/curves{query}").status == 422
 
 
-def test_text_of_strangers_comes_back_as_it_was_and_commands_no_terminal(served: Served) -> None:
+def test_hostile_text_round_trips_escaped(served: Served) -> None:
     hostile = "</script><script>alert(1)</script> \x1b[31m \u202e \u2028 & \" ' \\ \x7f \ufeff 😀"
     answer = served.ask("translate", source=hostile)
     assert answer.json["source"] == hostile

@@ -1,4 +1,4 @@
-"""What gets no answer, over real sockets: each row of the table of refusals."""
+"""Refused requests, over real sockets: each row of the documented table."""
 
 import json
 import random
@@ -24,7 +24,7 @@ def require_one_line(answer: Answer, status: int) -> None:
     assert "Traceback" not in line
 
 
-def test_the_page_needs_no_key_and_every_answer_has_the_headers(served: Served) -> None:
+def test_page_needs_no_key_and_responses_have_security_headers(served: Served) -> None:
     page = served.get("/", Authorization=None, Origin=None, Sec_Fetch_Site="cross-site")
     assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert page.body.startswith(b"<!doctype html>")
@@ -49,19 +49,19 @@ def test_the_page_needs_no_key_and_every_answer_has_the_headers(served: Served) 
     ["evil.example", "localhost.evil.example", "127.0.0.1/x?", "127.0.0.1@evil.example", "", "localhost.", "[::1",
      "::1", "127.0.0.1:123456", "[127.0.0.1]", "1.2.3", "0x7f000001", "2130706433", "localhost:8420:1"],
 )  # fmt: skip
-def test_a_host_that_is_not_this_machine_gets_421(host: str, served: Served) -> None:
+def test_foreign_host_gets_421(host: str, served: Served) -> None:
     for path in ("/", "/v1/runs"):
         require_one_line(served.get(path, Host=host, Origin=None), 421)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LOCALHOST:1", "[::1]:8420", "192.168.1.7:8420", "0.0.0.0"])
-def test_addresses_and_localhost_are_fine(host: str, served: Served) -> None:
+def test_addresses_and_localhost_are_accepted(host: str, served: Served) -> None:
     assert is_own_host(host)
     origin = f"http://{host}"
     assert served.get("/v1/runs", Host=host, Origin=origin.upper().replace("HTTP", "http")).status == 200
 
 
-def test_before_1_1_a_host_must_be_named_too(served: Served) -> None:
+def test_http_1_0_needs_a_host(served: Served) -> None:
     require_one_line(served.raw(b"GET / HTTP/1.0\r\n\r\n"), 421)
     assert served.raw(f"GET / HTTP/1.0\r\nHost: {served.host}\r\n\r\n".encode()).status == 200
 
@@ -69,7 +69,7 @@ def test_before_1_1_a_host_must_be_named_too(served: Served) -> None:
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://{}", "http://{}/", "", "{}"]
 )
-def test_another_origin_gets_403(origin: str, served: Served) -> None:
+def test_foreign_origin_gets_403(origin: str, served: Served) -> None:
     for path in ("/", "/v1/runs"):
         require_one_line(served.get(path, Origin=origin.format(served.host)), 403)
 
@@ -85,26 +85,26 @@ def test_another_origin_gets_403(origin: str, served: Served) -> None:
         ("none, cross-site", 403),
     ],
 )
-def test_another_site_gets_403_under_v1(site: str | None, status: int, served: Served) -> None:
+def test_foreign_site_gets_403_under_v1(site: str | None, status: int, served: Served) -> None:
     assert served.get("/v1/runs", Sec_Fetch_Site=site, Origin=None).status == status
 
 
 @pytest.mark.parametrize("key", [None, "", "Bearer", "Bearer x", "Basic {}", "{}", "bearer {}", "Bearer {}x"])
 @pytest.mark.parametrize("path", ["/v1/runs", "/v1/nothing", "/v1/../v1/runs", "/v1/"])
-def test_without_the_key_there_is_401(key: str | None, path: str, served: Served) -> None:
+def test_missing_key_gets_401(key: str | None, path: str, served: Served) -> None:
     require_one_line(served.get(path, Authorization=key and key.format(served.key)), 401)
 
 
 @pytest.mark.parametrize(
     ("more", "status"), [("Authorization: Bearer {}", 401), ("Authorization: Bearer x", 401), ("Origin: null", 403)]
 )
-def test_a_second_key_or_origin_is_none(more: str, status: int, served: Served) -> None:
+def test_repeated_headers_are_refused(more: str, status: int, served: Served) -> None:
     line = more.format(served.key).encode()
     request = served.written("GET", "/v1/runs").replace(b"\r\n\r\n", b"\r\n" + line + b"\r\n\r\n")
     require_one_line(served.raw(request), status)
 
 
-def test_a_key_has_128_bits(served: Served) -> None:
+def test_key_has_128_bits(served: Served) -> None:
     assert re.fullmatch(r"[\w-]{22}", served.key, re.ASCII)
 
 
@@ -115,7 +115,7 @@ def test_a_key_has_128_bits(served: Served) -> None:
      "/page/__init__.py", "/page/%00", "/%00", "/page/index.html%00.js",
      "/../../etc/passwd", "/page/%2Fetc%2Fpasswd", "http://127.0.0.1/v1/runs", "*"],
 )  # fmt: skip
-def test_an_unknown_path_gets_404(path: str, served: Served) -> None:
+def test_unknown_path_gets_404(path: str, served: Served) -> None:
     require_one_line(served.get(path), 404)
 
 
@@ -123,9 +123,7 @@ def test_an_unknown_path_gets_404(path: str, served: Served) -> None:
 @pytest.mark.parametrize(
     ("path", "allowed"), [("/", {"GET", "HEAD"}), ("/v1/runs", {"GET", "HEAD"}), ("/v1/translate", {"POST"})]
 )
-def test_a_method_that_the_route_does_not_name_gets_405(
-    method: str, path: str, allowed: set[str], served: Served
-) -> None:
+def test_unsupported_method_gets_405(method: str, path: str, allowed: set[str], served: Served) -> None:
     if method in allowed:
         return
     answer = served.request(method, path)
@@ -140,11 +138,11 @@ def test_a_method_that_the_route_does_not_name_gets_405(
         ("Application/JSON; charset=utf-8", 200),
     ],
 )
-def test_what_is_not_declared_as_json_gets_415(kind: str | None, status: int, served: Served) -> None:
+def test_other_content_type_gets_415(kind: str | None, status: int, served: Served) -> None:
     assert served.request("POST", "/v1/translate", BODY, Content_Type=kind).status == status
 
 
-def test_too_large_a_body_gets_413(served: Served) -> None:
+def test_large_body_gets_413(served: Served) -> None:
     largest = BODY + b" " * (65_536 - len(BODY))
     assert served.request("POST", "/v1/translate", largest).status == 200
     body = largest + b" "
@@ -154,7 +152,7 @@ def test_too_large_a_body_gets_413(served: Served) -> None:
     head = served.written("POST", "/v1/translate", **kind, Transfer_Encoding="chunked")
     require_one_line(served.raw(head + chunks), 413)
     declared = served.written("POST", "/v1/translate", **kind, Content_Length=str(len(body)))
-    require_one_line(served.raw(declared), 413)  # before it is sent
+    require_one_line(served.raw(declared), 413)  # before the body is sent
 
 
 @pytest.mark.parametrize(
@@ -162,11 +160,11 @@ def test_too_large_a_body_gets_413(served: Served) -> None:
     [b"\xff", b'{"run": "one", "source": "\xff"}', b"{", b"nonsense", b"[" * 30_000, b'{"a":' * 10_000, b'{"run": NaN}',
      b'{"run": Infinity}', b'{"run": "\\ud800"}', b"{} {}", b" ", b'{"run": "a\x00b"}'],
 )  # fmt: skip
-def test_what_is_no_json_gets_400(body: bytes, served: Served) -> None:
+def test_invalid_json_gets_400(body: bytes, served: Served) -> None:
     require_one_line(served.request("POST", "/v1/translate", body), 400)
 
 
-def test_what_is_no_http_gets_400(served: Served) -> None:
+def test_invalid_http_gets_400(served: Served) -> None:
     host = b"Host: localhost\r\n"
     request = served.written("POST", "/v1/translate", BODY)
     for wrong in (
@@ -183,7 +181,7 @@ def test_what_is_no_http_gets_400(served: Served) -> None:
         ssl._create_unverified_context().wrap_socket(connection)
 
 
-def test_whatever_comes_the_server_answers_or_closes_and_goes_on(served: Served) -> None:
+def test_server_survives_any_bytes(served: Served) -> None:
     draw = random.Random(1)
     whole = served.written("POST", "/v1/translate", BODY)
     for _ in range(150):
@@ -202,7 +200,7 @@ def test_whatever_comes_the_server_answers_or_closes_and_goes_on(served: Served)
     assert served.ask("translate", **SENTENCE).status == 200
 
 
-def test_a_connection_may_be_used_again(served: Served) -> None:
+def test_connection_is_kept_alive(served: Served) -> None:
     with closing(served.connect()) as connection:
         for _ in range(3):
             connection.sendall(served.written("POST", "/v1/translate", BODY))
@@ -211,7 +209,7 @@ def test_a_connection_may_be_used_again(served: Served) -> None:
         assert read_answer(connection).status == 401
 
 
-def test_only_this_machine_listens(served: Served) -> None:
+def test_server_listens_only_on_loopback(served: Served) -> None:
     assert socket.gethostbyname("localhost") == "127.0.0.1"
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.2", served.port), timeout=1).close()

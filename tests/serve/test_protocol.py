@@ -1,4 +1,4 @@
-"""A request must arrive in time, an answer must be taken in time; to compute it may take longer."""
+"""Timeouts for sending a request and reading a response, but not for computing."""
 
 import asyncio
 import errno
@@ -26,9 +26,7 @@ def hasty(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
 
 
 @pytest.mark.parametrize("length", [0, 1, 30, -len(BODY) - 2, -len(BODY), -1])
-def test_what_does_not_arrive_in_time_is_cut_off(
-    length: int, hasty: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_request_times_out(length: int, hasty: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     request = hasty.written("POST", "/v1/translate", BODY)
     with closing(hasty.connect()) as connection:
@@ -37,26 +35,26 @@ def test_what_does_not_arrive_in_time_is_cut_off(
         assert read_answer(connection).status == 0
         assert SECONDS - 0.05 < time.monotonic() - start < 20 * SECONDS
     assert hasty.get("/v1/runs").status == 200
-    assert list(tmp_path.iterdir()) == []  # it is no fault of ours
+    assert list(tmp_path.iterdir()) == []  # no report: not an internal error
 
 
-def test_what_comes_drop_by_drop_is_cut_off_too(hasty: Served) -> None:
+def test_trickling_request_times_out(hasty: Served) -> None:
     request = hasty.written("POST", "/v1/translate", BODY)
-    with closing(hasty.connect()) as connection, pytest.raises(ConnectionError):  # noqa: PT012 - it is cut at some byte
+    with closing(hasty.connect()) as connection, pytest.raises(ConnectionError):  # noqa: PT012 - closed at some byte
         for byte in request:
             connection.sendall(bytes([byte]))
             time.sleep(0.01)
         raise AssertionError("all of it arrived")
 
 
-def test_a_body_that_nobody_reads_has_to_arrive_as_well(hasty: Served) -> None:
+def test_unread_body_times_out(hasty: Served) -> None:
     with closing(hasty.connect()) as connection:
         connection.sendall(hasty.written("POST", "/v1/translate", BODY, Content_Length="60000", Authorization=None))
         assert read_answer(connection).status == 401
         assert read_answer(connection).status == 0
 
 
-def test_each_request_on_a_connection_has_its_own_time(hasty: Served) -> None:
+def test_each_request_on_a_connection_has_its_own_timeout(hasty: Served) -> None:
     request = hasty.written("POST", "/v1/translate", BODY)
     with closing(hasty.connect()) as connection:
         for _ in range(4):
@@ -67,7 +65,7 @@ def test_each_request_on_a_connection_has_its_own_time(hasty: Served) -> None:
         assert read_answer(connection).status == 0
 
 
-def test_a_request_that_has_arrived_may_compute_longer(hasty: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timeout_does_not_apply_to_computing(hasty: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     from transformer_mt.serve import routes
 
     parse = routes.parse
@@ -76,10 +74,8 @@ def test_a_request_that_has_arrived_may_compute_longer(hasty: Served, monkeypatc
 
 
 @pytest.mark.parametrize("connection", ["close", "keep-alive"])
-def test_an_answer_that_nobody_takes_is_cut_off(
-    connection: str, hasty: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    large = [{"run": "x" * 20_000_000}]  # more than the system takes off the server's hands
+def test_unread_response_times_out(connection: str, hasty: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    large = [{"run": "x" * 20_000_000}]  # more than the system's buffers take
     monkeypatch.setattr(Runs, "describe", lambda self: large)
     with closing(hasty.connect()) as client:
         client.sendall(2 * hasty.written("GET", "/v1/runs", Connection=connection))
@@ -90,7 +86,7 @@ def test_an_answer_that_nobody_takes_is_cut_off(
     assert hasty.get("/v1/runs").status == 200
 
 
-def test_more_connections_than_allowed_close_the_longest_silent(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extra_connection_closes_the_longest_idle_one(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "most_connections", lambda: 5)
     with serving(home / "runs") as served, ExitStack() as stack:
         silent = [stack.enter_context(closing(served.connect())) for _ in range(5)]
@@ -103,13 +99,13 @@ def test_more_connections_than_allowed_close_the_longest_silent(home: Path, monk
             assert read_answer(connection).status == 200
 
 
-def test_exhausted_descriptors_are_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_lack_of_descriptors_is_reported_once(caplog: pytest.LogCaptureFixture) -> None:
     server._say_exhausted.cache_clear()
     loop = Mock(spec=asyncio.AbstractEventLoop)
     for number in (errno.EMFILE, errno.ENFILE):
         server._say_once(loop, {"exception": OSError(number, "Too many open files")})
     assert caplog.messages == [
-        "tmt: the server: takes no further connection for now (Too many open files); close some, or raise ulimit -n"
+        "tmt: the server: cannot accept connections for now (Too many open files); close some, or raise ulimit -n"
     ]
     server._say_once(loop, {})
     loop.default_exception_handler.assert_called_once()

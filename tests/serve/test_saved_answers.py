@@ -1,4 +1,4 @@
-"""The answers in a saved page are those of the routes."""
+"""The answers in a saved page match the routes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,7 +43,7 @@ def answers(found: Saved, route: str) -> Iterator[tuple[dict[str, Any], dict[str
 
 
 @quick_for_some([*REPRESENTATIVES, BAND], [BAND, (RECURRENT, "model.score=none")])
-def test_every_number_of_every_method_is_that_of_the_command(variant: Variant, tmp_path: Path) -> None:
+def test_saved_numbers_match_the_command(variant: Variant, tmp_path: Path) -> None:
     sentence, found = saved(opened(tmp_path / "run", *variant), TARGET)
     attended = {asked["method"]: answer for asked, answer in answers(found, "attend")}
     ((_, listed),) = answers(found, "runs")
@@ -58,7 +58,7 @@ def test_every_number_of_every_method_is_that_of_the_command(variant: Variant, t
                 assert stacks[name] | {"weights": weights} == maps
 
 
-def test_what_is_asked_is_that_of_the_pair(tmp_path: Path) -> None:
+def test_saved_answers_are_about_the_pair(tmp_path: Path) -> None:
     run = opened(tmp_path / "run")
     sentence, found = saved(run, None, "cross.1.1")
     ((asked, translated),) = answers(found, "translate")
@@ -75,18 +75,18 @@ def test_what_is_asked_is_that_of_the_pair(tmp_path: Path) -> None:
         assert "error" not in answer
 
 
-def test_a_translation_that_was_given_is_one_of_chosen_pieces(tmp_path: Path) -> None:
+def test_given_target_is_a_prefix_of_all_tokens(tmp_path: Path) -> None:
     run = opened(tmp_path / "run")
     long = " ".join([TARGET] * 4)
     assert len(run.model.tokenizer.encode(long)) > run.model.config.search.max_length
     _, found = saved(run, long)
     ((asked, translated),) = answers(found, "translate")
     assert translated["translation"] == long
-    assert asked["prefix"] == [*translated["pieces"], "</s>"]
+    assert asked["prefix"] == [*translated["tokens"], "</s>"]
     assert len(translated["alternatives"]) == len(asked["prefix"])
 
 
-def test_a_source_without_capitals_is_that_of_the_command(home: Path) -> None:
+def test_lowercase_source_matches_the_command(home: Path) -> None:
     run = Translator.of(Model.open(Run(home / "runs/one"), device="cpu"))
     sentence, found = saved(run, source="der hund schläft.")
     ((_, translated),) = answers(found, "translate")
@@ -94,14 +94,14 @@ def test_a_source_without_capitals_is_that_of_the_command(home: Path) -> None:
     assert (translated["source"], translated["translation"]) == ("der hund schläft.", sentence.target)
 
 
-def test_the_step_is_that_of_the_weights(home: Path) -> None:
+def test_step_belongs_to_the_weights(home: Path) -> None:
     for step in (None, 30):
         run = Translator.of(Model.open(Run(home / "runs/one", step), device="cpu"))
         ((_, translated),) = answers(saved(run)[1], "translate")
         assert translated["step"] == (step or 60)
 
 
-def test_the_search_is_that_of_the_options(tmp_path: Path) -> None:
+def test_search_uses_the_options(tmp_path: Path) -> None:
     run = opened(tmp_path / "run")
     run.search = run.model.config.search.model_copy(update={"beam": 7})
     _, found = saved(run)

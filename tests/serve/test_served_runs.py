@@ -1,4 +1,4 @@
-"""The runs on offer: named, kept, renewed, and gone."""
+"""The available runs: names, memory, updates and removal."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def names(served: Served) -> list[str]:
     return [found["run"] for found in served.get("/v1/runs").json["runs"]]
 
 
-def test_runs_that_come_and_go_are_listed_the_newest_first(own_runs: Path) -> None:
+def test_runs_are_listed_newest_first(own_runs: Path) -> None:
     with serving(own_runs) as served:
         assert names(served) == ["one"]
         shutil.copytree(own_runs / "one", own_runs / "two")
@@ -35,14 +35,14 @@ def test_runs_that_come_and_go_are_listed_the_newest_first(own_runs: Path) -> No
         shutil.rmtree(own_runs / "two")
         assert names(served) == ["one"]
         gone = served.ask("translate", run="two", **SENTENCE)
-        assert (gone.status, "retry-after" in gone.headers) == (503, False)  # to ask again would not help
+        assert (gone.status, "retry-after" in gone.headers) == (503, False)  # retrying would not help
         assert served.ask("translate", **SENTENCE).status == 200
 
 
 @pytest.mark.parametrize("name", ["three", "", ".", "..", "../one", "one/", "runs/one", "one\x00", "ONE", "{path}"])
-def test_a_run_is_a_name_and_never_a_path(name: str, served: Served, home: Path) -> None:
+def test_paths_are_not_names_of_runs(name: str, served: Served, home: Path) -> None:
     name = name.format(path=home / "runs/one")
-    message = "run: there is none of this name; choose one that /v1/runs lists"
+    message = "run: unknown name; choose one that /v1/runs lists"
     for answer in (
         served.ask("translate", run=name, **SENTENCE),
         served.ask("lens", run=name, target="a", **SENTENCE),
@@ -51,7 +51,7 @@ def test_a_run_is_a_name_and_never_a_path(name: str, served: Served, home: Path)
         assert (answer.status, answer.json) == (404, {"error": message})
 
 
-def test_a_run_of_the_same_name_gets_another(own_runs: Path, tmp_path: Path) -> None:
+def test_runs_of_the_same_name_are_distinguished(own_runs: Path, tmp_path: Path) -> None:
     other = tmp_path / "others/one"
     shutil.copytree(own_runs / "one", other)
     with serving([own_runs / "one", other]) as served:
@@ -59,7 +59,7 @@ def test_a_run_of_the_same_name_gets_another(own_runs: Path, tmp_path: Path) -> 
         assert served.ask("translate", run="one′", **SENTENCE).json["run"] == "one′"
 
 
-def test_a_hostile_name_is_data(own_runs: Path) -> None:
+def test_hostile_name_is_escaped(own_runs: Path) -> None:
     hostile = '<script>\x1b[31m"\u202e'
     (own_runs / "one").rename(own_runs / hostile)
     os.rename(own_runs, other := os.fsencode(own_runs) + b"2")
@@ -71,14 +71,14 @@ def test_a_hostile_name_is_data(own_runs: Path) -> None:
         assert b"\x1b" not in served.get("/v1/runs").body
 
 
-def test_new_weights_are_used_at_once_and_say_their_step(own_runs: Path) -> None:
+def test_new_weights_are_used_at_once_with_their_step(own_runs: Path) -> None:
     path = own_runs / "one"
     with serving(own_runs) as served:
         before = served.ask("translate", **SENTENCE).json
         assert before["step"] == 60
         run = Run(path)
         run.save_model({name: 1.5 * tensor for name, tensor in weights_of(run.network()).items()})
-        # As in training: weights first, then the checkpoint that says their step.
+        # As in training: weights first, then the checkpoint with their step.
         assert served.ask("translate", **SENTENCE).json["step"] == 60
         progress = path / "checkpoints/step-60/progress.json"
         progress.write_text(json.dumps(json.loads(progress.read_text()) | {"best_step": 30}))
@@ -87,7 +87,7 @@ def test_new_weights_are_used_at_once_and_say_their_step(own_runs: Path) -> None
         assert after["log_probability"] != before["log_probability"]
 
 
-def test_links_are_those_of_the_newest_choice(own_runs: Path) -> None:
+def test_links_use_the_newest_choice_of_heads(own_runs: Path) -> None:
     with serving(own_runs) as served:
         before = served.ask("translate", **SENTENCE, align=True).json["alignment"]
         assert before["chosen_by"] == "guess"
@@ -99,7 +99,7 @@ def test_links_are_those_of_the_newest_choice(own_runs: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["model.safetensors", "config.toml", "tokenizer.model", "checkpoints/step-60/progress.json"]
 )
-def test_a_run_that_is_damaged_meanwhile_gets_503_and_may_come_back(name: str, own_runs: Path) -> None:
+def test_damaged_run_gets_503_and_may_recover(name: str, own_runs: Path) -> None:
     path = own_runs / "one" / name
     with serving(own_runs) as served:
         content = path.read_bytes()
@@ -113,7 +113,7 @@ def test_a_run_that_is_damaged_meanwhile_gets_503_and_may_come_back(name: str, o
         assert served.ask("translate", **SENTENCE).status == 200
 
 
-def test_a_damaged_run_is_listed_with_its_error(own_runs: Path) -> None:
+def test_damaged_run_is_listed_with_its_error(own_runs: Path) -> None:
     for name, file in (("bad", "config.toml"), ("odd", "tokenizer.model")):
         shutil.copytree(own_runs / "one", own_runs / name)
         (own_runs / name / file).write_text("damaged")
@@ -123,7 +123,7 @@ def test_a_damaged_run_is_listed_with_its_error(own_runs: Path) -> None:
         assert {one["run"] for one in runs if "stacks" in one} == {"one"}
 
 
-def test_a_run_that_has_measured_nothing_has_no_curves_yet(own_runs: Path) -> None:
+def test_run_without_measurements_has_no_curves(own_runs: Path) -> None:
     with serving(own_runs) as served:
         metrics = own_runs / "one/metrics.jsonl"
         tag = served.get("/v1/curves?run=one").headers["etag"]
@@ -138,7 +138,7 @@ def test_a_run_that_has_measured_nothing_has_no_curves_yet(own_runs: Path) -> No
         assert served.get("/v1/curves?run=two").status == 404
 
 
-def test_the_list_comes_again_when_a_run_appears_trains_on_stops_or_goes(own_runs: Path) -> None:
+def test_list_is_sent_again_when_runs_change(own_runs: Path) -> None:
     with serving(own_runs) as served:
         tag = served.get("/v1/runs").headers["etag"]
 
@@ -181,12 +181,12 @@ def test_three_runs_stay_in_memory(tmp_path: Path) -> None:
     assert len(loaded) == 4
     runs.open("a")
     assert len(loaded) == 5
-    for name in "cda":  # b was the one that nobody had asked for longest
+    for name in "cda":  # b was the least recently used
         runs.open(name)
     assert len(loaded) == 5
 
 
-def test_only_runs_with_a_model_say_what_it_can_show(own_runs: Path) -> None:
+def test_only_runs_with_a_model_list_their_views(own_runs: Path) -> None:
     shutil.copytree(own_runs / "one", own_runs / "new")
     (own_runs / "new/model.safetensors").unlink()
     with serving(own_runs) as served:
@@ -197,7 +197,7 @@ def test_only_runs_with_a_model_say_what_it_can_show(own_runs: Path) -> None:
         assert served.ask("translate", run="new", **SENTENCE).status == 503
 
 
-def test_a_checkpoint_that_is_deleted_is_not_there(own_runs: Path) -> None:
+def test_deleted_checkpoint_is_an_error(own_runs: Path) -> None:
     pair = {**SENTENCE, "target": "The dog."}
     with serving(own_runs) as served:
         assert served.ask("history", **pair, checkpoint=30).status == 200

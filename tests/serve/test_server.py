@@ -1,4 +1,4 @@
-"""The command: its port, its address, its end; and the page that documents it."""
+"""The command: its port, address and end, and its documentation."""
 
 import errno
 import json
@@ -23,7 +23,7 @@ from transformer_mt.cli.main import run
 from transformer_mt.serve import server
 from transformer_mt.serve.server import is_open_to_others, listen
 
-README = (Path(__file__).parents[2] / "transformer_mt" / "serve" / "README.md").read_text("utf-8")
+README = (Path(__file__).parents[2] / "docs" / "serving.md").read_text("utf-8")
 IN_USE = os.strerror(errno.EADDRINUSE)
 NO_RUN = "not a run directory (no config.toml); train one with: tmt train --run-dir {empty}"
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/#key=([\w-]{22})\n")
@@ -47,13 +47,13 @@ def busy() -> Iterator[int]:
         yield other.getsockname()[1]
 
 
-def test_without_a_wish_it_is_the_next_free_port(busy: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_port_is_the_next_free_one(busy: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "PORT", busy)
     with closing(listen("127.0.0.1", None)) as found:
         assert busy < found.getsockname()[1] < busy + server.PORTS_TRIED
 
 
-def test_a_port_that_listens_is_taken(busy: int) -> None:
+def test_port_in_use_is_refused(busy: int) -> None:
     with closing(listen("127.0.0.1", 0)) as first, pytest.raises(Exception, match="cannot be opened"):
         listen("127.0.0.1", first.getsockname()[1])
 
@@ -62,18 +62,18 @@ def test_a_port_that_listens_is_taken(busy: int) -> None:
     ("arguments", "code", "message"),
     [
         ("{runs} --port {busy}", 3, f"--port: {{busy}} cannot be opened ({IN_USE}); give another, or 0 for any"),
-        ("{runs} --host 192.0.2.1", 2, "--host: '192.0.2.1' is no address of this machine; leave it out"),
-        ("{runs} --host 'no host'", 2, "--host: 'no host' is no address of this machine; leave it out"),
-        ("{runs} --host 127..1", 2, "--host: '127..1' is no address of this machine; leave it out"),
-        ("{runs} --host " + 64 * "a", 2, f"--host: '{64 * 'a'}' is no address of this machine; leave it out"),
-        ("nowhere", 2, "nowhere: no such directory; give one that holds runs"),
+        ("{runs} --host 192.0.2.1", 2, "--host: '192.0.2.1' is not an address of this machine; leave it out"),
+        ("{runs} --host 'no host'", 2, "--host: 'no host' is not an address of this machine; leave it out"),
+        ("{runs} --host 127..1", 2, "--host: '127..1' is not an address of this machine; leave it out"),
+        ("{runs} --host " + 64 * "a", 2, f"--host: '{64 * 'a'}' is not an address of this machine; leave it out"),
+        ("nowhere", 2, "nowhere: no such directory; give one with runs"),
         ("{empty}", 2, "{empty}: no trained model to serve; train one with: tmt train"),
         ("--model {empty}", 2, f"{{empty}}: {NO_RUN}"),
-        ("{runs} --model {runs}/one", 2, "--model: names the runs to serve, and so does DIR; give one of them"),
-        ("{runs} --device abacus", 3, "--device: there is no 'abacus' on this machine; use auto or cpu"),
+        ("{runs} --model {runs}/one", 2, "--model: DIR also says which runs to serve; give one of them"),
+        ("{runs} --device abacus", 3, "--device: this machine has no 'abacus'; use auto or cpu"),
     ],
 )
-def test_what_cannot_be_served_is_one_line(
+def test_invalid_arguments_are_one_line_errors(
     arguments: str, code: int, message: str, home: Path, busy: int, tmp_path: Path, tmt: Tmt
 ) -> None:
     names = {"busy": busy, "empty": tmp_path, "runs": home / "runs"}
@@ -83,7 +83,7 @@ def test_what_cannot_be_served_is_one_line(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_it_prints_its_address_answers_and_ends(number: signal.Signals, code: int, home: Path) -> None:
+def test_command_prints_its_address_serves_and_ends(number: signal.Signals, code: int, home: Path) -> None:
     with started(str(home / "runs"), "--port", "0") as process:
         found = ADDRESS.fullmatch(process.stdout.readline())
         assert found
@@ -93,7 +93,7 @@ def test_it_prints_its_address_answers_and_ends(number: signal.Signals, code: in
         with closing(socket.create_connection(("127.0.0.1", int(port)))) as connection:
             head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
             connection.sendall((head + body).encode())
-            time.sleep(0.3)  # it computes
+            time.sleep(0.3)  # while it computes
             start = time.monotonic()
             process.send_signal(number)
             assert process.wait(10) == code
@@ -101,7 +101,7 @@ def test_it_prints_its_address_answers_and_ends(number: signal.Signals, code: in
         assert (process.stdout.read(), process.stderr.read()) == ("", "")
 
 
-def test_only_other_machines_are_warned_of() -> None:
+def test_is_open_to_others_excludes_loopback() -> None:
     for host, open_to_others in (("127.0.0.1", False), ("localhost", False), ("0.0.0.0", True)):
         with closing(listen(host, 0)) as found:
             assert is_open_to_others(found) == open_to_others
@@ -110,7 +110,7 @@ def test_only_other_machines_are_warned_of() -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--quiet"]])
-def test_what_is_served_beyond_this_machine_is_warned_of(
+def test_serving_other_machines_prints_a_warning(
     options: list[str], home: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
@@ -118,15 +118,13 @@ def test_what_is_served_beyond_this_machine_is_warned_of(
     monkeypatch.setattr(server.PageServer, "run", lambda self: None)
     host = ("--host", "0.0.0.0", "--port", "0", "--open")
     outcome = tmt("serve", "--model", str(home / "runs/one"), *host, *options)
-    assert outcome.err.startswith("tmt: --host 0.0.0.0: others can reach this; ")
+    assert outcome.err.startswith("tmt: --host 0.0.0.0: open to other machines, and unencrypted: ")
     assert outcome.err.count("\n") == 1
     assert opened == [outcome.out.strip()]
 
 
 @pytest.mark.parametrize(("before", "served"), [(8, 7), (2, 1), (1, 1)])
-def test_a_processor_is_left_to_the_browser(
-    before: int, served: int, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_cpu_is_left_to_the_browser(before: int, served: int, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deeds: list[int | str] = []
     monkeypatch.setattr(torch, "get_num_threads", lambda: before)
     monkeypatch.setattr(torch, "set_num_threads", deeds.append)
@@ -136,7 +134,7 @@ def test_a_processor_is_left_to_the_browser(
     assert deeds == [served, "first translation"]
 
 
-def test_a_run_that_cannot_be_loaded_is_left_out(own_runs: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_that_cannot_be_loaded_is_skipped(own_runs: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server.PageServer, "run", lambda self: None)
     (own_runs / "one").rename(own_runs / "good")
     shutil.copytree(own_runs / "good", own_runs / "bad")
@@ -153,7 +151,7 @@ def test_a_run_that_cannot_be_loaded_is_left_out(own_runs: Path, tmt: Tmt, monke
     assert "good/model.safetensors: " in outcome.err
 
 
-def test_the_lines_of_the_page_answer(served: Served) -> None:
+def test_documented_curl_lines_work(served: Served) -> None:
     lines = re.findall(r"^curl .+$", README, re.MULTILINE)
     routes = set(re.findall(r"^\| `(?:GET|POST) (/v1/\w+)", README, re.MULTILINE))
     asked = set()

@@ -1,4 +1,4 @@
-"""One thread computes: who waits, who leaves, and what takes too long."""
+"""The compute thread: waiting, disconnecting, and timeouts."""
 
 import json
 import re
@@ -22,7 +22,7 @@ SENTENCE = {"run": "one", "source": "Der Hund schläft."}
 
 
 class Slow:
-    """Makes every step of the model wait, and counts them."""
+    """Makes every step of the model wait, and counts the steps."""
 
     def __init__(self, patch: pytest.MonkeyPatch, seconds: float = 0.0) -> None:
         self.steps, self.seconds, self._go = 0, seconds, threading.Event()
@@ -58,7 +58,7 @@ def steps_of_one(served: Served, slow: Slow) -> int:
 
 
 def leave_within(served: Served, slow: Slow, path: str, asked: dict[str, Any]) -> int:
-    """Ask and leave while the first step is computed; the steps that were computed before."""
+    """Send a request and disconnect during the first step; return the number of steps computed before."""
     slow.stop()
     before = slow.steps
     with closing(served.connect()) as connection:
@@ -69,7 +69,7 @@ def leave_within(served: Served, slow: Slow, path: str, asked: dict[str, Any]) -
     return before
 
 
-def test_who_leaves_stops_the_search_at_its_next_step(served: Served, slow: Slow) -> None:
+def test_disconnecting_stops_a_search_at_its_next_step(served: Served, slow: Slow) -> None:
     needed = steps_of_one(served, slow)
     assert needed > 3
     before = leave_within(served, slow, "/v1/translate", SENTENCE)
@@ -77,7 +77,7 @@ def test_who_leaves_stops_the_search_at_its_next_step(served: Served, slow: Slow
     assert slow.steps - before <= needed + 2
 
 
-def test_who_leaves_stops_a_view_too(served: Served, slow: Slow) -> None:
+def test_disconnecting_stops_a_view(served: Served, slow: Slow) -> None:
     asked = SENTENCE | {"target": "The dog sleeps.", "method": "erasure"}
     before = slow.steps
     assert served.ask("attend", **asked).status == 200
@@ -87,7 +87,7 @@ def test_who_leaves_stops_a_view_too(served: Served, slow: Slow) -> None:
     assert slow.steps - before == 1
 
 
-def test_who_leaves_while_waiting_is_passed_over(served: Served, slow: Slow) -> None:
+def test_disconnected_waiting_request_is_skipped(served: Served, slow: Slow) -> None:
     needed = steps_of_one(served, slow)
     slow.stop()
     before = slow.steps
@@ -106,7 +106,7 @@ def test_who_leaves_while_waiting_is_passed_over(served: Served, slow: Slow) -> 
     assert slow.steps - before == needed
 
 
-def test_the_seventeenth_that_waits_is_asked_to_come_again(served: Served, slow: Slow) -> None:
+def test_seventeenth_waiting_request_gets_503(served: Served, slow: Slow) -> None:
     slow.stop()
     before = slow.steps
     request = served.written("POST", "/v1/translate", json.dumps(SENTENCE).encode())
@@ -119,7 +119,7 @@ def test_the_seventeenth_that_waits_is_asked_to_come_again(served: Served, slow:
         wait_until(lambda: served.server.worker.under_way == 1 + WAITING)
         refused = served.raw(request)
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
-        assert refused.json == {"error": "the server: 16 others wait already; ask again in a second"}
+        assert refused.json == {"error": "the server: 16 requests are waiting; try again in a second"}
         assert served.get("/").status == 200
         slow.go_on()
         assert [read_answer(connection).status for connection in connections] == [200] * (1 + WAITING)
@@ -129,19 +129,19 @@ def test_the_seventeenth_that_waits_is_asked_to_come_again(served: Served, slow:
     assert served.raw(request).status == 200
 
 
-def test_what_computes_too_long_gets_504_and_stops(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_computation_gets_504_and_stops(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(home / "runs") as served:
         slow = Slow(monkeypatch, seconds=0.1)
         monkeypatch.setattr(worker, "LONGEST_SECONDS", 0.25)
         answer = served.ask("translate", **SENTENCE)
         assert answer.status == 504
-        assert answer.json == {"error": "the request: more than 0.25 seconds of computing; ask for less"}
-        assert slow.steps <= 4  # of some ten
+        assert answer.json == {"error": "the request: took over 0.25 seconds to compute; ask for less"}
+        assert slow.steps <= 4  # of about ten
         monkeypatch.setattr(worker, "LONGEST_SECONDS", 20.0)
         assert served.ask("translate", **SENTENCE).status == 200
 
 
-def test_requests_that_come_together_do_not_mix(served: Served) -> None:
+def test_concurrent_requests_do_not_mix(served: Served) -> None:
     short = SENTENCE | {"search": {"beam": 1, "max_length": 5}}
     asked = [short, short | {"without": ["cross.1.1"]}, short | {"without": ["encoder.1.1", "encoder.1.2"]}]
     expected = [served.ask("translate", **one).json for one in asked]
@@ -156,7 +156,7 @@ def test_requests_that_come_together_do_not_mix(served: Served) -> None:
     assert (200, True) in found <= {(200, True), (503, True)}
 
 
-def test_a_fault_of_ours_is_one_line_and_a_report(
+def test_internal_error_is_one_line_and_a_report(
     served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from transformer_mt.serve import routes
@@ -171,7 +171,7 @@ def test_a_fault_of_ours_is_one_line_and_a_report(
         answer = served.ask("translate", **SENTENCE)
     (report,) = tmp_path.glob("tmt-*.txt")
     assert answer.status == 500
-    line = f"internal error (ZeroDivisionError): this is a fault of tmt; a report with the traceback is in {report}"
+    line = f"internal error (ZeroDivisionError): this is a bug in tmt; a report with the traceback is in {report}"
     assert answer.json == {"error": f"{line}; please report it"}
     assert "secret" in report.read_text()
     assert served.key not in report.read_text()
@@ -181,7 +181,7 @@ def test_a_fault_of_ours_is_one_line_and_a_report(
     assert served.ask("translate", **SENTENCE).status == 200
 
 
-NO_MEMORY = "memory: there is not enough; ask for less"
+NO_MEMORY = "memory: not enough; ask for less"
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ NO_MEMORY = "memory: there is not enough; ask for less"
         (PermissionError(13, "Permission denied", "runs"), "runs: Permission denied; check disk and permissions"),
     ],
 )
-def test_a_problem_of_the_machine_is_no_fault(
+def test_system_error_is_not_an_internal_error(
     problem: Exception, message: str, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from transformer_mt.serve import routes
@@ -205,7 +205,7 @@ def test_a_problem_of_the_machine_is_no_fault(
     assert (answer.status, answer.json) == (503, {"error": message})
 
 
-def test_who_leaves_stops_work_without_a_model(served: Served) -> None:
+def test_disconnecting_stops_work_without_a_model(served: Served) -> None:
     begun, ended, end = threading.Event(), threading.Event(), time.monotonic() + 30
 
     def describe() -> None:
@@ -228,9 +228,7 @@ def test_who_leaves_stops_work_without_a_model(served: Served) -> None:
 
 @pytest.mark.parametrize("route", ["losses", "explain", "lens", "attend", "history"])
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_a_pair_that_is_too_long_is_refused_before_anything_else(
-    route: str, side: str, served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_pair_is_refused_first(route: str, side: str, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError("looked at")
 

@@ -1,1 +1,1 @@
-"""What several test modules use: small configurations, corpora, models, and a command line to call."""
+"""Shared by several test modules: small configurations, corpora, models, and a command line."""

@@ -1,4 +1,4 @@
-"""The cache folder in a place of the test's own."""
+"""A cache folder for one test."""
 
 from pathlib import Path
 

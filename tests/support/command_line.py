@@ -1,4 +1,4 @@
-"""The command line called as a shell would call it, without the cost of a process, and what a tiny training needs."""
+"""The command line in this process, called as from a shell, and the options of a tiny training."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from transformer_mt.cli.main import run
 from transformer_mt.runs.lock import LOCK
 
 # The page that documents the keys of `--json`.
-VIEWS_PAGE = Path(__file__).parents[2].joinpath("transformer_mt/views/README.md").read_text("utf-8")
+VIEWS_PAGE = Path(__file__).parents[2].joinpath("docs/json.md").read_text("utf-8")
 
 PROGRAM = [sys.executable, "-c", "from transformer_mt.cli.main import main; main()"]
 
@@ -50,7 +50,7 @@ SIZES = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command ended and what it wrote."""
+    """The exit code and output of a command."""
 
     code: int
     out: str
@@ -58,12 +58,12 @@ class Outcome:
 
     @property
     def lines(self) -> list[str]:
-        """The lines of stdout, cut at newlines only."""
+        """The lines of stdout, split only at newlines."""
         return self.out.removesuffix("\n").split("\n") if self.out else []
 
     @property
     def mistake(self) -> str:
-        """The line about a person's mistake, beside which nothing but notes was written."""
+        """The message of a usage error; only notes may precede it."""
         assert (self.code, self.out) == (2, "")
         *_, line = self.err.splitlines()
         assert line.startswith("tmt: error: ")
@@ -71,23 +71,23 @@ class Outcome:
 
     @property
     def json(self) -> Any:
-        """What `--json` printed."""
+        """The object that `--json` printed."""
         return json.loads(self.out)
 
     @property
     def records(self) -> list[Any]:
-        """What `--json` printed, a line for each object."""
+        """The objects that `--json` printed, one per line."""
         return [json.loads(line) for line in self.lines]
 
 
 Tmt = Callable[..., Outcome]
-# Calls `tmt` on a terminal: its exit code and the screen.
+# Calls `tmt` on a terminal; returns the exit code and the screen.
 OnTerminal = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
 def tmt(capsys: pytest.CaptureFixture[str]) -> Tmt:
-    """Call `tmt` with these arguments."""
+    """Return a function that calls `tmt` with its arguments."""
 
     def call(*arguments: str) -> Outcome:
         capsys.readouterr()
@@ -105,7 +105,7 @@ def settings(**changes: str) -> list[str]:
 
 
 def write_corpus(folder: Path) -> Path:
-    """A folder with three splits of the same few pairs, in training so often that no word is rare."""
+    """A folder with three splits of the same few pairs, repeated in training so that no word is rare."""
     folder.mkdir()
     for split, often in (("train", 4), ("validation", 1), ("test", 1)):
         (folder / f"{split}.de-en.tsv").write_text("".join(f"{de}\t{en}\n" for de, en in PAIRS * often), "utf-8")
@@ -113,13 +113,13 @@ def write_corpus(folder: Path) -> Path:
 
 
 def contents(root: Path) -> dict[str, bytes | None]:
-    """Everything below a directory but locks: the bytes of files, None for directories."""
+    """Everything below a directory except locks: the bytes of files, None for directories."""
     paths = sorted(path for path in root.rglob("*") if path.name != LOCK)
     return {str(path.relative_to(root)): path.read_bytes() if path.is_file() else None for path in paths}
 
 
 class Terminal:
-    """A pseudo-terminal in place of stdin, stdout and stderr."""
+    """A pseudo-terminal as stdin, stdout and stderr."""
 
     def __init__(self, *, typed: str, patch: pytest.MonkeyPatch) -> None:
         self.master, slave = pty.openpty()
@@ -135,7 +135,7 @@ class Terminal:
             patch.setattr(sys, name, file)
 
     def tmt(self, *arguments: str) -> tuple[int, str]:
-        """Call `tmt`; the exit code and all that stood on the screen."""
+        """Call `tmt`; return the exit code and the screen."""
         self._reader.start()
         try:
             code = run(list(arguments))
@@ -150,5 +150,5 @@ class Terminal:
         try:
             while chunk := os.read(self.master, 65536):
                 self.screen += chunk
-        except OSError:  # how Linux says that nobody holds the other side any more
+        except OSError:  # Linux, once the other side is closed
             return

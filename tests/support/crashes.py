@@ -1,4 +1,4 @@
-"""Crashes before every change to the disk, one at a time."""
+"""Crashes before each change to the disk, one at a time."""
 
 import os
 from collections.abc import Callable
@@ -8,11 +8,11 @@ import pytest
 
 
 class Crash(BaseException):
-    """The process ends here: no handler of ours sees it."""
+    """The process ends here; no handler of the package catches it."""
 
 
 class CrashingSystem:
-    """Counts the calls that change the disk, and crashes before the one of that number."""
+    """Counts the calls that change the disk, and crashes before one of them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, before: int) -> None:
         self.left = before
@@ -38,7 +38,7 @@ def _rmtree(path: Path, ignore_errors: bool = False) -> None:
 
 
 def crash_everywhere(write: Callable[[], None], check: Callable[[], None]) -> int:
-    """Crash before the first change to the disk, the second … and check what is left; how many changes there are."""
+    """Crash before the first change, then before the second …, and check each state; return the number of changes."""
     for changes in range(100):
         with pytest.MonkeyPatch.context() as monkeypatch:
             CrashingSystem(monkeypatch, before=changes)

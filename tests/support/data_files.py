@@ -1,4 +1,4 @@
-"""Small corpora in every form that `--data` understands."""
+"""Small corpora in every format that `--data` accepts."""
 
 import gzip
 import json
@@ -15,9 +15,9 @@ from transformer_mt.corpus.load_corpus import Corpus, load_corpus
 
 Texts = Sequence[tuple[str, str]]
 
-# Quotes, a comma, a number, `NA`, letters beyond ASCII and a line separator are text like any other.
+# Quotes, a comma, a number, `NA`, non-ASCII letters and a line separator are ordinary text.
 PAIRS = [("Ein Hund.", "A dog."), ('Sie sagt: "Ja, 7"', 'She says: "Yes, 7"'), ("NA", "7"), ("Büsche", "bushes\u2028x")]
-# What cleaning makes of them.
+# The same pairs after cleaning.
 CLEAN = [(source, target.replace("\u2028", " ")) for source, target in PAIRS]
 
 
@@ -72,7 +72,7 @@ def parquet(rows: Sequence[dict[str, str]]) -> bytes:
 
 
 def stand_in(folder: Path, pairs: Texts, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
-    """Put a data set with Tatoeba's columns in place of every one on the hub; returns a list of those asked for."""
+    """Replace every hub data set by one with Tatoeba's columns; return the list of requested ones."""
     import datasets
 
     opened, asked = datasets.load_dataset, []
@@ -92,7 +92,7 @@ def stand_in(folder: Path, pairs: Texts, monkeypatch: pytest.MonkeyPatch) -> lis
     return asked
 
 
-# The name of a file that holds both sides, and how it is made.
+# Formats with both sides in one file: the file name and a function that makes the content.
 TABLES: dict[str, tuple[str, Callable[[Texts], bytes]]] = {
     "TSV": ("{}.tsv", tsv),
     "TSV with languages in its name": ("{}.de-en.tsv", tsv),
@@ -112,7 +112,7 @@ TABLES: dict[str, tuple[str, Callable[[Texts], bytes]]] = {
     "Parquet": ("{}.parquet", lambda pairs: parquet(rows(pairs))),
 }
 
-# The names of the files of both sides.
+# Formats with one file per side: the file names.
 PAIRED = {
     "Moses": ("{}.de", "{}.en"),
     "OPUS": ("{}.de-en.de", "{}.de-en.en"),
@@ -122,14 +122,14 @@ PAIRED = {
 
 
 def write(path: Path, content: bytes) -> Path:
-    """Write a file, compressed as its name says."""
+    """Write a file, compressed according to its suffix."""
     pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(path.suffix, bytes)
     path.write_bytes(pack(content))
     return path
 
 
 def put(folder: Path, form: str, split: str, pairs: Texts, compression: str = "") -> list[Path]:
-    """Write a split in this form; its file, or the files of both sides."""
+    """Write a split in this format; return its file, or the files of both sides."""
     if form in TABLES:
         name, make = TABLES[form]
         contents = {name: make(pairs)}

@@ -20,13 +20,13 @@ CORPUS = ["Can you help me?", "I will help you with the old house.", "The old ma
 def translator_of(
     network: Seq2Seq, tokenizer: Tokenizer, *, search: SearchConfig = SEARCH, precision: torch.dtype = torch.float32
 ) -> Translator:
-    """A translator with a network that no run has saved."""
+    """A translator with an unsaved network."""
     engine = TorchEngine(network, device=torch.device("cpu"), precision=precision)
     return Translator(Model(Config(), tokenizer, engine), search=search)
 
 
 def both_engines(*overrides: str, tokenizer: Tokenizer) -> tuple[Translator, Translator]:
-    """Ours and CTranslate2 with a model whose every weight has changed; symbols are unlikely, as after training."""
+    """Both engines with a model whose weights are all perturbed; special symbols are unlikely, as after training."""
     model = varied_model(*overrides, vocabulary=tokenizer.size)
     with torch.no_grad():
         model.output.bias.add_(torch.randn_like(model.output.bias))
@@ -36,7 +36,7 @@ def both_engines(*overrides: str, tokenizer: Tokenizer) -> tuple[Translator, Tra
 
 
 def in_ctranslate2(ours: Translator, *overrides: str) -> Translator:
-    """The model of a translator, of that configuration, in CTranslate2."""
+    """The model of a translator, of this configuration, in CTranslate2."""
     tokenizer = ours.model.tokenizer
     tokens = tokenizer.pieces(range(tokenizer.size))
     files = model_files(ours.model.network, tiny_config(*overrides), tokens, quantization=None)
@@ -46,5 +46,5 @@ def in_ctranslate2(ours: Translator, *overrides: str) -> Translator:
 
 
 def small_tokenizer() -> Tokenizer:
-    """A vocabulary of a few sentences."""
+    """A tokenizer trained on a few sentences."""
     return Tokenizer.train(CORPUS, TokenizerConfig(vocabulary_size=320))

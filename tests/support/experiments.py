@@ -1,4 +1,4 @@
-"""Experiments without training: measurements made up, and a runner that only notes what is asked of it."""
+"""Experiments without training: invented measurements, and a runner that only records its calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ VARIANTS = sorted(LABORATORY.glob("*.toml"))
 
 @dataclass
 class NotingRunner(Runner):
-    """Notes what is asked of it and fails at the variants named in `broken`."""
+    """Records its calls, and fails for the variants in `broken`."""
 
     jobs: int = 1
     threads: int = 1
@@ -35,12 +35,12 @@ class NotingRunner(Runner):
 
 
 def scores(*, bleu: float = 91.26, exact: float = 0.5, aer: float | None = 0.114) -> dict[str, Any]:
-    """What `tmt evaluate --json` might print."""
+    """Sample output of `tmt evaluate --json`."""
     return {"bleu": bleu, "exact": exact, "aer": aer, "sentences_per_second": 101.4}
 
 
 def measured(variant: str, *, seed: int = 1, tokens: int = 1000, **changes: Any) -> Measurement:
-    """A measurement; `changes` are those of `scores`."""
+    """A measurement; `changes` are arguments of `scores`."""
     return Measurement(
         variant=variant,
         seed=seed,

@@ -1,4 +1,4 @@
-"""An operating system whose disk fails: the n-th change below a directory is refused, torn, or never comes back."""
+"""A failing disk: the n-th change below a directory is refused, torn, or crashes the process."""
 
 import builtins
 import io
@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-# What changes a directory, by the module function that does it; the first argument is the path or descriptor.
+# Functions of `os` that change a directory; their first argument is the path or descriptor.
 CALLS = ("open", "fsync", "replace", "rename", "mkdir", "unlink", "remove", "rmdir", "ftruncate", "pwrite", "write")
 
 
 class Crash(BaseException):
-    """The process ends here: no handler of ours sees it."""
+    """The process ends here; no handler of the package catches it."""
 
 
 class FailingDisk:
-    """Counts the operations that change something below `directory`, and lets the one of number `fails` fail.
+    """Counts the operations that change something below `directory`, and makes number `fails` fail.
 
-    `fault` makes what is raised. A write that fails has written half of its bytes first.
+    `fault` makes the exception. A failing write first writes half of its bytes.
     """
 
     def __init__(self, directory: Path, *, fails: int, fault: Callable[[str], BaseException]) -> None:
@@ -29,7 +29,7 @@ class FailingDisk:
         self.count = 0
 
     def concerns(self, target: Any) -> bool:
-        """Whether a path or a descriptor lies below the directory."""
+        """Whether a path or a descriptor is below the directory."""
         try:
             path = os.readlink(f"/proc/self/fd/{target}") if isinstance(target, int) else os.path.realpath(target)
         except (OSError, TypeError, ValueError):
@@ -37,20 +37,20 @@ class FailingDisk:
         return path == self.directory or path.startswith(self.directory + os.sep)
 
     def meet(self, target: Any) -> None:
-        """Count an operation on the target; raise if it is the one that fails."""
+        """Count an operation on the target; raise if it is the failing one."""
         if self.concerns(target):
             self.count += 1
             if self.count == self.fails:
                 raise self.fault(str(target))
 
     def writes(self, flags: int) -> bool:
-        """Whether a file opened with these flags can be changed."""
+        """Whether these flags open a file for writing."""
         return bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
 
 
 @contextmanager
 def failing(disk: FailingDisk) -> Iterator[FailingDisk]:
-    """While this is open, Python's own ways to the disk pass through the failing one."""
+    """Route Python's disk operations through the failing disk."""
     with pytest.MonkeyPatch.context() as patch:
         for name in CALLS:
             patch.setattr(os, name, _watched(name, getattr(os, name), disk))
@@ -70,7 +70,7 @@ def failing(disk: FailingDisk) -> Iterator[FailingDisk]:
 def _watched(name: str, plain: Callable[..., Any], disk: FailingDisk) -> Callable[..., Any]:
     def call(target: Any, *arguments: Any, **named: Any) -> Any:
         changes = name != "open" or disk.writes(arguments[0] if arguments else named.get("flags", 0))
-        if changes and not (name == "mkdir" and os.path.isdir(target)):  # filelock makes sure of its directory
+        if changes and not (name == "mkdir" and os.path.isdir(target)):  # filelock ensures its directory exists
             disk.meet(target)
         return plain(target, *arguments, **named)
 

@@ -1,4 +1,4 @@
-"""Commands in children of this process, which has everything imported: each is a process of its own within moments."""
+"""Run commands in forked children: each is a real process, with all imports done."""
 
 import atexit
 import contextlib
@@ -16,9 +16,9 @@ ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 def start(command: Callable[[], int], *, out: int, err: int) -> int:
-    """Fork; the child's number. It ends with the code that the command returns, or with 99 and a traceback.
+    """Fork and return the child's id. The child exits with the command's code, or with 99 and a traceback.
 
-    `out` and `err` are the descriptors to which its stdout and stderr go; its stdin is empty.
+    Its stdout and stderr go to the descriptors `out` and `err`; its stdin is empty.
     """
     waiting = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     child = os.fork()
@@ -27,9 +27,9 @@ def start(command: Callable[[], int], *, out: int, err: int) -> int:
         return child
     code = FAULT
     try:
-        atexit._clear()  # what our own end is to clear away is still in use
+        atexit._clear()  # our exit handlers would delete files still in use
         leave_on_signals()
-        signal.pthread_sigmask(signal.SIG_SETMASK, waiting)  # one that came since the fork ends the process here
+        signal.pthread_sigmask(signal.SIG_SETMASK, waiting)  # a signal since the fork ends the process here
         null = os.open(os.devnull, os.O_RDONLY)
         for target, descriptor in enumerate((null, out, err)):
             os.dup2(descriptor, target)
@@ -47,7 +47,7 @@ def start(command: Callable[[], int], *, out: int, err: int) -> int:
 
 
 def tmt(*arguments: str) -> Callable[[], int]:
-    """A command for `start`: `tmt` as a shell calls it."""
+    """`tmt` as a command for `start`."""
 
     def command() -> int:
         sys.argv = ["tmt", *arguments]

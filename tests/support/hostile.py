@@ -1,4 +1,4 @@
-"""A run directory as someone makes it who wants to do harm: with sums that are right, and contents that are not."""
+"""Run directories made to do harm: checksums are valid, contents are not."""
 
 import hashlib
 import os
@@ -22,30 +22,30 @@ def sums(folder: Path, *names: str) -> dict[str, str]:
 
 
 def bless(run: Path) -> None:
-    """Give the weights the sums of what now lies beside them."""
+    """Update the checksums that the weights store for the files next to them."""
     found = safetensors.torch.load((run / MODEL).read_bytes())
     (run / MODEL).write_bytes(pack(found, sums(run, CONFIG, TOKENIZER)))
 
 
 def seal(checkpoint: Path) -> None:
-    """Give a checkpoint the sums of what now lies in it."""
+    """Update the checksums of a checkpoint."""
     found, model = (safetensors.torch.load((checkpoint / name).read_bytes()) for name in (STATE, MODEL))
     own = sums(checkpoint, PROGRESS, VALUES) | {MODEL: digest(model)}
     (checkpoint / STATE).write_bytes(pack(found, own))
 
 
 def rewritten(name: str, change: Callable[[bytes], bytes]) -> Damage:
-    """Other bytes in a file."""
+    """Rewrite the bytes of a file."""
     return lambda folder: (folder / name).write_bytes(change((folder / name).read_bytes()))
 
 
 def blessed(damage: Damage) -> Damage:
-    """A damage to the configuration, the vocabulary or the weights, for which the weights then vouch."""
+    """Damage the configuration, vocabulary or weights, and update their checksums."""
     return lambda run: (damage(run), bless(run))
 
 
 def config(old: str, new: str) -> Damage:
-    """Another text in the configuration, for which the weights vouch."""
+    """Replace a text in the configuration, and update its checksum."""
 
     def change(text: bytes) -> bytes:
         assert old.encode() in text
@@ -55,7 +55,7 @@ def config(old: str, new: str) -> Damage:
 
 
 def tensors(change: Callable[[Tensors], object], name: str = MODEL) -> Damage:
-    """Other tensors in a file, those of the weights with the sums of the other files."""
+    """Change the tensors of a file; weights get the checksums of the other files."""
 
     def damage(folder: Path) -> None:
         found = safetensors.torch.load((folder / name).read_bytes())
@@ -68,7 +68,7 @@ def tensors(change: Callable[[Tensors], object], name: str = MODEL) -> Damage:
 
 
 def in_checkpoints(damage: Damage, *, sealed: bool = True) -> Damage:
-    """A damage to every complete checkpoint, with the right sums unless something else is asked for."""
+    """Damage every complete checkpoint, with valid checksums unless `sealed` is false."""
 
     def damaged(run: Path) -> None:
         for checkpoint in sorted(path.parent for path in (run / "checkpoints").glob(f"step-*/{STATE}")):
@@ -80,7 +80,7 @@ def in_checkpoints(damage: Damage, *, sealed: bool = True) -> Damage:
 
 
 def instead(name: str, make: Damage) -> Damage:
-    """Something else at the place of a file or directory, which is moved out of the run, to `outside` beside it."""
+    """Move a file or directory out of the run to `outside`, and make something else in its place."""
 
     def damage(folder: Path) -> None:
         path = folder / name
@@ -92,24 +92,24 @@ def instead(name: str, make: Damage) -> Damage:
 
 
 def link(path: Path) -> None:
-    """A link to what was moved."""
+    """A link to the moved file."""
     run = next(parent for parent in path.parents if parent.name == "run")
     path.symlink_to(run.parent / "outside" / f"{path.parent.name}-{path.name}")
 
 
 def sparse(path: Path) -> None:
-    """Ten gigabytes that take no room on the disk."""
+    """A sparse file of 10 GB."""
     with path.open("wb") as file:
         file.truncate(10**10)
 
 
 def put(name: str, value: Tensor) -> Callable[[Tensors], object]:
-    """A change that puts a tensor under a name."""
+    """Store a tensor under a name."""
     return lambda found: found.update({name: value})
 
 
 def largest(change: Callable[[Tensor], Tensor]) -> Callable[[Tensors], object]:
-    """A change of the largest tensor, the embeddings."""
+    """Change the largest tensor, the embeddings."""
 
     def apply(found: Tensors) -> None:
         name = max(sorted(found), key=lambda name: found[name].numel())
@@ -119,7 +119,7 @@ def largest(change: Callable[[Tensor], Tensor]) -> Callable[[Tensors], object]:
 
 
 def pieces_of(model: bytes) -> Iterator[bytes]:
-    """The pieces of one of our vocabularies, each as written."""
+    """The serialised tokens of one of our vocabularies."""
     place = 0
     while model[place] == 10:
         end = place + 2 + model[place + 1]
@@ -128,10 +128,10 @@ def pieces_of(model: bytes) -> Iterator[bytes]:
 
 
 def snapshot(root: Path) -> dict[str, object]:
-    """What stands below a directory, without following anything: bytes of small files, sizes of large ones."""
+    """Everything below a directory, without following links: bytes of small files, sizes of large ones."""
     found: dict[str, object] = {}
     for path in sorted(root.rglob("*")):
-        if path.name == LOCK:  # says who came last
+        if path.name == LOCK:  # records its last holder
             continue
         if path.is_symlink():
             found[str(path)] = os.readlink(path)

@@ -1,4 +1,4 @@
-"""Texts that try to command a terminal, a browser or Graphviz, or to pass for something else."""
+"""Texts that try to control a terminal, a browser or Graphviz, or to look like something else."""
 
 from hypothesis import strategies as st
 

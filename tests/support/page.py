@@ -1,4 +1,4 @@
-"""The page in a browser, watched: nothing may be logged, fail, be refused or be asked of another origin."""
+"""The page in a browser; a test fails if anything is logged, fails, is refused or goes to another origin."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 try:
     from playwright.sync_api import expect
-except ImportError:  # tests are skipped then
+except ImportError:  # the tests are skipped
     expect = None
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VIEWS", "Drawing", "LoadedPage", "expect", "violations"]
 
-# For each view below the translation what it draws.
+# For each view below the translation, the element it draws.
 VIEWS = {
     "choices": ".tree",
     "heads": ".matrix",
@@ -25,15 +25,15 @@ VIEWS = {
     "learning": "#history .matrix",
 }
 
-# A request of the test itself: once its answer is read, so are those before it.
+# A request made by the test: once its answer has been read, earlier answers have been, too.
 NEUTRAL = "/page/app.js?"
-# A request that a newer one has made idle.
+# A request cancelled by a newer one.
 ABORTED = "net::ERR_ABORTED"
 
 
 @dataclass
 class LoadedPage:
-    """A page, and what went wrong on it; `expected` are the statuses that a test provokes."""
+    """A page and its problems; `expected` are statuses provoked by a test."""
 
     page: "Page"
     problems: list[str] = field(default_factory=list)
@@ -51,7 +51,7 @@ class LoadedPage:
         listen: "Callable[[Request], object]" = lambda sent: None,
         **options: Any,
     ) -> Iterator[Self]:
-        """The page at an address, once `wait` is there; afterwards nothing must have gone wrong.
+        """Open the page at an address and wait for `wait`; at the end, assert that nothing went wrong.
 
         `listen` is called with every request.
         """
@@ -80,7 +80,7 @@ class LoadedPage:
         self.page.on("requestfailed", lambda sent: self.under_way.discard(sent))
 
     def _is_expected(self, message: str) -> bool:
-        """The browser itself logs a status from 400 on."""
+        """Whether the message is the browser's own log of an expected status."""
         return any(f"status of {status}" in message for status in self.expected)
 
     def _check(self, response: "Response") -> None:
@@ -103,7 +103,7 @@ class LoadedPage:
         self.find(selector).first.wait_for()
 
     def expect_text(self, selector: str, text: str | list[str]) -> None:
-        """Wait until the elements at a selector have this text, as the methods below wait."""
+        """Wait until the elements at a selector have this text; the methods below wait likewise."""
         expect(self.find(selector)).to_have_text(text)
 
     def expect_part(self, selector: str, text: str | list[str]) -> None:
@@ -119,7 +119,7 @@ class LoadedPage:
         expect(self.find(selector)).to_have_attribute(name, value)
 
     def type(self, sentence: str) -> None:
-        """Write a sentence in place of the one there, key by key, and wait until its translation is drawn."""
+        """Replace the sentence key by key, and wait until its translation is drawn."""
         field = self.find("#source")
         field.fill("")
         with self.page.expect_response(lambda got: (got.request.post_data_json or {}).get("source") == sentence):
@@ -127,7 +127,7 @@ class LoadedPage:
         self.expect_attribute("#translation", "aria-busy", "false")
 
     def hold_clock(self) -> None:
-        """Load the page anew, with a clock that goes on only when a test lets it: a slow machine changes nothing."""
+        """Reload the page with a clock that only the test advances, so that slow machines change nothing."""
         self.page.clock.install(time=0)
         self.page.reload()
         self.find(".linked").first.wait_for()
@@ -135,13 +135,13 @@ class LoadedPage:
         self.settle()
 
     def pass_by(self, seconds: int) -> None:
-        """Let time go by on a page whose clock is held, two seconds at once."""
+        """Advance the clock of the page, two seconds at a time."""
         for _ in range(seconds // 2):
             self.page.clock.run_for(2_000)
             self.settle()
 
     def settle(self) -> None:
-        """Wait until all that the page has asked is answered, and the answers are read."""
+        """Wait until all requests of the page are answered and the answers read."""
         while self.page.evaluate(f"fetch('{NEUTRAL}').then((answer) => answer.text())") and self.under_way:
             while self.under_way:
                 self.page.wait_for_timeout(5)
@@ -151,19 +151,19 @@ class LoadedPage:
             self.page.keyboard.press(key)
 
     def module(self, name: str, expression: str, *arguments: Any) -> Any:
-        """The value of an expression of a module's exports, `m`, and arguments, `a`, in the browser."""
+        """Evaluate an expression of a module's exports, `m`, and arguments, `a`, in the browser."""
         return self.page.evaluate(
             f"async (a) => {{ const m = await import('/page/{name}.js'); return {expression}; }}", list(arguments)
         )
 
     def drawing(self, module: str, call: str, *arguments: Any) -> "Drawing":
-        """What a call of a module draws of these arguments."""
+        """The drawing that a call of a module makes of these arguments."""
         return Drawing(self, module, call, arguments)
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a call of a module draws, anew for each question, in an element `all`."""
+    """The drawing of a module's call, made again for each question, in an element `all`."""
 
     opened: LoadedPage
     module: str
@@ -177,7 +177,7 @@ class Drawing:
         return self.opened.module(self.module, program, *self.arguments)
 
     def each(self, selector: str, expression: str) -> list[Any]:
-        """The value of an expression of each element at a selector, `one`."""
+        """The value of an expression of each element `one` at a selector."""
         found: list[Any] = self.found(f"[...all.querySelectorAll('{selector}')].map((one) => {expression})")
         return found
 
@@ -191,13 +191,13 @@ class Drawing:
         return self.each(selector, f"{list(names)}.map((name) => one.getAttribute(name))")
 
     def pressed(self, selector: str) -> list[Any]:
-        """What a call has noted in `gone` when each element at a selector is pressed."""
+        """Click each element at a selector, and return the `gone` list of the call."""
         found: list[Any] = self.found(f"(all.querySelectorAll('{selector}').forEach((one) => one.click()), gone)")
         return found
 
 
 def violations(opened: LoadedPage) -> list[str]:
-    """The violations that axe-core finds on the page as it is."""
+    """The violations that axe-core finds on the current page."""
     from axe_playwright_python.sync_playwright import Axe
 
     return [f"{one['id']}: {one['nodes'][0]['html']}" for one in Axe().run(opened.page).response["violations"]]

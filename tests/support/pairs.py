@@ -1,4 +1,4 @@
-"""Sentence pairs as tokens without a tokenizer, for models of a few tokens."""
+"""Token pairs without a tokenizer, for models with a few tokens."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from transformer_mt.tokenizer.symbols import BOS, EOS
 
 
 def pair_tokens(source: Sequence[int], target: Sequence[int], *, words: Sequence[int] = ()) -> PairTokens:
-    """A pair of these ids; `words` says for each source piece and its end which word it is of, if not each its own."""
+    """A pair of these ids; `words` has the word of each source token and of the end (default: one word per token)."""
     return PairTokens(_tokens([*source, EOS], words), _tokens([BOS, *target]), _tokens([*target, EOS]))
 
 

@@ -1,4 +1,4 @@
-"""The plugins that CONTRIBUTING.md shows, and a plugin for the time of a test."""
+"""The plugins in CONTRIBUTING.md, and temporary plugins."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 
 
 def write_example(part: str, path: Path) -> Path:
-    """The example of the page that has this text, as a file."""
+    """Write the example of the page that contains this text to a file."""
     (found,) = (code for code in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL) if part in code)
     path.write_text(found, "utf-8")
     return path
@@ -22,7 +22,7 @@ def write_example(part: str, path: Path) -> Path:
 
 @contextmanager
 def loaded(path: Path) -> Iterator[None]:
-    """A plugin with objectives or optimizers, which are forgotten afterwards."""
+    """Load a plugin with objectives or optimizers, and unload it afterwards."""
     tables, before = (OBJECTIVES, OPTIMIZERS), (set(OBJECTIVES), set(OPTIMIZERS))
     plugins.load_file(path)
     try:

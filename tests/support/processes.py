@@ -1,4 +1,4 @@
-"""Several processes as one of them would see them, without any other."""
+"""One of several processes, simulated in this one."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class OneOf(Distributed):
-    """The process `rank` of `world_size` that all have the same values."""
+    """Process `rank` of `world_size` processes that all have the same values."""
 
     def __init__(self, world_size: int, rank: int) -> None:
         self.world_size, self.rank, self.local_rank = world_size, rank, rank
@@ -23,5 +23,5 @@ class OneOf(Distributed):
         return [value, *(deepcopy(value) for _ in range(1, self.world_size))]
 
     def broadcast_from_main(self, make: Callable[[], T]) -> T:
-        """Of other processes than the main one, nothing is made and nothing received."""
+        """Processes other than the main one make and receive nothing."""
         return make() if self.is_main else cast(T, None)

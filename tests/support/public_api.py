@@ -1,4 +1,4 @@
-"""The functions of the Python face, found by looking at it: a new one is tested by being there."""
+"""The functions of the public Python API, found by inspection, so that new ones are tested automatically."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -8,10 +8,10 @@ import transformer_mt
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The functions of the face that take arguments, and those of the public methods of its classes.
+    """The public functions that take arguments, and the public methods of exported classes.
 
-    The classes themselves are not among them: pydantic checks a configuration, `tests/corpus` a pair of sentences, and
-    the others are made by the functions.
+    Classes themselves are not included: pydantic checks configurations, `tests/corpus` checks sentence pairs, and the
+    other classes are built by functions.
     """
     for name in transformer_mt.__all__:
         exported = getattr(transformer_mt, name)

@@ -1,7 +1,7 @@
-"""Two processes that train together, and what each of them sees.
+"""Two processes that train together, and the values each of them sees.
 
-`python ranks.py FOLDER` runs every scenario below as one process of a launcher; what they return is pickled there. They
-run one after another in the same two processes, because starting these takes longer than all the rest.
+`python ranks.py FOLDER` runs every scenario below as one process of a launcher and pickles the results into the folder.
+The scenarios share the two processes, because starting these takes longer than everything else.
 """
 
 import os
@@ -35,19 +35,19 @@ WITHOUT_DROPOUT = (
     "optimizer.max_grad_norm=999",
     "training.batch_tokens=40",
 )
-# What several processes refuse, or what has no dropout to switch off.
+# Without variants that several processes refuse.
 TOGETHER = [variant for variant in VARIANTS if "model.norm=batch" not in variant]
 
 Scenario = Callable[[Distributed, Path], Any]
 
 
 def trainer_of(distributed: Distributed, folder: Path, *overrides: str) -> Trainer:
-    """A trainer on the small corpus at its first step; one without another process does the work of two."""
+    """A trainer on the small corpus at step 0; with a single process, it does the work of two."""
     run = Run(folder / "none")
     trainer = unwritten(
         small_config(*overrides), run, TrainingCorpora(corpus_in_memory()), distributed=distributed
     ).trainer
-    if distributed.world_size == 1:  # the batches that two take in turns
+    if distributed.world_size == 1:  # the batches that two processes would share
         pairs, config = trainer.stream.encoded, trainer.config
         trainer.stream.plan = plan_batches(
             pairs.source_lengths,
@@ -66,7 +66,7 @@ def session_of(distributed: Distributed, path: Path, *overrides: str) -> Trainin
 
 
 def gradients(distributed: Distributed, folder: Path, *overrides: str) -> list[Tensor]:
-    """The gradients of the first step in float64. There is a second one, which DDP refuses after some mistakes."""
+    """The gradients of the first step in float64; runs a second step, where DDP detects some mistakes."""
     without = [each for each in WITHOUT_DROPOUT if "model.kind=recurrent" not in overrides or "attention" not in each]
     torch.set_default_dtype(torch.float64)
     try:
@@ -96,7 +96,7 @@ def sums(distributed: Distributed, folder: Path) -> Any:
 
 
 def listening(distributed: Distributed, folder: Path) -> Any:
-    """The addresses at which this process listens, as Linux writes them."""
+    """The addresses this process listens on, in Linux notation."""
     ours = {os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.exists() or link.is_symlink()}
     rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()]
     return [row[1].partition(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in ours]
@@ -115,7 +115,7 @@ def exchanges(distributed: Distributed, folder: Path) -> Any:
 
 
 def failures(distributed: Distributed, folder: Path) -> Any:
-    """What each sees of an error of one of them, and whether they still understand each other."""
+    """The errors that each process sees if one fails, and whether they can still communicate."""
 
     class_of = {0: InputError, 1: MachineError}
 
@@ -136,7 +136,7 @@ def failures(distributed: Distributed, folder: Path) -> Any:
 
 
 def interruptions(distributed: Distributed, folder: Path) -> Any:
-    """One is interrupted in its part; all are, then."""
+    """If one process is interrupted, all are."""
 
     def interrupted() -> None:
         assert distributed.can_interrupt
@@ -171,7 +171,7 @@ def all_variants(distributed: Distributed, folder: Path) -> Any:
 
 
 def reductions(distributed: Distributed, folder: Path) -> Any:
-    """How often gradients are summed over the processes in a step that accumulates."""
+    """The number of gradient reductions over the processes in an accumulating step."""
     import transformer_mt.distributed as module
 
     trainer, calls = trainer_of(distributed, folder, *ACCUMULATED), 0
@@ -199,7 +199,7 @@ LONG = ("training.averaging=ema", "training.token_masking=0.1", "tokenizer.sampl
 
 
 def resumption(distributed: Distributed, folder: Path) -> Any:
-    """Training in one go, and the same stopped after a step and continued: the weights of both, and what was said."""
+    """Train without a stop, and with a stop and a resume; return both digests, the notes, and the random state."""
     whole = session_of(distributed, folder / "whole", *LONG)
     list(whole.train())
     stopped = session_of(distributed, folder / "stopped", *LONG)
@@ -215,7 +215,7 @@ def resumption(distributed: Distributed, folder: Path) -> Any:
 
 
 def single_continued(distributed: Distributed, folder: Path) -> Any:
-    """A run that one process has begun goes on with two."""
+    """Resume with two processes a run that one process started."""
     if distributed.is_main:
         alone = session_of(Distributed(), folder / "alone", *LONG)
         for report in alone.train():
@@ -229,7 +229,7 @@ def single_continued(distributed: Distributed, folder: Path) -> Any:
 
 
 def refused(distributed: Distributed, folder: Path) -> Any:
-    """Mistakes that all make, or that the first alone can see."""
+    """Errors that all processes make, or that only the first can see."""
     seen = []
     for run, override in (("new", "model.norm=batch"), ("new", "training.device=cuda:1"), ("whole", "model.width=32")):
         try:
@@ -240,7 +240,7 @@ def refused(distributed: Distributed, folder: Path) -> Any:
 
 
 def divergence(distributed: Distributed, folder: Path) -> Any:
-    """Weights that are not finite in one of them: its gradient is everyone's."""
+    """If one process has non-finite weights, all get a non-finite gradient."""
     trainer = trainer_of(distributed, folder)
     if distributed.rank == 1:
         with torch.no_grad():
@@ -278,7 +278,7 @@ def launch(folder: Path, command: Sequence[str], *, count: int = COUNT) -> list[
 
 
 def run_scenarios(folder: Path) -> list[dict[str, Any]]:
-    """What every scenario returns in each of the two processes."""
+    """The results of every scenario in each of the two processes."""
     processes = launch(folder, [__file__, str(folder)])
     written = [process.communicate(timeout=240)[0] for process in processes]
     assert [process.returncode for process in processes] == [0] * COUNT, "\n".join(written)
@@ -286,7 +286,7 @@ def run_scenarios(folder: Path) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """One of the processes."""
+    """Run the scenarios as one of the processes."""
     folder = Path(sys.argv[1])
     torch.set_num_threads(1)
     with join_processes() as distributed:

@@ -1,4 +1,4 @@
-"""What a piece of code does to the disk, in order: a crash in a test cannot show what was not yet flushed."""
+"""The disk operations of a piece of code, in order; a simulated crash cannot show unflushed data."""
 
 import os
 import re
@@ -12,8 +12,8 @@ import pytest
 class RecordedDisk:
     """Records what is flushed, renamed, made and removed below `root`; the operations still happen.
 
-    An operation reads `flush a`, `rename a b`, `make a` or `remove a`, with paths relative to `root`. `flushed` has
-    what each file held at the moment when it was flushed.
+    An operation reads `flush a`, `rename a b`, `make a` or `remove a`, with paths relative to `root`. `flushed` has the
+    content of each file when it was flushed.
     """
 
     def __init__(self, root: Path, patch: pytest.MonkeyPatch) -> None:
@@ -42,7 +42,7 @@ class RecordedDisk:
         return recorded
 
     def _name(self, path: str | Path) -> str:
-        """The path below the root, a temporary name without what is random in it."""
+        """The path relative to the root; temporary names without their random part."""
         return re.sub(r"\.[0-9a-f]{16}\.new", ".new", Path(path).resolve().relative_to(self.root).as_posix())
 
     def _flush(self, descriptor: int) -> str:

@@ -1,4 +1,4 @@
-"""Arabic–German pairs from a small grammar, and what a terminal that orders both directions shows."""
+"""Arabic–German pairs from a small grammar, and their display on a terminal with bidirectional text."""
 
 from collections.abc import Iterable
 from itertools import product
@@ -19,7 +19,7 @@ THINGS = {
 }  # fmt: skip
 TIMES = {" اليوم": " heute", " غدا": " morgen", " الآن": " jetzt", "": ""}
 
-# Every fifth of all sentences: each word is there often.
+# Every fifth of all sentences, so that each word occurs often.
 PAIRS = [
     (f"{who} {does} {what}{when}.", f"{PEOPLE[who]} {VERBS[does]}{TIMES[when]} {THINGS[what]}.")
     for who, does, what, when in [*product(PEOPLE, VERBS, THINGS, TIMES)][::5]
@@ -45,12 +45,12 @@ def visual(line: str, base: str | None = None) -> str:
 
 
 def unmarked(line: str) -> str:
-    """The line without isolates, which take no cell."""
+    """The line without isolates: they take no cell."""
     return line.replace("\u2068", "").replace("\u2069", "")
 
 
 def moved(lines: Iterable[object], signs: str = "0123456789.│░▒▓█") -> list[str]:
-    """The lines in which a terminal, whatever direction it gives them, shows a sign elsewhere than it was printed."""
+    """The lines in which a terminal shows a sign in another cell than printed, in either base direction."""
 
     def places(line: str) -> list[tuple[int, str]]:
         return [(place, sign) for place, sign in enumerate(line) if sign in signs]

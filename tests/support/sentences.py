@@ -1,4 +1,4 @@
-"""Some sentences of both languages, and a vocabulary learned from them."""
+"""Sentences of both languages, and a tokenizer trained on them."""
 
 from functools import cache
 
@@ -17,5 +17,5 @@ SENTENCES = (
 
 @cache
 def small_tokenizer() -> Tokenizer:
-    """Its 330 pieces are words, parts of words and letters."""
+    """Its 330 tokens are words, parts of words and letters."""
     return Tokenizer.train(SENTENCES, TokenizerConfig(vocabulary_size=330))

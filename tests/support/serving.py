@@ -1,4 +1,4 @@
-"""A server of runs in a thread, asked over real sockets."""
+"""A server of runs in a thread, queried over real sockets."""
 
 import json
 import socket
@@ -26,7 +26,7 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 @dataclass(frozen=True)
 class Answer:
-    """The first answer on a connection; its status is 0 where the connection was closed without one."""
+    """The first response on a connection; status 0 if the connection was closed without one."""
 
     status: int
     headers: dict[str, str]
@@ -39,7 +39,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Served:
-    """A server at an address."""
+    """A running server."""
 
     server: PageServer
 
@@ -59,13 +59,13 @@ class Served:
         return socket.create_connection(("127.0.0.1", self.port), timeout=10)
 
     def raw(self, request: bytes) -> Answer:
-        """The answer to these bytes."""
+        """The response to these bytes."""
         with closing(self.connect()) as connection:
             connection.sendall(request)
             return read_answer(connection)
 
     def request(self, method: str, path: str, body: bytes = b"", **headers: str | None) -> Answer:
-        """The answer to a request as the page sends it, but for these headers; None leaves one out."""
+        """The response to a request as the page sends it, with changed headers; None omits one."""
         return self.raw(self.written(method, path, body, **headers))
 
     def written(self, method: str, path: str, body: bytes = b"", **headers: str | None) -> bytes:
@@ -85,12 +85,12 @@ class Served:
         return self.request("GET", path, **headers)
 
     def ask(self, route: str, *, run: str = "one", **asked: Any) -> Answer:
-        """The answer to a question about a run."""
+        """The response to a question about a run."""
         return self.request("POST", f"/v1/{route}", json.dumps({"run": run, **asked}).encode())
 
 
 def read_answer(connection: socket.socket) -> Answer:
-    """The next answer on a connection."""
+    """The next response on a connection."""
     received = b""
     try:
         while b"\r\n\r\n" not in received and (part := connection.recv(65_536)):
@@ -108,7 +108,7 @@ def read_answer(connection: socket.socket) -> Answer:
 
 
 def wait_until(condition: Callable[[], object]) -> None:
-    """Wait until it holds. Raises `AssertionError` after ten seconds."""
+    """Wait until the condition holds. Raises `AssertionError` after ten seconds."""
     for _ in range(2_000):
         if condition():
             return
@@ -118,7 +118,7 @@ def wait_until(condition: Callable[[], object]) -> None:
 
 @contextmanager
 def serving(folder: Path | Sequence[Path]) -> Iterator[Served]:
-    """While this is open, the runs in a folder are served, or these runs."""
+    """Serve the runs in a folder, or these runs."""
     listening = listen("127.0.0.1", 0)
 
     def places() -> Sequence[Path]:
@@ -131,14 +131,14 @@ def serving(folder: Path | Sequence[Path]) -> Iterator[Served]:
     try:
         yield Served(server)
     finally:
-        server.loop.should_exit = server.loop.force_exit = True  # whatever a test that failed has left open
+        server.loop.should_exit = server.loop.force_exit = True  # also closes connections left open by a failed test
         thread.join(10)
         listening.close()
         assert not thread.is_alive()
 
 
 def write_run(path: Path, model: Seq2Seq, tokenizer: Tokenizer, *settings: str) -> Path:
-    """A run with such a model, which no training has led to."""
+    """Write an untrained run with this model."""
     config = load_config(None, ["data.corpus=none", "training.device=cpu", "search.max_length=12", *settings])
     run = Run.create(path, config, tokenizer, DataRecord({}, {}), None)
     run.save_model(weights_of(model))
@@ -146,7 +146,7 @@ def write_run(path: Path, model: Seq2Seq, tokenizer: Tokenizer, *settings: str) 
 
 
 def train_run(folder: Path, **sizes: str) -> Path:
-    """A folder with `runs/one`, trained on its `data`, a few pairs, for a few steps."""
+    """A folder with `runs/one`, trained for a few steps on the few pairs of its `data`."""
     write_corpus(folder / "data")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", str(folder / "cache"))

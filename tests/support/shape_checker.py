@@ -1,4 +1,4 @@
-"""The run-time type checker that `conftest.py` puts around every function of the package."""
+"""The runtime type checker that `conftest.py` applies to every function of the package."""
 
 import inspect
 from collections.abc import Callable
@@ -12,9 +12,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def check(function: Function) -> Function:
-    """Beartype, but `Self` goes unchecked.
+    """Beartype, except that `Self` is unchecked.
 
-    jaxtyping decorates one method at a time, and outside a decorated class beartype refuses to guess what `Self` is.
+    jaxtyping decorates one method at a time, and outside a decorated class beartype cannot resolve `Self`.
     """
     function.__annotations__ = {
         name: Any if annotation is Self else annotation for name, annotation in function.__annotations__.items()
@@ -23,20 +23,19 @@ def check(function: Function) -> Function:
 
 
 def has_shape(annotation: object) -> bool:
-    """Whether a shape stands anywhere in an annotation. One that is still text may be one."""
+    """Whether an annotation contains a shape; an unevaluated string counts as one."""
     if isinstance(annotation, str):
         return True
     if inspect.isclass(annotation) and issubclass(annotation, AbstractArray):
         return True
-    parts = annotation if isinstance(annotation, list) else get_args(annotation)  # a list: what a callable takes
+    parts = annotation if isinstance(annotation, list) else get_args(annotation)  # a list: the arguments of a callable
     return any(map(has_shape, parts))
 
 
 def where_shapes_are(jaxtyped: Callable[..., Any]) -> Callable[..., Any]:
-    """jaxtyping's decorator, around functions with shapes alone: it would make models take twice as long to build.
+    """jaxtyping's decorator, limited to functions with shapes: on all, it would double the time to build a model.
 
-    Of the others, beartype checks those that are made once. One inside another function is made, and would be
-    compiled, at every call.
+    Beartype checks the others, except nested functions: it would compile those at every call.
     """
 
     def decorator(decorated: Any, *, typechecker: Callable[..., Any]) -> Any:
@@ -51,6 +50,6 @@ def where_shapes_are(jaxtyped: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_shapes(modules: list[str]) -> None:
-    """Check every annotated shape at every call in modules that are not imported yet."""
+    """Check every annotated shape at every call of modules that are not imported yet."""
     jaxtyping.jaxtyped = where_shapes_are(jaxtyping.jaxtyped)
     jaxtyping.install_import_hook(modules, f"{__name__}.check")

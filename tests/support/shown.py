@@ -1,4 +1,4 @@
-"""The values that modules show during a forward pass."""
+"""Values that modules show in a forward pass."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from transformer_mt.attention.multihead import Attention, KeyValues
 
 @contextmanager
 def values_of(symbol: str) -> Iterator[list[tuple[nn.Module, Tensor]]]:
-    """While this is open, every value of this symbol is gathered, with the module that shows it."""
+    """Collect every value shown under this symbol, with its module."""
     found: list[tuple[nn.Module, Tensor]] = []
 
     def watch(shown: Shown) -> None:
@@ -23,7 +23,7 @@ def values_of(symbol: str) -> Iterator[list[tuple[nn.Module, Tensor]]]:
 
 
 def weights_of(attention: Attention, states: Tensor, key_values: KeyValues) -> Tensor:
-    """The weights of one call."""
+    """The attention weights of one call."""
     with values_of("α_j") as shown:
         attention(states, key_values)
     ((_, weights),) = shown

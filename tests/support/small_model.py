@@ -1,4 +1,4 @@
-"""A small Transformer and a tokenizer, both from nothing."""
+"""A small Transformer and a tokenizer, both made from scratch."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A corpus of a few dozen pairs and a model that trains on it in a moment."""
+"""A corpus of a few dozen pairs and a model that trains on it within moments."""
 
 import json
 import random
@@ -52,23 +52,23 @@ SMALL = (
     "training.log_every=2",
     "training.device=cpu",
     "training.precision=float32",
-    "search.max_length_margin=0",  # a model that has not learned to stop takes its time at each validation
+    "search.max_length_margin=0",  # an untrained model does not stop, and would slow down each validation
 )
 SMALL_TRANSFORMER = ("model.attention.heads=2", "model.feed_forward_width=17")
 
 
 def small_config(*overrides: str) -> Config:
-    """A configuration that trains in a moment, changed as `--set` would."""
+    """A configuration that trains within moments, changed as by `--set`."""
     return load_config(None, with_sizes(overrides, SMALL, transformer=SMALL_TRANSFORMER))
 
 
 def corpus_in_memory(train: Sequence[SentencePair] = TRAIN, validation: Sequence[SentencePair] = VALIDATION) -> Corpus:
-    """The pairs as a corpus, without the disk."""
+    """The pairs as an in-memory corpus."""
     return Corpus.from_pairs({"train": train, "validation": validation}, name="small")
 
 
 def write_corpus(folder: Path) -> Path:
-    """The same pairs as a folder of JSONL."""
+    """Write the same pairs as a folder of JSONL."""
     folder.mkdir()
     for name, pairs in (("train", TRAIN), ("val", VALIDATION)):
         lines = (json.dumps({"de": pair.source, "en": pair.target}, ensure_ascii=False) + "\n" for pair in pairs)
@@ -77,19 +77,19 @@ def write_corpus(folder: Path) -> Path:
 
 
 def opened(path: Path, *overrides: str, overwrite: bool = False) -> TrainingSession:
-    """Training on the small corpus in the run directory `path`, with everything made anew, as in a new process."""
+    """Training on the small corpus in the run directory `path`, with all parts built again as in a new process."""
     return open_training(small_config(*overrides), path, corpus_in_memory(), overwrite=overwrite)
 
 
 def unwritten(
     config: Config, run: Run, corpora: TrainingCorpora, *, distributed: Distributed | None = None, **given: Any
 ) -> TrainingSession:
-    """A session at its first step that writes nothing."""
+    """A session at step 0 that writes nothing."""
     return build_session(build_parts(config, distributed), run, corpora, **given)
 
 
 def train(session: TrainingSession, *, until: int | None = None) -> list[Report]:
-    """Train up to the report of a step, which leaves and so saves the training, or to the end."""
+    """Train to the end, or leave (and so save) at the report of a step."""
     reports = []
     for report in session.train():
         reports.append(report)
@@ -99,12 +99,12 @@ def train(session: TrainingSession, *, until: int | None = None) -> list[Report]
 
 
 def weights_digest(model: Seq2Seq) -> str:
-    """The same for the same weights, bit for bit."""
+    """A digest of the weights, equal only if they are bit-identical."""
     return digest(weights_of(model))
 
 
 def assert_resumed(start: Callable[[Path], TrainingSession], folder: Path, *, stop: int = 5) -> TrainingSession:
-    """Training that is left after a step and opened again ends with the weights of training in one go, returned."""
+    """Assert that training resumed after a stop ends with the weights of training in one go; return the latter."""
     whole = start(folder / "whole")
     train(whole)
     train(start(folder / "stopped"), until=stop)
@@ -116,10 +116,10 @@ def assert_resumed(start: Callable[[Path], TrainingSession], folder: Path, *, st
 
 
 def steps_of(reports: Sequence[Report]) -> list[StepReport]:
-    """The steps among the reports."""
+    """The step reports."""
     return [report for report in reports if isinstance(report, StepReport)]
 
 
 def validations_of(reports: Sequence[Report]) -> list[ValidationReport]:
-    """The validations among the reports."""
+    """The validation reports."""
     return [report for report in reports if isinstance(report, ValidationReport)]

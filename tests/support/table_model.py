@@ -1,4 +1,4 @@
-"""A model small enough to enumerate: the next token depends on the source and on every token so far."""
+"""A model small enough to enumerate: the next token depends on the source and all previous tokens."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -15,7 +15,7 @@ CELLS = 10_007
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """The source's key and the tokens read; `selected` is the model's, which notes the rows of every selection."""
+    """The source's key and the tokens read; `selected` belongs to the model and records the rows of every selection."""
 
     key: Tensor
     tokens: Tensor
@@ -29,14 +29,14 @@ class TableState:
 class TableModel(Seq2Seq):
     """Logits from a random table, at a hash of the source and the target so far.
 
-    It notes how many sentences each call started, what shape each call decoded and how many rows each selection had.
+    Records how many sentences each call started, the shape each call decoded, and how many rows each selection had.
     """
 
     def __init__(self, *, vocabulary: int, seed: int, scale: float = 1.5, max_length: int = 31) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
         self.max_length = max_length
-        self.output = nn.Identity()  # what is read from the table are logits
+        self.output = nn.Identity()  # the table contains logits
         self.register_buffer("table", scale * torch.randn(CELLS, vocabulary, generator=generator, dtype=torch.float64))
         self.started: list[int] = []
         self.decoded: list[tuple[int, int]] = []
@@ -71,7 +71,7 @@ def words(vocabulary: int) -> list[int]:
 
 
 def all_translations(vocabulary: int, max_length: int) -> list[tuple[int, ...]]:
-    """Every translation of at most `max_length` tokens, `EOS` included but not written."""
+    """Every translation of at most `max_length` tokens, counting an implicit `EOS`."""
     return [tokens for length in range(max_length) for tokens in product(words(vocabulary), repeat=length)]
 
 

@@ -1,4 +1,4 @@
-"""Models and sentences with small, distinct prime sizes, so that swapped axes cannot pass."""
+"""Models and sentences with small, distinct prime sizes, so that swapped axes fail."""
 
 import torch
 from torch import Tensor
@@ -17,17 +17,17 @@ TRANSFORMER_SIZES = ("model.attention.heads=3", "model.feed_forward_width=11", "
 
 
 def tiny_config(*overrides: str) -> ModelConfig:
-    """The configuration of a tiny model without dropout, changed as `--set` would."""
+    """The configuration of a tiny model without dropout, changed as by `--set`."""
     return load_config(None, with_sizes(overrides, SIZES, transformer=TRANSFORMER_SIZES)).model
 
 
 def tiny_model(*overrides: str, vocabulary: int = VOCABULARY) -> Seq2Seq:
-    """A tiny model, in evaluation mode and without dropout."""
+    """A tiny model in evaluation mode, without dropout."""
     return build_model(tiny_config(*overrides), vocabulary_size=vocabulary).eval()
 
 
 def varied_model(*overrides: str, vocabulary: int) -> Seq2Seq:
-    """A tiny model in which nothing has the value that it starts with, such as a bias of zero."""
+    """A tiny model in which no value is still at its initial value, such as a bias of zero."""
     torch.manual_seed(7)
     model = tiny_model(*overrides, vocabulary=vocabulary)
     with torch.no_grad():
@@ -45,21 +45,21 @@ def padding(*lengths: int, columns: int = 7) -> Tensor:
 
 
 def sentences(*lengths: int, columns: int | None = None, vocabulary: int = VOCABULARY) -> Tensor:
-    """Random tokens of the given lengths, then padding up to the longest or to `columns`."""
+    """Random tokens of these lengths, padded to the longest or to `columns`."""
     columns = columns or max(lengths)
     tokens = torch.randint(len(SPECIAL), vocabulary, (len(lengths), columns))
     return torch.where(padding(*lengths, columns=columns), tokens, PAD)
 
 
 def targets(*lengths: int, columns: int | None = None, vocabulary: int = VOCABULARY) -> Tensor:
-    """The same, each with `BOS` in front; the lengths count it."""
+    """The same, each with `BOS` in front; the lengths include it."""
     tokens = sentences(*lengths, columns=columns, vocabulary=vocabulary)
     tokens[:, 0] = BOS
     return tokens
 
 
 def gradients(model: Seq2Seq, loss: Tensor) -> dict[str, Tensor]:
-    """The gradient of the loss by every parameter; zero where there is none."""
+    """The gradient of the loss for every parameter; zero for unused ones."""
     names, parameters = zip(*model.named_parameters(), strict=True)
     found = torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
     return dict(zip(names, found, strict=True))

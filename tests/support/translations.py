@@ -1,4 +1,4 @@
-"""What any part of the program translates, seen from outside."""
+"""Observe the translations made by any part of the program."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from transformer_mt.translation.translator import Translation, Translator
 
 
 def noted_translations(patch: pytest.MonkeyPatch) -> list[list[Translation]]:
-    """The list to which every translation is added that a `Translator` makes from now on."""
+    """Return a list that collects every translation made by a `Translator` from now on."""
     noted: list[list[Translation]] = []
     translate = Translator.translate
 

@@ -1,4 +1,4 @@
-"""Every variant of the models; a new entry of a table that takes numbers fails its tests until it is spelled here."""
+"""Every model variant; a new table entry with arguments fails its tests until it is added here."""
 
 from collections.abc import Container, Iterable
 
@@ -37,7 +37,7 @@ QK_PROJECTION_EXAMPLES = {
     "collaborative": "collaborative(4)",
 }
 
-# The overrides that make a variant; the kind of model comes first.
+# The overrides that make a variant, the kind of model first.
 Variant = tuple[str, ...]
 RECURRENT = "model.kind=recurrent"
 
@@ -54,7 +54,7 @@ TABLES: dict[str, Iterable[str]] = {
 }
 ENTRIES: list[Variant] = [(f"{key}={name}",) for key, names in TABLES.items() for name in names]
 ENTRIES += [(RECURRENT, f"model.score={name}") for name in RECURRENT_SCORES]
-# Choices that meet inside one layer.
+# Combinations that interact inside one layer.
 ENTRIES += [
     ("model.residual=post_norm", "model.norm=batch"),
     (
@@ -66,9 +66,9 @@ ENTRIES += [
     ("model.attention.normaliser=entmax15", "model.attention.position=rotary", "model.attention.graph=band(3)"),
     ("model.attention.kind=linear", "model.attention.position=none", "model.norm=rms"),
 ]
-# Entries that are defaults describe the same model; the first of them stands for all.
+# Entries that equal the defaults describe the same model; only the first is kept.
 VARIANTS = list({load_config(None, entry).model_dump_json(): entry for entry in reversed(ENTRIES)}.values())[::-1]
-# One of each kind, for what takes long: the quick tests run these, the slow ones all.
+# One of each kind, for slow checks: quick tests run these, slow tests all.
 REPRESENTATIVES = [
     ENTRIES[0],
     ("model.attention.kind=linear",),
@@ -79,7 +79,7 @@ REPRESENTATIVES = [
 
 
 def quick_for_some(variants: Iterable[Variant], quick: Container[Variant]) -> pytest.MarkDecorator:
-    """The variants as the parameter `variant`; all but the quick ones are marked slow."""
+    """Parametrise `variant`; all variants except the quick ones are marked slow."""
     slow = pytest.mark.slow
     cases = [
         pytest.param(variant, id=" ".join(variant), marks=[] if variant in quick else slow) for variant in variants
@@ -88,6 +88,6 @@ def quick_for_some(variants: Iterable[Variant], quick: Container[Variant]) -> py
 
 
 def with_sizes(variant: Variant, sizes: Iterable[str], *, transformer: Iterable[str]) -> list[str]:
-    """The overrides of a small variant: its kind of model, sizes, those that a Transformer alone has, and the rest."""
+    """The overrides of a small variant: its model kind, sizes, Transformer-only sizes, and the rest."""
     kind = [override for override in variant if override == RECURRENT]
     return [*kind, *sizes, *([] if kind else transformer), *variant]

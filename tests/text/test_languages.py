@@ -14,10 +14,10 @@ from transformer_mt.text.languages import language_of
         ("fa per fas pes", "fa"),
     ],
 )
-def test_all_codes_of_a_language_are_one(codes: str, language: str) -> None:
+def test_maps_all_codes_of_a_language_to_one(codes: str, language: str) -> None:
     assert {language_of(code) for code in codes.split()} == {language}
 
 
 @pytest.mark.parametrize("code", ["", "qaa", "source", "-", "_de", "german", "ｄｅ"])
-def test_other_names_are_no_language(code: str) -> None:
+def test_other_names_are_not_languages(code: str) -> None:
     assert language_of(code) is None

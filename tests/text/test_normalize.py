@@ -1,4 +1,4 @@
-"""One form for every text."""
+"""Text normalisation."""
 
 import sys
 import unicodedata
@@ -12,23 +12,23 @@ from transformer_mt.text import normalize as module
 from transformer_mt.text.normalize import MOST_MARKS, normalize
 
 ZWSP, ZWNJ, ZWJ, CGJ = "\u200b", "\u200c", "\u200d", "\u034f"
-# Characters that change what may stand next to them, more often than chance would bring them.
+# Characters that interact with their neighbours, oversampled.
 ODD = f"{ZWSP}{ZWNJ}{ZWJ}{CGJ}\ufe0f\u0dd9\u0dca\u0ddc\u094dक\u0301\u0344👩🏽❤🏴ยกیدخ \x00\u00ad\u1160\u3164▁6\u20e3"
 ODD += "\ud800\U000e0067\U000e007f"
 TEXTS = st.text(st.sampled_from(ODD) | st.characters(), max_size=30)
 
 
 @given(TEXTS)
-@example(f"\u0dd9{CGJ}\u0dca{ZWJ}")  # composes only once the joiner between is gone
-@example("\u0344" * (MOST_MARKS + 1))  # composing makes two marks of each
+@example(f"\u0dd9{CGJ}\u0dca{ZWJ}")  # composes only after the joiner in between is removed
+@example("\u0344" * (MOST_MARKS + 1))  # composing turns each into two marks
 @example("a \x00 b")
-def test_normalising_again_changes_nothing(text: str) -> None:
+def test_normalising_is_idempotent(text: str) -> None:
     once = normalize(text)
     assert normalize(once) == once
 
 
 @given(TEXTS)
-def test_a_normalised_text_is_composed_one_line_of_printable_characters(text: str) -> None:
+def test_a_normalised_text_is_one_printable_composed_line(text: str) -> None:
     found = normalize(text)
     assert unicodedata.is_normalized("NFC", found)
     assert found == " ".join(found.split())
@@ -37,7 +37,7 @@ def test_a_normalised_text_is_composed_one_line_of_printable_characters(text: st
 
 
 @given(TEXTS)
-def test_letters_stay_in_their_order(text: str) -> None:
+def test_keeps_letters_in_order(text: str) -> None:
     def letters(text: str) -> list[str]:
         decomposed = unicodedata.normalize("NFD", text)
         kept = (c for c in decomposed if not regex.match(r"[\p{M}\p{Default_Ignorable_Code_Point}\p{C}\s▁]", c))
@@ -59,7 +59,7 @@ def test_letters_stay_in_their_order(text: str) -> None:
         (f"می{ZWNJ}خواهم", f"می{ZWNJ}خواهم"),
         (f"Auf{ZWNJ}lage", "Auflage"),
         (f"د{ZWNJ}خ", "دخ"),  # dal joins nothing after it
-        (f"بّ{ZWNJ}خ", f"بّ{ZWNJ}خ"),  # a mark between does not matter
+        (f"بّ{ZWNJ}خ", f"بّ{ZWNJ}خ"),  # a mark in between does not matter
         (f"क्{ZWJ}ष क्{ZWNJ}ष क{ZWJ}ष", f"क्{ZWJ}ष क्{ZWNJ}ष कष"),
         (f"👩{ZWJ}🚀 👩🏽{ZWJ}🚀 ❤\ufe0f{ZWJ}🔥", f"👩{ZWJ}🚀 👩🏽{ZWJ}🚀 ❤\ufe0f{ZWJ}🔥"),
         (f"👩{ZWJ} a\ufe0f", "👩 a"),
@@ -71,12 +71,12 @@ def test_letters_stay_in_their_order(text: str) -> None:
         ("a" + "\u0301" * 40, "á" + "\u0301" * (MOST_MARKS - 1)),
     ],
 )
-def test_invisible_characters_stay_only_where_they_carry_meaning(text: str, expected: str) -> None:
+def test_keeps_invisible_characters_only_where_they_carry_meaning(text: str, expected: str) -> None:
     assert normalize(text) == expected
 
 
 @pytest.mark.slow
-def test_the_ranges_are_those_of_unicode() -> None:
+def test_ranges_match_unicode() -> None:
     ignorable = regex.compile(r"\p{Default_Ignorable_Code_Point}")
     written = regex.compile(f"[{module._IGNORABLE}]")
     letters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
@@ -84,7 +84,7 @@ def test_the_ranges_are_those_of_unicode() -> None:
     for own, types in ((module._JOINS_NEXT, "[DL]"), (module._JOINS_BEFORE, "[DR]")):
         known = regex.compile("|".join(rf"\p{{Joining_Type={kind}}}" for kind in types.strip("[]")))
         assert [c for c in letters if own.match(c) and not known.match(c)] == []
-        # Letters that Unicode has added since are few, and none is in use.
+        # Unicode has added few letters since, and none is in common use.
         assert sum(bool(known.match(c)) != bool(own.match(c)) for c in letters) < 40
 
 
@@ -93,5 +93,5 @@ def test_the_ranges_are_those_of_unicode() -> None:
     [("a" + "\u0301\u0323" * 300_000, 30), (f"ی{ZWNJ}" * 50_000, 99_999), (f"{CGJ}\u0301" * 200_000, 15)],
 )
 def test_long_texts_take_linear_time(text: str, length: int) -> None:
-    """Quadratic time would be an hour."""
+    """Quadratic time would take an hour."""
     assert len(normalize(text)) == length

@@ -7,13 +7,13 @@ from sacrebleu.tokenizers import tokenizer_ja_mecab, tokenizer_ko_mecab
 from transformer_mt.text.scripts import bleu_tokenizer
 
 LONG = [["a b c d"]]
-NOTHING = "BLEU: says nothing, since no reference has four tokens; read chrF"
-WITHOUT_JA = "BLEU: tokenizer char knows no words of this language; pip install 'transformer_mt[ja]'"
-WITHOUT_KO = "BLEU: tokenizer 13a knows no words of this language; pip install 'transformer_mt[ko]'"
+NOTHING = "BLEU: meaningless, as no reference has four tokens; read chrF"
+WITHOUT_JA = "BLEU: tokenizer char cannot split this language into words; pip install 'transformer_mt[ja]'"
+WITHOUT_KO = "BLEU: tokenizer 13a cannot split this language into words; pip install 'transformer_mt[ko]'"
 
 
 def tagger(size: int) -> SimpleNamespace:
-    """A MeCab whose dictionary has so many words, and to which every character is one."""
+    """A fake MeCab with a dictionary of this size, to which every character is a word."""
     found = SimpleNamespace(
         dictionary_info=lambda: SimpleNamespace(size=size, next=None), parse=" ".join, version=lambda: "0"
     )
@@ -43,7 +43,7 @@ def _with_mecab(monkeypatch: pytest.MonkeyPatch) -> None:
         ("de en-GB deu hi ar fa he tr el vi am ka unknown qaa", "13a"),
     ],
 )
-def test_the_language_decides(languages: str, tokenizer: str) -> None:
+def test_the_language_selects_the_tokenizer(languages: str, tokenizer: str) -> None:
     for language in languages.split():
         assert bleu_tokenizer(language, LONG) == (tokenizer, ())
 
@@ -69,9 +69,7 @@ def test_the_language_decides(languages: str, tokenizer: str) -> None:
         ("1 2 3 4", "13a"),
     ],
 )
-def test_the_script_of_the_references_decides_where_the_language_does_not(
-    language: str, text: str, tokenizer: str
-) -> None:
+def test_the_script_of_the_references_selects_the_tokenizer_otherwise(language: str, text: str, tokenizer: str) -> None:
     assert bleu_tokenizer(language, [["ok"], [text, "no"]]) == (tokenizer, ())
 
 
@@ -86,30 +84,30 @@ def test_the_script_of_the_references_decides_where_the_language_does_not(
         ("", "이것은 책 입니다 .", ("13a", (WITHOUT_KO,))),
     ],
 )
-def test_without_its_extra_a_language_has_another_tokenizer_and_a_note(
+def test_a_missing_extra_means_another_tokenizer_and_a_note(
     language: str, text: str, expected: tuple[str, tuple[str, ...]]
 ) -> None:
     assert bleu_tokenizer(language, [[text]]) == expected
 
 
 @pytest.mark.usefixtures("_with_mecab")
-def test_with_their_extras_japanese_and_korean_are_cut_by_mecab() -> None:
+def test_mecab_tokenizes_japanese_and_korean() -> None:
     assert bleu_tokenizer("ja", [["先生は音"]]) == ("ja-mecab", ())
     assert bleu_tokenizer("", [["이것은책"]]) == ("ko-mecab", ())
 
 
 @pytest.mark.usefixtures("_with_mecab")
-def test_another_dictionary_of_mecab_is_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ignores_mecab_with_another_dictionary(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenizer_ja_mecab, "MeCab", tagger(1))
     assert bleu_tokenizer("ja", LONG) == ("char", (WITHOUT_JA,))
 
 
-def test_references_of_fewer_than_four_tokens_are_noted() -> None:
+def test_notes_references_of_fewer_than_four_tokens() -> None:
     assert bleu_tokenizer("de", [["Ja."], ["Der Hund bellt", "Hunde bellen"]]) == ("13a", (NOTHING,))
     assert bleu_tokenizer("de", [["Ja."], ["Hunde bellen", "Der Hund bellt."]]) == ("13a", ())
     assert bleu_tokenizer("zh", [["大海。"]]) == ("zh", (NOTHING,))
     assert bleu_tokenizer("", []) == ("13a", (NOTHING,))
 
 
-def test_the_names_are_those_of_sacrebleu() -> None:
+def test_tokenizer_names_exist_in_sacrebleu() -> None:
     assert {"zh", "char", "13a", "ja-mecab", "ko-mecab"} <= {*BLEU.TOKENIZERS}

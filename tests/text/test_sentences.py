@@ -33,7 +33,7 @@ from transformer_mt.text.sentences import join_sentences, split_sentences
         [],
     ],
 )
-def test_a_line_is_its_sentences(sentences: list[str]) -> None:
+def test_splits_a_line_into_sentences(sentences: list[str]) -> None:
     assert split_sentences(" ".join(sentences)) == sentences
     assert split_sentences(f"  {'   '.join(sentences)}\t") == sentences
 
@@ -70,12 +70,12 @@ def test_a_line_is_its_sentences(sentences: list[str]) -> None:
         ("", "Das ist im Abs. Drei auf ул. Ленина. |Ça va ? |Sim, é. |¿Sí?"),
     ],
 )
-def test_sentences_of_other_languages(language: str, text: str) -> None:
+def test_splits_sentences_of_other_languages(language: str, text: str) -> None:
     assert split_sentences(text.replace("|", ""), language) == text.replace(" |", "|").split("|")
     assert join_sentences(text.replace(" |", "|").split("|")) == text.replace("|", "")
 
 
-def test_languages_that_put_no_blanks_between_words_are_joined_with_blanks_where_they_put_them() -> None:
+def test_joins_sentences_with_blanks_where_the_language_has_them() -> None:
     assert join_sentences(["你好.", "再见!", "Hello.", "你好。", "Hello."]) == "你好.再见! Hello. 你好。Hello."
     assert join_sentences(["你好", "再见"]) == "你好 再见"
     assert join_sentences(["", "Ja.", "", "Nein.", ""]) == "Ja. Nein."
@@ -86,7 +86,7 @@ ANY = st.text(st.sampled_from("aB3.!?…\"'„“ )ßა。！」「：”你と
 
 
 @given(ANY.map(normalize), st.sampled_from(["", "de", "zh", "ja", "hi", "ru"]))
-def test_nothing_but_blanks_between_sentences_is_lost(text: str, language: str) -> None:
+def test_splitting_loses_only_blanks(text: str, language: str) -> None:
     sentences = split_sentences(text, language)
     assert "".join("".join(sentences).split()) == "".join(text.split())
     assert "".join(join_sentences(sentences).split()) == "".join(text.split())
@@ -116,8 +116,8 @@ def test_nothing_but_blanks_between_sentences_is_lost(text: str, language: str) 
     ],
 )
 @pytest.mark.slow
-def test_time_grows_with_the_length(part: str) -> None:
-    """In the square of the length it would be hours."""
+def test_splitting_takes_linear_time(part: str) -> None:
+    """Quadratic time would take hours."""
     assert "".join("".join(split_sentences(part * 100_000)).split()) == "".join((part * 100_000).split())
 
 
@@ -131,5 +131,5 @@ def test_time_grows_with_the_length(part: str) -> None:
         ("the dog sleeps. the cat, e.g. this one, is awake... or not.", 2),
     ],
 )
-def test_a_line_without_capitals_ends_sentences_at_full_stops(text: str, count: int) -> None:
+def test_an_all_lowercase_line_splits_at_full_stops(text: str, count: int) -> None:
     assert len(split_sentences(text, "de" if "ich" in text.lower() or "mai" in text else "en")) == count

@@ -12,7 +12,7 @@ from transformer_mt.text.words import count_words, is_unspaced, is_word, script_
 
 
 @given(st.text(max_size=40))
-def test_words_and_the_gaps_between_them_rebuild_the_text(text: str) -> None:
+def test_words_and_gaps_rebuild_the_text(text: str) -> None:
     text = normalize(text)
     spans = word_spans(text)
     assert [text[start:end] for start, end in spans] == words(text)
@@ -36,11 +36,11 @@ def test_words_and_the_gaps_between_them_rebuild_the_text(text: str) -> None:
         ("„Don't“, sagt's der Süd-Ost-Wind… 3 ½ mal!", "„ Don't “ , sagt's der Süd-Ost-Wind … 3 ½ mal !"),
     ],
 )
-def test_words_of(text: str, expected: str) -> None:
+def test_finds_words(text: str, expected: str) -> None:
     assert words(text) == expected.split()
 
 
-def test_kinds_of_words() -> None:
+def test_classifies_words_and_letters() -> None:
     assert [is_word(word) for word in ("a", "3", "年", "…", "👍", "'")] == [True, True, True, False, False, False]
     assert [is_unspaced(word) for word in ("年", "の", "ไ", "テレビ", "ja", "!")] == [True] * 3 + [False] * 3
     assert count_words("Ja, 老师 3!") == 4
@@ -55,7 +55,7 @@ def test_kinds_of_words() -> None:
     ]
 
 
-def test_a_long_row_of_flags_takes_linear_time() -> None:
+def test_many_flags_take_linear_time() -> None:
     start = time.perf_counter()
     assert words(f"{'🇩🇪' * 20_000}🇫🏽") == [*["🇩🇪"] * 20_000, "🇫🏽"]
     assert time.perf_counter() - start < 2.0

@@ -25,13 +25,13 @@ def learn_elsewhere(monkeypatch: pytest.MonkeyPatch, text: list[str], kind: str,
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_process_of_its_own_learns_the_same_bytes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_process_learns_the_same_bytes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = sentences(300)
     assert learn_elsewhere(monkeypatch, text, kind) == learn_with(text, OPTIONS | {"model_type": kind})
 
 
 @pytest.mark.parametrize(("text", "changes"), [([], {}), (sentences(20), {"vocab_size": 9_000})])
-def test_its_refusal_is_the_same_too(
+def test_a_child_process_raises_the_same_error(
     text: list[str], changes: dict[str, int], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(RuntimeError) as there:
@@ -42,36 +42,36 @@ def test_its_refusal_is_the_same_too(
     assert str(there.value) == str(here.value) != ""
 
 
-def test_much_text_is_learned_elsewhere_and_little_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_much_text_starts_a_child_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("subprocess.run", None)
     assert learn_with(["aß b"] * (vocabulary.FEW_TEXTS // 4), OPTIONS | {"vocab_size": 264})
     with pytest.raises(TypeError):
         learn_with(["aß b"] * (vocabulary.FEW_TEXTS // 4 + 1), OPTIONS | {"vocab_size": 264})
 
 
-def test_nothing_in_the_working_directory_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_child_imports_nothing_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sentencepiece.py").write_text("raise SystemExit(7)")
     monkeypatch.chdir(tmp_path)
     assert learn_elsewhere(monkeypatch, sentences(300), "bpe")
 
 
-def test_a_process_that_fails_is_one_line(
+def test_a_failed_child_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "python").write_text("#!/bin/sh\necho oops >&2; kill -9 $$\n")
     (tmp_path / "python").chmod(0o700)
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    with pytest.raises(MachineError, match=r"^vocabulary: the process that learns it ended with code -9; free "):
+    with pytest.raises(MachineError, match=r"^vocabulary: the process that trains it ended with code -9; free "):
         learn_elsewhere(monkeypatch, sentences(9_000), "bpe")
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.slow
-def test_an_interrupt_ends_it_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_the_child_first(monkeypatch: pytest.MonkeyPatch) -> None:
     children: list[subprocess.Popen[bytes]] = []
 
     class Interrupted(subprocess.Popen[bytes]):
-        """A process whose answer is never read, because Ctrl-C comes before."""
+        """A process whose answer is never read, because Ctrl-C comes first."""
 
         def communicate(self, *_: object, **__: object) -> tuple[bytes, bytes]:
             children.append(self)

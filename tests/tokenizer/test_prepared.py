@@ -1,4 +1,4 @@
-"""Lines as a model reads them: sentences, words, subwords and the relation between them."""
+"""Lines as a model reads them: sentences, words, tokens, and how they relate."""
 
 import pytest
 from hypothesis import given
@@ -17,7 +17,7 @@ TEXTS = [text for pair in TRAIN for text in (pair.source, pair.target)]
 SIZES = {"unigram": 400, "bpe": 400}
 TOKENIZERS = {kind: Tokenizer.train(TEXTS, TokenizerConfig(kind=kind, vocabulary_size=SIZES[kind])) for kind in SIZES}
 TOKENIZER = TOKENIZERS["unigram"]
-# Training writes Haus, Straße and Mann with capitals, and is always in small letters.
+# Training capitalises Haus, Straße and Mann within a sentence.
 SEEN = [SentencePair("Der Mann geht durch die Straße in das Haus, das der Mann gut kennt.", "x")] * 40
 PREPARE = Preparer(TOKENIZER, words_of_pairs(SEEN).seen("de"), "de")
 
@@ -29,7 +29,7 @@ def read(text: str, *, split: bool = True) -> list[str]:
 
 @given(text=st.text(max_size=40))
 @pytest.mark.parametrize("kind", SIZES)
-def test_every_piece_overlaps_a_word_and_every_word_has_a_piece(kind: str, text: str) -> None:
+def test_every_token_overlaps_a_word_and_every_word_has_a_token(kind: str, text: str) -> None:
     sentence = Preparer(TOKENIZERS[kind]).sentence(text)
     count = len(sentence.words)
     assert len(sentence.words_of_piece) == len(sentence.ids) == len(sentence.pieces)
@@ -39,7 +39,7 @@ def test_every_piece_overlaps_a_word_and_every_word_has_a_piece(kind: str, text:
 
 
 @given(text=st.text(max_size=40))
-def test_labels_are_parts_of_the_text_that_is_read(text: str) -> None:
+def test_words_are_spans_of_the_normalised_text(text: str) -> None:
     (line,) = PREPARE.lines([text], split=True)
     for sentence in line.sentences:
         assert normalize(sentence.text) == sentence.text
@@ -56,11 +56,11 @@ def test_labels_are_parts_of_the_text_that_is_read(text: str) -> None:
         ("ab c", ["a", "b", "▁c"], [(0,), (0,), (1,)]),
     ],
 )
-def test_a_piece_belongs_to_the_words_that_it_overlaps(text: str, pieces: list[str], owners: list[object]) -> None:
+def test_a_token_belongs_to_the_words_it_overlaps(text: str, pieces: list[str], owners: list[object]) -> None:
     assert list(words_of_pieces(text, word_spans(text), pieces)) == owners
 
 
-def test_a_line_is_split_into_sentences_only_if_asked_to() -> None:
+def test_splits_a_line_into_sentences_only_on_request() -> None:
     text = "Der Mann geht. Das Haus ist gut."
     assert read(text) == ["Der Mann geht.", "Das Haus ist gut."]
     assert read(text, split=False) == [text]
@@ -78,19 +78,19 @@ def test_a_line_is_split_into_sentences_only_if_asked_to() -> None:
         ("NATO UNO EU", ["NATO UNO EU"], None),  # mostly unknown words
     ],
 )
-def test_capitals_become_those_of_training(given_text: str, expected: list[str], case: str | None) -> None:
+def test_restores_the_capitals_of_training(given_text: str, expected: list[str], case: str | None) -> None:
     (line,) = PREPARE.lines([given_text], split=True)
     assert [sentence.text for sentence in line.sentences if sentence.text] == expected
     assert line.remarks.case == case
 
 
-def test_each_sentence_of_a_line_has_its_own_remarks() -> None:
+def test_remarks_cover_each_sentence_of_a_line() -> None:
     (line,) = PREPARE.lines(["Der Mann geht. DER MANN GEHT! kennt der mann das haus?"], split=True)
     assert line.remarks.case == "lowered"
     assert [line.only(number).remarks.case for number in (1, 2, 3)] == [None, "lowered", "restored"]
 
 
-def test_capitals_stay_where_nothing_is_translated() -> None:
+def test_keeps_capitals_outside_translation() -> None:
     assert PREPARE.sentence("DER MANN GEHT").text == "DER MANN GEHT"
 
 
@@ -103,7 +103,7 @@ def test_turkish_has_a_dotted_and_a_dotless_i() -> None:
     assert line.text == "İstanbul iyi"
 
 
-def test_remarks_say_what_is_odd_about_a_line() -> None:
+def test_remarks_report_unusual_input() -> None:
     (line,) = PREPARE.lines(["Das HAUS ist Ωμέγα Ж."], split=True)
     assert line.never_seen == ["ist", "Ωμέγα", "Ж"]
     assert {*"ΩμέγαЖ"} <= {*line.remarks.spelled_as_bytes} <= {*"ΩμέγαЖHAUSD"}
@@ -115,7 +115,7 @@ def test_remarks_say_what_is_odd_about_a_line() -> None:
     assert plain.lines(["Der Mann geht."], split=True)[0].remarks.to_json() == {}
 
 
-def test_without_the_words_of_training_the_characters_still_say_something() -> None:
+def test_remarks_cover_characters_without_training_words() -> None:
     (line,) = Preparer(TOKENIZER).lines(["der Ω"], split=True)
     assert line.never_seen is line.word_counts is None
     assert line.remarks.to_json() == {"spelled_as_bytes": ("Ω",)}

@@ -52,31 +52,31 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
     return TOKENIZERS[request.param]
 
 
-def test_the_vocabulary_has_the_size_asked_for(tokenizer: Tokenizer) -> None:
+def test_the_vocabulary_has_the_requested_size(tokenizer: Tokenizer) -> None:
     assert (tokenizer.size, tokenizer.note) == (310, None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_too_large_a_vocabulary_is_reduced_to_the_largest_possible_and_said_so(kind: str) -> None:
+def test_reduces_too_large_a_vocabulary_with_a_note(kind: str) -> None:
     largest = train(kind, size=9_999)
     assert 310 < largest.size < 9_999
-    assert largest.note == f"tokenizer.vocabulary_size: {largest.size} instead of 9999; the text has no more that fit"
+    assert largest.note == f"tokenizer.vocabulary_size: {largest.size} instead of 9999; the text does not support more"
     assert train(kind, size=largest.size).note is None
     assert train(kind, size=largest.size + 1).size == largest.size
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_too_small_a_vocabulary_is_raised_to_the_smallest_possible_and_said_so(kind: str) -> None:
+def test_raises_too_small_a_vocabulary_with_a_note(kind: str) -> None:
     smallest = train(kind, size=7)
     assert smallest.size > 4 + 256
     assert smallest.note == (
-        f"tokenizer.vocabulary_size: {smallest.size} instead of 7; the characters and bytes alone take as many"
+        f"tokenizer.vocabulary_size: {smallest.size} instead of 7; the characters and bytes need this many"
     )
     assert train(kind, size=smallest.size).note is None
 
 
 @pytest.mark.parametrize("corpus", [[], ["", "  "]])
-def test_no_text_to_learn_from_is_one_line(corpus: list[str]) -> None:
+def test_no_text_to_learn_from_is_an_error(corpus: list[str]) -> None:
     with pytest.raises(InputError, match=r"^the corpus: no text to learn a vocabulary from; give sentences"):
         Tokenizer.train(corpus, TokenizerConfig())
 
@@ -85,30 +85,30 @@ def test_no_text_to_learn_from_is_one_line(corpus: list[str]) -> None:
 @given(text=texts)
 @example("<s> </s> <pad> <unk> <0x41>")
 @example("‘Ein ﬁn…’ ½ 😀")
-def test_any_normalised_text_comes_back_and_never_becomes_special_symbols(kind: str, text: str) -> None:
+def test_decoding_inverts_encoding_without_special_symbols(kind: str, text: str) -> None:
     tokenizer = TOKENIZERS[kind]
     ids = tokenizer.encode(text)
     assert not SPECIAL & set(ids)
     assert tokenizer.decode(ids) == text
 
 
-def test_special_symbols_are_skipped_when_decoding(tokenizer: Tokenizer) -> None:
+def test_decoding_skips_special_symbols(tokenizer: Tokenizer) -> None:
     ids = tokenizer.encode("Der Hund ruft.")
     assert tokenizer.decode([BOS, *ids[:2], UNK, *ids[2:], EOS, PAD]) == "Der Hund ruft."
     assert tokenizer.decode([]) == ""
 
 
-def test_pieces_show_where_words_begin_and_which_are_bytes(tokenizer: Tokenizer) -> None:
+def test_tokens_mark_word_starts_and_bytes(tokenizer: Tokenizer) -> None:
     pieces = tokenizer.pieces(tokenizer.encode("Der Hund €"))
     assert "".join(pieces) == "▁Der▁Hund▁<0xE2><0x82><0xAC>"
 
 
-def test_a_batch_is_encoded_like_its_sentences(tokenizer: Tokenizer) -> None:
+def test_encodes_a_batch_like_its_sentences(tokenizer: Tokenizer) -> None:
     batch = ["Der Zug…", "", "a?", "Don't"]
     assert tokenizer.encode_batch(batch) == [tokenizer.encode(text) for text in batch]
 
 
-def test_a_damaged_file_is_one_line(tokenizer: Tokenizer) -> None:
+def test_a_damaged_file_is_an_error(tokenizer: Tokenizer) -> None:
     whole = tokenizer.serialized
     for damaged in (b"", b"hello", whole[: len(whole) // 2]):
         with pytest.raises(MachineError, match=r"^x: not a vocabulary that tmt trained, or damaged \([^\n]+$"):
@@ -126,7 +126,7 @@ def test_sampling_is_a_function_of_sentences_and_seed(tokenizer: Tokenizer) -> N
 
 @pytest.mark.slow
 def test_sampling_is_the_same_in_another_process(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    """As after a kill: sentencepiece's own sampling draws otherwise in every process."""
+    """Resuming depends on it. sentencepiece's own sampling differs between processes."""
     (tmp_path / "tokenizer.model").write_bytes(tokenizer.serialized)
     corpus = list(sentences())[:100]
     program = (
@@ -140,19 +140,19 @@ def test_sampling_is_the_same_in_another_process(tokenizer: Tokenizer, tmp_path:
 
 
 @given(text=texts, seed=st.integers(0, 2**63 - 1))
-def test_sampled_subwords_give_every_text_back(text: str, seed: int) -> None:
+def test_sampled_tokens_decode_to_the_text(text: str, seed: int) -> None:
     for tokenizer in TOKENIZERS.values():
         [ids] = tokenizer.encode_batch([text], sampling=Sampling(seed=seed, alpha=0.3))
         assert tokenizer.decode(ids) == tokenizer.decode(tokenizer.encode(text))
 
 
 @given(text=texts)
-def test_without_dropout_our_merges_are_those_of_sentencepiece(text: str) -> None:
+def test_merges_without_dropout_match_sentencepiece(text: str) -> None:
     [ids] = TOKENIZERS["bpe"].encode_batch([text], sampling=Sampling(seed=5, alpha=0.0))
     assert ids == TOKENIZERS["bpe"].encode(text)
 
 
-def test_where_possible_merges_overlap_the_best_is_made() -> None:
+def test_the_best_of_overlapping_merges_wins() -> None:
     draw = random.Random(1)
     sentences = [" ".join("".join(draw.choices("enisr", k=7)) for _ in range(9)) for _ in range(200)]
     tokenizer = Tokenizer.train(sentences, TokenizerConfig(kind="bpe", vocabulary_size=400))
@@ -161,14 +161,14 @@ def test_where_possible_merges_overlap_the_best_is_made() -> None:
     assert [tokenizer.decode(ids) for ids in sampled] == sentences
 
 
-def test_with_certain_dropout_every_character_stands_alone() -> None:
+def test_full_dropout_leaves_single_characters() -> None:
     [ids] = TOKENIZERS["bpe"].encode_batch(["Der Hund"], sampling=Sampling(seed=5, alpha=1.0))
     assert "".join(TOKENIZERS["bpe"].pieces(ids)) == "▁Der▁Hund"
     assert len(ids) == len("▁Der▁Hund")
 
 
 def merged_by_definition(word: str, scores: dict[str, float], dropout: float, draw: random.Random) -> tuple[str, ...]:
-    """Algorithm 1 of Provilkov et al. (2020): of all merges that are possible and not skipped, the best is made."""
+    """Algorithm 1 of Provilkov et al. (2020): make the best possible merge that is not dropped."""
     symbols = list(word)
     while True:
         joined = ["".join(pair) for pair in pairwise(symbols)]
@@ -180,7 +180,7 @@ def merged_by_definition(word: str, scores: dict[str, float], dropout: float, dr
 
 
 @pytest.mark.parametrize("dropout", [0.1, 0.6])
-def test_bpe_segmentations_come_as_often_as_in_the_definition(dropout: float) -> None:
+def test_bpe_segmentations_match_the_defined_frequencies(dropout: float) -> None:
     tokenizer, draws, draw = train("bpe", size=350), 1_000, random.Random(3)
     found = tokenizer.encode_batch(["schungden"] * draws, sampling=Sampling(seed=5, alpha=dropout))
     counts = Counter(tuple(tokenizer.pieces(ids)) for ids in found)
@@ -196,7 +196,7 @@ def test_bpe_segmentations_come_as_often_as_in_the_definition(dropout: float) ->
         assert counts[segmentation] / draws == pytest.approx(expected[segmentation] / draws, abs=0.07)
 
 
-def test_a_long_word_takes_random_numbers_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_random_numbers_grow_linearly_with_word_length(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = 0
 
     class Counted(random.Random):
@@ -207,10 +207,10 @@ def test_a_long_word_takes_random_numbers_in_proportion(monkeypatch: pytest.Monk
 
     monkeypatch.setattr("transformer_mt.tokenizer.tokenizer.random.Random", Counted)
     TOKENIZERS["bpe"].encode_batch(["denschlichtorung" * 600], sampling=Sampling(seed=5, alpha=0.1))
-    assert drawn < 20_000  # once for every merge and a little more; every merge at every step would be millions
+    assert drawn < 20_000  # one per merge and a few more; drawing for all merges at every step would take millions
 
 
-def test_unigram_segmentations_come_as_often_as_their_smoothed_probability_says() -> None:
+def test_unigram_segmentations_match_their_smoothed_probabilities() -> None:
     tokenizer, alpha, draws = TOKENIZERS["unigram"], 0.4, 4_000
     counts = Counter(map(tuple, tokenizer.encode_batch(["der Zug"] * draws, sampling=Sampling(seed=5, alpha=alpha))))
     processor = sentencepiece.SentencePieceProcessor()
@@ -223,15 +223,15 @@ def test_unigram_segmentations_come_as_often_as_their_smoothed_probability_says(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_character_that_stands_once_in_a_corpus_is_a_subword_and_no_bytes(kind: str) -> None:
+def test_a_character_that_occurs_once_gets_a_token(kind: str) -> None:
     corpus = [*sentences(), "Žižek"]
-    assert 1 / sum(map(len, corpus)) < 1e-4  # sentencepiece's own default leaves out five in ten thousand
+    assert 1 / sum(map(len, corpus)) < 1e-4  # sentencepiece's default drops five in ten thousand
     tokenizer = Tokenizer.train(corpus, TokenizerConfig.model_validate({"kind": kind, "vocabulary_size": 330}))
     assert "".join(tokenizer.pieces(tokenizer.encode("Žižek"))) == "▁Žižek"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_model_written_with_the_same_subwords_segments_alike(kind: str) -> None:
+def test_a_rewritten_model_segments_alike(kind: str) -> None:
     original = learn(list(sentences()), kind=kind, size=310)
     theirs = load_model(original)
     ours = load_model(write_model(learned_scores(theirs), kind))
@@ -256,13 +256,13 @@ def test_a_model_written_with_the_same_subwords_segments_alike(kind: str) -> Non
         {"bos_piece": "<b>"},
     ],
 )
-def test_other_models_of_sentencepiece_are_refused(options: dict[str, object]) -> None:
+def test_refuses_other_sentencepiece_models(options: dict[str, object]) -> None:
     ours = {"byte_fallback": True, "pad_id": PAD, "unk_id": UNK, "bos_id": BOS, "eos_id": EOS, "minloglevel": 2}
     with pytest.raises(MachineError, match=r"^x: not a vocabulary that tmt trained, or damaged"):
         Tokenizer.parse(learn_with(list(sentences()), {"vocab_size": 320, **ours, **options}), place="x")
 
 
-def test_scores_whose_sums_could_overflow_are_refused() -> None:
+def test_refuses_scores_whose_sums_could_overflow() -> None:
     scores = learned_scores(load_model(TOKENIZERS["unigram"].serialized))
     for score in (2.0**21, -(2.0**21)):
         with pytest.raises(MachineError, match=r"^x: not a vocabulary that tmt trained"):

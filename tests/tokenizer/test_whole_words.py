@@ -1,4 +1,4 @@
-"""The commonest words are one subword each, and what else is cut stays as it is cut."""
+"""Frequent words are one token each, and other words keep their segmentation."""
 
 import math
 import random
@@ -31,7 +31,7 @@ SIZE = 1_200
 
 @pytest.fixture(scope="module")
 def pairs() -> list[SentencePair]:
-    """Pairs of the built-in corpus, of which the vocabulary is far too small for every word to be whole."""
+    """Pairs of the built-in corpus, with far more words than the vocabulary can hold whole."""
     return builtin_corpus(train=1_500, validation=11, test=7, structure=False)["train"]
 
 
@@ -58,9 +58,7 @@ def scores_of(tokenizer: Tokenizer) -> dict[str, float]:
     return learned_scores(load_model(tokenizer.serialized))
 
 
-def test_the_commonest_words_of_each_side_are_one_subword_wherever_they_begin_a_string(
-    tokenizer: Tokenizer, pairs: list[SentencePair]
-) -> None:
+def test_frequent_words_of_each_side_are_one_token(tokenizer: Tokenizer, pairs: list[SentencePair]) -> None:
     counts = words_of_pairs(pairs)
     for side, counter in (("source", counts.source), ("target", counts.target)):
         common = {word for word, count in counter.items() if count > sorted(counter.values())[-151]}
@@ -78,16 +76,14 @@ def test_the_commonest_words_of_each_side_are_one_subword_wherever_they_begin_a_
         assert seen == common
 
 
-def test_the_vocabulary_has_the_size_asked_for_and_every_text_comes_back(
-    tokenizer: Tokenizer, pairs: list[SentencePair]
-) -> None:
+def test_keeps_the_requested_size_and_decodes_every_text(tokenizer: Tokenizer, pairs: list[SentencePair]) -> None:
     assert (tokenizer.size, tokenizer.note) == (SIZE, None)
     for pair in pairs:
         for text in (pair.source, pair.target):
             assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
-def test_a_longer_word_is_cut_as_a_unigram_model_finds_best(
+def test_segments_a_longer_word_as_a_unigram_model_finds_best(
     tokenizers: dict[str, Tokenizer], pairs: list[SentencePair]
 ) -> None:
     tokenizer = tokenizers["unigram"]
@@ -101,8 +97,8 @@ def test_a_longer_word_is_cut_as_a_unigram_model_finds_best(
         assert ours == pytest.approx(best, abs=1e-4)
 
 
-def test_bpe_joins_other_words_as_far_as_before(pairs: list[SentencePair]) -> None:
-    size = 700  # so small that common words are not whole by themselves
+def test_bpe_merges_other_words_as_before(pairs: list[SentencePair]) -> None:
+    size = 700  # too small for common words to be whole by themselves
     before = plain(pairs, "bpe", size)
     after = trained(pairs, kind="bpe", vocabulary_size=size, whole_words=60)
     common = words_of_pairs(pairs).commonest(60)
@@ -115,7 +111,7 @@ def test_bpe_joins_other_words_as_far_as_before(pairs: list[SentencePair]) -> No
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_whole_words_are_sampled_too_and_always_spell_the_text(
+def test_samples_whole_words_that_spell_the_text(
     kind: str, tokenizers: dict[str, Tokenizer], pairs: list[SentencePair]
 ) -> None:
     tokenizer, texts = tokenizers[kind], [pair.source for pair in pairs[:99]]
@@ -128,13 +124,11 @@ def test_whole_words_are_sampled_too_and_always_spell_the_text(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_a_tiny_vocabulary_the_commonest_take_half_of_the_room_and_that_is_said(
-    kind: str, pairs: list[SentencePair]
-) -> None:
+def test_whole_words_take_half_of_a_tiny_vocabulary_with_a_note(kind: str, pairs: list[SentencePair]) -> None:
     tokenizer = trained(pairs, kind=kind, vocabulary_size=371)
     subwords = [piece for piece in scores_of(tokenizer) if len(piece) > 1]
-    assert 371 - 3 <= tokenizer.size <= 371  # a word that takes several merges may find no room
-    says = r"tokenizer.whole_words: (\d+) of \d+ words are whole; half of the vocabulary has no room for more"
+    assert 371 - 3 <= tokenizer.size <= 371  # a word that needs several merges may not fit
+    says = r"tokenizer.whole_words: (\d+) of \d+ words are whole; they fill half of the vocabulary"
     found = re.search(says, tokenizer.note or "")
     assert found
     held = list(words_of_pairs(pairs).commonest(150))[: int(found[1])]
@@ -144,7 +138,7 @@ def test_in_a_tiny_vocabulary_the_commonest_take_half_of_the_room_and_that_is_sa
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_where_characters_fill_the_vocabulary_no_word_is_whole(kind: str) -> None:
+def test_no_word_is_whole_if_characters_fill_the_vocabulary(kind: str) -> None:
     tokenizer = trained(list(TRAIN), kind=kind, vocabulary_size=7)
     assert tokenizer.note is not None
     assert tokenizer.note.startswith(f"tokenizer.vocabulary_size: {tokenizer.size} instead of 7; the characters and ")
@@ -155,7 +149,7 @@ def test_where_characters_fill_the_vocabulary_no_word_is_whole(kind: str) -> Non
 CHARACTERS = dict.fromkeys("▁inot", -9.0)
 
 
-def test_a_whole_word_has_the_score_of_its_share_and_at_least_more_than_its_parts() -> None:
+def test_a_whole_word_scores_by_frequency_and_above_its_parts() -> None:
     learned = write_model(CHARACTERS, "unigram")
     model, held = with_whole_words(learned, {"not": 0.5, "in": 1e-30}, kind="unigram", size=300)
     scores = scores_of(Tokenizer(model))
@@ -165,14 +159,14 @@ def test_a_whole_word_has_the_score_of_its_share_and_at_least_more_than_its_part
     assert {text: scores[text] for text in "▁inot"} == CHARACTERS
 
 
-def test_words_within_words_stay_whole_in_whatever_order_they_are_given() -> None:
+def test_words_within_words_stay_whole_in_any_order() -> None:
     learned = write_model({"to": -1.0, **CHARACTERS}, "unigram")
     for chosen in ({"into": 1e-6, "in": 0.9}, {"in": 0.9, "into": 1e-6}):
         model, _ = with_whole_words(learned, chosen, kind="unigram", size=300)
         assert [len(Tokenizer(model).encode(word)) for word in chosen] == [1, 1]
 
 
-def test_the_commonest_of_both_sides_come_in_turn_with_their_share() -> None:
+def test_the_most_frequent_words_of_both_sides_alternate() -> None:
     counts = words_of_pairs([SentencePair("der der in", "in the the"), SentencePair("der Hund in", "the dog 7 .")])
     assert counts.commonest(2) == {"der": 3 / 11, "the": 3 / 11, "in": 3 / 11, "dog": 1 / 11}
     assert list(counts.commonest(2)) == ["der", "the", "in", "dog"]
@@ -184,7 +178,7 @@ PIECES = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.floats(-9, -
 
 
 @given(scores=PIECES, word=st.text("abc", max_size=6))
-def test_the_score_of_parts_is_the_best_of_all_segmentations(scores: dict[str, float], word: str) -> None:
+def test_the_score_of_parts_is_the_best_segmentation(scores: dict[str, float], word: str) -> None:
     def segmentations(text: str) -> list[list[str]]:
         if not text:
             return [[]]
@@ -198,7 +192,7 @@ def test_the_score_of_parts_is_the_best_of_all_segmentations(scores: dict[str, f
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_word_longer_than_sentencepiece_s_pieces_can_be_whole(kind: str) -> None:
+def test_a_word_over_sentencepieces_limit_can_be_whole(kind: str) -> None:
     word = "Donaudampfschifffahrtsgesellschaft"
     draw = random.Random(3)
     pairs = [SentencePair(f"{word} {''.join(draw.choices(word, k=5))}", "ja") for _ in range(30)]

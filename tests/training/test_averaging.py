@@ -17,7 +17,7 @@ def copied(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 class Walk:
-    """A training run whose validations have given scores: the weights after every step, and what came out."""
+    """A training run with given validation scores: the weights after every step, and the weights to use."""
 
     def __init__(self, path: Path, scores: Sequence[float], *overrides: str) -> None:
         trainer = opened(
@@ -50,15 +50,15 @@ SCORES = (-3.0, -1.0, -2.0, -5.0, -4.0)
 STEPS = f"training.steps={len(SCORES)}"
 
 
-def test_running_average_is_the_plain_loop(tmp_path: Path) -> None:
-    """Batch norm has running statistics, which are averaged like weights."""
+def test_running_average_matches_a_plain_loop(tmp_path: Path) -> None:
+    """Running statistics of batch norm are averaged like weights."""
     walk = Walk(tmp_path, SCORES, STEPS, "training.averaging=ema", "training.ema_decay=0.25", "model.norm=batch")
     average = walk.weights[1]
     for count, weights in enumerate(walk.weights[2:], start=1):
         decay = min(0.25, (1 + count) / (10 + count))
         average = {name: decay * average[name] + (1 - decay) * weights[name] for name in average}
         torch.testing.assert_close(walk.candidates[count + 1], average)
-    assert_equal(walk.used, walk.candidates[2])  # the best one
+    assert_equal(walk.used, walk.candidates[2])  # the best
 
 
 def test_without_averaging_the_best_weights_are_used(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_without_averaging_the_best_weights_are_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("averaging", "chosen"), [("last", (4, 5)), ("best", (2, 3))])
-def test_mean_over_checkpoints_is_the_plain_mean(tmp_path: Path, averaging: str, chosen: tuple[int, ...]) -> None:
+def test_mean_over_checkpoints_matches_the_plain_mean(tmp_path: Path, averaging: str, chosen: tuple[int, ...]) -> None:
     walk = Walk(tmp_path, SCORES, STEPS, f"training.averaging={averaging}", "model.norm=batch")
     one, other = (walk.weights[step] for step in chosen)
     expected = {name: ((one[name].double() + other[name].double()) / 2).float() for name in one}
@@ -79,7 +79,7 @@ def test_mean_over_checkpoints_is_the_plain_mean(tmp_path: Path, averaging: str,
 @pytest.mark.parametrize(
     ("averaging", "needed"), [("none", set()), ("ema", set()), ("last", {3, 4, 5}), ("best", {1, 2, 3})]
 )
-def test_needed_are_the_checkpoints_of_the_next_average_and_one_more(
+def test_checkpoints_of_the_next_average_and_one_more_are_kept(
     tmp_path: Path, averaging: str, needed: set[int]
 ) -> None:
     trainer = opened(tmp_path, "training.average_checkpoints=2").trainer
@@ -87,7 +87,7 @@ def test_needed_are_the_checkpoints_of_the_next_average_and_one_more(
     assert average.steps_to_keep(list(enumerate(SCORES, start=1))) == needed
 
 
-def test_mean_of_weights_is_taken_in_double_precision() -> None:
+def test_mean_of_weights_uses_double_precision() -> None:
     weights = [{"x": torch.tensor([1e8, value])} for value in (1.0, 2.0, 6.0)]
     assert mean_weights(weights)["x"].tolist() == [1e8, 3.0]
     assert mean_weights(weights)["x"].dtype == torch.float32

@@ -41,12 +41,12 @@ def mixed(weight: float, *overrides: str) -> BatchStream:
 
 
 def taken(mixture: BatchStream, epoch: int) -> list[int]:
-    """The positions, through both corpora, of the pairs of an epoch."""
+    """The positions of an epoch's pairs in both corpora together."""
     pairs, rows = mixture.pairs_of(epoch)
     return pairs.pair_index[slice(None) if rows is None else rows].tolist()
 
 
-def test_each_of_several_other_corpora_gives_its_own_share() -> None:
+def test_each_mixed_corpus_contributes_its_share() -> None:
     others = [WeightedCorpus(OLD, "old", weight=0.25), WeightedCorpus(OLD[:7], "short", weight=0.1)]
     positions = taken(stream(WeightedCorpus(TRAIN, "new"), *others), 0)[31:]
     assert sum(position < 31 + 23 for position in positions) == 8
@@ -54,15 +54,15 @@ def test_each_of_several_other_corpora_gives_its_own_share() -> None:
 
 
 @pytest.mark.parametrize("weight", [0.25, 3.0])
-def test_the_pairs_of_an_epoch_are_those_of_one_random_order_after_another(weight: float) -> None:
-    for overrides in ((), ("tokenizer.sampling=subword",)):  # which changes the tokens alone
+def test_epochs_walk_through_one_permutation_after_another(weight: float) -> None:
+    for overrides in ((), ("tokenizer.sampling=subword",)):  # changes only the tokens
         mixture = mixed(weight, *overrides)
         for epoch in (0, 3, 1):
             rows = next_rows(23, round(31 * weight), seed=derive_seed(small_config().training.seed, 1), epoch=epoch)
             assert taken(mixture, epoch) == [*range(31), *(31 + rows).tolist()]
 
 
-def test_sampled_mixtures_are_segmented_anew() -> None:
+def test_sampled_mixtures_are_segmented_again_each_epoch() -> None:
     mixture = mixed(1.0, "tokenizer.sampling=subword")
     first, second = (mixture.pairs_of(epoch)[0].batch(range(62)) for epoch in (0, 1))
     assert first.pairs[:31] == second.pairs[:31] == list(range(31))
@@ -72,7 +72,7 @@ def test_sampled_mixtures_are_segmented_anew() -> None:
         assert TOKENIZER.decode([token for token in source if token not in SPECIAL]) == [*TRAIN, *OLD][pair].source
 
 
-def test_of_a_sampled_mixture_only_what_an_epoch_takes_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sampled_mixture_encodes_only_the_pairs_of_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     texts: list[str] = []
     encode = Tokenizer.encode_batch
 
@@ -90,7 +90,7 @@ def test_of_a_sampled_mixture_only_what_an_epoch_takes_is_encoded(monkeypatch: p
 
 
 @pytest.mark.parametrize("weight", [0.01, 0.1])
-def test_a_sampled_mixture_of_which_an_epoch_can_take_nothing_goes_on(weight: float) -> None:
+def test_epoch_without_pairs_of_a_sampled_mixture_works(weight: float) -> None:
     long = [SentencePair("lang " * 99, "long " * 99)] * 5
     corpora = (
         WeightedCorpus(TRAIN, "new"),
@@ -102,7 +102,7 @@ def test_a_sampled_mixture_of_which_an_epoch_can_take_nothing_goes_on(weight: fl
     assert [position >= 31 + 5 for position in encoded.pair_index.tolist()] == [False] * 31 + [True] * 3
 
 
-def test_one_corpus_is_taken_whole_and_encoded_once() -> None:
+def test_single_corpus_is_used_whole_and_encoded_once() -> None:
     alone = stream(WeightedCorpus(TRAIN, "new"))
     pairs, rows = alone.pairs_of(0)
     assert rows is None
@@ -111,14 +111,14 @@ def test_one_corpus_is_taken_whole_and_encoded_once() -> None:
 
 
 @given(pairs=st.integers(1, 12), count=st.integers(0, 30), seed=st.integers(0, 99))
-def test_rows_of_epochs_go_through_one_order_after_another(pairs: int, count: int, seed: int) -> None:
+def test_next_rows_walks_through_permutations(pairs: int, count: int, seed: int) -> None:
     rows = [row for epoch in range(6) for row in next_rows(pairs, count, seed=seed, epoch=epoch).tolist()]
     assert len(rows) == 6 * count
     for start, end in pairwise(range(0, len(rows) + 1, pairs)):
         assert sorted(rows[start:end]) == list(range(pairs))
 
 
-def test_a_sample_is_taken_evenly_from_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sample_is_spread_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_stream, "_SAMPLED_TOGETHER", 3)
     pairs = [SentencePair(str(number), "") for number in range(1_009)]
     corpora = [WeightedCorpus(pairs, "numbers")]
@@ -129,7 +129,7 @@ def test_a_sample_is_taken_evenly_from_the_whole(monkeypatch: pytest.MonkeyPatch
     assert list(sampled_pairs(corpora, 1_009)) == list(sampled_pairs(corpora, 2_000)) == pairs
 
 
-def test_the_vocabulary_is_learned_from_a_sample_of_every_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vocabulary_is_learned_from_a_sample_of_every_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_stream, "_SAMPLED_TOGETHER", 1)
     learned: list[list[str]] = []
     monkeypatch.setattr(Tokenizer, "train", lambda texts, config, whole: learned.append(list(texts)) or TOKENIZER)
@@ -138,7 +138,7 @@ def test_the_vocabulary_is_learned_from_a_sample_of_every_corpus(monkeypatch: py
     assert {PAIRS[0].source, PAIRS[0].target, OLD[0].source} <= set(learned[0])
 
 
-def test_the_vocabulary_of_a_large_corpus_is_learned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vocabulary_of_a_large_corpus_is_learned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache_in(tmp_path, monkeypatch)
     monkeypatch.setattr(batch_stream, "IN_MEMORY", 30)
     first = train_tokenizer([WeightedCorpus(TRAIN, "digest")], TokenizerConfig(vocabulary_size=9_999))
@@ -154,9 +154,7 @@ def test_the_vocabulary_of_a_large_corpus_is_learned_once(tmp_path: Path, monkey
             train_tokenizer(shares, config)
 
 
-def test_words_are_those_of_all_corpora_and_those_of_a_large_one_are_counted_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_of_a_large_corpus_are_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache_in(tmp_path, monkeypatch)
     monkeypatch.setattr(batch_stream, "IN_MEMORY", 30)
     shares = [WeightedCorpus(TRAIN, "digest"), WeightedCorpus(OLD, "old", weight=0.1)]
@@ -173,7 +171,7 @@ def test_words_are_those_of_all_corpora_and_those_of_a_large_one_are_counted_onc
     assert counted == [len(OLD), len(TRAIN)]
 
 
-def test_tokens_of_a_large_corpus_are_kept_under_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_of_a_large_corpus_are_cached_under_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache_in(tmp_path, monkeypatch)
     monkeypatch.setattr(encoded_pairs, "IN_MEMORY", 30)
     stream(WeightedCorpus(TRAIN, "digest"), WeightedCorpus(OLD, "old"))

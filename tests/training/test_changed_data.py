@@ -1,4 +1,4 @@
-"""A continuation on other data is refused with the difference, whatever the data comes from."""
+"""Resuming with changed data is refused, with the difference, for every data source."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ HELD_OUT = [(pair.source, pair.target) for pair in VALIDATION]
 
 
 def put(folder: Path, form: str, train: Texts, validation: Texts = HELD_OUT) -> str:
-    """Write a corpus of this form; what `--data` calls it."""
+    """Write a corpus in this format; return the value for `--data`."""
     folder.mkdir(exist_ok=True)
     for split, pairs in (("train", train), ("valid", validation)):
         data_files.put(folder, form, split, pairs)
@@ -37,13 +37,11 @@ def config(corpus: str, *overrides: str) -> Config:
 
 @pytest.fixture(autouse=True)
 def many_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One process stands for many: nobody holds the lock."""
+    """Simulate many processes in one: no lock."""
     monkeypatch.setattr("transformer_mt.training.session.acquire", lambda path: False)
 
 
-def test_of_very_many_pairs_the_first_that_differs_is_not_remembered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_first_difference_is_unknown_for_very_large_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DataRecord, "MOST_BYTES", 99)
     corpus, run = put(tmp_path / "data", "TSV", TEXTS), tmp_path / "run"
     begin(run, corpus)
@@ -69,7 +67,7 @@ def refusal(run: Path, difference: str) -> str:
         ("TSV", lambda pairs: pairs[::-1], "31 now; {} pair 1"),
     ],
 )
-def test_changed_training_data_is_refused_with_the_first_pair_that_differs(
+def test_error_names_the_first_training_pair_that_differs(
     tmp_path: Path, form: str, changed: Callable[[Texts], Texts], difference: str
 ) -> None:
     corpus, run = put(tmp_path / "data", form, TEXTS), tmp_path / "run"
@@ -84,7 +82,7 @@ def test_changed_training_data_is_refused_with_the_first_pair_that_differs(
     begin(run, corpus)
 
 
-def test_changed_validation_data_is_refused_too(tmp_path: Path) -> None:
+def test_changed_validation_data_is_refused(tmp_path: Path) -> None:
     corpus, run = put(tmp_path / "data", "TSV", TEXTS), tmp_path / "run"
     begin(run, corpus)
     put(tmp_path / "data", "TSV", TEXTS, HELD_OUT[:-1])
@@ -92,14 +90,14 @@ def test_changed_validation_data_is_refused_too(tmp_path: Path) -> None:
         begin(run, corpus)
 
 
-def test_a_changed_test_split_may_go_on(tmp_path: Path) -> None:
+def test_changed_test_split_is_accepted(tmp_path: Path) -> None:
     corpus, run = put(tmp_path / "data", "TSV", TEXTS), tmp_path / "run"
     begin(run, corpus)
     data_files.write(tmp_path / "data/test.tsv", b"a\tb\n")
     begin(run, corpus)
 
 
-def test_a_changed_corpus_of_a_mixture_is_refused(tmp_path: Path) -> None:
+def test_changed_corpus_of_a_mixture_is_refused(tmp_path: Path) -> None:
     corpus, other = put(tmp_path / "data", "TSV", TEXTS), put(tmp_path / "other", "JSONL", TEXTS[:7])
     mixture = f'data.mixture.other={{corpus = "{other}", weight = 0.5}}'
     begin(tmp_path / "run", corpus, mixture)
@@ -111,7 +109,7 @@ def test_a_changed_corpus_of_a_mixture_is_refused(tmp_path: Path) -> None:
     assert str(caught.value) == refusal(tmp_path / "run", difference)
 
 
-def test_the_run_knows_the_languages_that_were_found(tmp_path: Path) -> None:
+def test_run_saves_the_detected_languages(tmp_path: Path) -> None:
     corpus, run = put(tmp_path / "data", "Moses", TEXTS), tmp_path / "run"
     session = open_training(config(corpus), run)
     data = session.trainer.run.config().data
@@ -121,7 +119,7 @@ def test_the_run_knows_the_languages_that_were_found(tmp_path: Path) -> None:
         open_training(turned, run)
 
 
-def test_the_run_keeps_the_report_of_cleaning(tmp_path: Path) -> None:
+def test_run_saves_the_cleaning_report(tmp_path: Path) -> None:
     corpus = Corpus.from_pairs({"train": [*TRAIN, ("", "x")], "validation": VALIDATION}, name="small")
     session = open_training(small_config(), tmp_path / "run", corpus)
     train = session.trainer.run.data().cleaning["train"]
@@ -146,7 +144,7 @@ DAMAGE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_a_damaged_record_is_one_line(tmp_path: Path, name: str) -> None:
+def test_damaged_record_is_a_one_line_error(tmp_path: Path, name: str) -> None:
     run = tmp_path / "run"
     open_training(small_config(), run, corpus_in_memory())
     file, damage = DAMAGE[name]

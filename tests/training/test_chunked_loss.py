@@ -13,12 +13,12 @@ SMOOTHING = 0.1
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The eleven real tokens are then blocks of three, three, three and two."""
+    """Splits the eleven tokens into blocks of three, three, three and two."""
     monkeypatch.setattr(chunked_loss, "CPU_ROWS", 3)
 
 
 def problem(scale: float = 1.0, *, dtype: torch.dtype = torch.float64) -> tuple[Tensor, nn.Linear, Tensor]:
-    """States, an output layer, and labels of three sentences with 5, 2 and 4 real tokens."""
+    """States, an output layer, and labels of three sentences with 5, 2 and 4 tokens."""
     labels = torch.randint(1, VOCABULARY, (3, 5))
     labels[1, 2:] = PAD
     labels[2, 4:] = PAD
@@ -41,8 +41,8 @@ def with_gradients(loss: Tensor, states: Tensor, output: nn.Linear) -> tuple[Ten
 
 
 @pytest.mark.parametrize("smoothing", [0.0, SMOOTHING])
-@pytest.mark.parametrize("scale", [1.0, 100.0, 1e4])  # from small logits to such as have no exponential
-def test_value_and_gradients_are_those_of_the_readable_form(smoothing: float, scale: float) -> None:
+@pytest.mark.parametrize("scale", [1.0, 100.0, 1e4])  # up to logits whose exponential overflows
+def test_value_and_gradients_match_the_readable_form(smoothing: float, scale: float) -> None:
     states, output, labels = problem(scale)
     found, expected = (
         with_gradients(loss(states, output, labels, smoothing=smoothing), states, output) for loss in (fast, readable)
@@ -51,7 +51,7 @@ def test_value_and_gradients_are_those_of_the_readable_form(smoothing: float, sc
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_logits_far_from_zero_give_what_the_readable_form_gives(sign: float) -> None:
+def test_logits_far_from_zero_match_the_readable_form(sign: float) -> None:
     states, output, labels = problem(dtype=torch.float32)
     with torch.no_grad():
         output.bias += sign * 200.0
@@ -59,14 +59,14 @@ def test_logits_far_from_zero_give_what_the_readable_form_gives(sign: float) -> 
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_gradients_grow_with_what_the_loss_is_multiplied_by() -> None:
+def test_gradients_scale_with_the_upstream_gradient() -> None:
     states, output, labels = problem()
     _, *gradients = with_gradients(fast(states, output, labels), states, output)
     _, *scaled = with_gradients(fast(states, output, labels) / 8, states, output)
     torch.testing.assert_close(scaled, [gradient / 8 for gradient in gradients])
 
 
-def test_padding_has_no_influence_and_no_gradient() -> None:
+def test_padding_is_ignored() -> None:
     states, output, labels = problem()
     with torch.no_grad():
         changed = torch.where(labels[..., None] == PAD, 100.0, states).requires_grad_()
@@ -76,21 +76,21 @@ def test_padding_has_no_influence_and_no_gradient() -> None:
     assert (found[1][labels != PAD] != 0.0).all()
 
 
-def test_a_batch_of_padding_alone_has_no_loss() -> None:
+def test_batch_of_only_padding_has_zero_loss() -> None:
     states, output, labels = problem()
     loss, *gradients = with_gradients(fast(states, output, labels.fill_(PAD)), states, output)
     assert loss == 0.0
     assert not any(gradient.any() for gradient in gradients)
 
 
-def test_without_gradients_the_value_is_the_same() -> None:
+def test_value_is_the_same_without_gradients() -> None:
     states, output, labels = problem()
     with torch.no_grad():
         assert torch.equal(fast(states, output, labels), fast(states, output, labels))
         torch.testing.assert_close(fast(states, output, labels), readable(states, output, labels))
 
 
-def test_products_are_computed_in_the_chosen_number_format_and_their_sums_in_float32() -> None:
+def test_products_use_the_chosen_precision_and_sums_float32() -> None:
     states, output, labels = problem(dtype=torch.float32)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         found = with_gradients(fast(states, output, labels), states, output)

@@ -37,7 +37,7 @@ def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def config_from(parent: Path, *overrides: str) -> Config:
-    """The small configuration for a run that begins with the parent."""
+    """The small configuration for fine-tuning the parent."""
     return small_config(*overrides).model_copy(update={"init_from": init_from_run(parent)})
 
 
@@ -45,7 +45,7 @@ def child(config: Config, path: Path) -> TrainingSession:
     return open_training(config, path, corpus_in_memory(OWN, OWN[:3]))
 
 
-def test_training_begins_with_the_weights_and_the_vocabulary_of_the_parent(parent: Path, tmp_path: Path) -> None:
+def test_fine_tuning_starts_from_weights_and_vocabulary_of_the_parent(parent: Path, tmp_path: Path) -> None:
     config = config_from(parent, "training.seed=7", "model.dropout=0.3")
     session = child(config, tmp_path / "child")
     assert session.tokenizer.serialized == Run(parent).tokenizer().serialized
@@ -56,9 +56,7 @@ def test_training_begins_with_the_weights_and_the_vocabulary_of_the_parent(paren
 
 @pytest.mark.slow
 @pytest.mark.parametrize("other", [{"weights": "of another day"}, {"run": "a new place"}])
-def test_the_run_remembers_its_parent_and_continues_without_it(
-    other: dict[str, str], parent: Path, tmp_path: Path
-) -> None:
+def test_run_records_its_parent_and_resumes_without_it(other: dict[str, str], parent: Path, tmp_path: Path) -> None:
     whole = child(config_from(parent), tmp_path / "whole")
     train(whole)
     config = config_from(parent)
@@ -73,7 +71,7 @@ def test_the_run_remembers_its_parent_and_continues_without_it(
     assert weights_digest(continued.trainer.model) == weights_digest(whole.trainer.model)
 
 
-def test_a_run_needs_its_parent_no_more_once_it_is_opened(parent: Path, tmp_path: Path) -> None:
+def test_opened_run_no_longer_needs_its_parent(parent: Path, tmp_path: Path) -> None:
     shutil.copytree(parent, tmp_path / "parent")
     config = config_from(tmp_path / "parent", "training.seed=7")
     straight = child(config, tmp_path / "child").trainer
@@ -87,12 +85,12 @@ def test_a_run_needs_its_parent_no_more_once_it_is_opened(parent: Path, tmp_path
 
 
 @pytest.mark.parametrize("end", ["training.steps=40", "training.epochs=10"])
-def test_the_warm_up_of_a_fine_tuning_fits_its_steps(end: str, parent: Path, tmp_path: Path) -> None:
+def test_warm_up_of_fine_tuning_fits_its_steps(end: str, parent: Path, tmp_path: Path) -> None:
     config = config_from(parent, "schedule.warmup=400", end)
     session = child(config, tmp_path / "child")
     steps = session.trainer.stream.steps_of(10) if config.training.epochs else 40
     assert 30 <= steps <= 50
-    said = f"schedule.warmup: {steps // 10} instead of 400, for a training of {steps} steps; its peak is the same"
+    said = f"schedule.warmup: {steps // 10} instead of 400, because training has only {steps} steps; the peak stays"
     assert session.notes[-1] == said
     rate, usual = session.trainer.optimizer.schedule, build_schedule(small_config("schedule.warmup=400"), 1700)
     assert max(map(rate, range(1, steps + 1))) == rate(steps // 10) == pytest.approx(usual(400))
@@ -100,15 +98,15 @@ def test_the_warm_up_of_a_fine_tuning_fits_its_steps(end: str, parent: Path, tmp
     continued = child(longer, tmp_path / "child")
     assert [continued.trainer.optimizer.schedule(step) for step in range(1, 99)] == [*map(rate, range(1, 99))]
     assert said not in continued.notes
-    for other in (200, 800):  # also one that fits as well, or would
+    for other in (200, 800):  # shorter and longer than the steps
         with pytest.raises(InputError, match=rf"schedule.warmup is 400 there, {other} now"):
             child(config_from(parent, f"schedule.warmup={other}", end), tmp_path / "child")
 
 
 def test_unknown_characters_are_counted(parent: Path, tmp_path: Path) -> None:
     notes = child(config_from(parent), tmp_path / "child").notes
-    assert notes[0] == f"beginning with the weights and the vocabulary of {parent.resolve()}"
-    assert notes[1].startswith("characters that are not in the vocabulary, and become bytes: ")
+    assert notes[0] == f"starting from the weights and vocabulary of {parent.resolve()}"
+    assert notes[1].startswith("characters missing from the vocabulary become bytes: ")
     known = {character for pair in TRAIN for text in (pair.source, pair.target) for character in text}
     unknown = [character for pair in OWN for text in (pair.source, pair.target) for character in text]
     unknown = [character for character in unknown if character not in known]
@@ -123,20 +121,26 @@ def test_unknown_characters_are_counted(parent: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("model.width=32", r"^model: .* is another one in .*, whose weights are used; leave its sizes$"),
-        ("model.decoder_layers=2", r"^model: decoder.* is another one"),
-        ("tokenizer.vocabulary_size=299", r"^tokenizer.vocabulary_size: is 300 in .*, whose vocabulary stays, and 299"),
-        ("tokenizer.whole_words=7", r"^tokenizer.whole_words: is 1900 in .*, whose vocabulary stays, and 7 now; leave"),
-        ("tokenizer.kind=bpe", r"^tokenizer.kind: is unigram in .* and bpe now; leave it$"),
+        ("model.width=32", r"^model: .* differs in .*, whose weights are used; do not change its sizes$"),
+        ("model.decoder_layers=2", r"^model: decoder.* differs in"),
+        (
+            "tokenizer.vocabulary_size=299",
+            r"^tokenizer.vocabulary_size: is 300 in .*, whose vocabulary is used, and 299",
+        ),
+        (
+            "tokenizer.whole_words=7",
+            r"^tokenizer.whole_words: is 1900 in .*, whose vocabulary is used, and 7 now; do not",
+        ),
+        ("tokenizer.kind=bpe", r"^tokenizer.kind: is unigram in .* and bpe now; do not set it$"),
     ],
 )
-def test_another_model_or_vocabulary_is_refused(parent: Path, tmp_path: Path, override: str, message: str) -> None:
+def test_incompatible_model_or_vocabulary_is_refused(parent: Path, tmp_path: Path, override: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         child(config_from(parent, override), tmp_path / "child")
     assert not (tmp_path / "child").exists()
 
 
-def test_a_parent_that_has_changed_since_is_refused(parent: Path, tmp_path: Path) -> None:
+def test_changed_parent_is_refused(parent: Path, tmp_path: Path) -> None:
     config = config_from(parent)
     config = config.model_copy(update={"init_from": config.init_from.model_copy(update={"weights": "0" * 64})})
     with pytest.raises(InputError, match=r"do not match init_from.weights; overwrite the run$"):
@@ -158,18 +162,14 @@ def taught(parent: Path, path: Path, *overrides: str) -> TrainingSession:
     return open_training(small_config("model.width=8", *named, *overrides), path, corpus_in_memory())
 
 
-def test_a_student_has_the_vocabulary_of_the_teacher_and_goes_on_bit_for_bit(
-    parent: Path, page: None, tmp_path: Path
-) -> None:
+def test_distillation_resumes_bit_for_bit(parent: Path, page: None, tmp_path: Path) -> None:
     whole = assert_resumed(partial(taught, parent), tmp_path)
     assert whole.tokenizer.serialized == Run(parent).tokenizer().serialized
     recorded = Run(tmp_path / "whole").config().objective.model_dump()
     assert recorded["teacher_weights"] == init_from_run(parent).weights
 
 
-def test_the_loss_of_distillation_is_between_that_of_labels_and_that_of_the_teacher(
-    parent: Path, page: None, tmp_path: Path
-) -> None:
+def test_distillation_loss_interpolates_labels_and_teacher(parent: Path, page: None, tmp_path: Path) -> None:
     plain = ("model.dropout=0", "model.attention.dropout=0", "objective.label_smoothing=0")
     trainer = taught(parent, tmp_path / "run", *plain, "objective.weight=0.25").trainer
     batch, teacher = trainer.stream.take(), Run(parent).network()
@@ -192,10 +192,10 @@ def test_the_loss_of_distillation_is_between_that_of_labels_and_that_of_the_teac
             ["tokenizer.from_run=''", "tokenizer.kind=bpe"],
             r"^objective\.teacher: .*parent has another vocabulary; take",
         ),
-        (["tokenizer.kind=bpe"], r"^tokenizer\.kind: is unigram in .*parent, whose vocabulary stays, and bpe now; "),
+        (["tokenizer.kind=bpe"], r"^tokenizer\.kind: is unigram in .*parent, whose vocabulary is used, and bpe now; "),
     ],
 )
-def test_a_teacher_or_a_vocabulary_that_does_not_go_with_it_is_refused(
+def test_incompatible_teacher_or_vocabulary_is_refused(
     overrides: list[str], message: str, parent: Path, page: None, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=message):
@@ -203,7 +203,7 @@ def test_a_teacher_or_a_vocabulary_that_does_not_go_with_it_is_refused(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_is_not_continued_with_a_teacher_that_has_changed(parent: Path, page: None, tmp_path: Path) -> None:
+def test_resuming_with_a_changed_teacher_is_refused(parent: Path, page: None, tmp_path: Path) -> None:
     teacher = Path(shutil.copytree(parent, tmp_path / "teacher"))
     list(taught(teacher, tmp_path / "run", "training.steps=4").train())
     Run(teacher).save_model({name: 2 * tensor for name, tensor in weights_of(Run(parent).network()).items()})

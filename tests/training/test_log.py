@@ -14,7 +14,7 @@ def step(number: int, *, loss: float, tokens: int) -> StepReport:
     return StepReport(number, 2, loss, 0.1 * number, 1.0, tokens, 0.5)
 
 
-def test_a_window_is_the_mean_over_tokens(tmp_path: Path) -> None:
+def test_window_is_the_mean_over_tokens(tmp_path: Path) -> None:
     log = MetricsLog(Run(tmp_path), TrainingConfig(), every=2, is_main=True)
     assert log.step(step(3, loss=2.0, tokens=30)) is None
     window = log.step(step(4, loss=6.0, tokens=10))
@@ -24,14 +24,14 @@ def test_a_window_is_the_mean_over_tokens(tmp_path: Path) -> None:
     assert window.tokens_per_second == pytest.approx(40)
 
 
-def test_a_clock_that_stands_still_is_no_fault(tmp_path: Path) -> None:
+def test_clock_may_measure_zero_seconds(tmp_path: Path) -> None:
     log = MetricsLog(Run(tmp_path), TrainingConfig(), every=1, is_main=True)
     window = log.step(replace(step(1, loss=2.0, tokens=30), seconds=0.0))
     assert window is not None
     assert window.tokens_per_second > 30
 
 
-def test_the_log_holds_windows_and_validations_in_order(tmp_path: Path) -> None:
+def test_log_has_windows_and_validations_in_order(tmp_path: Path) -> None:
     run = Run(tmp_path)
     log = MetricsLog(run, TrainingConfig(), every=2, is_main=True)
     windows = [log.step(step(1, loss=2.0, tokens=10)), log.step(step(2, loss=4.0, tokens=10))]

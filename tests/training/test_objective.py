@@ -33,7 +33,7 @@ def logits_and_labels(vocabulary: int) -> tuple[Tensor, Tensor]:
     return logits, labels
 
 
-def test_loss_is_the_formula() -> None:
+def test_loss_matches_the_formula() -> None:
     logits, labels = logits_and_labels(7)
     log_p = logits - logits.exp().sum(dim=-1, keepdim=True).log()
     q = SMOOTHING / 7 + (1 - SMOOTHING) * F.one_hot(labels, 7)
@@ -62,12 +62,12 @@ def small_model(*overrides: str) -> Seq2Seq:
 NAMES = [f"objective.name={name}" for name in OBJECTIVES]
 
 
-def test_every_name_has_its_section_and_its_objective() -> None:
+def test_every_objective_has_a_section() -> None:
     assert set(OBJECTIVES) == set(CHOSEN["objective"][1])
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_without_dropout_every_objective_is_the_cross_entropy(name: str) -> None:
+def test_every_objective_is_cross_entropy_without_dropout(name: str) -> None:
     model, batch = small_model(), small_batch()
     expected = cross_entropy(model(batch.source, batch.decoder_input), batch.labels, label_smoothing=0.3)
     found = objective(name, "objective.label_smoothing=0.3")(model, batch)
@@ -83,7 +83,7 @@ def test_padding_does_not_change_the_loss(name: str) -> None:
 
 
 class TwoPasses(nn.Module):
-    """Gives one prepared tensor of logits after another."""
+    """Returns prepared logits, one tensor per call."""
 
     def __init__(self, *passes: Tensor) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class TwoPasses(nn.Module):
         return next(self.passes) * 1
 
 
-def test_r_drop_is_half_of_the_formula_of_the_paper() -> None:
+def test_r_drop_is_half_of_the_paper_formula() -> None:
     one, labels = logits_and_labels(7)
     other, _ = logits_and_labels(7)
     batch = Batch(labels, labels, labels, [0, 1, 2], 0, 0)
@@ -105,7 +105,7 @@ def test_r_drop_is_half_of_the_formula_of_the_paper() -> None:
     torch.testing.assert_close(found, expected)
 
 
-def test_the_two_passes_of_r_drop_have_their_own_dropout() -> None:
+def test_passes_of_r_drop_have_different_dropout() -> None:
     model, batch = build_model(small_config("model.dropout=0.3").model, vocabulary_size=300).train(), small_batch()
     torch.manual_seed(3)
     drawn_together = float(RDrop(label_smoothing=0.0, weight=100.0)(model, batch).detach())

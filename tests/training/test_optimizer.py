@@ -25,7 +25,7 @@ def configured(name: str, **numbers: Any) -> OptimizerConfig:
 
 
 class Small(nn.Module):
-    """One of each: a matrix, a bias, an embedding whose matrix is used twice."""
+    """A model with a matrix, a bias, and an embedding that is used twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,12 +57,12 @@ def walk(optimizer: ScheduledOptimizer, model: nn.Module, steps: range) -> list[
     return rates
 
 
-def test_every_name_has_its_section_and_its_optimizer() -> None:
+def test_every_optimizer_has_a_section() -> None:
     assert set(OPTIMIZERS) == set(CHOSEN["optimizer"][1])
 
 
 @every_optimizer
-def test_every_step_is_one_of_torch_at_the_rate_of_the_schedule(name: str) -> None:
+def test_steps_match_torch_at_the_scheduled_rate(name: str) -> None:
     ours, plain = Small(), Small()
     keys = {"momentum": 0.7} if name == "sgd" else {"betas": "[0.7, 0.9]", "epsilon": 1e-3}
     optimizer = build_optimizer(configured(name, **keys), ours, schedule, UNSCALED)
@@ -84,7 +84,7 @@ def test_every_step_is_one_of_torch_at_the_rate_of_the_schedule(name: str) -> No
         assert our.grad is None
 
 
-def test_weight_decay_spares_norms_biases_and_embeddings() -> None:
+def test_weight_decay_skips_norms_biases_and_embeddings() -> None:
     model = build_model(load_config(None, ["model.attention.position=relative(3)"]).model, vocabulary_size=13)
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     for parameter in model.parameters():
@@ -93,12 +93,12 @@ def test_weight_decay_spares_norms_biases_and_embeddings() -> None:
     changed = {name for name, parameter in model.named_parameters() if not torch.equal(parameter, before[name])}
     matrices = {name for name, parameter in before.items() if parameter.ndim == 2}
     assert changed == {name for name in matrices if "table" not in name and ".to_" not in name}
-    assert len(changed) == 3 * (4 + 2) + 3 * (8 + 2)  # of three layers each: attention matrices and feed-forward
+    assert len(changed) == 3 * (4 + 2) + 3 * (8 + 2)  # three layers each: attention and feed-forward
     name = min(changed)
     torch.testing.assert_close(dict(model.named_parameters())[name], (1 - 0.1 * 0.5) * before[name])
 
 
-def test_groups_have_their_own_factor_of_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_group_rates_multiply_the_scheduled_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     def halves(model: Small, _: Any) -> list[Optimizer]:
         matrices, vectors = ([each for each in model.parameters() if each.ndim == ndim] for ndim in (2, 1))
         return [SGD(matrices, lr=3.0), SGD(vectors, lr=1.0)]
@@ -116,7 +116,7 @@ def test_groups_have_their_own_factor_of_the_rate(monkeypatch: pytest.MonkeyPatc
 
 
 class Odd(Optimizer):
-    """Gradient descent in `fall` with a state of the kind that a test is about."""
+    """Gradient descent with a chosen kind of state."""
 
     def __init__(self, parameters: Any, kind: str) -> None:
         super().__init__(parameters, {"lr": 1.0})
@@ -152,10 +152,10 @@ class Odd(Optimizer):
     [
         partial(Odd, kind="nested"),
         pytest.param(partial(Odd, kind="random"), marks=pytest.mark.slow),
-        pytest.param(partial(torch.optim.Adagrad, lr=1.0), marks=pytest.mark.slow),  # with a state from the beginning
+        pytest.param(partial(torch.optim.Adagrad, lr=1.0), marks=pytest.mark.slow),  # has state from the start
     ],
 )
-def test_an_optimizer_with_any_plain_state_is_resumed_bit_for_bit(
+def test_optimizer_with_plain_state_resumes_bit_for_bit(
     make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(OPTIMIZERS, "sgd", lambda model, _: make(model.parameters()))
@@ -165,28 +165,26 @@ def test_an_optimizer_with_any_plain_state_is_resumed_bit_for_bit(
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (lambda model: Odd(model.parameters(), "hidden"), "the steps after it are others"),
-        (lambda model: Odd(model.parameters(), "halves"), "the steps after it are others"),
+        (lambda model: Odd(model.parameters(), "hidden"), "its steps differ after resuming"),
+        (lambda model: Odd(model.parameters(), "halves"), "its steps differ after resuming"),
         (lambda model: Odd(model.parameters(), "set"), "is of type set"),
         (lambda model: torch.optim.LBFGS(model.parameters(), lr=1.0), "TypeError: "),
     ],
 )
-def test_an_optimizer_that_cannot_be_resumed_is_refused_before_the_first_step(
+def test_optimizer_that_cannot_resume_is_refused(
     make: Any, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(OPTIMIZERS, "sgd", lambda model, _: make(model))
     with pytest.raises(InputError) as caught:
         opened(tmp_path / "run", "optimizer.name=sgd")
     message = str(caught.value)
-    assert message.startswith("optimizer.name: sgd cannot be stopped and continued exactly (")
+    assert message.startswith("optimizer.name: sgd cannot be resumed exactly (")
     assert why in message
     assert "\n" not in message
     assert not (tmp_path / "run").exists()
 
 
-def test_a_state_that_cannot_be_saved_and_comes_late_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_late_state_that_cannot_be_saved_is_a_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Late(Odd):
         def step(self, closure: Any = None) -> None:
             super().step()
@@ -200,26 +198,26 @@ def test_a_state_that_cannot_be_saved_and_comes_late_is_one_line(
 
 
 @pytest.mark.parametrize("made", [None, "sgd", SGD, object()], ids=["none", "text", "class", "other"])
-def test_what_is_no_optimizer_is_refused(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_objects_than_optimizers_are_refused(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(OPTIMIZERS, "sgd", lambda model, _: made)
-    with pytest.raises(InputError, match=r"^optimizer\.name: sgd makes \w+, no optimizer of torch with a"):
+    with pytest.raises(InputError, match=r"^optimizer\.name: sgd returns \w+, not a torch optimizer with a"):
         build_optimizer(configured("sgd"), Small(), schedule, UNSCALED)
 
 
 @pytest.mark.parametrize("change", ["order", "option"])
-def test_a_state_that_a_kernel_would_read_otherwise_is_refused(change: str) -> None:
+def test_state_with_different_parameters_or_options_is_refused(change: str) -> None:
     model = Small()
     optimizer = build_optimizer(configured("adam"), model, schedule, UNSCALED)
     walk(optimizer, model, range(1, 3))
     saved = optimizer.state()
-    group = saved["optimizers"][0]["param_groups"][0]  # a kernel would read behind the end of a tensor
+    group = saved["optimizers"][0]["param_groups"][0]  # a kernel would read past the end of a tensor
     if change == "order":
         group["params"].reverse()
     else:
         group["amsgrad"] = True
         for state in saved["optimizers"][0]["state"].values():
             state["max_exp_avg_sq"] = torch.zeros(1)
-    with pytest.raises(ValueError, match="another order, or other options"):
+    with pytest.raises(ValueError, match="different order or different options"):
         build_optimizer(configured("adam"), Small(), schedule, UNSCALED).load(saved)
 
 
@@ -227,25 +225,23 @@ def test_a_state_that_a_kernel_would_read_otherwise_is_refused(change: str) -> N
     "changed",
     [{"a": {"tensor": "o.b"}, "b": {"tensor": "o.b"}}, {"00": {"a": {"tensor": "o.0.a"}}}, {"a": {"tensor": ["o.a"]}}],
 )
-def test_a_tensor_stands_at_its_own_place_only(changed: Any) -> None:
+def test_misplaced_tensor_is_refused(changed: Any) -> None:
     tensors = {name: torch.ones(2) for name in ("o.a", "o.b", "o.0.a")}
     with pytest.raises(ValueError, match="another tensor than o"):
         put_tensors(changed, tensors, "o")
 
 
 @pytest.mark.parametrize("count", [0, 2])
-def test_a_parameter_that_no_optimizer_takes_or_two_take_is_refused(
-    count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parameter_without_or_with_two_optimizers_is_refused(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def some(model: Small, _: Any) -> list[Optimizer]:
         return [SGD([model.table.weight, model.output.bias, model.inner.bias]), *[SGD([model.inner.weight])] * count]
 
     monkeypatch.setitem(OPTIMIZERS, "sgd", some)
-    with pytest.raises(InputError, match=r"^optimizer\.name: sgd does not take each parameter once; "):
+    with pytest.raises(InputError, match=r"^optimizer\.name: sgd does not get each parameter exactly once; "):
         build_optimizer(configured("sgd"), Small(), schedule, UNSCALED)
 
 
-def test_an_overflow_in_one_optimizer_stops_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overflow_in_one_optimizer_skips_the_step_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     def two(model: Small, _: Any) -> list[Optimizer]:
         first, *rest = model.parameters()
         return [SGD([first], lr=1.0), Adam(rest, lr=1.0)]

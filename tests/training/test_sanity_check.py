@@ -17,11 +17,11 @@ def built(path: Path, *overrides: str) -> TrainingSession:
 
 @pytest.fixture
 def training(tmp_path: Path) -> TrainingSession:
-    """Nothing may be written, which `tmp_path` would show."""
+    """A training in `tmp_path`, which must stay empty."""
     return built(tmp_path)
 
 
-def test_shapes_are_those_of_the_batch(training: TrainingSession) -> None:
+def test_shapes_match_the_batch(training: TrainingSession) -> None:
     batch = training.trainer.stream.take()
     found = shapes(training.trainer.model, batch)
     size, length = batch.decoder_input.shape
@@ -31,7 +31,7 @@ def test_shapes_are_those_of_the_batch(training: TrainingSession) -> None:
 
 
 @pytest.mark.slow
-def test_one_batch_is_learned_by_heart(training: TrainingSession, tmp_path: Path) -> None:
+def test_one_batch_is_overfitted(training: TrainingSession, tmp_path: Path) -> None:
     batch = training.trainer.stream.encoded.batch(range(2))
     learned = list(overfit(training.trainer, batch))
     assert [step for step, _ in learned] == list(range(10, 10 * len(learned) + 1, 10))
@@ -39,7 +39,7 @@ def test_one_batch_is_learned_by_heart(training: TrainingSession, tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-def test_the_largest_batch_and_the_one_with_the_longest_sentences_are_tried(training: TrainingSession) -> None:
+def test_largest_and_longest_batches_are_tried(training: TrainingSession) -> None:
     stream = training.trainer.stream
     batches = [stream.encoded.batch(rows) for rows in stream.plan]
     before = [parameter.clone() for parameter in training.trainer.model.parameters()]
@@ -54,7 +54,7 @@ def test_the_largest_batch_and_the_one_with_the_longest_sentences_are_tried(trai
         assert torch.equal(parameter, old)
 
 
-def test_a_long_sentence_with_a_short_translation_is_among_the_longest(tmp_path: Path) -> None:
+def test_longest_batch_considers_both_sides(tmp_path: Path) -> None:
     long = [SentencePair("der Hund sieht die Katze und sucht das Haus", f"no {number}") for number in range(2)]
     corpora = TrainingCorpora(corpus_in_memory([*TRAIN, *long]))
     trainer = unwritten(small_config(), Run(tmp_path / "run"), corpora).trainer

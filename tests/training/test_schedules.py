@@ -39,25 +39,25 @@ def rates(name: str, *, warmup: int, steps: int = STEPS) -> list[float]:
     return [schedule(step) for step in range(1, steps + 1)]
 
 
-def test_every_name_has_its_section_and_its_formula() -> None:
+def test_every_schedule_has_a_section() -> None:
     assert set(SCHEDULES) == set(CHOSEN["schedule"][1])
 
 
 @given(step=steps, width=st.integers(1, 2048), factor=st.floats(0.01, 10), warmup=warmups)
-def test_noam_is_the_formula(step: int, width: int, factor: float, warmup: int) -> None:
+def test_noam_matches_the_formula(step: int, width: int, factor: float, warmup: int) -> None:
     rising, falling = step / warmup**1.5, 1 / step**0.5
     expected = factor / width**0.5 * min(rising, falling)
     assert noam(step, width=width, factor=factor, warmup=warmup, learning_rate=0.0) == pytest.approx(expected)
 
 
 @given(step=steps, peak=peaks, warmup=warmups)
-def test_constant_rises_to_its_rate_and_stays_there(step: int, peak: float, warmup: int) -> None:
+def test_constant_warms_up_and_stays(step: int, peak: float, warmup: int) -> None:
     expected = peak if step > warmup else peak * step / warmup
     assert constant(step, learning_rate=peak, warmup=warmup) == pytest.approx(expected)
 
 
 @given(peak=peaks, warmup=st.integers(1, 50), rest=st.integers(1, 50))
-def test_linear_falls_by_equal_parts_and_ends_one_part_above_zero(peak: float, warmup: int, rest: int) -> None:
+def test_linear_falls_in_equal_parts_to_just_above_zero(peak: float, warmup: int, rest: int) -> None:
     found = [
         linear(step, learning_rate=peak, warmup=warmup, steps=warmup + rest) for step in range(1, warmup + rest + 1)
     ]
@@ -79,13 +79,13 @@ def test_cosine_falls_along_half_a_period(peak: float, warmup: int, rest: int) -
 
 
 @every_schedule
-def test_only_schedules_that_end_with_training_ask_for_the_number_of_steps(name: str) -> None:
+def test_only_decaying_schedules_depend_on_the_number_of_steps(name: str) -> None:
     short, long = rates(name, warmup=5, steps=20), rates(name, warmup=5, steps=40)[:20]
     assert depends_on_steps(configured(name).schedule) == (short != long) == (name in {"linear", "cosine"})
 
 
 @pytest.mark.parametrize("name", ["linear", "cosine"])
-def test_a_fall_ends_with_the_steps_of_the_epochs_and_stays_at_its_end(name: str) -> None:
+def test_decay_ends_with_the_epochs(name: str) -> None:
     config = configured(name, warmup=5, epochs=3)
     ends = build_schedule(config, 20)
     assert [ends(step) for step in range(1, 21)] == rates(name, warmup=5, steps=20)
@@ -94,18 +94,18 @@ def test_a_fall_ends_with_the_steps_of_the_epochs_and_stays_at_its_end(name: str
 
 
 @every_schedule
-def test_a_learning_rate_is_the_peak_of_every_schedule(name: str) -> None:
+def test_learning_rate_is_the_peak_of_every_schedule(name: str) -> None:
     schedule = build_schedule(configured(name, warmup=11, learning_rate=0.25))
     assert max(schedule(step) for step in range(1, STEPS + 1)) == schedule(11) == 0.25
 
 
 @given(step=steps, peak=peaks, warmup=warmups)
-def test_noam_with_its_peak_said_is_inverse_sqrt(step: int, peak: float, warmup: int) -> None:
+def test_noam_with_a_learning_rate_is_inverse_sqrt(step: int, peak: float, warmup: int) -> None:
     found = noam(step, width=17, factor=1.0, warmup=warmup, learning_rate=peak)
     assert found == inverse_sqrt(step, learning_rate=peak, warmup=warmup)
 
 
-def test_noam_takes_a_factor_or_a_learning_rate() -> None:
+def test_noam_accepts_a_factor_or_a_learning_rate() -> None:
     with pytest.raises(InputError) as caught:
         build_schedule(configured("noam", factor=0.5, learning_rate=0.001))
     assert str(caught.value) == "schedule.learning_rate: schedule.factor sets another peak; leave one of them out"
@@ -113,15 +113,15 @@ def test_noam_takes_a_factor_or_a_learning_rate() -> None:
 
 @every_schedule
 @pytest.mark.parametrize("steps", [1, 2, 39, 40])
-def test_a_warm_up_that_does_not_fit_is_shorter_and_keeps_the_peak(name: str, steps: int) -> None:
+def test_long_warm_up_is_shortened_and_keeps_the_peak(name: str, steps: int) -> None:
     given = configured(name, warmup=40, steps=100)
     fitting, last = build_schedule(given, steps), max(1, steps // 10)
     assert max(map(fitting, range(1, steps + 1))) == fitting(last) == pytest.approx(build_schedule(given)(40))
     assert min(map(fitting, range(1, steps + 1))) > 0
 
 
-def test_a_schedule_of_ones_own_keeps_all_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where its section has the factor of Noam's, and no learning rate that could take its place."""
+def test_custom_schedule_keeps_all_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if its section has a `factor` like Noam's but no `learning_rate`."""
     monkeypatch.setitem(SCHEDULES, "noam", lambda step, *, factor, warmup: factor * min(1.0, step / warmup) ** 2)
     monkeypatch.setitem(SCHEDULES, "constant", lambda step: 1 / step)
     fitting = build_schedule(configured("noam", factor=0.5, warmup=400, steps=100))
@@ -137,7 +137,7 @@ def test_a_schedule_of_ones_own_keeps_all_its_numbers(monkeypatch: pytest.Monkey
         (400, 1700, "runs/one", 170), (5, 1700, "runs/one", 5), (400, 9, "runs/one", 1),
     ],
 )  # fmt: skip
-def test_a_short_training_and_a_fine_tuning_get_a_warm_up_that_fits(
+def test_short_training_and_fine_tuning_get_a_fitting_warm_up(
     warmup: int, steps: int, parent: str, fitting: int
 ) -> None:
     config = configured("noam", warmup=warmup).model_copy(update={"init_from": InitFromConfig(run=parent)})

@@ -33,7 +33,7 @@ from transformer_mt.training.sanity_check import check_training
 from transformer_mt.training.session import open_training
 
 
-def test_the_end_of_training_chooses_the_heads_that_link_words(tmp_path: Path) -> None:
+def test_training_chooses_heads_for_word_links_at_its_end(tmp_path: Path) -> None:
     config = small_config("training.steps=4")
     linked = [replace(pair, links=((0, 0), (1, 1))) for pair in VALIDATION]
     session = open_training(config, tmp_path / "run", corpus_in_memory(TRAIN, linked))
@@ -46,12 +46,12 @@ def test_the_end_of_training_chooses_the_heads_that_link_words(tmp_path: Path) -
     run = session.trainer.run
     counts = link_counts(run.network(), run.tokenizer(), linked, found)
     assert found.error_rate == pytest.approx(counts.error_rate, abs=1e-9)
-    trained = session.trainer.checkpoints.load(4).state["averaging"]  # behind the average that was looked at
+    trained = session.trainer.checkpoints.load(4).state["averaging"]  # behind the running average
     assert all(torch.equal(tensor, trained[name]) for name, tensor in weights_of(session.trainer.model).items())
 
 
 @pytest.mark.parametrize("steps", [1, pytest.param(4, marks=pytest.mark.slow)])
-def test_a_training_builds_its_model_once(steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_builds_its_model_once(steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[int] = []
 
     def counted(*arguments: Any, **options: Any) -> Any:
@@ -66,7 +66,7 @@ def test_a_training_builds_its_model_once(steps: int, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 5])  # with checkpoints at 3, 4, 6 and 8
-def test_who_leaves_the_loop_of_reports_loses_nothing(step: int, tmp_path: Path) -> None:
+def test_break_saves_a_checkpoint(step: int, tmp_path: Path) -> None:
     assert_resumed(opened, tmp_path, stop=step)
     whole, parts = (Run(tmp_path / name).network() for name in ("whole", "stopped"))
     assert weights_digest(whole) == weights_digest(parts)
@@ -75,7 +75,7 @@ def test_who_leaves_the_loop_of_reports_loses_nothing(step: int, tmp_path: Path)
 @pytest.mark.parametrize(
     ("kind", "is_resumed"), [(ValidationReport, False), pytest.param(FinishReport, True, marks=pytest.mark.slow)]
 )
-def test_what_is_saved_already_is_not_saved_again(
+def test_break_after_a_checkpoint_does_not_save_again(
     kind: type[Report], is_resumed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if is_resumed:
@@ -88,9 +88,7 @@ def test_what_is_saved_already_is_not_saved_again(
     reports.close()  # type: ignore[attr-defined]
 
 
-def test_one_of_several_processes_that_leaves_alone_waits_for_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_break_in_one_of_several_processes_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = opened(tmp_path)
     reports = session.train()
     next(reports)
@@ -100,7 +98,7 @@ def test_one_of_several_processes_that_leaves_alone_waits_for_no_other(
 
 
 @pytest.mark.slow
-def test_a_program_that_ends_in_the_loop_ends(tmp_path: Path) -> None:
+def test_program_may_exit_inside_the_loop(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from support.small_training import opened\n"
         "reports = opened(Path(sys.argv[1])).train(); next(reports)"
@@ -112,16 +110,14 @@ def test_a_program_that_ends_in_the_loop_ends(tmp_path: Path) -> None:
     assert opened(tmp_path / "run").trainer.progress.step == 0
 
 
-def test_a_model_without_attention_gets_no_alignment(tmp_path: Path) -> None:
+def test_model_without_attention_has_no_alignment(tmp_path: Path) -> None:
     config = small_config("model.kind=recurrent", "model.score=none", "training.steps=1")
     list(open_training(config, tmp_path / "run", corpus_in_memory()).train())
     assert not (tmp_path / "run" / ALIGNMENT).exists()
 
 
 @pytest.mark.parametrize(("there", "missing"), [("train", "validation"), ("validation", "train"), ("test", "train")])
-def test_a_corpus_without_a_split_is_refused_before_anything_is_written(
-    there: str, missing: str, tmp_path: Path
-) -> None:
+def test_missing_split_is_refused_before_writing(there: str, missing: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         open_training(small_config(), tmp_path / "run", Corpus.from_pairs({there: TRAIN}, name="mine"))
     assert str(caught.value) == f"mine: no {missing} split; give one"
@@ -130,7 +126,7 @@ def test_a_corpus_without_a_split_is_refused_before_anything_is_written(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("without_gradients", [torch.no_grad, torch.inference_mode])
-def test_who_switches_gradients_off_trains_as_without(without_gradients: Any, tmp_path: Path) -> None:
+def test_training_works_with_gradients_disabled(without_gradients: Any, tmp_path: Path) -> None:
     list(opened(tmp_path / "with").train())
     with without_gradients():
         train(opened(tmp_path / "without"), until=4)
@@ -147,9 +143,7 @@ def test_who_switches_gradients_off_trains_as_without(without_gradients: Any, tm
     "override",
     ["model.width=65536", "model.attention.position=relative(9999)", "training.batch_tokens=100000000"],
 )
-def test_a_model_that_this_machine_cannot_hold_is_refused_before_it_is_built(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, override: str
-) -> None:
+def test_model_larger_than_memory_is_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, override: str) -> None:
     monkeypatch.setattr("transformer_mt.device.free_memory", lambda: 10**7)
     opened(tmp_path / "small")
     with pytest.raises(InputError, match=r"^model, training\.batch_tokens: needs .* GB of memory, 0\.0 GB are free"):
@@ -158,9 +152,7 @@ def test_a_model_that_this_machine_cannot_hold_is_refused_before_it_is_built(
 
 
 @pytest.mark.slow
-def test_a_continuation_on_another_machine_is_said_not_to_be_bit_for_bit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_resuming_on_another_machine_adds_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)  # CTranslate2 in the same process changes it
     list(opened(tmp_path, "training.steps=4").train())
     (same,) = opened(tmp_path, "training.steps=4").notes
@@ -169,7 +161,7 @@ def test_a_continuation_on_another_machine_is_said_not_to_be_bit_for_bit(
     said, continuing = opened(tmp_path, "training.steps=4").notes
     assert continuing == same
     assert re.fullmatch(
-        r"not bit for bit as without the stop: "
+        r"resuming is not bit-exact: "
         r"torch \S+, cpu \S+, threads: 1, processes: 1 before, torch \S+, cpu \S+, threads: 7, processes: 1 now",
         said,
     )
@@ -184,7 +176,7 @@ def test_a_continuation_on_another_machine_is_said_not_to_be_bit_for_bit(
         "training.best_metric", "training.precision",
     ],
 )  # fmt: skip
-def test_a_name_that_no_table_knows_is_refused_before_the_corpus_is_read(
+def test_unknown_name_is_refused_before_reading_the_corpus(
     key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("transformer_mt.training.session.load_corpus", None)

@@ -45,7 +45,7 @@ def same(one: Batch, other: Batch) -> bool:
 
 
 @pytest.mark.parametrize("overrides", [(), (SAMPLED,)])
-def test_seeking_gives_the_batches_that_walking_gives(overrides: tuple[str, ...]) -> None:
+def test_seek_matches_taking_batches_in_order(overrides: tuple[str, ...]) -> None:
     walking = stream(*overrides)
     places, walked = [], []
     for _ in range(3 * len(walking.plan)):
@@ -58,7 +58,7 @@ def test_seeking_gives_the_batches_that_walking_gives(overrides: tuple[str, ...]
         assert same(seeking.take(), walked[number])
 
 
-def test_every_epoch_holds_every_pair_once_in_an_order_of_its_own() -> None:
+def test_every_epoch_has_every_pair_once_in_its_own_order() -> None:
     batches = take(stream(), 25)
     orders = [[pair for epoch, batch in batches if epoch == wanted for pair in batch.pairs] for wanted in (0, 1)]
     assert all(sorted(order) == list(range(len(TRAIN))) for order in orders)
@@ -66,7 +66,7 @@ def test_every_epoch_holds_every_pair_once_in_an_order_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3])
-def test_several_processes_share_out_the_batches_of_one(count: int) -> None:
+def test_several_processes_share_the_batches_of_one(count: int) -> None:
     alone = stream()
     shared = [stream(distributed=OneOf(count, rank)) for rank in range(count)]
     for epoch in range(2):

@@ -16,7 +16,7 @@ installed = pytest.mark.skipif(not INSTALLED, reason="needs the extra tensorboar
 
 
 def shown(run: Path) -> dict[str, list[tuple[int, float]]]:
-    """What TensorBoard itself reads, by tag: the step and the value of each point."""
+    """The step and value of each point, by tag, as TensorBoard reads them."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     found = EventAccumulator(str(run / TENSORBOARD)).Reload()
@@ -24,7 +24,7 @@ def shown(run: Path) -> dict[str, list[tuple[int, float]]]:
 
 
 def measured(run: Path) -> dict[str, list[tuple[int, float]]]:
-    """The same from the metrics."""
+    """The same points from the metrics."""
     points = defaultdict(list)
     for line in Run(run).metrics():
         for name, value in line.items():
@@ -35,8 +35,8 @@ def measured(run: Path) -> dict[str, list[tuple[int, float]]]:
 
 @pytest.mark.slow
 @installed
-def test_tensorboard_shows_what_the_metrics_say_and_after_a_resumption_every_point_once(tmp_path: Path) -> None:
-    train(opened(tmp_path, *OVERRIDES), until=7)  # the last checkpoint is that of step 6
+def test_tensorboard_matches_the_metrics_after_resuming(tmp_path: Path) -> None:
+    train(opened(tmp_path, *OVERRIDES), until=7)  # the last checkpoint is at step 6
     assert shown(tmp_path)["training/loss"][-1][0] == 6
     train(opened(tmp_path, *OVERRIDES), until=8)
     list(opened(tmp_path, *OVERRIDES).train())
@@ -46,7 +46,7 @@ def test_tensorboard_shows_what_the_metrics_say_and_after_a_resumption_every_poi
     assert {"training/loss", "training/learning_rate", "validation/bleu"} <= shown(tmp_path).keys()
 
 
-def test_without_the_package_nothing_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_an_error_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     with pytest.raises(MachineError) as caught:
         opened(tmp_path / "run", ASKED)
@@ -57,7 +57,7 @@ def test_without_the_package_nothing_begins(tmp_path: Path, monkeypatch: pytest.
 
 
 @installed
-def test_a_link_in_the_directorys_place_is_refused(tmp_path: Path) -> None:
+def test_linked_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     opened(tmp_path / "run", *OVERRIDES)
     (tmp_path / "run" / TENSORBOARD).symlink_to(tmp_path / "elsewhere")

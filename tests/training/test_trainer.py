@@ -52,7 +52,7 @@ def test_reports_come_in_order(tmp_path: Path) -> None:
     assert validations_of(reports)[0].best
 
 
-def test_a_diverging_loss_is_one_line_and_leaves_the_last_checkpoint(tmp_path: Path) -> None:
+def test_divergence_is_a_one_line_error_and_keeps_the_checkpoint(tmp_path: Path) -> None:
     trainer = opened(tmp_path).trainer
     next(report for report in trainer.train() if report.step == 5)
     with torch.no_grad():
@@ -61,7 +61,7 @@ def test_a_diverging_loss_is_one_line_and_leaves_the_last_checkpoint(tmp_path: P
         list(trainer.train())
     assert str(caught.value) == (
         "training: the loss diverged at step 6, at a learning rate of 1.0e-01; lower schedule.factor or "
-        "schedule.learning_rate, or raise schedule.warmup, and start again; the checkpoint of step 4 is sound and stays"
+        "schedule.learning_rate, or raise schedule.warmup, and start again; the checkpoint of step 4 is intact"
     )
     assert caught.value.exit_code == 4
     again = opened(tmp_path).trainer
@@ -70,7 +70,7 @@ def test_a_diverging_loss_is_one_line_and_leaves_the_last_checkpoint(tmp_path: P
 
 
 def gradients_of_a_step(trainer: Trainer) -> list[Tensor]:
-    """What the optimizer is given at the next step."""
+    """The gradients that the optimizer gets in the next step."""
     seen: list[Tensor] = []
     step = trainer.optimizer.step
 
@@ -90,7 +90,7 @@ def test_gradients_are_clipped_to_the_norm(tmp_path: Path) -> None:
     assert trainer.step().gradient_norm > 0.01
 
 
-def test_loss_of_a_step_is_the_mean_over_its_tokens(tmp_path: Path) -> None:
+def test_step_loss_is_the_mean_over_its_tokens(tmp_path: Path) -> None:
     trainer = opened(tmp_path, *WITHOUT_DROPOUT, "objective.label_smoothing=0").trainer
     model = trainer.model
     batch = opened(tmp_path / "other").trainer.stream.take()
@@ -101,7 +101,7 @@ def test_loss_of_a_step_is_the_mean_over_its_tokens(tmp_path: Path) -> None:
     assert len(TRAIN) > len(batch.pairs)
 
 
-def test_the_gradient_of_an_accumulated_step_is_that_of_the_mean_over_all_its_tokens(tmp_path: Path) -> None:
+def test_accumulated_gradient_is_that_of_the_mean_over_all_tokens(tmp_path: Path) -> None:
     trainer = opened(tmp_path, *WITHOUT_DROPOUT, "training.accumulation_steps=3", "optimizer.max_grad_norm=999").trainer
     other = opened(tmp_path / "other", *WITHOUT_DROPOUT).trainer
     batches = [other.stream.take() for _ in range(3)]
@@ -113,7 +113,7 @@ def test_the_gradient_of_an_accumulated_step_is_that_of_the_mean_over_all_its_to
 
 
 def validated_with(trainer: Trainer, scores: list[tuple[float, float, float]]) -> FinishReport:
-    """Train with validations that find these losses, BLEUs and chrFs one after another."""
+    """Train with validations that return these (loss, BLEU, chrF) in turn."""
     found = iter(scores)
     trainer.validate = lambda model: Validation(*next(found), ())
     *_, finish = trainer.train()
@@ -123,7 +123,7 @@ def validated_with(trainer: Trainer, scores: list[tuple[float, float, float]]) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("accumulated", [1, 3])
-def test_epochs_end_training_after_so_many_passes_whatever_the_steps(tmp_path: Path, accumulated: int) -> None:
+def test_training_ends_after_the_configured_epochs(tmp_path: Path, accumulated: int) -> None:
     epochs = ("training.epochs=3", "training.steps=2", f"training.accumulation_steps={accumulated}")
     session = opened(tmp_path, *epochs)
     batches = 3 * len(session.trainer.stream.plan)
@@ -134,7 +134,7 @@ def test_epochs_end_training_after_so_many_passes_whatever_the_steps(tmp_path: P
 
 
 @pytest.mark.slow
-def test_a_training_by_epochs_is_stopped_and_continued_as_if_it_had_not_been(tmp_path: Path) -> None:
+def test_training_by_epochs_resumes_exactly(tmp_path: Path) -> None:
     whole, stopped = opened(tmp_path / "whole", "training.epochs=2"), tmp_path / "stopped"
     steps = train(whole)[-1].step
     assert train(opened(stopped, "training.epochs=1"))[-1].step < steps
@@ -145,13 +145,13 @@ def test_a_training_by_epochs_is_stopped_and_continued_as_if_it_had_not_been(tmp
 
 
 @pytest.mark.parametrize(("score", "best"), [("loss", 1), ("bleu", 2), ("chrf", 3)])
-def test_the_best_validation_is_that_of_the_configured_score(tmp_path: Path, score: str, best: int) -> None:
+def test_best_validation_uses_the_configured_metric(tmp_path: Path, score: str, best: int) -> None:
     overrides = ("training.steps=3", "training.validate_every=1", f"training.best_metric={score}")
     finish = validated_with(opened(tmp_path, *overrides).trainer, [(1.0, 2.0, 3.0), (2.0, 9.0, 4.0), (3.0, 1.0, 5.0)])
     assert finish.best_step == best
 
 
-def test_the_line_of_a_validation_is_written_before_the_checkpoint_that_makes_no_other(tmp_path: Path) -> None:
+def test_validation_is_logged_before_its_checkpoint(tmp_path: Path) -> None:
     trainer = opened(tmp_path, "training.checkpoint_every=99").trainer
     kinds_at_save: list[list[str]] = []
     trainer.save = lambda: kinds_at_save.append([line["kind"] for line in trainer.run.metrics()])  # type: ignore[method-assign]
@@ -160,7 +160,7 @@ def test_the_line_of_a_validation_is_written_before_the_checkpoint_that_makes_no
 
 
 @pytest.mark.slow
-def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
+def test_only_the_main_process_writes_the_run(tmp_path: Path) -> None:
     config = small_config("training.steps=4")
     corpora = TrainingCorpora(corpus_in_memory())
     tokenizer = train_tokenizer(corpora.weighted, config.tokenizer)
@@ -169,14 +169,14 @@ def test_of_several_processes_the_first_writes_the_run(tmp_path: Path) -> None:
         run = Run.create(tmp_path / str(rank), config, tokenizer, corpora.record, None)
         before = {path.name for path in run.path.rglob("*")}
         trainer = unwritten(config, run, corpora, tokenizer=tokenizer, distributed=OneOf(2, rank)).trainer
-        trainer.validate = lambda model: Validation(1.0, 2.0, 3.0, ())  # of which another would have to do its share
+        trainer.validate = lambda model: Validation(1.0, 2.0, 3.0, ())  # no second process for its share
         list(trainer.train())
         written.append({path.name for path in run.path.rglob("*")} - before)
     assert written[0] == set()
     assert {"model.safetensors", "metrics.jsonl", "step-4"} <= written[1]
 
 
-def test_weights_that_a_step_makes_infinite_are_neither_averaged_nor_saved(tmp_path: Path) -> None:
+def test_infinite_weights_are_neither_averaged_nor_saved(tmp_path: Path) -> None:
     trainer = opened(tmp_path, "training.log_every=1").trainer
     trainer.step()
     before = weights_digest(trainer.averaging.candidate())
@@ -188,7 +188,7 @@ def test_weights_that_a_step_makes_infinite_are_neither_averaged_nor_saved(tmp_p
     assert not trainer.checkpoints.steps()
 
 
-def test_a_validation_that_is_not_finite_is_never_the_best(tmp_path: Path) -> None:
+def test_non_finite_validation_is_never_the_best(tmp_path: Path) -> None:
     trainer = opened(tmp_path, "training.best_metric=bleu").trainer
     with pytest.raises(Diverged, match="the validation loss diverged at step 4"):
         validated_with(trainer, [(math.nan, 99.0, 99.0)])
@@ -197,10 +197,10 @@ def test_a_validation_that_is_not_finite_is_never_the_best(tmp_path: Path) -> No
 
 
 def stopped_in(place: str, directory: Path, *overrides: str, after: int, monkeypatch: pytest.MonkeyPatch) -> Trainer:
-    """Training whose `place` raises at the call after so many, saved then."""
+    """Train until `place` raises, after so many calls; save then."""
 
     class Stop(BaseException):
-        """A signal has come."""
+        """A signal."""
 
     def stop(*arguments: Any) -> Any:
         nonlocal calls
@@ -223,7 +223,7 @@ def stopped_in(place: str, directory: Path, *overrides: str, after: int, monkeyp
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("place", "after"), [("validate", 0), ("validate", 1), ("seek", 0), ("seek", 1)])
-def test_what_is_interrupted_where_it_may_be_continues_as_if_nothing_had_been(
+def test_interruption_at_a_safe_place_resumes_exactly(
     place: str, after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     overrides = ("training.accumulation_steps=3", "tokenizer.sampling=subword", "training.averaging=ema")
@@ -239,7 +239,7 @@ def test_what_is_interrupted_where_it_may_be_continues_as_if_nothing_had_been(
     assert weights_digest(continued.model) == weights_digest(whole.model)
 
 
-def test_a_step_and_what_follows_a_validation_may_not_be_interrupted(
+def test_steps_and_the_end_of_a_validation_cannot_be_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer = opened(tmp_path, "training.averaging=none").trainer
@@ -263,12 +263,12 @@ def test_a_step_and_what_follows_a_validation_may_not_be_interrupted(
 
 
 def loss_scale(trainer: Trainer) -> tuple[float, int]:
-    """The scale of the loss, and the number of steps since the last overflow."""
+    """The loss scale, and the number of steps since the last overflow."""
     state = trainer.scaler.state_dict()
     return state["scale"], state["_growth_tracker"]
 
 
-def test_in_float16_the_loss_is_scaled_and_an_overflow_skips_the_step(tmp_path: Path) -> None:
+def test_float16_scales_the_loss_and_skips_overflows(tmp_path: Path) -> None:
     trainer = opened(tmp_path, "training.precision=float16").trainer
     start = weights_digest(trainer.model)
     trainer.scaler.load_state_dict(trainer.scaler.state_dict() | {"scale": 2.0**120, "_growth_tracker": 3})
@@ -281,7 +281,7 @@ def test_in_float16_the_loss_is_scaled_and_an_overflow_skips_the_step(tmp_path: 
     assert weights_digest(trainer.model) != start
 
 
-def test_a_gradient_that_no_scale_makes_finite_is_divergence(tmp_path: Path) -> None:
+def test_gradient_that_overflows_at_every_scale_is_divergence(tmp_path: Path) -> None:
     trainer = opened(tmp_path, "training.precision=float16").trainer
     next(trainer.model.parameters()).register_hook(lambda gradient: gradient * math.nan)
     for _ in range(17):  # halve 2**16 until it is less than 1
@@ -290,9 +290,7 @@ def test_a_gradient_that_no_scale_makes_finite_is_divergence(tmp_path: Path) -> 
         trainer.step()
 
 
-def test_the_numbers_of_a_processor_are_looked_at_every_step_and_those_of_a_gpu_now_and_then(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbers_are_checked_every_step_only_on_a_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = opened(tmp_path, "training.log_every=700").trainer
     monkeypatch.setattr("transformer_mt.training.trainer.build_optimizer", lambda *_: trainer.optimizer)
     config = small_config("training.log_every=700")
@@ -307,8 +305,8 @@ def test_the_numbers_of_a_processor_are_looked_at_every_step_and_those_of_a_gpu_
     assert trainer.log.every == on_gpu.log.every == on_gpu.check_every
 
 
-def test_a_step_on_a_gpu_never_waits_for_a_number(tmp_path: Path) -> None:
-    """On the device `meta`, whose tensors have no values, waiting for one is an error."""
+def test_step_on_a_gpu_does_not_synchronise(tmp_path: Path) -> None:
+    """On the device `meta`, reading a value is an error."""
     for objective in ("cross_entropy", "r_drop"):
         trainer = opened(tmp_path / objective, f"objective.name={objective}").trainer
         batch = trainer.stream.take()
@@ -317,16 +315,16 @@ def test_a_step_on_a_gpu_never_waits_for_a_number(tmp_path: Path) -> None:
         trainer.backward(batch.to("meta"), batch.target_tokens)
 
 
-def with_weights_that_are_not_finite(trainer: Trainer) -> Trainer:
-    """A trainer that looks at its numbers as seldom as on a GPU."""
+def with_infinite_weights(trainer: Trainer) -> Trainer:
+    """A trainer with infinite weights that checks its numbers as rarely as on a GPU."""
     trainer.check_every = 3
     with torch.no_grad():
         next(trainer.model.parameters()).fill_(math.nan)
     return trainer
 
 
-def test_on_a_gpu_divergence_is_noticed_at_the_next_look(tmp_path: Path) -> None:
-    trainer = with_weights_that_are_not_finite(opened(tmp_path).trainer)
+def test_divergence_on_a_gpu_is_found_at_the_next_check(tmp_path: Path) -> None:
+    trainer = with_infinite_weights(opened(tmp_path).trainer)
     assert [math.isnan(float(trainer.step().loss)) for _ in range(2)] == [True, True]
     with pytest.raises(Diverged, match=r"^training: the loss diverged by step 3, "):
         trainer.step()
@@ -334,8 +332,8 @@ def test_on_a_gpu_divergence_is_noticed_at_the_next_look(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("call", ["save", "_validated"])
-def test_on_a_gpu_nothing_is_saved_or_validated_before_a_look(tmp_path: Path, call: str) -> None:
-    trainer = with_weights_that_are_not_finite(opened(tmp_path).trainer)
+def test_weights_on_a_gpu_are_checked_before_saving_and_validating(tmp_path: Path, call: str) -> None:
+    trainer = with_infinite_weights(opened(tmp_path).trainer)
     trainer.step()
     with pytest.raises(Diverged, match=r"^training: the weights diverged by step 1, "):
         getattr(trainer, call)()
@@ -351,7 +349,7 @@ def test_on_a_gpu_nothing_is_saved_or_validated_before_a_look(tmp_path: Path, ca
     ],
 )
 @pytest.mark.parametrize("place", ["model", "optimizer"])
-def test_where_memory_runs_out_the_batch_and_the_remedy_are_named(
+def test_out_of_memory_error_names_batch_and_remedy(
     tmp_path: Path, error: BaseException, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainer = opened(tmp_path).trainer
@@ -372,7 +370,7 @@ def test_where_memory_runs_out_the_batch_and_the_remedy_are_named(
     )
 
 
-def test_a_parameter_without_a_gradient_stops_neither_a_step_nor_a_resumption(tmp_path: Path) -> None:
+def test_parameter_without_a_gradient_trains_and_resumes(tmp_path: Path) -> None:
     trainer = opened(tmp_path, "training.accumulation_steps=2").trainer
     idle = next(trainer.model.parameters())
     idle.requires_grad_(False)

@@ -57,7 +57,7 @@ def test_loss_is_the_mean_over_all_target_tokens() -> None:
     assert validator(config).loss(model) == pytest.approx(total / tokens, rel=1e-5)
 
 
-def test_validation_draws_no_random_number_and_leaves_the_weights() -> None:
+def test_validation_changes_neither_random_state_nor_weights() -> None:
     config = small_config()
     model = model_of(config)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
@@ -70,7 +70,7 @@ def test_validation_draws_no_random_number_and_leaves_the_weights() -> None:
     assert [sample[:2] for sample in first.samples] == [(pair.source, pair.target) for pair in VALIDATION[:SAMPLES]]
 
 
-def test_a_pair_larger_than_a_training_batch_is_validated_alone() -> None:
+def test_pair_larger_than_a_batch_is_validated() -> None:
     large, small = small_config(), small_config("training.batch_tokens=7")
     model = model_of(large)
     expected = validator(large).loss(model)
@@ -80,7 +80,7 @@ def test_a_pair_larger_than_a_training_batch_is_validated_alone() -> None:
 TOO_LONG = SentencePair("das Haus " * 40, "the house " * 40)
 
 
-def test_pairs_that_are_left_out_leave_each_translation_with_its_own_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_translations_match_references_when_pairs_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     references = {pair.source: pair.target for pair in VALIDATION}
 
     translating(monkeypatch, references.__getitem__)
@@ -94,7 +94,7 @@ def test_pairs_that_are_left_out_leave_each_translation_with_its_own_reference(m
     assert found.loss == validator(config)(model).loss
 
 
-def test_bleu_of_validation_is_that_of_the_target_language(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bleu_uses_the_tokenizer_of_the_target_language(monkeypatch: pytest.MonkeyPatch) -> None:
     translating(monkeypatch, lambda _: "学生看见大海。")
     model = model_of(small_config())
     pairs = [replace(pair, target="学生看见大海。", links=None) for pair in VALIDATION]
@@ -106,7 +106,7 @@ def test_bleu_of_validation_is_that_of_the_target_language(monkeypatch: pytest.M
     assert "four tokens" in validator(config, short).notes[0]
 
 
-def test_validation_computes_in_float32_whatever_training_computes_in() -> None:
+def test_validation_uses_float32() -> None:
     config = small_config("training.precision=bfloat16")
     model = model_of(config)
     computed = set()
@@ -118,9 +118,7 @@ def test_validation_computes_in_float32_whatever_training_computes_in() -> None:
 
 
 @pytest.mark.parametrize("extra", [1, 50])
-def test_a_translation_may_be_a_little_longer_than_the_longest_reference_and_no_longer(
-    monkeypatch: pytest.MonkeyPatch, extra: int
-) -> None:
+def test_validation_limits_the_length_of_translations(monkeypatch: pytest.MonkeyPatch, extra: int) -> None:
     config = small_config("model.max_length=97", f"search.max_length_margin={extra}")
     model = model_of(config)
     decode = model.decode
@@ -134,11 +132,11 @@ def test_a_translation_may_be_a_little_longer_than_the_longest_reference_and_no_
     validator(config)(model)
     longest = max(len(TOKENIZER.encode(pair.target)) for pair in VALIDATION) + SPARE_LENGTH
     sources = [len(TOKENIZER.encode(pair.source)) for pair in VALIDATION]
-    # Nor may it be longer than its sentence by more than any translation may.
+    # The usual margin over the source applies too.
     assert sorted(len(best.tokens) for best, *_ in noted) == sorted(min(longest, own + extra) for own in sources)
 
 
-def test_a_model_without_finite_numbers_translates_nothing() -> None:
+def test_non_finite_model_is_not_translated() -> None:
     config = small_config()
     model = model_of(config)
     with torch.no_grad():

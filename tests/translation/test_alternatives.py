@@ -22,26 +22,26 @@ def translator() -> Translator:
 
 
 @pytest.mark.parametrize("search", [SearchConfig(beam=2, max_length=7), SearchConfig(sample=True, max_length=7)])
-def test_probabilities_are_the_models_under_teacher_forcing(translator: Translator, search: SearchConfig) -> None:
+def test_probabilities_match_teacher_forcing(translator: Translator, search: SearchConfig) -> None:
     ((best, *_),) = translator.translate([SOURCE], search)
     found = find_alternatives(translator.model, translator.model.prepare.sentence(SOURCE), best, count=3)
     tokenizer = translator.model.tokenizer
     ids = [*tokenizer.ids(best.tokens), EOS]
     source = torch.tensor([[*tokenizer.encode(SOURCE), EOS]])
     probabilities = translator.model.network(source, torch.tensor([[BOS, *ids[:-1]]]))[0].softmax(dim=-1)
-    assert [one.chosen.piece for one in found] == [*best.tokens, *tokenizer.pieces([EOS])]
+    assert [one.chosen.token for one in found] == [*best.tokens, *tokenizer.pieces([EOS])]
     for place, (one, token) in enumerate(zip(found, ids, strict=True)):
         assert one.chosen.probability == pytest.approx(float(probabilities[place, token]))
         possible = {i: float(p) for i, p in enumerate(probabilities[place]) if i not in (token, PAD, UNK, BOS)}
         likeliest = sorted(possible, key=lambda i: -possible[i])[:3]
-        assert [other.piece for other in one.others] == tokenizer.pieces(likeliest)
+        assert [other.token for other in one.others] == tokenizer.pieces(likeliest)
         assert [other.probability for other in one.others] == pytest.approx([possible[i] for i in likeliest])
 
 
-def test_a_sentence_without_text_has_none(translator: Translator) -> None:
+def test_sentence_without_text_has_no_alternatives(translator: Translator) -> None:
     assert find_alternatives(translator.model, translator.model.prepare.sentence(" "), EMPTY, count=3) == []
 
 
-def test_pieces_and_ids_are_each_others_inverse(translator: Translator) -> None:
+def test_tokens_and_ids_round_trip(translator: Translator) -> None:
     everything = range(translator.model.tokenizer.size)
     assert translator.model.tokenizer.ids(translator.model.tokenizer.pieces(everything)) == [*everything]

@@ -33,7 +33,7 @@ def by_hand(model: Seq2Seq, pair: SentencePair) -> Tensor:
 
 
 @pytest.mark.parametrize("overrides", REPRESENTATIVES, ids=str)
-def test_ln_p_of_each_token_is_that_of_the_logits(overrides: Variant) -> None:
+def test_log_probabilities_match_the_logits(overrides: Variant) -> None:
     model = varied_model(*overrides, vocabulary=TOKENIZER.size)
     found = list(score_pairs(model, TOKENIZER, PAIRS))
     total = 0.0
@@ -54,7 +54,7 @@ def translator() -> Translator:
     return translator_of(model, TOKENIZER)
 
 
-def test_a_translation_has_the_log_probability_that_the_search_gives_it() -> None:
+def test_score_matches_the_log_probability_of_the_search() -> None:
     for pair in PAIRS[:4]:
         pieces = [*TOKENIZER.pieces(TOKENIZER.encode(pair.target)), "</s>"]
         [[forced]] = translator().translate([pair.source], prefix=pieces)
@@ -62,13 +62,13 @@ def test_a_translation_has_the_log_probability_that_the_search_gives_it() -> Non
         assert score.log_probability == pytest.approx(forced.log_probability, rel=1e-5)
 
 
-def test_a_pair_that_is_too_long_is_named() -> None:
+def test_error_names_a_pair_that_is_too_long() -> None:
     for pair in (("Ja. " * 99, "Yes."), ("Ja.", "Yes. " * 99)):
         with pytest.raises(InputError, match=r"^pair 3: \d+ tokens, the model takes at most 200; split it$"):
             translator().score([SentencePair("Ja.", "Can"), SentencePair("Ja.", "Can"), SentencePair(*pair)])
 
 
-def test_pairs_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_are_read_lazily(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.translation.scoring._READ_AHEAD", 2)
     read: list[int] = []
 
@@ -84,6 +84,6 @@ def test_pairs_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> N
     assert [first, *scores] == [*score_pairs(model, TOKENIZER, PAIRS)]
 
 
-def test_perplexity_is_infinite_where_it_is_no_number() -> None:
+def test_perplexity_is_infinite_on_overflow() -> None:
     assert perplexity(-1e6, 1) == math.inf
     assert perplexity(-2 * math.log(3), 2) == pytest.approx(3)

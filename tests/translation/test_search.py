@@ -20,7 +20,7 @@ from transformer_mt.translation.search import (
 
 VOCABULARY = 7
 SOURCE = torch.tensor([[4, 5, 6, 4, EOS], [6, EOS, PAD, PAD, PAD], [5, 5, EOS, PAD, PAD]])
-EVERYTHING = 27  # the live hypotheses of three words each, when at most 4 tokens are allowed
+EVERYTHING = 27  # all live hypotheses of three tokens, with at most 4 tokens allowed
 
 seeds = st.integers(0, 2**32)
 alphas = st.sampled_from([0.0, 0.6, 1.0, 2.5])
@@ -39,7 +39,7 @@ def ranked(model: TableModel, source: Tensor, candidates: list[tuple[int, ...]],
 
 
 def textbook_beam(model: TableModel, source: Tensor, *, beam: int, alpha: float, max_length: int) -> list[Hypothesis]:
-    """Without a cache, a batch, or any early stop: every hypothesis is followed to its end."""
+    """Beam search without cache, batches or early stopping."""
     ended: list[tuple[int, ...]] = []
     live: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
     for length in range(1, max_length + 1):
@@ -66,20 +66,20 @@ def generators(*seeds: int) -> list[torch.Generator]:
 
 
 def drawn_from(model: TableModel, **changes: Any) -> list[list[Hypothesis]]:
-    """Samples for the sentences, whose options are neutral where they are not given."""
+    """Draw samples for the sentences; options default to neutral values."""
     neutral = {"temperature": 1.0, "top_k": 0, "top_p": 1.0, "alpha": 1.0, "limits": (7, 7, 7), "num_samples": 5}
     return sample(model, **{"source": SOURCE, **neutral, "generators": generators(1, 2, 3), **changes})
 
 
 @pytest.mark.parametrize(("length", "alpha", "expected"), [(1, 0.7, 1.0), (7, 1.0, 2.0), (7, 0.0, 1.0), (19, 0.5, 2.0)])
-def test_length_penalty_is_equation_14_of_wu_et_al(length: int, alpha: float, expected: float) -> None:
+def test_length_penalty_matches_wu_et_al(length: int, alpha: float, expected: float) -> None:
     assert length_penalty(length, alpha) == pytest.approx(expected)
 
 
 @given(
     seed=seeds, alpha=alphas, beam=st.integers(1, 6), n_best=st.integers(1, 3), scale=st.sampled_from([0.3, 1.5, 4.0])
 )
-def test_stopping_early_never_changes_the_result(seed: int, alpha: float, beam: int, n_best: int, scale: float) -> None:
+def test_early_stopping_never_changes_the_result(seed: int, alpha: float, beam: int, n_best: int, scale: float) -> None:
     model = table(seed, scale=scale)
     found = beam_search(model, SOURCE, beam=beam, alpha=alpha, limits=(5, 7, 6), n_best=n_best)
     for source, limit, hypotheses in zip(SOURCE, (5, 7, 6), found, strict=True):
@@ -93,7 +93,7 @@ def test_stopping_early_never_changes_the_result(seed: int, alpha: float, beam: 
     n_best=st.integers(1, 11),
     prefix=st.lists(st.sampled_from([1, 4, 5, 6]), max_size=3).map(tuple),
 )
-def test_beam_as_wide_as_everything_finds_the_best_of_all_that_begin_with_the_prefix(
+def test_exhaustive_beam_finds_the_best_with_the_prefix(
     seed: int, alpha: float, n_best: int, prefix: tuple[int, ...]
 ) -> None:
     model, more = table(seed), (4, 2, 3)
@@ -104,7 +104,7 @@ def test_beam_as_wide_as_everything_finds_the_best_of_all_that_begin_with_the_pr
         same(hypotheses, ranked(model, source, candidates, alpha)[:n_best])
 
 
-def test_each_token_is_decoded_once_and_finished_sentences_leave_the_decoder() -> None:
+def test_finished_sentences_leave_the_decoder() -> None:
     model = table(5)
     (first,), (second,), (third,) = beam_search(
         model, SOURCE, beam=1, alpha=1.0, limits=(31, 31, 31), n_best=1, prefix=(4,)
@@ -117,9 +117,7 @@ def test_each_token_is_decoded_once_and_finished_sentences_leave_the_decoder() -
 
 
 @given(seed=seeds, alpha=alphas, beam=st.integers(1, 5), n_best=st.integers(1, 3))
-def test_what_cannot_win_within_the_limit_of_its_sentence_leaves_at_once(
-    seed: int, alpha: float, beam: int, n_best: int
-) -> None:
+def test_hypotheses_that_cannot_win_leave_the_decoder(seed: int, alpha: float, beam: int, n_best: int) -> None:
     limits = (5, 19, 9)
     with recording_search() as steps:
         beam_search(table(seed), SOURCE, beam=beam, alpha=alpha, limits=limits, n_best=n_best)
@@ -134,14 +132,14 @@ def test_what_cannot_win_within_the_limit_of_its_sentence_leaves_at_once(
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_a_step_selects_from_the_state_once_and_only_where_hypotheses_moved(beam: int) -> None:
+def test_step_selects_state_once_and_only_if_hypotheses_moved(beam: int) -> None:
     model = table(5)
     beam_search(model, SOURCE, beam=beam, alpha=1.0, limits=(31, 31, 31), n_best=1)
     rows = [count for count, _ in model.decoded]
     assert model.started == [3]
     assert len(model.selected) < len(rows)
     assert set(model.selected) <= set(rows[1:])
-    if beam == 1:  # rows only ever leave
+    if beam == 1:  # rows are only removed
         assert model.selected == [now for before, now in pairwise(rows) if now != before]
 
 
@@ -169,7 +167,7 @@ def sum_in_float64(model: TableModel, source: Tensor, tokens: tuple[int, ...]) -
 def process_probabilities(
     model: TableModel, source: Tensor, *, max_length: int, temperature: float, kept: int
 ) -> dict[tuple[int, ...], float]:
-    """What the drawing of tokens one by one gives every translation, by enumeration."""
+    """The probability of every translation under token-by-token sampling, by enumeration."""
     probabilities = {}
     for tokens in all_translations(VOCABULARY, max_length):
         logits = model(source[None], torch.tensor([[BOS, *tokens]]))[0]
@@ -184,7 +182,7 @@ def process_probabilities(
 
 
 @pytest.mark.parametrize(("temperature", "top_k"), [(1.0, 0), (0.5, 0), (2.0, 2)])
-def test_samples_are_as_frequent_as_they_are_probable(temperature: float, top_k: int) -> None:
+def test_sample_frequencies_match_probabilities(temperature: float, top_k: int) -> None:
     model, num_samples = table(7), 4000
     drawn = drawn_from(model, temperature=temperature, top_k=top_k, limits=(3, 2, 3), num_samples=num_samples)
     for source, limit, hypotheses in zip(SOURCE, (3, 2, 3), drawn, strict=True):
@@ -198,19 +196,19 @@ def test_samples_are_as_frequent_as_they_are_probable(temperature: float, top_k:
             for choice, probability in expected.items()
             if probability > 0
         )
-        assert chi_square < 45  # with twelve degrees of freedom, exceeded once in 100 000
+        assert chi_square < 45  # p = 1e-5 with twelve degrees of freedom
 
 
 @pytest.mark.parametrize(
     ("temperature", "top_k", "top_p", "expected"),
     [
-        # Of the two likeliest the first has 4/7 and is enough for 0.5; before that cut it had 0.4, and was not.
+        # After top_k = 2, the first token has 4/7 and reaches 0.5; before, it had 0.4 and did not.
         (1.0, 2, 0.5, {4}),
-        # Tempered, the probabilities are 0.33, 0.28, 0.23 and 0.16, and 0.65 takes three; untempered it takes two.
+        # With temperature, probabilities are 0.33, 0.28, 0.23 and 0.16: 0.65 takes three tokens; without, two.
         (2.0, 0, 0.65, {4, 5, 6}),
     ],
 )
-def test_logits_are_tempered_then_cut_to_the_likeliest_k_then_to_the_nucleus(
+def test_temperature_then_top_k_then_top_p_are_applied(
     temperature: float, top_k: int, top_p: float, expected: set[int]
 ) -> None:
     model = table(1)
@@ -220,7 +218,7 @@ def test_logits_are_tempered_then_cut_to_the_likeliest_k_then_to_the_nucleus(
         assert {hypothesis.tokens for hypothesis in hypotheses} == {(token,) for token in expected}
 
 
-def test_samples_report_the_models_own_log_probability() -> None:
+def test_samples_have_the_models_own_log_probability() -> None:
     model = table(7)
     drawn = drawn_from(model, temperature=3.0, top_k=2, top_p=0.9, alpha=0.6, prefix=(5, 6))
     for source, hypotheses in zip(SOURCE, drawn, strict=True):
@@ -234,14 +232,14 @@ def test_samples_report_the_models_own_log_probability() -> None:
 
 
 @pytest.mark.parametrize(("temperature", "top_k", "top_p"), [(1.0, 1, 1.0), (1e-320, 0, 1.0), (1.0, 0, 1e-9)])
-def test_sampling_without_any_freedom_is_greedy(temperature: float, top_k: int, top_p: float) -> None:
+def test_sampling_without_freedom_is_greedy(temperature: float, top_k: int, top_p: float) -> None:
     model, limits = table(11), (11, 4, 2)
     drawn = drawn_from(model, temperature=temperature, top_k=top_k, top_p=top_p, limits=limits, num_samples=2)
     greedy = beam_search(model, SOURCE, beam=1, alpha=1.0, limits=limits, n_best=1)
     assert [[one.tokens for one in hypotheses] for hypotheses in drawn] == [[best.tokens] * 2 for (best,) in greedy]
 
 
-def test_sampling_is_a_function_of_the_sentence_and_its_generator() -> None:
+def test_sampling_depends_only_on_the_sentence_and_its_generator() -> None:
     model = table(13)
 
     def third(seed: int, num_samples: int = 5) -> list[Hypothesis]:

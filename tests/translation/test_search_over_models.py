@@ -1,4 +1,4 @@
-"""The search over every kind of model there is: the cache of a real decoder follows the hypotheses."""
+"""Search with every kind of model: the decoder's cache follows the hypotheses."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("float64")
 
 @pytest.fixture(autouse=True)
 def without_gradients() -> Iterator[None]:
-    """As people search."""
+    """Search runs without gradients."""
     with torch.no_grad():
         yield
 
@@ -32,7 +32,7 @@ def model(request: pytest.FixtureRequest, float64: None) -> Seq2Seq:
     return varied_model(f"model.kind={request.param}", vocabulary=VOCABULARY)
 
 
-def test_what_is_found_and_drawn_has_the_probability_of_teacher_forcing(model: Seq2Seq) -> None:
+def test_hypotheses_have_the_probability_of_teacher_forcing(model: Seq2Seq) -> None:
     generators = [torch.Generator().manual_seed(seed) for seed in (1, 2, 3)]
     options = {"temperature": 1.0, "top_k": 0, "top_p": 0.9, "num_samples": 3, "generators": generators}
     drawn = sample(model, SOURCE, alpha=1.0, limits=LIMITS, **options)

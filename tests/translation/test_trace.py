@@ -19,7 +19,7 @@ def as_text(ids: list[int]) -> list[str]:
 def traced(
     seed: int, *, beam: int = 3, max_length: int = 7, n_best: int = 1, prefix: tuple[int, ...] = ()
 ) -> tuple[BeamTrace, list[Hypothesis]]:
-    """The trace and the result of a search; pieces are the ids as text."""
+    """The trace and the result of a search; tokens are ids as text."""
     with recording_search() as steps:
         (found,) = beam_search(
             TableModel(vocabulary=7, seed=seed),
@@ -36,18 +36,18 @@ def traced(
 
 
 def path(trace: BeamTrace, number: int) -> list[int]:
-    """The nodes from the beginning to this one."""
+    """The nodes from the root to this one."""
     parent = trace.nodes[number].parent
     return [*(path(trace, parent) if parent is not None else []), number]
 
 
 def written(trace: BeamTrace, number: int) -> tuple[int, ...]:
     """The tokens of the hypothesis that a node ends."""
-    return tuple(int(piece) for piece in [*trace.prefix, *(trace.nodes[node].piece for node in path(trace, number))])
+    return tuple(int(piece) for piece in [*trace.prefix, *(trace.nodes[node].token for node in path(trace, number))])
 
 
 @given(seed=seeds, beam=st.integers(1, 5), prefix=st.sampled_from([(), (4,), (5, 6)]))
-def test_the_best_leaf_is_the_translation(seed: int, beam: int, prefix: tuple[int, ...]) -> None:
+def test_best_leaf_is_the_translation(seed: int, beam: int, prefix: tuple[int, ...]) -> None:
     trace, (best,) = traced(seed, beam=beam, prefix=prefix)
     assert written(trace, trace.best) == (*best.tokens, EOS)
     assert trace.nodes[trace.best].score == pytest.approx(best.score)
@@ -55,7 +55,7 @@ def test_the_best_leaf_is_the_translation(seed: int, beam: int, prefix: tuple[in
 
 
 @given(seed=seeds, beam=st.integers(1, 5))
-def test_a_step_keeps_as_many_as_the_beam_is_wide_and_their_numbers_are_the_models(seed: int, beam: int) -> None:
+def test_steps_match_the_beam_width_and_the_models_numbers(seed: int, beam: int) -> None:
     trace, _ = traced(seed, beam=beam)
     model = TableModel(vocabulary=7, seed=seed)
     for step in {node.step for node in trace.nodes}:
@@ -70,7 +70,7 @@ def test_a_step_keeps_as_many_as_the_beam_is_wide_and_their_numbers_are_the_mode
 
 
 @given(seed=seeds)
-def test_every_node_goes_on_or_says_how_it_ended(seed: int) -> None:
+def test_every_leaf_has_an_end(seed: int) -> None:
     trace, _ = traced(seed)
     children = trace.children()
     for number, node in enumerate(trace.nodes):
@@ -78,18 +78,18 @@ def test_every_node_goes_on_or_says_how_it_ended(seed: int) -> None:
     assert {node.end for node in trace.nodes} <= {None, ENDED, BEATEN, DROPPED}
 
 
-def test_dropped_and_beaten_branches_are_told_apart() -> None:
+def test_dropped_and_beaten_branches_are_distinguished() -> None:
     for seed in range(9):
         trace, (best,) = traced(seed)
         last = max(node.step for node in trace.nodes)
         for node in trace.nodes:
-            if node.end == BEATEN:  # even ending at once, with the best score there can be, it would not win
+            if node.end == BEATEN:  # even ending at once, with the best possible score, it would not win
                 assert node.log_probability / length_penalty(7, 1.0) <= best.score
-            if node.end == DROPPED:  # the beam went on without it
+            if node.end == DROPPED:  # the beam continued without it
                 assert node.step < last
 
 
-def test_nothing_is_recorded_outside_and_observing_changes_nothing() -> None:
+def test_recording_changes_nothing() -> None:
     with recording_search() as steps:
         pass
     model = TableModel(vocabulary=7, seed=3)
@@ -98,7 +98,7 @@ def test_nothing_is_recorded_outside_and_observing_changes_nothing() -> None:
     assert [traced(3)[1]] == outside
 
 
-def test_a_step_that_keeps_nothing_is_passed_over() -> None:
+def test_empty_steps_are_skipped() -> None:
     with recording_search() as steps:
         beam_search(TableModel(vocabulary=7, seed=1), SOURCE, beam=2, alpha=1.0, limits=[7], n_best=1)
     assert beam_trace([*steps, []], as_text) == beam_trace(steps, as_text)

@@ -37,20 +37,20 @@ def translator(model: TableModel, tokenizer: Tokenizer) -> Translator:
 
 
 def endless(tokenizer: Tokenizer) -> Translator:
-    """Ends a translation only where it must."""
+    """A translator that ends translations only at the limit."""
     model = TableModel(vocabulary=tokenizer.size, seed=3, max_length=61)
     model.table[:, EOS] -= 50.0
     return translator_of(model, tokenizer)
 
 
 class Forgetful(Tokenizer):
-    """Writes translations of the same number of subwords alike."""
+    """Decodes all translations of the same number of tokens to the same text."""
 
     def decode(self, ids) -> str:  # type: ignore[no-untyped-def]
         return "x" * min(len(ids), 3)
 
 
-def test_a_line_is_translated_sentence_by_sentence_unless_told_not_to(translator: Translator) -> None:
+def test_line_is_split_into_sentences_by_default(translator: Translator) -> None:
     texts = ["Can you help me? I will. The old man has a house!", "", "help", "Can you? Can you?"]
     parts = [["Can you help me?", "I will.", "The old man has a house!"], [""], ["help"], ["Can you?", "Can you?"]]
     for found, own in zip(translator.translate(texts, GREEDY, split=True), parts, strict=True):
@@ -68,7 +68,7 @@ def test_a_line_is_translated_sentence_by_sentence_unless_told_not_to(translator
     assert not translator.translate(texts[-1:], GREEDY, split=False)[0][0].sentences
 
 
-def test_several_translations_and_prefixes_are_of_the_whole_line(translator: Translator) -> None:
+def test_n_best_and_prefixes_use_the_whole_line(translator: Translator) -> None:
     text = "Can you help me? I will."
     (ranked,) = translator.translate([text], BEAM)
     assert len(ranked) == BEAM.n_best > 1
@@ -77,7 +77,7 @@ def test_several_translations_and_prefixes_are_of_the_whole_line(translator: Tra
     assert len(translator.translate([text], GREEDY)[0][0].sentences) == 2
 
 
-def test_only_a_sentence_must_be_short_enough(translator: Translator) -> None:
+def test_limit_applies_to_sentences_not_lines(translator: Translator) -> None:
     texts, prepare = ["I will help the small man. " * 4], translator.model.prepare
     translator.require_fitting(prepare.lines(texts, split=True)[0].sentences, "here")
     with pytest.raises(InputError, match=r"^here: "):
@@ -86,7 +86,7 @@ def test_only_a_sentence_must_be_short_enough(translator: Translator) -> None:
         translator.translate(["a", "b", "Can you? " + "help me " * 40], split=True)
 
 
-def test_every_sentence_has_its_own_random_numbers(translator: Translator) -> None:
+def test_every_sentence_has_its_own_seed(translator: Translator) -> None:
     search = SAMPLES.model_copy(update={"n_best": 1})
     (split,) = translator.translate(["Can you? Can you? Can you?"], search, split=True)
     first, *others = [each.text for each in split[0].sentences]
@@ -94,7 +94,7 @@ def test_every_sentence_has_its_own_random_numbers(translator: Translator) -> No
     assert len({first, *others}) > 1
 
 
-def test_translations_are_what_the_search_finds(translator: Translator, tokenizer: Tokenizer) -> None:
+def test_translations_match_the_search(translator: Translator, tokenizer: Tokenizer) -> None:
     (found,) = translator.translate([SENTENCES[0]], GREEDY)
     source = torch.tensor([[*tokenizer.encode(SENTENCES[0]), EOS]])
     ((best,),) = beam_search(translator.model.network, source, beam=1, alpha=1.0, limits=[7], n_best=1)
@@ -114,14 +114,14 @@ def test_batches_do_not_change_translations_or_their_order(
 
 
 @pytest.mark.parametrize("search", [GREEDY, BEAM, SAMPLES], ids=["greedy", "beam", "samples"])
-def test_stream_gives_what_a_list_gives(translator: Translator, search: SearchConfig) -> None:
+def test_stream_matches_a_list(translator: Translator, search: SearchConfig) -> None:
     search = search.model_copy(update={"batch_size": 1})
     sentences = SENTENCES * 7
     assert len(sentences) > BATCHES_READ
     assert list(translator.translate_stream(iter(sentences), search)) == translator.translate(sentences, search)
 
 
-def test_stream_yields_before_it_has_read_everything(translator: Translator) -> None:
+def test_stream_yields_before_reading_everything(translator: Translator) -> None:
     read = []
 
     def endless() -> Iterator[str]:
@@ -134,7 +134,7 @@ def test_stream_yields_before_it_has_read_everything(translator: Translator) -> 
 
 
 @pytest.mark.parametrize("search", [BEAM, SAMPLES], ids=["beam", "samples"])
-def test_a_stream_that_pauses_is_answered_so_far_and_as_a_whole(translator: Translator, search: SearchConfig) -> None:
+def test_paused_stream_yields_its_translations_so_far(translator: Translator, search: SearchConfig) -> None:
     read: list[str] = []
 
     def slow() -> Iterator[str]:
@@ -148,15 +148,13 @@ def test_a_stream_that_pauses_is_answered_so_far_and_as_a_whole(translator: Tran
     assert [first, *stream] == translator.translate(SENTENCES, search)
 
 
-def test_sentence_without_text_has_one_empty_translation_and_never_meets_the_model(
-    translator: Translator, model: TableModel
-) -> None:
+def test_sentence_without_text_has_an_empty_translation(translator: Translator, model: TableModel) -> None:
     assert translator.translate(["", " \t\u00a0"], BEAM, prefix="Can") == [[EMPTY], [EMPTY]]
     assert model.decoded == []
 
 
 @pytest.mark.parametrize("search", [BEAM, SAMPLES], ids=["beam", "samples"])
-def test_translations_of_a_sentence_differ_and_are_sorted(translator: Translator, search: SearchConfig) -> None:
+def test_n_best_translations_are_distinct_and_sorted(translator: Translator, search: SearchConfig) -> None:
     for translations in translator.translate([SENTENCES[0], SENTENCES[1]], search):
         assert len({translation.text for translation in translations}) == search.n_best == len(translations)
         assert translations == sorted(translations, key=lambda translation: -translation.score)
@@ -204,7 +202,7 @@ def test_translations_begin_with_the_prefix(translator: Translator, search: Sear
         assert all(translation.text.startswith("Can you") for translation in translations)
 
 
-def test_a_prefix_may_be_pieces_in_which_a_text_would_not_be_cut(translator: Translator, tokenizer: Tokenizer) -> None:
+def test_prefix_may_be_tokens_of_an_unusual_segmentation(translator: Translator, tokenizer: Tokenizer) -> None:
     pieces = ["▁", "h", "e", "l", "p"]
     assert tokenizer.pieces(tokenizer.encode("help")) != pieces
     ((found,),) = translator.translate(["Can you?"], GREEDY, prefix=pieces)
@@ -214,7 +212,7 @@ def test_a_prefix_may_be_pieces_in_which_a_text_would_not_be_cut(translator: Tra
 
 
 @pytest.mark.parametrize("search", [GREEDY, BEAM, SAMPLES])
-def test_pieces_that_end_in_the_end_symbol_are_the_translation(translator: Translator, search: SearchConfig) -> None:
+def test_tokens_with_the_end_symbol_are_the_whole_translation(translator: Translator, search: SearchConfig) -> None:
     ((free,),) = translator.translate(["Can you?"], GREEDY)
     ((found,),) = translator.translate(["Can you?"], search, prefix=[*free.tokens[:3], "</s>"])
     assert found.tokens == free.tokens[:3]
@@ -226,14 +224,14 @@ def test_pieces_that_end_in_the_end_symbol_are_the_translation(translator: Trans
 
 
 @pytest.mark.parametrize("pieces", [["<s>"], ["▁", "</s>", "h"], ["<unk>"], ["no piece"], ["<pad>", "</s>"]])
-def test_what_is_no_piece_of_a_translation_is_no_prefix(translator: Translator, pieces: list[str]) -> None:
+def test_prefix_of_other_tokens_is_an_input_error(translator: Translator, pieces: list[str]) -> None:
     wrong = next(piece for piece in pieces if piece != "▁")
     with pytest.raises(InputError) as caught:
         translator.translate(["help"], GREEDY, prefix=pieces)
-    assert str(caught.value) == f"prefix: {wrong!r} is no piece that goes on; give those of a translation"
+    assert str(caught.value) == f"prefix: {wrong!r} is not a text token; give tokens of a translation"
 
 
-def test_prefix_that_leaves_no_room_is_an_input_error(translator: Translator, tokenizer: Tokenizer) -> None:
+def test_prefix_that_is_too_long_is_an_input_error(translator: Translator, tokenizer: Tokenizer) -> None:
     tokens = len(tokenizer.encode("The old"))
     for limit in (tokens, tokens - 1):
         with pytest.raises(InputError) as caught:
@@ -243,7 +241,7 @@ def test_prefix_that_leaves_no_room_is_an_input_error(translator: Translator, to
     assert found.text == "The old"
 
 
-def test_sentence_too_long_for_the_model_is_named(translator: Translator, tokenizer: Tokenizer) -> None:
+def test_error_names_a_sentence_that_is_too_long(translator: Translator, tokenizer: Tokenizer) -> None:
     long = "The old dog " * 11
     tokens = len(tokenizer.encode(long)) + 1
     with pytest.raises(InputError) as caught:
@@ -254,9 +252,7 @@ def test_sentence_too_long_for_the_model_is_named(translator: Translator, tokeni
 
 
 @pytest.mark.parametrize("sampling", [False, True])
-def test_translation_is_so_many_subwords_longer_than_its_sentence_and_no_more(
-    tokenizer: Tokenizer, sampling: bool
-) -> None:
+def test_margin_limits_the_length_of_a_translation(tokenizer: Tokenizer, sampling: bool) -> None:
     search = SearchConfig(sample=sampling, max_length_margin=3, max_length=17)
     found = endless(tokenizer).translate(SENTENCES, search)
     lengths = [len(tokenizer.encode(sentence)) for sentence in SENTENCES]
@@ -264,14 +260,14 @@ def test_translation_is_so_many_subwords_longer_than_its_sentence_and_no_more(
     assert min(lengths) + 3 < 16 < max(lengths) + 3
 
 
-def test_prefix_longer_than_the_sentence_leaves_as_many_subwords_after_it(tokenizer: Tokenizer) -> None:
+def test_margin_applies_after_a_long_prefix(tokenizer: Tokenizer) -> None:
     for extra in (0, 2):
         search = SearchConfig(max_length_margin=extra)
         ((found,),) = endless(tokenizer).translate(["a"], search, prefix=SENTENCES[3])
         assert len(found.tokens) == len(tokenizer.encode(SENTENCES[3])) + extra
 
 
-def test_samples_depend_on_the_seed_and_on_the_sentences_number(translator: Translator) -> None:
+def test_samples_depend_on_the_seed_and_the_sentence_number(translator: Translator) -> None:
     first, second = translator.translate(["help", "help"], SAMPLES)
     assert first != second
     assert translator.translate(["help"], SAMPLES) == [first]
@@ -279,9 +275,7 @@ def test_samples_depend_on_the_seed_and_on_the_sentences_number(translator: Tran
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_model_evaluates_during_translation_and_then_trains_as_before(
-    model: TableModel, tokenizer: Tokenizer, training: bool
-) -> None:
+def test_translation_restores_training_mode(model: TableModel, tokenizer: Tokenizer, training: bool) -> None:
     seen = []
     start = model.start
 
@@ -313,7 +307,7 @@ def test_model_computes_in_the_given_precision(model: TableModel, tokenizer: Tok
 @pytest.mark.parametrize(
     "search", [SearchConfig(beam=1000), SearchConfig(beam=1, n_best=1000), SearchConfig(sample=True, n_best=1000)]
 )
-def test_a_search_that_this_machine_cannot_hold_is_refused_before_it_is_tried(
+def test_search_larger_than_memory_is_refused(
     translator: Translator, monkeypatch: pytest.MonkeyPatch, search: SearchConfig
 ) -> None:
     monkeypatch.setattr("transformer_mt.device.free_memory", lambda: 10**6)
@@ -323,7 +317,7 @@ def test_a_search_that_this_machine_cannot_hold_is_refused_before_it_is_tried(
         translator.translate(SENTENCES, search)
 
 
-def test_the_sentences_of_a_stream_are_looked_at_when_they_come(translator: Translator) -> None:
+def test_stream_checks_sentences_when_they_arrive(translator: Translator) -> None:
     stream = translator.translate_stream(iter([None]))  # type: ignore[list-item]
     with pytest.raises(TypeError, match=r"texts\[0\] is of type NoneType, not str$"):
         next(stream)

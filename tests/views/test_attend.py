@@ -1,4 +1,4 @@
-"""The matrices that a view shows, as data, as text and as graphs."""
+"""The matrices of `tmt attend` as data, as text and as graphs."""
 
 import math
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ SOURCE, TARGET = "Der alte Mann.", "The man."
 
 
 class Whole(AttentionWeights):
-    """A method of one matrix for the whole model."""
+    """A method with one matrix for the whole model."""
 
     name = "whole"
     whole = True
@@ -76,7 +76,7 @@ def close(matrix: LabelledMatrix, expected: Tensor) -> None:
     np.testing.assert_allclose(matrix.numbers, expected.numpy(), rtol=1e-6)
 
 
-# Which matrices
+# Selecting matrices
 
 LAST_BUT_ONE = ("cross.4", "cross-attention, layer 4 of 5, mean of 7 heads")
 
@@ -86,12 +86,12 @@ LAST_BUT_ONE = ("cross.4", "cross-attention, layer 4 of 5, mean of 7 heads")
     [
         ([], LAST_BUT_ONE, heads(*((4, head) for head in range(1, 8)))),
         (heads((2, 7), (5, 1)), ("cross", "cross-attention, mean of cross.2.7, cross.5.1"), heads((2, 7), (5, 1))),
-        # Heads that the model lacks are left out.
+        # Heads that the model lacks are ignored.
         (heads((5, 7), (6, 1), (1, 8)), ("cross", "cross-attention, mean of cross.5.7"), heads((5, 7))),
         (heads((6, 1)), LAST_BUT_ONE, heads(*((4, head) for head in range(1, 8)))),
     ],
 )
-def test_the_mean_over_known_heads_explains_or_else_the_last_layer_but_one(
+def test_explaining_matrix_uses_known_heads_or_the_second_last_layer(
     known: list[HeadName], title: tuple[str, str], averaged: list[HeadName], maps: AttentionMaps
 ) -> None:
     matrix, weights = explaining_matrix(maps, heads=known), maps.stacks["cross"].weights
@@ -100,7 +100,7 @@ def test_the_mean_over_known_heads_explains_or_else_the_last_layer_but_one(
     assert explaining_matrix(replace(maps, method="other"), heads=known).title == f"other, {title[1]}"
 
 
-def test_of_a_single_layer_it_is_that_one_and_of_a_method_of_one_matrix_that_one() -> None:
+def test_explaining_matrix_of_one_layer_or_one_matrix() -> None:
     assert explaining_matrix(maps_of(1, 2)).title == "cross-attention, layer 1 of 1, mean of 2 heads"
     one = maps_of(1, 1, method="whole")
     (matrix,) = layer_matrices(one)
@@ -122,7 +122,7 @@ def test_of_a_single_layer_it_is_that_one_and_of_a_method_of_one_matrix_that_one
         ({"head": "4"}, [f"cross.{layer}.4" for layer in range(1, 6)]),
     ],
 )
-def test_layer_and_head_choose(options: dict[str, str], keys: list[str], maps: AttentionMaps) -> None:
+def test_layer_and_head_select_matrices(options: dict[str, str], keys: list[str], maps: AttentionMaps) -> None:
     found = layer_matrices(maps, **options)
     assert [matrix.key for matrix in found] == keys
     for matrix in found:
@@ -136,20 +136,22 @@ def test_layer_and_head_choose(options: dict[str, str], keys: list[str], maps: A
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"layer": "6"}, "layer: there is no '6'; choose one of all, 1, 2, 3, 4, 5"),
-        ({"layer": "mean"}, "layer: there is no 'mean'; choose one of all, 1, 2, 3, 4, 5"),
-        ({"head": "0"}, "head: there is no '0'; choose one of mean, all, 1, 2, 3, 4, 5, 6, 7"),
-        ({"head": "means"}, "head: there is no 'means'; did you mean mean?"),
-        ({"stack": "crass"}, "stack: there is no 'crass'; did you mean cross?"),
+        ({"layer": "6"}, "layer: '6' is unknown; choose one of all, 1, 2, 3, 4, 5"),
+        ({"layer": "mean"}, "layer: 'mean' is unknown; choose one of all, 1, 2, 3, 4, 5"),
+        ({"head": "0"}, "head: '0' is unknown; choose one of mean, all, 1, 2, 3, 4, 5, 6, 7"),
+        ({"head": "means"}, "head: 'means' is unknown; did you mean mean?"),
+        ({"stack": "crass"}, "stack: 'crass' is unknown; did you mean cross?"),
     ],
 )
-def test_what_is_not_there_is_said(options: dict[str, str], message: str, maps: AttentionMaps) -> None:
+def test_unknown_stack_layer_or_head_is_an_input_error(
+    options: dict[str, str], message: str, maps: AttentionMaps
+) -> None:
     with pytest.raises(InputError) as caught:
         layer_matrices(maps, **options)
     assert str(caught.value) == message
 
 
-def test_heads_that_were_left_out_are_not_shown() -> None:
+def test_heads_that_are_off_are_not_shown() -> None:
     present = torch.tensor([[True, False, True], [False, False, False], [True, True, True]])
     maps = maps_of(3, 3, present=present)
     keys = [matrix.key for matrix in layer_matrices(maps, head="all")]
@@ -158,13 +160,13 @@ def test_heads_that_were_left_out_are_not_shown() -> None:
     assert (first.name, last.name) == ("mean of 2 heads", "mean of 3 heads")
     close(first, maps.stacks["cross"].weights[0, [0, 2]].mean(dim=0))
     assert explaining_matrix(maps).name == "mean of all 5 heads"
-    with pytest.raises(InputError, match=r"^layer: there is no '2'; choose one of all, 1, 3$"):
+    with pytest.raises(InputError, match=r"^layer: '2' is unknown; choose one of all, 1, 3$"):
         layer_matrices(maps, layer="2")
     weights = to_json(maps.stacks["cross"])["weights"]
     assert [[head is None for head in layer] for layer in weights] == (~present).tolist()
 
 
-def test_a_mean_over_layers_is_masked_where_none_of_them_may_attend() -> None:
+def test_mean_over_layers_is_masked_where_all_are() -> None:
     mask = [[[True, True, False]] * 2, [[True, False, False]] * 2]
     matrix = explaining_matrix(maps_of(2, 2, mask=mask), heads=heads((1, 1), (2, 1)))
     assert np.isnan(matrix.numbers).tolist() == [[False, False, True]] * 2
@@ -173,7 +175,7 @@ def test_a_mean_over_layers_is_masked_where_none_of_them_may_attend() -> None:
 
 
 @quick_for_some(VARIANTS, REPRESENTATIVES)
-def test_every_variant_has_a_view_of_every_stack(variant: Variant, tokenizer: Tokenizer) -> None:
+def test_every_variant_has_matrices_for_every_stack(variant: Variant, tokenizer: Tokenizer) -> None:
     model = tiny_model(*variant, vocabulary=tokenizer.size)
     view = view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET), words=False)
     assert set(view.stacks) == set(model.attention_stacks())
@@ -186,11 +188,11 @@ def test_every_variant_has_a_view_of_every_stack(variant: Variant, tokenizer: To
         assert explaining_matrix(view).key == f"cross.{max(1, len(view.stacks['cross'].weights) - 1)}"
 
 
-# As data
+# Data
 
 
-def test_a_method_that_there_is_not_is_an_input_error(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    with pytest.raises(InputError, match=r"^method: there is no 'waits'; did you mean weights\?$"):
+def test_unknown_method_is_an_input_error(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+    with pytest.raises(InputError, match=r"^method: 'waits' is unknown; did you mean weights\?$"):
         view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET), method="waits")
 
 
@@ -205,7 +207,7 @@ def test_erasure_agrees_with_itself_and_not_with_its_opposite(model: Seq2Seq, to
     assert agreement(replace(matrix, key="decoder"), view) is None
 
 
-def test_agreement_is_said_of_each_matrix_that_has_any(tokenizer: Tokenizer) -> None:
+def test_agreement_is_reported_for_each_matrix_that_has_one(tokenizer: Tokenizer) -> None:
     torch.manual_seed(3)
     model = tiny_model(vocabulary=tokenizer.size)
     pair = model, prepare_pair(model, tokenizer, "Der alte Mann liest.", "The old man reads.")
@@ -222,7 +224,7 @@ def test_agreement_is_said_of_each_matrix_that_has_any(tokenizer: Tokenizer) -> 
     assert not [*agreement_lines(layer_matrices(view, stack="encoder"), erased)]
 
 
-# As text
+# Text
 
 
 def matrix(
@@ -244,19 +246,19 @@ def shown(*rows: list[LabelledMatrix], width: int = 90, **form: Any) -> list[str
     return [str(line) for line in attention_lines(rows, method="weights", width=width, **options)]
 
 
-def test_numbers_stand_beside_each_other_each_under_its_title() -> None:
+def test_matrices_are_drawn_side_by_side_under_their_titles() -> None:
     assert shown([ONE, OTHER]) == [
         "",
         "cross-attention, head 1   cross-attention, head 2",
         "     du   mir                  du   mir",
         "Can ▒.25 █.75             Can █1.0  ·",
         "",
-        "shades from ░.05 ▒.25 ▓.50 █.75 and · where nothing may be attended to",
+        "shades from ░.05 ▒.25 ▓.50 █.75 and · for masked cells",
         MEANING,
     ]
 
 
-def test_shades_of_one_place_share_their_labels_and_others_stand_beside_them() -> None:
+def test_compact_matrices_of_one_place_share_labels() -> None:
     assert shown([ONE, OTHER, ELSEWHERE], compact=True) == [
         "",
         "cross-attention       cross-attention below",
@@ -265,7 +267,7 @@ def test_shades_of_one_place_share_their_labels_and_others_stand_beside_them() -
         "Can ▒▒██   │ ██·      Can ▒▒██",
         "    head 1 │ head 2       head 1",
         "",
-        "shades from ░░ .05 ▒▒ .25 ▓▓ .50 ██ .75 and · where nothing may be attended to",
+        "shades from ░░ .05 ▒▒ .25 ▓▓ .50 ██ .75 and · for masked cells",
         MEANING,
     ]
 
@@ -278,17 +280,17 @@ def test_graphs_have_no_legend_of_shades() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_rows_of_matrices_stand_below_each_other_after_an_empty_line(form: dict[str, Any]) -> None:
+def test_rows_of_matrices_are_separated_by_empty_lines(form: dict[str, Any]) -> None:
     single, both = (shown(*rows, **form) for rows in ([[ONE]], [[ONE], [ONE]]))
     assert both == [*single[: len(single) - (2 if "threshold" in form else 3)], *single]
 
 
-def test_one_view_has_a_row_for_each_place_and_several_for_each_matrix() -> None:
+def test_rows_of_one_view_are_places_and_of_several_matrices() -> None:
     assert rows_of_matrices([[ONE, OTHER, ELSEWHERE]]) == [[ONE, OTHER], [ELSEWHERE]]
     assert rows_of_matrices([[ONE, OTHER], [ELSEWHERE]]) == [[ONE, ELSEWHERE], [OTHER]]
 
 
-# As a weighted adjacency matrix
+# Graphs
 
 WEIGHTS = matrix(
     [[0.75, 0.05, 0.2], [0.0, 1.0, NAN]], rows=["Can", "you"], columns=["Kannst", "du", "</s>"], name="mean"
@@ -299,15 +301,13 @@ WEIGHTS = matrix(
     ("numbers", "threshold", "edges", "convex"),
     [
         (WEIGHTS.numbers, 0.2, [(0, 0, 0.75), (0, 2, 0.2), (1, 1, 1.0)], True),
-        ([[-0.5, 3.0]], 0.125, [(0, 0, -0.5), (0, 1, 3.0)], False),  # 0.5 of 0.5 + 3.0 is a seventh
+        ([[-0.5, 3.0]], 0.125, [(0, 0, -0.5), (0, 1, 3.0)], False),  # 0.5 / (0.5 + 3.0) = 1/7
         ([[-0.5, 3.0]], 0.15, [(0, 1, 3.0)], False),
         ([[0.0, 0.0]], 0.1, [], False),
-        ([[NAN, NAN], [0.5, 0.5]], 0.1, [(1, 0, 0.5), (1, 1, 0.5)], True),  # a row without neighbours does not count
+        ([[NAN, NAN], [0.5, 0.5]], 0.1, [(1, 0, 0.5), (1, 1, 0.5)], True),  # rows without neighbours are ignored
     ],
 )
-def test_edges_are_those_that_reach_the_threshold(
-    numbers: Any, threshold: float, edges: list[Any], convex: bool
-) -> None:
+def test_edges_reach_the_threshold(numbers: Any, threshold: float, edges: list[Any], convex: bool) -> None:
     size = len(numbers[0])
     graph = adjacency(matrix(numbers, rows=ROWS[: len(numbers)], columns=COLUMNS[:size]), threshold=threshold)
     assert to_json(graph) == {
@@ -319,7 +319,7 @@ def test_edges_are_those_that_reach_the_threshold(
 
 
 @given(st.lists(st.lists(st.floats(-2, 2), min_size=3, max_size=3), min_size=1, max_size=5), st.floats(0.01, 1.0))
-def test_degrees_sum_to_the_edges_which_are_the_same_in_any_unit(numbers: list[list[float]], threshold: float) -> None:
+def test_degrees_sum_to_the_edges_in_any_unit(numbers: list[list[float]], threshold: float) -> None:
     graph, scaled = (
         adjacency(matrix(np.array(numbers) * unit, rows="abcde"[: len(numbers)]), threshold=threshold)
         for unit in (1.0, 2.0**-10)
@@ -332,7 +332,7 @@ def graph_of(one: LabelledMatrix, *, width: int) -> list[str]:
     return [str(line) for line in graph_lines(one, threshold=0.1, width=width, scale=Scale.of([one.numbers]))]
 
 
-def test_the_graph_as_text() -> None:
+def test_graph_as_text() -> None:
     assert graph_of(WEIGHTS, width=40) == [
         "cross-attention, mean: 3 edges, each at",
         "least 10 % of its row",
@@ -354,4 +354,4 @@ def test_the_graph_as_text() -> None:
     assert [line for line in graph_of(many, width=36) if ".25" in line] == expected
     small = graph_of(matrix([[-0.002, 0.006]], rows="a", columns="xy"), width=99)
     assert small[3] == "  a           2  x -2, y 6.0"
-    assert small[-1] == "Rows are no convex combinations: numbers are negative, or do not sum to 1."
+    assert small[-1] == "Not all rows are convex combinations: some numbers are negative or do not sum to 1."

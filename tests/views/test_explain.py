@@ -1,4 +1,4 @@
-"""One row of an attention head, step by step: the numbers are those of the model, and each follows from the others."""
+"""One row of an attention head, step by step: numbers match the model and their formulas."""
 
 import re
 from dataclasses import replace
@@ -27,9 +27,9 @@ from transformer_mt.views.head_importance import head_losses
 from transformer_mt.views.serialise import to_json
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
-# The layer that is looked at, so that one of them is the first.
+# The layer to explain; in the encoder, the first one.
 LAYERS = {"encoder": 1, "decoder": 2, "cross": 2}
-# A feed-forward network and a missing attention have no part in it.
+# Variants of the feed-forward network, and models without attention, do not matter here.
 ALL = [variant for variant in VARIANTS if not re.search(r"score=none|feed_forward", " ".join(variant))]
 
 
@@ -47,7 +47,7 @@ def close(found: Tensor, expected: Tensor) -> None:
 
 
 @quick_for_some(ALL, REPRESENTATIVES)
-def test_the_numbers_are_those_of_the_model_and_follow_from_each_other(variant: Variant, tokenizer: Tokenizer) -> None:
+def test_numbers_match_the_model_and_their_formulas(variant: Variant, tokenizer: Tokenizer) -> None:
     model = varied_model(*variant, vocabulary=tokenizer.size)
     inputs = prepare_pair(model, tokenizer, SOURCE, TARGET).inputs(model)
     with evaluating(model), values_of("α_j") as weights:
@@ -74,11 +74,11 @@ def test_the_numbers_are_those_of_the_model_and_follow_from_each_other(variant: 
         assert all(one.formula or one.symbol in UNEXPLAINED for one in found.steps())
 
 
-# The symbols of numbers that are learned, looked up or given.
+# Symbols of learned, looked-up or given values.
 UNEXPLAINED = {"√D e", "x", "h", "μ_r", "v", "τ", "j ∈ N"}
 
 
-def test_the_steps_of_a_pre_norm_layer_stand_in_the_order_of_the_computation(tokenizer: Tokenizer) -> None:
+def test_steps_of_a_pre_norm_layer_are_in_order_of_computation(tokenizer: Tokenizer) -> None:
     found = explained(tokenizer, "model.attention.position=rotary", stack="encoder")
     symbols = "√D e x h q k_j q′ k′_j e_j j ∈ N α_j v_j head o o_j share_j o_r share_r y x′"
     assert " ".join(step.symbol for step in found.steps()) == symbols
@@ -91,11 +91,11 @@ def test_the_steps_of_a_pre_norm_layer_stand_in_the_order_of_the_computation(tok
     assert formulas["h"] == "norm(x) = γ (x − μ) / √(σ² + ε) + β, ε = 10⁻⁵"
 
 
-def test_projections_are_those_of_the_head(tokenizer: Tokenizer) -> None:
+def test_projections_belong_to_the_head(tokenizer: Tokenizer) -> None:
     model = varied_model("model.attention.position=relative(2)", vocabulary=tokenizer.size)
     found = row_of(model, tokenizer, word="3", stack="encoder", layer=2, head=2)
     module: Any = model.attention_stacks()["encoder"][1]
-    part = slice(2, 4)  # of width 6, the second of three heads
+    part = slice(2, 4)  # the second of three heads, width 6
     with torch.no_grad():
         close(found["query"], module.projections.query_projection.weight[part] @ found["read"])
         share = module.output_projection.weight[:, part]
@@ -105,7 +105,7 @@ def test_projections_are_those_of_the_head(tokenizer: Tokenizer) -> None:
     assert found["distances"].tolist() == [max(-2, min(2, column - found.row)) for column in range(len(found.columns))]
 
 
-def test_a_context_goes_into_the_gates_of_the_decoder(tokenizer: Tokenizer) -> None:
+def test_recurrent_decoder_explains_its_gates(tokenizer: Tokenizer) -> None:
     model = varied_model("model.kind=recurrent", "model.score=additive", vocabulary=tokenizer.size)
     found = row_of(model, tokenizer, word="man")
     assert isinstance(model, RecurrentSeq2Seq)
@@ -116,10 +116,10 @@ def test_a_context_goes_into_the_gates_of_the_decoder(tokenizer: Tokenizer) -> N
     close(found["state"], states[0, found.row - 1])
     close(found["output"], states[0, found.row])
     assert row_of(model, tokenizer, word="1").stages[0].title.startswith("Decoder:")
-    assert (found.choice, found.head) == (None, HeadName("cross", 1, 1))  # there is one head only
+    assert (found.choice, found.head) == (None, HeadName("cross", 1, 1))  # there is only one head
 
 
-def test_contributions_are_shares_of_what_the_head_adds() -> None:
+def test_contributions_are_shares_of_the_head_output() -> None:
     parts = torch.tensor([[3.0, 1.0], [2.0, -1.0], [-1.0, 5.0]])
     total = parts.sum(dim=0)
     assert projected_shares(parts, total).tolist() == pytest.approx(
@@ -128,18 +128,18 @@ def test_contributions_are_shares_of_what_the_head_adds() -> None:
     assert projected_shares(parts[:1] * 0.0, total * 0.0).tolist() == [0.0]
 
 
-def test_a_row_that_may_attend_to_nothing_gets_nothing(tokenizer: Tokenizer) -> None:
+def test_fully_masked_row_gets_nothing(tokenizer: Tokenizer) -> None:
     found = explained(tokenizer, "model.attention.graph=edges(0, 1)", stack="encoder")
     for name in ("weights", "head_output", "mask"):
         assert not found[name].any()
     assert not found["column_shares"].any()
 
 
-# Which head
+# Choosing the head
 
 
 def log_probability(model: Seq2Seq, tokenizer: Tokenizer, row: int | None, *off: HeadName) -> float:
-    """ln p of a row's piece, or of the translation, without some heads."""
+    """ln p of a row's token, or of the translation, without some heads."""
     tokens = prepare_pair(model, tokenizer, SOURCE, TARGET)
     with evaluating(model), without_heads(model, off):
         logs = model(*tokens.inputs(model)).log_softmax(dim=-1)[0]
@@ -148,9 +148,7 @@ def log_probability(model: Seq2Seq, tokenizer: Tokenizer, row: int | None, *off:
 
 
 @pytest.mark.parametrize("stack", [None, "decoder", "encoder"])
-def test_without_a_head_it_is_the_one_without_which_the_word_is_least_probable(
-    stack: str | None, tokenizer: Tokenizer
-) -> None:
+def test_default_head_is_the_one_that_matters_most(stack: str | None, tokenizer: Tokenizer) -> None:
     model = varied_model(vocabulary=tokenizer.size)
     found = row_of(model, tokenizer, word="3", stack=stack)
     row = None if stack == "encoder" else found.row
@@ -159,11 +157,11 @@ def test_without_a_head_it_is_the_one_without_which_the_word_is_least_probable(
     expected = {name: log_probability(model, tokenizer, row, name) for name in names}
     assert found.choice.without == pytest.approx(expected, abs=5e-5)
     assert found.head == min(expected, key=lambda name: expected[name])
-    assert found.choice.of == ("the translation" if stack == "encoder" else found.piece)
+    assert found.choice.of == ("the translation" if stack == "encoder" else found.token)
 
 
 @pytest.mark.parametrize("variant", [(), ("model.attention.head_mask=['cross.2.1']",), ("model.kind=recurrent",)])
-def test_the_losses_of_heads_are_what_the_translation_loses_without_each(
+def test_head_losses_match_the_translation_without_each_head(
     variant: Variant, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(head_importance, "BATCH_TOKENS", 5 * 20)  # several copies at a time, not all
@@ -175,21 +173,21 @@ def test_the_losses_of_heads_are_what_the_translation_loses_without_each(
     assert list(to_json(found)["without"]) == [*map(str, head_names(model))]
 
 
-def test_a_masked_head_is_not_among_those_in_question(tokenizer: Tokenizer) -> None:
+def test_masked_head_is_not_a_candidate(tokenizer: Tokenizer) -> None:
     model = varied_model("model.attention.head_mask=['cross.2.1']", vocabulary=tokenizer.size)
     found = row_of(model, tokenizer, stack="cross", layer=2)
     assert list(found.choice.without) == [HeadName("cross", 2, 2), HeadName("cross", 2, 3)]
     assert not found["head_outputs"][0].any()
-    with pytest.raises(InputError, match="there is no 1; choose one of 2, 3"):
+    with pytest.raises(InputError, match="1 is unknown; choose one of 2, 3"):
         row_of(model, tokenizer, stack="cross", layer=2, head=1)
 
 
-# Which row
+# Choosing the row
 
 
 @pytest.fixture
 def places(model: Seq2Seq, tokenizer: Tokenizer) -> Any:
-    """The word, the row and the stack of an explanation of two longer texts."""
+    """Explain a row of a longer pair; return word, row and stack."""
     tokens = prepare_pair(model, tokenizer, "Der Mann, der die Kinder grüßt.", "The old man, the one in it.")
 
     def place(**options: Any) -> tuple[str, int, str]:
@@ -211,28 +209,26 @@ def places(model: Seq2Seq, tokenizer: Tokenizer) -> Any:
         ("3", "encoder", ",", "source"),
         ("The", None, "The", "target"),  # not `the`
         ("the", None, "the", "target"),
-        ("THE", None, "The", "target"),  # of several the first
+        ("THE", None, "The", "target"),  # the first of several
         ("old", "decoder", "old", "target"),
         (" o\u00adld", None, "old", "target"),
         ("\ufeffold", None, "old", "target"),
         (None, "encoder", "Mann", "source"),  # the first of four letters
-        (None, None, "The", "target"),  # none is as long
+        (None, None, "The", "target"),  # no word is long enough
     ],
 )
-def test_a_word_is_looked_for_in_the_translation_then_in_the_source(
+def test_word_is_searched_in_the_target_then_the_source(
     word: str | None, stack: str | None, expected: str, of: str, places: Any
 ) -> None:
     found = places(word=word, stack=stack)
     assert (found[0], found[2] == "encoder") == (expected, of == "source")
 
 
-def test_without_letters_it_is_the_first_row(tokenizer: Tokenizer, model: Seq2Seq) -> None:
+def test_default_word_without_letters_is_the_first_row(tokenizer: Tokenizer, model: Seq2Seq) -> None:
     assert explain_row(model, prepare_pair(model, tokenizer, "…", "…")).row == 0
 
 
-def test_of_several_pieces_it_is_the_first_or_the_one_that_is_named(
-    tokenizer: Tokenizer, model: Seq2Seq, places: Any
-) -> None:
+def test_row_is_the_first_or_the_given_token_of_a_word(tokenizer: Tokenizer, model: Seq2Seq, places: Any) -> None:
     tokens = prepare_pair(model, tokenizer, "Der Mann, der die Kinder grüßt.", "x").source
     rows = [row for row, (number,) in enumerate(tokens.words_of_piece) if tokens.words[number] == "grüßt"]
     assert len(rows) > 1
@@ -242,41 +238,39 @@ def test_of_several_pieces_it_is_the_first_or_the_one_that_is_named(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"word": "odl"}, "word: there is no 'odl' in the translation or the source; did you mean old?"),
-        ({"word": "Mann", "stack": "cross"}, "word: there is no 'Mann' in the translation; did you mean man?"),
+        ({"word": "odl"}, "word: 'odl' is not in the translation or the source; did you mean old?"),
+        ({"word": "Mann", "stack": "cross"}, "word: 'Mann' is not in the translation; did you mean man?"),
         (
             {"word": "10", "stack": "encoder"},
-            "word: there is no '10' in the source; choose one of Der, Mann, ,, der, die, Kinder, grüßt, ., </s>",
+            "word: '10' is not in the source; choose one of Der, Mann, ,, der, die, Kinder, grüßt, ., </s>",
         ),
-        ({"word": "0"}, "word: there is no '0' in the translation or the source; "),
-        ({"word": "</s>", "piece": 2}, "piece: '</s>' has no piece 2; give a number from 1 to 1"),
-        ({"word": "</s>", "piece": 0}, "piece: '</s>' has no piece 0; give a number from 1 to 1"),
-        ({"stack": "crss"}, "stack: there is no 'crss'; did you mean cross?"),
-        ({"layer": 9}, "layer: there is no 9; choose one of 1, 2, 3"),
+        ({"word": "0"}, "word: '0' is not in the translation or the source; "),
+        ({"word": "</s>", "piece": 2}, "piece: '</s>' has no token 2; give a number from 1 to 1"),
+        ({"word": "</s>", "piece": 0}, "piece: '</s>' has no token 0; give a number from 1 to 1"),
+        ({"stack": "crss"}, "stack: 'crss' is unknown; did you mean cross?"),
+        ({"layer": 9}, "layer: 9 is unknown; choose one of 1, 2, 3"),
     ],
 )
-def test_what_there_is_not_is_an_input_error(options: dict[str, Any], message: str, places: Any) -> None:
+def test_unknown_word_token_layer_or_head_is_an_input_error(options: dict[str, Any], message: str, places: Any) -> None:
     with pytest.raises(InputError) as raised:
         places(**options)
     assert str(raised.value).startswith(message)
 
 
-def test_a_stack_whose_heads_are_all_gone_is_an_input_error(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stack_without_heads_is_an_input_error(places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.views.explain.head_names", lambda _: [HeadName("encoder", 1, 1)])
     for stacks in ("cross", "cross and decoder"):
         with pytest.raises(InputError, match=f"^stack: {stacks} attention has no heads left in this model; choose an"):
             places(word="old", stack="cross" if stacks == "cross" else None)
 
 
-# As data and as text
+# Data and text
 
 
 @pytest.mark.parametrize(
     ("model", "sides"), [("model.kind=transformer", {"target", "source"}), ("model.kind=recurrent", {"target"})]
 )
-def test_the_words_that_could_be_explained_are_named_with_their_pieces(
-    tokenizer: Tokenizer, model: str, sides: set[str]
-) -> None:
+def test_rows_list_every_word_with_its_tokens(tokenizer: Tokenizer, model: str, sides: set[str]) -> None:
     rows = explained(tokenizer, model, stack="cross", word="man").rows
     assert rows.keys() == sides
     assert [word for word, _ in rows["target"]] == ["The", "old", "man", "is", "reading", ".", "</s>"]
@@ -284,14 +278,14 @@ def test_the_words_that_could_be_explained_are_named_with_their_pieces(
         for number, (word, pieces) in enumerate(rows.get(side, ()), start=1):
             for place, piece in enumerate(pieces, start=1):
                 again = explained(tokenizer, model, stack=stack, word=str(number), piece=place)
-                assert (again.word, again.piece) == (word, piece)
+                assert (again.word, again.token) == (word, piece)
 
 
 def printed(explanation: Explanation, *, width: int) -> list[str]:
     return [*map(str, lines_of(explanation, width=width))]
 
 
-def test_every_step_has_its_words_its_formula_and_its_numbers(tokenizer: Tokenizer) -> None:
+def test_every_step_has_a_description_formula_and_numbers(tokenizer: Tokenizer) -> None:
     found = explained(tokenizer, "model.attention.position=alibi", "model.residual=post_norm")
     lines = printed(found, width=500)
     text = "\n".join(lines)
@@ -311,7 +305,7 @@ def test_every_step_has_its_words_its_formula_and_its_numbers(tokenizer: Tokeniz
 
 @pytest.mark.parametrize("width", [40, 61, 80])
 @pytest.mark.parametrize("variant", ["model.attention.score=cosine", "model.attention.position=relative(2)"])
-def test_lines_are_no_wider_than_the_terminal(width: int, variant: str, tokenizer: Tokenizer) -> None:
+def test_lines_fit_the_terminal(width: int, variant: str, tokenizer: Tokenizer) -> None:
     lines = printed(explained(tokenizer, variant), width=width)
     assert max(map(cell_len, lines)) <= width
     assert not any(line.endswith(" ") for line in lines)
@@ -335,46 +329,46 @@ def with_shares(found: Explanation, columns: tuple[str, ...], numbers: Tensor) -
     return replace(found, columns=columns, stages=(Stage("One", (step,)), *rest))
 
 
-def test_the_largest_contributions_are_told_in_words(tokenizer: Tokenizer) -> None:
+def test_summary_has_the_largest_contributions(tokenizer: Tokenizer) -> None:
     numbers = torch.tensor([0.7, 0.21, 0.15, 0.04, -0.02, -0.08])
     found = with_shares(explained(tokenizer, stack="cross"), ("a", "b", "c", "a", "d", "e"), numbers)
     first, second = in_words(found)
     assert first == (
-        f"a (j = 0) gives 70 % of what head 1 of layer 1 adds to {found.piece}; b gives 21 %; c gives 15 %; "
+        f"a (j = 0) gives 70 % of what head 1 of layer 1 adds to {found.token}; b gives 21 %; c gives 15 %; "
         "e takes away 8 %."
     )
     share = 100 * found["head_shares"][0].item()
     assert second == f"Head 1 gives {share:.0f} % of what the heads of layer 1 add together."
     nothing = with_shares(found, found.columns, torch.zeros(6))
-    assert in_words(nothing) == [f"No column gives anything to {found.piece}: head 1 of layer 1 adds nothing there."]
+    assert in_words(nothing) == [f"No column gives anything to {found.token}: head 1 of layer 1 adds nothing there."]
 
 
-def test_it_says_which_row_it_is_and_why_this_head(tokenizer: Tokenizer) -> None:
+def test_title_names_the_row_and_the_reason_for_the_head(tokenizer: Tokenizer) -> None:
     found = explained(tokenizer, stack=None, word="man", layer=None, head=None)
     text = " ".join(printed(found, width=500))
     stack, layer, head = found.head
     name = {"cross": "Cross-attention", "decoder": "Decoder self-attention"}[stack]
     assert text.startswith(
-        f"{name}, layer {layer}, head {head}, row i = {found.row}, which reads {found.read} and writes {found.piece} "
-        f"ln p of {found.piece} is {found.choice.log_probability:.4g} with all heads and "
+        f"{name}, layer {layer}, head {head}, row i = {found.row}, which reads {found.read} and writes {found.token} "
+        f"ln p of {found.token} is {found.choice.log_probability:.4g} with all heads and "
         f"{found.choice.without[found.head]:.4g} without this one: of 12 heads it matters most. The row i and "
     )
     read = explained(tokenizer, stack="encoder")
     title, notes, *_ = printed(read, width=500)
-    assert title == f"Encoder self-attention, layer 1, head 1, row i = {read.row}, which reads {read.piece}"
+    assert title == f"Encoder self-attention, layer 1, head 1, row i = {read.row}, which reads {read.token}"
     assert notes.startswith("The row i")
 
 
-def test_pieces_from_strangers_are_shown_and_command_nothing(tokenizer: Tokenizer) -> None:
+def test_hostile_tokens_are_escaped(tokenizer: Tokenizer) -> None:
     columns = ("a\x1b[31m", "b\u202ec", "\x9b", "[bold]", "d\ne")
     hostile = with_shares(explained(tokenizer, stack="cross"), columns, torch.ones(5))
-    text = "\n".join(printed(replace(hostile, piece="x\x1b]0;", read="\u202ey"), width=80))
+    text = "\n".join(printed(replace(hostile, token="x\x1b]0;", read="\u202ey"), width=80))
     assert not {"\x1b", "\x9b", "\u202e"} & set(text)
     for shown in ("a␛[31m", "b⟨U+202E⟩c", "⟨U+009B⟩", "[bold]", "d␊e", "x␛]0;", "reads ⟨U+202E⟩y"):
         assert shown in text
 
 
-def test_nothing_is_left_on_the_model(tokenizer: Tokenizer, model: Seq2Seq) -> None:
+def test_explaining_leaves_no_hooks_on_the_model(tokenizer: Tokenizer, model: Seq2Seq) -> None:
     model.train()
     assert row_of(model, tokenizer).source == SOURCE
     assert model.training
@@ -383,9 +377,9 @@ def test_nothing_is_left_on_the_model(tokenizer: Tokenizer, model: Seq2Seq) -> N
 
 
 @pytest.mark.parametrize("width", [500, 80, 40])
-def test_pieces_that_are_read_from_right_to_left_move_no_number(tokenizer: Tokenizer, width: int) -> None:
+def test_right_to_left_tokens_do_not_move_numbers(tokenizer: Tokenizer, width: int) -> None:
     columns = ("▁كلب", "▁בית", "a", "▁كلب", "كتب")
     found = with_shares(explained(tokenizer, stack="cross"), columns, torch.tensor([0.5, 0.25, 0.125, 0.0625, -0.125]))
-    lines = printed(replace(found, piece="▁كلب", read="▁בית"), width=width)
+    lines = printed(replace(found, token="▁كلب", read="▁בית"), width=width)
     assert not moved(lines, "0123456789")
-    assert in_words(replace(found, piece="▁كلب"))[0].isprintable(), "--json has no isolates"
+    assert in_words(replace(found, token="▁كلب"))[0].isprintable(), "--json has no isolates"

@@ -1,4 +1,4 @@
-"""How far methods agree with erasure."""
+"""The agreement of methods with erasure."""
 
 import itertools
 import math
@@ -45,7 +45,7 @@ rows = st.lists(st.sampled_from([0.0, 1.0, 2.0, math.nan]), min_size=5, max_size
 
 
 def by_pairs(first: list[float], second: list[float]) -> float:
-    """Kendall's τ_b by the signs of all pairs of columns."""
+    """Kendall's τ_b from the signs of all pairs of columns."""
     known = [(x, y) for x, y in zip(first, second, strict=True) if not math.isnan(x + y)]
     signs = [(np.sign(x - v), np.sign(y - w)) for (x, y), (v, w) in itertools.combinations(known, 2)]
     one, other = (sum(pair[side] ** 2 for pair in signs) for side in (0, 1))
@@ -53,23 +53,23 @@ def by_pairs(first: list[float], second: list[float]) -> float:
 
 
 @given(first=rows, second=rows)
-def test_kendall_counts_pairs_in_the_same_and_in_opposite_order(first: list[float], second: list[float]) -> None:
+def test_kendall_counts_concordant_and_discordant_pairs(first: list[float], second: list[float]) -> None:
     found = kendall(np.array([first, second]), np.array([second, second]))
     assert found == pytest.approx([by_pairs(first, second), by_pairs(second, second)], nan_ok=True)
 
 
-def test_rows_that_cannot_be_compared_do_not_count() -> None:
+def test_rows_without_tau_are_ignored() -> None:
     first = np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0], [2.0, 3.0, 1.0]])
     second = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [1.0, 3.0, 2.0]])
     assert compare_rows(first, second) == pytest.approx(((1.0 + 1.0 / 3.0) / 2.0, 1.0))
     assert compare_rows(first[1:2], second[1:2]) is compare_rows(first[:, :1], second[:, :1]) is None
-    # The first words are compared where both have numbers.
+    # `first` compares only columns with numbers in both.
     first = np.array([[9.0, 2.0, 3.0, np.nan], [5.0, 6.0, 7.0, np.nan]])
     found = compare_rows(first, np.array([[1.0, 2.0, 3.0, np.nan], [-3.0, -2.0, -1.0, np.nan]]))
     assert found[1] == 0.5
 
 
-def test_a_sentence_of_one_word_does_not_count(trained: Seq2Seq, tokenizer: Tokenizer) -> None:
+def test_sentence_of_one_word_is_ignored(trained: Seq2Seq, tokenizer: Tokenizer) -> None:
     for pairs in (PAIRS[:1], [SentencePair("Hund", "dog"), PAIRS[0]]):
         found = faithfulness(trained, tokenizer, pairs, methods=["gradient"])
         (row,) = (row for row in found.agreements if row.method == "gradient")
@@ -78,7 +78,7 @@ def test_a_sentence_of_one_word_does_not_count(trained: Seq2Seq, tokenizer: Toke
     assert not faithfulness(trained, tokenizer, [SentencePair("Hund", "dog")], methods=["gradient"]).agreements
 
 
-def test_unless_methods_are_named_all_that_there_are_now_are_compared(
+def test_default_methods_include_new_ones(
     trained: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in set(METHODS) - set(QUICK):
@@ -90,7 +90,7 @@ def test_unless_methods_are_named_all_that_there_are_now_are_compared(
 
 
 class EndsChanged(Gradient):
-    """Gradient × input with other numbers in the row and the column of `</s>`."""
+    """Gradient × input with changed numbers in the row and column of `</s>`."""
 
     @override
     def maps(self, model: Seq2Seq, tokens: PairTokens, *, stacks: Collection[str] = tuple(STACKS)) -> AttentionMaps:
@@ -101,7 +101,7 @@ class EndsChanged(Gradient):
         return found
 
 
-def test_the_end_symbols_do_not_count(trained: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_end_symbols_are_ignored(trained: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     before = faithfulness(trained, tokenizer, PAIRS, methods=["gradient"])
     monkeypatch.setitem(METHODS, "gradient", EndsChanged)
     assert faithfulness(trained, tokenizer, PAIRS, methods=["gradient"]) == before
@@ -131,9 +131,7 @@ def test_every_method_layer_and_head_is_compared(found: Faithfulness) -> None:
         assert row.sentences == 3
 
 
-def test_the_figure_of_a_set_is_the_mean_of_its_sentences(
-    found: Faithfulness, trained: Seq2Seq, tokenizer: Tokenizer
-) -> None:
+def test_figure_is_the_mean_over_sentences(found: Faithfulness, trained: Seq2Seq, tokenizer: Tokenizer) -> None:
     def figures(pairs: list[SentencePair]) -> list[float]:
         rows = faithfulness(trained, tokenizer, pairs, methods=["weights"]).agreements
         return [row.correlation.value for row in rows if row.method == "weights"]
@@ -146,9 +144,7 @@ def test_the_figure_of_a_set_is_the_mean_of_its_sentences(
         assert min(single) <= row.correlation.low < row.correlation.high <= max(single)
 
 
-def test_a_figure_is_that_of_the_matrix_beside_the_one_of_erasure(
-    found: Faithfulness, trained: Seq2Seq, tokenizer: Tokenizer
-) -> None:
+def test_figure_compares_the_matrix_with_erasure(found: Faithfulness, trained: Seq2Seq, tokenizer: Tokenizer) -> None:
     pair = trained, prepare_pair(trained, tokenizer, PAIRS[2].source, PAIRS[2].target)
     view, erased = view_attention(*pair), view_attention(*pair, method="erasure")
     matrices = layer_matrices(view, layer="2", head="3")
@@ -169,7 +165,7 @@ def test_shuffled_rows_agree_by_chance(model: Seq2Seq, tokenizer: Tokenizer) -> 
     assert 0.0 < row.first.value < 0.5
 
 
-def test_methods_that_do_not_apply_are_left_out(tokenizer: Tokenizer) -> None:
+def test_inapplicable_methods_are_left_out(tokenizer: Tokenizer) -> None:
     for score, methods in {
         "dot": {"weights", "values", "gradient", "shuffled"},
         "none": {"gradient", "shuffled"},
@@ -184,7 +180,7 @@ def measured(method: str, layer: int | None, head: int | None, correlation: floa
     return Agreement(method, layer, head, Estimate(correlation, correlation - 0.125, 1.0), first, sentences=7)
 
 
-def test_the_table_has_a_line_for_each_layers_mean_and_for_the_best_head() -> None:
+def test_table_has_layer_means_and_the_best_head() -> None:
     of_heads = [("weights", 1, None, 0.25), ("weights", 1, 1, 0.0), ("weights", 1, 2, 0.5), ("weights", 2, None, 0.125)]
     of_heads += [("weights", 2, 1, 0.25), ("weights", 2, 2, -0.25)]
     whole = [("gradient", None, None, 0.375), ("shuffled", None, None, -0.5)]

@@ -1,4 +1,4 @@
-"""How much heads matter to the loss and to BLEU."""
+"""The importance of heads for the loss and for BLEU."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def model_of(name: str, tokenizer: Tokenizer) -> Seq2Seq:
 
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("name", ["whole", "linear"])
-def test_the_loss_of_a_pair_is_that_of_its_tokens_alone(name: str, tokenizer: Tokenizer, encoded: EncodedPairs) -> None:
+def test_loss_of_a_pair_ignores_padding(name: str, tokenizer: Tokenizer, encoded: EncodedPairs) -> None:
     model = model_of(name, tokenizer)
     losses = sentence_losses(model, encoded)
     for row, pair in enumerate(PAIRS):
@@ -62,7 +62,7 @@ def test_the_loss_of_a_pair_is_that_of_its_tokens_alone(name: str, tokenizer: To
 
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("name", ["masked", "recurrent"])
-def test_gradients_are_those_of_the_mask(name: str, tokenizer: Tokenizer, encoded: EncodedPairs) -> None:
+def test_gradients_match_those_of_the_mask(name: str, tokenizer: Tokenizer, encoded: EncodedPairs) -> None:
     model, step = model_of(name, tokenizer), 1e-5
     slopes, tokens = IMPORTANCE["unnormalised"](model, encoded), int(encoded.target_lengths.sum())
     assert list(slopes) == head_names(model)
@@ -111,7 +111,7 @@ INPUTS = torch.tensor([[5, 7, 3]]), torch.tensor([[2, 11]])
 
 
 class Known(Translator):
-    """Says one thing while its model is whole, and another while anything is switched off."""
+    """Returns one translation while all heads are on, and another while any is off."""
 
     @override
     def translate(self, sentences: Sequence[str], *_: object, **__: object) -> list[list[Translation]]:
@@ -130,7 +130,7 @@ def translator() -> Known:
     return known
 
 
-def test_bleu_is_compared_with_that_without_each_head(translator: Known) -> None:
+def test_bleu_is_compared_without_each_head(translator: Known) -> None:
     table = measure_heads(translator, TEXTS, bleu=True)
     whole, without = compare_texts([USUAL, WITHOUT], REFERENCES, language="en")["bleu"]
     assert table.bleu == whole
@@ -138,7 +138,7 @@ def test_bleu_is_compared_with_that_without_each_head(translator: Known) -> None
     assert whole.score != without.score
 
 
-def test_a_pruned_model_is_compared_with_the_whole_one(translator: Known) -> None:
+def test_pruned_model_is_compared_with_the_whole_one(translator: Known) -> None:
     model, encoded = translator.model.network, encode_pairs(TEXTS, translator.model.tokenizer, max_length=256)
     pruned, tokens = head_names(model)[:1], int(encoded.target_lengths.sum())
     before, after, loss_change = _scores(translator, TEXTS, encoded, pruned)

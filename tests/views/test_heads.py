@@ -1,4 +1,4 @@
-"""The head table beside the same figures computed word by word from single maps, and its text."""
+"""The head table, compared with figures computed word by word from single maps, and its text."""
 
 import math
 from collections import Counter
@@ -59,14 +59,14 @@ def measured(tokenizer: Tokenizer) -> tuple[Seq2Seq, HeadTable]:
 
 
 def words_only(model: Seq2Seq, tokenizer: Tokenizer, pair: SentencePair, head: HeadName) -> list[list[float]]:
-    """The head's matrix over words, the symbol's column last and its row left out."""
+    """The head's matrix over words, with the symbol's column last and without its row."""
     maps = attend_pair(model, tokenizer, pair.source, pair.target).by_words().stacks[head.stack]
     rows = maps.weights[head.layer - 1, head.head - 1].tolist()[:-1]
     return [[*row[1:], row[0]] if head.stack == "decoder" else row for row in rows]
 
 
 @pytest.mark.parametrize("head", HEADS, ids=str)
-def test_where_a_head_looks_is_what_its_words_say(
+def test_looks_match_word_by_word_computation(
     head: HeadName, measured: tuple[Seq2Seq, HeadTable], tokenizer: Tokenizer
 ) -> None:
     model, table = measured
@@ -91,7 +91,7 @@ def test_where_a_head_looks_is_what_its_words_say(
 
 
 @pytest.mark.parametrize("head", HEADS, ids=str)
-def test_a_relation_is_found_where_the_heaviest_other_word_is_the_true_one(
+def test_relation_is_found_by_the_word_with_the_most_weight(
     head: HeadName, measured: tuple[Seq2Seq, HeadTable], tokenizer: Tokenizer
 ) -> None:
     model, table = measured
@@ -113,7 +113,7 @@ def test_a_relation_is_found_where_the_heaviest_other_word_is_the_true_one(
     assert counts == sorted(counts, reverse=True)
 
 
-def test_the_baseline_is_the_commonest_offset(measured: tuple[Seq2Seq, HeadTable]) -> None:
+def test_baseline_is_the_most_frequent_offset(measured: tuple[Seq2Seq, HeadTable]) -> None:
     _, table = measured
     encoder = [one for one in table.relations if one.stack == "encoder"]
     offsets = {(one.relation, one.looked_for): (one.offset, one.baseline.value) for one in encoder}
@@ -121,18 +121,18 @@ def test_the_baseline_is_the_commonest_offset(measured: tuple[Seq2Seq, HeadTable
     assert offsets["det", "dependent"] == (-1, 1.0)
 
 
-def test_pieces_of_no_word_have_a_part_in_the_entropy() -> None:
+def test_entropy_includes_tokens_outside_words() -> None:
     stack = _Stack("encoder", [HeadName("encoder", 1, 1)], [SentencePair("a", "b")])
-    stack.add(0, np.array([[[0.5, 0.25]]]))  # on the word, on the symbol; the rest is on such pieces
+    stack.add(0, np.array([[[0.5, 0.25]]]))  # on the word, on the symbol; the rest is on tokens outside words
     assert stack.sums[0, 0, 0] == 1.5
 
 
-def test_of_equally_frequent_offsets_the_nearest_is_the_baseline() -> None:
+def test_baseline_prefers_the_nearest_of_equally_frequent_offsets() -> None:
     assert _commonest(Counter([-2, 1, -1])) == -1
     assert _commonest(Counter([3, 3, 1])) == 3
 
 
-def test_a_head_that_is_switched_off_costs_what_the_table_says(
+def test_turning_a_head_off_costs_the_loss_in_the_table(
     measured: tuple[Seq2Seq, HeadTable], tokenizer: Tokenizer
 ) -> None:
     model, table = measured
@@ -162,7 +162,7 @@ SOME = (
 
 
 def relation(name: str, looked_for: str, *shares: float, baseline: float, count: int = CASES) -> RelationFigures:
-    """A relation of which the cross-attention heads find these shares."""
+    """A relation with these shares found by the cross-attention heads."""
     found = {one.head: estimate(share) for one, share in zip(SOME[2:], shares, strict=True)}
     best = max(found, key=lambda head: found[head].value)
     return RelationFigures("cross", name, looked_for, count, -1, estimate(baseline), best, found)
@@ -181,9 +181,9 @@ TABLE = HeadTable(
 )
 
 
-def test_what_heads_do_as_text() -> None:
+def test_table_as_text() -> None:
     assert [*head_lines(TABLE, width=80)] == [
-        "7 sentences, loss 1.500 ±0.250 nats a token",
+        "7 sentences, loss 1.500 ±0.250 nats per token",
         "± is the 95 % interval over sentences",
         "",
         "decoder self-attention: where each head looks",
@@ -196,7 +196,7 @@ def test_what_heads_do_as_text() -> None:
         "1.1  0.50 ±0.25 1.50 ±0.25 250 ±25 350 ±25 450 ±25 550 ±25 650 ±25 750 ±25",
         "1.3  0.50 ±0.25 1.50 ±0.25 250 ±25 350 ±25 450 ±25 550 ±25 650 ±25 750 ±25",
         "",
-        "what is lost without each head, the most important first",
+        "loss without each head, most important first",
         "head          loss rises by  gradient",
         "cross.1.3    1.5000 ±0.2500      0.75",
         "cross.1.1    0.5000 ±0.2500      0.25",
@@ -210,22 +210,22 @@ def test_what_heads_do_as_text() -> None:
     ]
 
 
-def test_with_bleu_it_stands_beside_the_loss() -> None:
+def test_table_with_bleu() -> None:
     heads = tuple(replace(one, bleu=Interval(43.5, 43.0, 0.5, 0.25)) for one in TABLE.heads)
     lines = [*head_lines(replace(TABLE, heads=heads, bleu=Interval(44.0, 43.9, 0.25, None)), width=80)]
-    assert lines[0] == "7 sentences, loss 1.500 ±0.250 nats a token, BLEU 44.00 ±0.25"
+    assert lines[0] == "7 sentences, loss 1.500 ±0.250 nats per token, BLEU 44.00 ±0.25"
     (first,) = (number for number, line in enumerate(lines) if line.endswith("BLEU changes by"))
     assert lines[first + 1].split() == ["cross.1.3", "1.5000", "±0.2500", "0.75", "-0.50,", "p", "=", "0.250"]
 
 
 @pytest.mark.parametrize("relations", [(), TABLE.relations[2:]])
-def test_without_relations_of_enough_cases_none_are_spoken_of(relations: tuple[RelationFigures, ...]) -> None:
+def test_relations_with_few_cases_are_left_out(relations: tuple[RelationFigures, ...]) -> None:
     text = "\n".join(head_lines(replace(TABLE, relations=relations), width=80))
     assert "relation" not in text
     assert "baseline" not in text
 
 
-# Which relations can be found
+# Instances of relations
 
 # „Ich sehe den Hund, der bellt." and "I see the barking dog."; no punctuation here.
 READ = (
@@ -251,35 +251,35 @@ def found(stack: str, relation: str) -> set[tuple[str, int, int, int]]:
     return {(one.kind[1], *one[1:]) for one in instances(STRUCTURED, stack) if one.kind[0] == relation}
 
 
-def test_in_the_encoder_both_ends_of_every_relation_are_looked_for() -> None:
+def test_encoder_has_both_ends_of_every_relation() -> None:
     assert found("encoder", "det") == {("head", 2, 3, 1), ("dependent", 3, 2, -1)}
     assert found("encoder", "obj") == {("head", 3, 1, -2), ("dependent", 1, 3, 2)}
     assert not found("encoder", "root")
     assert len(list(instances(STRUCTURED, "encoder"))) == 12
 
 
-def test_a_pronoun_has_its_antecedent() -> None:
+def test_pronoun_has_an_antecedent() -> None:
     assert found("encoder", "antecedent") == {("head", 4, 3, -1), ("dependent", 3, 4, 1)}
 
 
-def test_in_the_decoder_only_words_before_have_been_read() -> None:
+def test_decoder_has_only_relations_to_earlier_words() -> None:
     assert found("decoder", "det") == {("dependent", 4, 2, -2)}
     assert found("decoder", "obj") == {("head", 4, 1, -3)}
     assert len(list(instances(STRUCTURED, "decoder"))) == 4
 
 
-def test_in_cross_attention_a_word_stands_for_the_source_word_it_is_linked_with() -> None:
+def test_cross_attention_uses_the_linked_source_word() -> None:
     assert found("cross", "obj") == {("head", 4, 1, -2), ("dependent", 1, 3, 2)}
     # „der" is linked with the word that „bellt" is linked with.
     assert found("cross", "nsubj") == {("head", 0, 1, 1), ("dependent", 1, 0, -1)}
     assert found("cross", "acl:relcl") == {("head", 3, 3, -2), ("dependent", 4, 5, 2)}
 
 
-def test_without_trees_nothing_can_be_found() -> None:
+def test_no_trees_give_no_instances() -> None:
     assert list(instances(SentencePair("a", "b", ((0, 0),)), "cross")) == []
     assert Instance(("det", "head"), 2, 3, 1) in list(instances(STRUCTURED, "encoder"))
 
 
-def test_a_word_may_depend_on_the_first() -> None:
+def test_word_may_depend_on_the_first_word() -> None:
     tree = (Node("VERB", "root", -1), Node("NOUN", "obj", 0))
     assert (("obj", "head"), 1, 0, -1) in list(instances(SentencePair("a b", "c d", structure=(tree, tree)), "encoder"))

@@ -22,7 +22,7 @@ def lens(model: Seq2Seq, tokenizer: Tokenizer) -> Lens:
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
-def test_the_last_layer_says_what_the_model_says(variant: Variant) -> None:
+def test_last_layer_matches_the_model(variant: Variant) -> None:
     model = tiny_model(*variant)
     source, target = sentences(5, 3), targets(7, 2)
     layers = model.layer_logits(target, model.start(source))
@@ -31,7 +31,7 @@ def test_the_last_layer_says_what_the_model_says(variant: Variant) -> None:
 
 
 @pytest.mark.parametrize("residual", ["pre_norm", "post_norm"])
-def test_a_layer_says_what_the_model_without_the_layers_above_it_says(residual: str) -> None:
+def test_layer_matches_a_model_without_later_layers(residual: str) -> None:
     model = tiny_model(f"model.residual={residual}")
     source, target = sentences(5), targets(7)
     first, _ = model.layer_logits(target, model.start(source))
@@ -40,14 +40,14 @@ def test_a_layer_says_what_the_model_without_the_layers_above_it_says(residual: 
     torch.testing.assert_close(first, model(source, target))
 
 
-def test_layers_go_on_from_what_has_been_read() -> None:
+def test_layer_logits_continue_from_a_state() -> None:
     model, source, target = tiny_model(), sentences(5), targets(7)
     _, state = model.decode(target[:, :3], model.start(source))
     first, _ = model.layer_logits(target[:, 3:], state)
     torch.testing.assert_close(first, model.layer_logits(target, model.start(source))[0][:, 3:])
 
 
-def test_probabilities_are_those_of_the_written_pieces(model: Seq2Seq, tokenizer: Tokenizer, lens: Lens) -> None:
+def test_probabilities_belong_to_the_written_tokens(model: Seq2Seq, tokenizer: Tokenizer, lens: Lens) -> None:
     ids = torch.tensor([[*tokenizer.encode(TARGET), EOS]])
     source = torch.tensor([[*tokenizer.encode(SOURCE), EOS]])
     read = torch.cat((torch.tensor([[BOS]]), ids[:, :-1]), dim=1)
@@ -60,31 +60,31 @@ def test_probabilities_are_those_of_the_written_pieces(model: Seq2Seq, tokenizer
         assert list(lens.guesses[-1][place]) == tokenizer.pieces(expected)
 
 
-def test_looking_leaves_the_model_training(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+def test_lens_restores_training_mode(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     pair = prepare_pair(model.train(), tokenizer, SOURCE, TARGET)
     first, second = (look_through(model, tokenizer, pair).probabilities for _ in range(2))
     assert model.training
     assert torch.equal(first, second)
 
 
-def test_a_position_is_decided_where_it_stays_right_to_the_end() -> None:
+def test_decided_layer_is_followed_only_by_correct_ones() -> None:
     likeliest = torch.tensor([[7, 7, 0, 7, 0], [7, 0, 7, 0, 7], [7, 7, 7, 0, 0]])
     assert decided_at(likeliest, torch.tensor([7, 7, 7, 7, 7])) == (1, 3, 2, None, None)
 
 
-def test_a_word_is_decided_with_the_last_of_its_pieces(lens: Lens) -> None:
+def test_word_is_decided_with_its_last_token(lens: Lens) -> None:
     lens = replace(lens, words=("abc", "d", "</s>"), words_of_piece=((0,), (0,), (0,), (1,), (2,)))
     assert replace(lens, decided=(1, 3, 2, None, 2)).words_decided == (3, None, 2)
     assert replace(lens, decided=(1, None, 2, 1, 2)).words_decided == (None, 1, 2)
 
 
-def test_what_is_likeliest_decides(model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_likeliest_token_decides(model: Seq2Seq, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
     monkeypatch.setattr("transformer_mt.views.lens.decided_at", lambda *both: given.append(both) or (1,) * len(both[1]))
     lens = look_through(model, tokenizer, prepare_pair(model, tokenizer, SOURCE, TARGET))
     [(likeliest, written)] = given
     assert [tokenizer.pieces(row) for row in likeliest.tolist()] == [[best for best, *_ in row] for row in lens.guesses]
-    assert tokenizer.pieces(written.tolist()) == list(lens.pieces)
+    assert tokenizer.pieces(written.tolist()) == list(lens.tokens)
 
 
 LIKELIEST = (("▁of", "▁a", "ing", "?"), ("▁the", "▁dog", "s", "."), ("▁The", "▁dog", "gy", "</s>"))
@@ -92,7 +92,7 @@ PROBABILITIES = ((0.125, 0.5, 0.25, 1.0), (0.5, 0.25, 0.004, 0.5), (0.996, 0.75,
 
 
 def drawn(*decided: int | None) -> Lens:
-    """Three layers over the pieces of *The doggy*, decided in these layers."""
+    """Three layers over the tokens of *The doggy*, decided in these layers."""
     guesses = tuple(tuple((piece, "▁other") for piece in layer) for layer in LIKELIEST)
     numbers = torch.tensor(PROBABILITIES)[:, :, None] * torch.tensor([1.0, 0.5])
     pieces, words = ("▁The", "▁dog", "gy", "</s>"), ("The", "doggy", "</s>")
@@ -118,7 +118,7 @@ def test_json_has_the_guesses_of_each_position_in_each_layer() -> None:
         {"word": "</s>", "decided": 1},
     ]
     first, *_, last = found["positions"]
-    assert (first["piece"], first["words"]) == ("▁The", [0])
+    assert (first["token"], first["words"]) == ("▁The", [0])
     assert [one["decided"] for one in found["positions"]] == [3, 2, None, 1]
     assert [layer["probability"] for layer in last["layers"]] == [1.0, 0.5, 0.25]
     assert last["layers"][1]["guesses"] == [[".", 0.5], ["▁other", 0.25]]
@@ -128,7 +128,7 @@ def printed(lens: Lens, *, width: int) -> list[str]:
     return [*map(str, lens_lines(lens, width=width))]
 
 
-def test_each_layer_says_what_is_likeliest_with_a_star_from_where_it_stays() -> None:
+def test_table_marks_decided_layers_with_a_star() -> None:
     assert printed(drawn(3, 2, None, 1), width=80) == [
         "writes  layer 1   layer 2    layer 3",
         "▁The     .12 ▁of   .50 ▁the  *1.0 ▁The",
@@ -138,12 +138,12 @@ def test_each_layer_says_what_is_likeliest_with_a_star_from_where_it_stays() -> 
         "",
         "decided from layer 1 on: </s>",
         "decided from layer 3 on: The",
-        "not what the model would write: doggy",
+        "not the model's own choice: doggy",
     ]
 
 
 @pytest.mark.parametrize(("width", "blocks"), [(39, 1), (38, 2), (28, 2), (27, 3), (20, 3)])
-def test_layers_that_do_not_fit_stand_in_blocks_below(width: int, blocks: int) -> None:
+def test_layers_that_do_not_fit_continue_below(width: int, blocks: int) -> None:
     lines = printed(drawn(3, 2, 2, 1), width=width)
     tables = "\n".join(lines).split("\n\n")[:-1]
     assert len(tables) == blocks
@@ -153,19 +153,19 @@ def test_layers_that_do_not_fit_stand_in_blocks_below(width: int, blocks: int) -
         assert max(map(len, table.split("\n"))) <= width
 
 
-def test_what_is_decided_where_goes_on_in_the_next_line() -> None:
+def test_decided_words_wrap() -> None:
     assert printed(drawn(2, 1, 2, None), width=26)[-4:] == [
         "decided from layer 2 on:",
         "The doggy",
-        "not what the model would",
-        "write: </s>",
+        "not the model's own",
+        "choice: </s>",
     ]
 
 
-def test_pieces_and_words_cannot_command_a_terminal() -> None:
+def test_tokens_and_words_are_escaped() -> None:
     lens = drawn(1, 1, 1, None)
     evil = ((("\x9b1m",),) * 4, *lens.guesses[1:])
-    words = {"pieces": ("\x1b[2J", *lens.pieces[1:]), "words": ("\u202eevil", *lens.words[1:])}
+    words = {"tokens": ("\x1b[2J", *lens.tokens[1:]), "words": ("\u202eevil", *lens.words[1:])}
     text = "\n".join(printed(replace(lens, guesses=evil, **words), width=80))
     assert not {"\x1b", "\u202e", "\x9b"} & set(text)
     assert {"␛[2J", "⟨U+202E⟩evil", "⟨U+009B⟩1m"} <= set(text.split())

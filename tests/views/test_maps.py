@@ -1,4 +1,4 @@
-"""The maps of one sentence pair over pieces and over words."""
+"""The maps of one sentence pair over tokens and over words."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def maps(model: Seq2Seq, tokenizer: Tokenizer) -> AttentionMaps:
     return attend_pair(model, tokenizer, SOURCE, TARGET)
 
 
-def test_a_side_has_its_pieces_its_words_and_its_special_symbol(maps: AttentionMaps, tokenizer: Tokenizer) -> None:
+def test_sides_have_tokens_words_and_special_symbol(maps: AttentionMaps, tokenizer: Tokenizer) -> None:
     source, read, written = maps.tokens.source, maps.tokens.read, maps.tokens.written
     assert source.words == (*["Kannst", "du", "mir", "helfen", ",", "diesen", "Satz", "zu", "übersetzen", "?"], "</s>")
     assert read.words == ("<s>", *["Can", "you", "help", "me", "translate", "this", "sentence", "?"])
@@ -38,7 +38,7 @@ def test_a_side_has_its_pieces_its_words_and_its_special_symbol(maps: AttentionM
         ]
 
 
-def test_the_row_of_a_piece_holds_the_weights_it_was_written_with(
+def test_row_of_a_token_has_the_weights_it_was_written_with(
     maps: AttentionMaps, model: Seq2Seq, tokenizer: Tokenizer
 ) -> None:
     target, state = tokenizer.encode(TARGET), model.eval().start(torch.tensor([maps.tokens.source.ids]))
@@ -49,7 +49,7 @@ def test_the_row_of_a_piece_holds_the_weights_it_was_written_with(
             torch.testing.assert_close(maps.stacks["cross"].weights[layer, :, row], weights[0, :, -1])
 
 
-def test_maps_over_pieces_and_words_have_rows_that_sum_to_one_and_only_the_future_is_masked(
+def test_rows_sum_to_one_and_only_the_future_is_masked(
     maps: AttentionMaps,
 ) -> None:
     assert list(maps.stacks) == ["encoder", "decoder", "cross"]
@@ -62,14 +62,14 @@ def test_maps_over_pieces_and_words_have_rows_that_sum_to_one_and_only_the_futur
             assert stack.mask.all() == (name != "decoder")
     decoder = maps.stacks["decoder"]
     assert torch.equal(decoder.mask, torch.ones_like(decoder.mask).tril())
-    # The last piece of a word reads the pieces before it, which are the word itself.
+    # The last token of a word reads its earlier tokens, part of the word itself.
     rows = maps.tokens.written
     several = [rows.words_of_piece.count((word,)) > 1 for word in range(len(rows.words))]
     reach = maps.by_words().stacks["decoder"].mask[0].sum(dim=1)
     assert reach.tolist() == [word + 1 + more for word, more in enumerate(several)]
 
 
-def test_a_mean_over_heads_has_no_number_where_none_may_attend(maps: AttentionMaps) -> None:
+def test_mean_over_heads_is_nan_where_all_are_masked(maps: AttentionMaps) -> None:
     decoder = maps.stacks["decoder"]
     heads = [head for head in decoder.heads("decoder") if head.layer == 2]
     assert heads == [HeadName("decoder", 2, number) for number in range(1, 6)]
@@ -79,7 +79,7 @@ def test_a_mean_over_heads_has_no_number_where_none_may_attend(maps: AttentionMa
     torch.testing.assert_close(mean.nan_to_num().float(), decoder.weights[1].mean(dim=0))
 
 
-def test_words_take_the_mean_of_their_rows_and_the_sum_of_their_columns() -> None:
+def test_words_average_rows_and_sum_columns() -> None:
     rows = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     columns = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
     weights = np.random.default_rng(0).random((2, 3, 4))
@@ -88,17 +88,17 @@ def test_words_take_the_mean_of_their_rows_and_the_sum_of_their_columns() -> Non
     np.testing.assert_allclose(merged[:, 0, 1], weights[:, :2, 1:3].sum(axis=2).mean(axis=1))
 
 
-def test_rows_over_words_that_share_a_piece_sum_to_one(model: Seq2Seq) -> None:
+def test_rows_of_words_that_share_a_token_sum_to_one(model: Seq2Seq) -> None:
     tokenizer = Tokenizer.train(["老师爱音乐", "学生看见大海"] * 9, TokenizerConfig(kind="bpe", vocabulary_size=9_999))
     maps = attend_pair(model, tokenizer, "老师爱音乐。", "Die Lehrerin.")
     assert max(map(len, maps.tokens.source.words_of_piece)) > 1
     merged = maps.by_words().stacks["cross"]
     assert merged.columns == (*"老师爱音乐。", "</s>")
     torch.testing.assert_close(merged.weights.sum(-1), torch.ones(merged.weights.shape[:3]))
-    torch.testing.assert_close(merged.weights[..., 0], merged.weights[..., 1])  # they share their only piece
+    torch.testing.assert_close(merged.weights[..., 0], merged.weights[..., 1])  # they share their only token
 
 
-def test_the_model_is_left_as_it_was(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+def test_model_is_unchanged(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     model.train()
     first, second = (attend_pair(model, tokenizer, SOURCE, TARGET) for _ in range(2))
     assert model.training
@@ -106,7 +106,7 @@ def test_the_model_is_left_as_it_was(model: Seq2Seq, tokenizer: Tokenizer) -> No
     assert not first.stacks["cross"].weights.requires_grad
 
 
-def test_empty_sentences_have_maps_of_their_end_symbol(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+def test_empty_sentences_have_maps_of_the_end_symbol(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     maps = attend_pair(model, tokenizer, "", "")
     assert maps.stacks["cross"].rows == maps.stacks["cross"].columns == ("</s>",)
     assert maps.stacks["cross"].weights.flatten().tolist() == [1.0] * 15
@@ -114,7 +114,7 @@ def test_empty_sentences_have_maps_of_their_end_symbol(model: Seq2Seq, tokenizer
 
 
 @pytest.mark.parametrize(("source", "target", "side"), [(SOURCE, "a", "source"), ("a", SOURCE, "target")])
-def test_a_sentence_that_is_too_long_with_its_end_symbol_is_an_input_error(
+def test_sentence_that_is_too_long_is_an_input_error(
     model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str, side: str
 ) -> None:
     model.max_length = len(tokenizer.encode(SOURCE)) + 1
@@ -125,7 +125,7 @@ def test_a_sentence_that_is_too_long_with_its_end_symbol_is_an_input_error(
         prepare_pair(model, tokenizer, source, target)
 
 
-def test_json_keeps_five_digits_and_shows_masked_cells_as_null(maps: AttentionMaps) -> None:
+def test_json_has_five_digits_and_null_for_masked_cells(maps: AttentionMaps) -> None:
     plain, arrays = to_json(maps), to_arrays(maps)
     expected_names = {f"{stack}.{part}" for stack in maps.stacks for part in ("weights", "mask", "rows", "columns")}
     assert set(arrays) == {"source", "target", "method", *expected_names}

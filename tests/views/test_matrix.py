@@ -1,4 +1,4 @@
-"""Matrices as text: nothing cut, nothing too wide, nothing that commands a terminal."""
+"""Matrices as text: complete, within the width, and escaped."""
 
 import io
 import math
@@ -31,7 +31,7 @@ from transformer_mt.views.rendering import format_weight
 
 NAN = math.nan
 HOSTILE = ["[red]x[/red]", ":smile:", "\x1b[2J", "a\nb\rc", "\u202egnol", "日本語", "e\u0301", "\u0301", "👍🏽", "", "‍"]
-# No digits and no dots, which would look like numbers.
+# No digits or dots: they would look like numbers.
 labels = st.one_of(
     st.text(st.characters(exclude_categories=["N"], exclude_characters=".·│"), max_size=30), st.sampled_from(HOSTILE)
 )
@@ -67,7 +67,7 @@ def printed(lines: list[Text], console: Console) -> str:
 
 @every_shading
 @given(drawn=sides_and_numbers(), width=st.integers(NARROWEST, 130))
-def test_nothing_is_too_wide_and_no_number_and_no_character_is_lost(
+def test_lines_fit_and_lose_nothing(
     shading: Blocks, drawn: tuple[list[float], list[str], list[str]], width: int
 ) -> None:
     example = matrix(*drawn, title="a title")
@@ -95,7 +95,7 @@ def test_nothing_is_too_wide_and_no_number_and_no_character_is_lost(
             80,
             ["t", "      ▁Kannst", "      │    ▁du  </s>", "▁Can █.75 ░.20 ░.05", "▁you  .00 █1.0  ·"],
         ),
-        (  # columns that do not fit make even blocks
+        (  # columns that do not fit make equal blocks
             matrix([0.2] * 5, "a", "bcdef"),
             24,
             [
@@ -112,10 +112,10 @@ def test_nothing_is_too_wide_and_no_number_and_no_character_is_lost(
             ],
         ),
         (matrix([0.5] * 2, ["日本"], ["日本語", "x"]), 40, ["t", "      日本語", "      │    x", "日本 ▓.50 ▓.50"]),
-        # Labels that leave one cell between them share a line.
+        # Labels with a free cell between them share a line.
         (matrix([0.5] * 3, "r", ["abcd", "efgh", "i"]), 40, ["t", "   abcd efgh i", "r ▓.50 ▓.50 ▓.50"]),
         (matrix([0.5] * 3, "r", ["abcde", "fghi", "j"]), 40, ["t", "   abcde", "   │    fghi j", "r ▓.50 ▓.50 ▓.50"]),
-        # Labels are folded only where they do not fit; so are titles.
+        # Labels and titles are folded only if they do not fit.
         (matrix([0.5], ["abcdef"], ["x" * 16]), 24, ["t", f"        {'x' * 16}", "abcdef ▓.50"]),
         (
             matrix([0.5], ["abcdefg"], ["x" * 17]),
@@ -126,20 +126,20 @@ def test_nothing_is_too_wide_and_no_number_and_no_character_is_lost(
         (matrix([0.5], "r", "c", title="a title of 21 cells !"), 20, ["a title of 21 cells", "!", "   c", "r ▓.50"]),
     ],
 )  # fmt: skip
-def test_the_picture_of_a_matrix(of: LabelledMatrix, width: int, expected: list[str]) -> None:
+def test_matrix_is_drawn_as_expected(of: LabelledMatrix, width: int, expected: list[str]) -> None:
     assert lines_of(of, width=width) == expected
     assert lines_of(of, width=0) == lines_of(of, width=NARROWEST)
 
 
 @pytest.mark.parametrize("columns", [4, 7])
-def test_columns_that_fit_exactly_make_one_block_and_one_cell_less_makes_two(columns: int) -> None:
+def test_columns_that_just_fit_make_one_block(columns: int) -> None:
     one = matrix([0.5] * columns, ["ab"], ["x"] * columns)
     exact = 2 + 1 + 5 * columns  # the label, a space, the cells
     assert [sum("." in line for line in lines_of(one, width=width)) for width in (exact, exact - 1)] == [1, 2]
 
 
 def compact(count: int, columns: int, *, width: int) -> list[str]:
-    """As many matrices of two rows, each of which looks at a column of its own."""
+    """`count` compact matrices with two rows, each with its weight on a different column."""
     names = [chr(ord("a") + j % 26) for j in range(columns)]
     eyes = [[np.arange(columns) == i % columns] * 2 for i in range(count)]
     lines = lines_of(
@@ -149,16 +149,16 @@ def compact(count: int, columns: int, *, width: int) -> list[str]:
     return lines
 
 
-def test_compact_matrices_stand_beside_each_other_with_labels_once() -> None:
+def test_compact_matrices_share_labels_side_by_side() -> None:
     expected = ["t", "    a b c", "one ██     │   ██", "two ██     │   ██", "    head 0 │ head 1"]
     assert compact(2, 3, width=40) == expected
-    # Cells are narrow where all then stand on one line.
+    # Cells are narrow if all matrices then fit on one line.
     wide, narrow = (compact(4, 11, width=4 + 4 * 22 + 3 * 3 - less) for less in (0, 1))
     assert (sum("██" in line for line in wide), sum("██" in line for line in narrow)) == (2, 0)
     assert sum("head 3" in line for line in narrow) == 1
 
 
-def test_compact_matrices_that_do_not_fit_go_on_below() -> None:
+def test_compact_matrices_that_do_not_fit_continue_below() -> None:
     lines = compact(8, 11, width=40)
     captions = [line for line in lines if "head" in line]
     assert [line.count("head") for line in captions] == [2, 2, 2, 2]
@@ -170,7 +170,7 @@ def test_compact_matrices_that_do_not_fit_go_on_below() -> None:
 
 @every_shading
 @pytest.mark.parametrize(("width", "blocks", "panels"), [(80, 3, 1), (200, 2, 3)])
-def test_a_sentence_of_forty_pieces_fits_a_terminal(width: int, blocks: int, panels: int, shading: Blocks) -> None:
+def test_sentence_of_forty_tokens_fits_a_terminal(width: int, blocks: int, panels: int, shading: Blocks) -> None:
     rows, columns = ([f"{side}{number}" for number in range(41)] for side in "ts")
     several = [matrix(np.eye(41), rows, columns, name=f"head {number}") for number in (1, 2, 3)]
     lines = lines_of(several[0], width=width, shading=shading)
@@ -179,7 +179,7 @@ def test_a_sentence_of_forty_pieces_fits_a_terminal(width: int, blocks: int, pan
     for row, label in zip(rows, columns, strict=True):
         (above,) = [line for line in lines if re.search(rf"{label}\b", line)]
         (numbers,) = [line for line in lines if re.match(rf" *{row} .*1\.0", line)]
-        assert numbers.index("1.0") == above.index(label)  # a number stands below its column's label
+        assert numbers.index("1.0") == above.index(label)  # the number is below its column's label
     small = lines_of(*several, width=width, shading=shading, compact=True)
     assert max(map(len, small)) <= width
     assert [line.count("head") for line in small if "head" in line] == [panels] * (3 // panels)
@@ -190,7 +190,7 @@ def test_a_sentence_of_forty_pieces_fits_a_terminal(width: int, blocks: int, pan
 
 @every_shading
 @given(st.floats(0, 1), st.floats(0, 1))
-def test_more_weight_is_never_a_lighter_shade_whatever_the_sign(shading: Blocks, one: float, other: float) -> None:
+def test_shades_increase_with_the_absolute_weight(shading: Blocks, one: float, other: float) -> None:
     low, high = sorted((one, other))
     assert shading.level(low) <= shading.level(high)
     assert type(shading)(scale=Scale(4.0)).level(-4.0 * high) == shading.level(high)
@@ -198,7 +198,7 @@ def test_more_weight_is_never_a_lighter_shade_whatever_the_sign(shading: Blocks,
 
 @every_shading
 @pytest.mark.parametrize("width", [1, 2, CELL])
-def test_cells_are_equally_wide_and_masked_ones_are_empty_and_signs_can_be_seen(shading: Blocks, width: int) -> None:
+def test_cells_have_equal_width_and_visible_signs(shading: Blocks, width: int) -> None:
     cells = [shading.cell(number, width) for number in (-1.0, -0.3, 0.3, 1.0, NAN, 0.0)]
     assert {cell.cell_len for cell in cells} == {width}
     assert (cells[4].plain.strip(), bool(cells[4].style)) == ("·", False)
@@ -207,15 +207,15 @@ def test_cells_are_equally_wide_and_masked_ones_are_empty_and_signs_can_be_seen(
 
 
 def luminance(color: Color) -> float:
-    """Relative luminance as WCAG 2.1 defines it."""
+    """Relative luminance (WCAG 2.1)."""
     parts = [value / 255 for value in color.get_truecolor()]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-# The least that WCAG 2.1 asks for: 4.5 for any text. Sixteen colours leave less room; their shades differ by terminal.
+# WCAG 2.1 requires a contrast of 4.5 for any text. 16-colour terminals cannot reach it; their shades vary.
 @pytest.mark.parametrize(("system", "least"), [(ColorSystem.EIGHT_BIT, 4.5), (ColorSystem.STANDARD, 3.0)])
-def test_numbers_are_readable_on_every_background_and_these_get_lighter(system: ColorSystem, least: float) -> None:
+def test_numbers_are_readable_on_ever_lighter_backgrounds(system: ColorSystem, least: float) -> None:
     backgrounds = []
     for style in Colours.styles:
         light = sorted(luminance(color.downgrade(system)) for color in (style.color, style.bgcolor))
@@ -226,7 +226,7 @@ def test_numbers_are_readable_on_every_background_and_these_get_lighter(system: 
 
 
 @pytest.mark.parametrize("colour", [False, True])
-def test_colours_reach_a_terminal_and_nothing_else(colour: bool) -> None:
+def test_colours_are_used_only_on_terminals(colour: bool) -> None:
     system: Any = "truecolor" if colour else None
     console = Console(file=io.StringIO(), width=80, force_terminal=colour, color_system=system)
     shading, one = shading_for(console, Scale()), matrix([NAN, 0.9], "a", "bc")
@@ -247,35 +247,35 @@ def legend_of(
 
 @every_shading
 @pytest.mark.parametrize("width", [1, 20, 33, 120])
-def test_the_legend_shows_every_shade_and_fits(shading: Blocks, width: int) -> None:
+def test_legend_shows_every_shade_and_fits(shading: Blocks, width: int) -> None:
     text = legend_of(shading, width=width, masked=True)
     assert re.findall(r"1\.0|\.\d\d", text) == [format_weight(level) for level in shading.levels]
-    assert text.split() == f"{legend_of(shading)} and · where nothing may be attended to".split()
+    assert text.split() == f"{legend_of(shading)} and · for masked cells".split()
 
 
-def test_the_compact_legend_shows_shades_of_both_signs() -> None:
+def test_compact_legend_shows_both_signs() -> None:
     shades = "shades from ░░ .05 ▒▒ .25 ▓▓ .50 ██ .75"
     assert legend_of(Blocks(), compact=True) == shades
     assert legend_of(Blocks(), compact=True, negative=True) == f"{shades} below zero -- ~~ == ≡≡"
-    assert legend_of(Blocks(), compact=True, masked=True) == f"{shades} and · where nothing may be attended to"
+    assert legend_of(Blocks(), compact=True, masked=True) == f"{shades} and · for masked cells"
 
 
 @pytest.mark.parametrize(
     ("of", "scale"),
     [
-        ([[[0.25, 0.75, NAN], [1.0, 0.0, 0.0]]], Scale(1.0, 1.0)),  # shares are shaded by themselves
-        ([[[0.25, 0.75]], [[0.5, -3.0]]], Scale(3.0, 1.0)),  # other numbers by the largest of all
+        ([[[0.25, 0.75, NAN], [1.0, 0.0, 0.0]]], Scale(1.0, 1.0)),  # shares of 1
+        ([[[0.25, 0.75]], [[0.5, -3.0]]], Scale(3.0, 1.0)),  # relative to the largest of all
         ([[[0.5, 0.75]]], Scale(0.75, 1.0)),
         ([[[0.0, 0.0]]], Scale(1.0, 1.0)),
         ([[[NAN, -math.inf, 2.0]]], Scale(2.0, 1.0)),
     ],
 )
-def test_the_scale_is_that_of_all_matrices(of: list[Any], scale: Scale) -> None:
+def test_scale_covers_all_matrices(of: list[Any], scale: Scale) -> None:
     assert Scale.of(map(np.array, of)) == scale
 
 
 @pytest.mark.parametrize(("largest", "unit"), [(0.04, 0.01), (0.05, 1.0), (98.0, 1.0), (99.0, 10.0), (54321.0, 1e4)])
-def test_numbers_that_three_characters_cannot_show_are_printed_in_a_unit(largest: float, unit: float) -> None:
+def test_very_small_and_large_numbers_are_printed_in_a_unit(largest: float, unit: float) -> None:
     scale = Scale.of([np.array([[largest, -largest]])])
     assert scale == Scale(largest, unit)
     assert Blocks(scale).cell(-largest, CELL).cell_len == 5

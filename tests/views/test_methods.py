@@ -1,4 +1,4 @@
-"""Every method of attribution, on every model, and the quantities that they are made of."""
+"""Every attribution method on every model, and their ingredients."""
 
 import json
 from collections.abc import Sequence
@@ -32,9 +32,7 @@ every_method = pytest.mark.parametrize("name", METHODS)
 
 
 @quick_for_some(VARIANTS, REPRESENTATIVES)
-def test_every_method_that_applies_gives_finite_matrices_over_pieces_and_words(
-    variant: Variant, tokenizer: Tokenizer
-) -> None:
+def test_applicable_methods_give_finite_matrices(variant: Variant, tokenizer: Tokenizer) -> None:
     model = tiny_model(*variant, *ONE_LAYER, vocabulary=tokenizer.size)
     for name, method in METHODS.items():
         if not method().applies_to(model):
@@ -56,7 +54,7 @@ def test_every_method_that_applies_gives_finite_matrices_over_pieces_and_words(
 
 
 @every_method
-def test_methods_compute_what_is_asked_for_and_leave_the_model_training(
+def test_methods_compute_requested_stacks_and_restore_training_mode(
     name: str, model: Seq2Seq, tokenizer: Tokenizer
 ) -> None:
     method, pair = METHODS[name](), prepare_pair(model, tokenizer, SOURCE, TARGET)
@@ -74,7 +72,7 @@ def test_methods_compute_what_is_asked_for_and_leave_the_model_training(
         assert all(adjacency(matrix, threshold=MatrixOptions().threshold).out_degrees)
 
 
-def test_heads_that_have_been_left_out_have_no_numbers(tokenizer: Tokenizer) -> None:
+def test_heads_that_are_off_have_no_numbers(tokenizer: Tokenizer) -> None:
     pruned = [f"cross.1.{head}" for head in (1, 2, 3)] + ["cross.2.2"]
     model = tiny_model(f"model.attention.head_mask={json.dumps(pruned)}", vocabulary=tokenizer.size)
     for name, method in METHODS.items():
@@ -87,7 +85,7 @@ def test_heads_that_have_been_left_out_have_no_numbers(tokenizer: Tokenizer) -> 
 
 
 @pytest.mark.parametrize("stack", ["decoder", "cross"])
-def test_words_sum_the_parts_of_ln_p_over_rows_and_columns(stack: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+def test_words_sum_gradients_over_rows_and_columns(stack: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
     maps = METHODS["gradient"]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
     rows, columns = maps.tokens.sides(stack)
     expected = torch.zeros(len(rows.words), len(columns.words))
@@ -99,7 +97,7 @@ def test_words_sum_the_parts_of_ln_p_over_rows_and_columns(stack: str, model: Se
 
 
 @pytest.mark.parametrize("stack", ["decoder", "cross"])
-def test_erasing_a_word_takes_all_its_pieces_out_at_once(stack: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
+def test_erasing_a_word_removes_all_its_tokens(stack: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
     maps = METHODS["erasure"]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
     rows, columns = maps.tokens.sides(stack)
     found, pieces = maps.by_words().stacks[stack].weights[0, 0], maps.stacks[stack].weights[0, 0]
@@ -112,7 +110,7 @@ def test_erasing_a_word_takes_all_its_pieces_out_at_once(stack: str, model: Seq2
     assert max(map(columns.words_of_piece.count, columns.words_of_piece)) > 1
 
 
-def test_erasure_says_nothing_of_the_symbol_that_a_target_begins_with(model: Seq2Seq, tokenizer: Tokenizer) -> None:
+def test_erasure_masks_the_begin_symbol(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     maps = METHODS["erasure"]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
     for decoder in (maps.stacks["decoder"], maps.by_words().stacks["decoder"]):
         assert not decoder.mask[0, :, 0].any()
@@ -133,7 +131,7 @@ HEADS = 3
     ],
 )
 @pytest.mark.parametrize("stack", ["encoder", "cross"])
-def test_a_value_norm_is_what_the_output_changes_by_without_one_weight(variant: str, stack: str) -> None:
+def test_value_norm_is_the_change_of_the_output_without_a_weight(variant: str, stack: str) -> None:
     model = tiny_model(variant)
     with torch.no_grad(), record_attention(model) as recording:
         model(*LONGER.inputs(model))
@@ -159,7 +157,7 @@ def test_a_value_norm_is_what_the_output_changes_by_without_one_weight(variant: 
 
 
 @pytest.mark.usefixtures("float64")
-def test_the_recurrent_decoder_s_are_weights_times_the_lengths_of_states() -> None:
+def test_value_norms_of_the_recurrent_decoder_are_weighted_state_norms() -> None:
     model = tiny_model("model.kind=recurrent", "model.score=additive")
     with torch.no_grad(), record_attention(model) as recording:
         model(*LONGER.inputs(model))
@@ -169,7 +167,7 @@ def test_the_recurrent_decoder_s_are_weights_times_the_lengths_of_states() -> No
     torch.testing.assert_close(value_norms(module, given, values)[0, 0], expected)
 
 
-# No token stands twice, so that a row of a table is one place of a sentence.
+# No token occurs twice, so a row of the table is one position in a sentence.
 PAIR = pair_tokens([5, 7, 11], [8, 4])
 STACKS = pytest.mark.parametrize("stack", ["cross", "decoder"])
 UNTIED = "model.tied=none"
@@ -195,7 +193,7 @@ def log_probabilities(model: Seq2Seq, tokens: PairTokens) -> Tensor:
 @pytest.mark.usefixtures("float64")
 @STACKS
 @pytest.mark.parametrize("kind", ["transformer", "recurrent"])
-def test_gradient_times_input_is_the_slope_when_one_embedding_grows(kind: str, stack: str) -> None:
+def test_gradient_times_input_matches_finite_differences(kind: str, stack: str) -> None:
     model = tiny_model(f"model.kind={kind}", UNTIED)
     found = gradient_times_input(model, PAIR, stack=stack)
     table, step = table_of(model, stack), 1e-5
@@ -211,7 +209,7 @@ def test_gradient_times_input_is_the_slope_when_one_embedding_grows(kind: str, s
 
 @pytest.mark.usefixtures("float64")
 @STACKS
-def test_the_shared_table_is_taken_away_on_the_side_that_is_asked_about_alone(stack: str) -> None:
+def test_shared_table_is_replaced_only_on_the_requested_side(stack: str) -> None:
     tied = tiny_model("model.tied=all")
     apart = tiny_model(UNTIED)
     apart.load_state_dict(tied.state_dict())
@@ -220,14 +218,14 @@ def test_the_shared_table_is_taken_away_on_the_side_that_is_asked_about_alone(st
 
 
 @pytest.mark.usefixtures("float64")
-def test_no_piece_depends_on_what_is_read_after_it() -> None:
+def test_tokens_do_not_depend_on_later_ones() -> None:
     found = gradient_times_input(tiny_model(), PAIR, stack="decoder")
     assert not found.triu(diagonal=1).any()
     assert (found.tril() != 0.0).sum() == 6
 
 
 @pytest.mark.usefixtures("float64")
-def test_the_model_is_left_as_it_was() -> None:
+def test_model_is_unchanged() -> None:
     model = tiny_model("model.dropout=0.3").train()
     first, second = (gradient_times_input(model, PAIR, stack="cross") for _ in range(2))
     torch.testing.assert_close(first, second)
@@ -241,12 +239,12 @@ IDS = pair_tokens(SOURCE_IDS, TARGET_IDS)
 
 
 def taken_out(*parts: Sequence[int], of: int) -> ErasedParts:
-    """The parts of a sentence of that length, by the places of their pieces."""
+    """The parts of a sentence of length `of`, given by token positions."""
     return torch.tensor([[place in part for place in range(of)] for part in parts])
 
 
 def log_p(model: Seq2Seq, source: list[int], read: list[int], token: int) -> float:
-    """ln p of the token after what was read."""
+    """ln p of the token after the tokens read."""
     with torch.no_grad():
         return float(model(torch.tensor([source]), torch.tensor([read]))[0, -1].log_softmax(dim=-1)[token])
 
@@ -258,9 +256,7 @@ def log_p(model: Seq2Seq, source: list[int], read: list[int], token: int) -> flo
 @pytest.mark.parametrize(
     ("stack", "parts"), [("cross", [[0], [1, 2], [5], [0, 3, 4]]), ("decoder", [[1], [3], [1, 2]])]
 )
-def test_erasure_is_the_fall_against_a_sentence_without_the_part(
-    variant: str, stack: str, parts: list[list[int]]
-) -> None:
+def test_erasure_matches_a_sentence_without_the_part(variant: str, stack: str, parts: list[list[int]]) -> None:
     model = varied_model(variant, vocabulary=VOCABULARY)
     source, read, written = [*SOURCE_IDS, EOS], [BOS, *TARGET_IDS], [*TARGET_IDS, EOS]
     found = erase(model, IDS, taken_out(*parts, of=len(source if stack == "cross" else read)), stack=stack)
@@ -275,7 +271,7 @@ def test_erasure_is_the_fall_against_a_sentence_without_the_part(
 
 
 @pytest.mark.usefixtures("float64")
-def test_the_start_of_a_target_and_nothing_at_all_change_nothing() -> None:
+def test_erasing_nothing_or_the_begin_symbol_changes_nothing() -> None:
     model = tiny_model()
     assert not erase(model, IDS, taken_out([0], of=4), stack="decoder").any()
     with_start, alone = erase(model, IDS, taken_out([0, 1], [1], of=4), stack="decoder").T
@@ -285,13 +281,13 @@ def test_the_start_of_a_target_and_nothing_at_all_change_nothing() -> None:
 
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("kind", ["transformer", "recurrent"])
-def test_a_source_of_which_nothing_is_left_gives_numbers(kind: str) -> None:
+def test_fully_erased_source_gives_finite_numbers(kind: str) -> None:
     alone = pair_tokens([], TARGET_IDS)
     assert erase(tiny_model(f"model.kind={kind}"), alone, taken_out([0], of=1), stack="cross").isfinite().all()
 
 
 @pytest.mark.usefixtures("float64")
-def test_the_parts_of_a_sentence_go_through_the_model_together_and_long_ones_in_turns(
+def test_erasure_is_computed_in_batches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model, sizes = tiny_model(), []

@@ -34,13 +34,13 @@ numbers = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 
 @given(low=numbers, length=st.floats(1e-6, 1e6), most=st.integers(2, 9))
-def test_ticks_are_round_ordered_and_inside(low: float, length: float, most: int) -> None:
+def test_ticks_are_round_sorted_and_inside(low: float, length: float, most: int) -> None:
     if low + length == low:
         return
     found = ticks(low, low + length, most=most)
     assert len(found) <= most
     assert found == sorted(found)
-    near = length * 1e-6 + abs(low) * 1e-15  # of a short stretch far from zero, rounding is more
+    near = length * 1e-6 + abs(low) * 1e-15  # rounding errors grow far from zero
     assert all(low - near <= tick <= low + length + near for tick in found)
 
 
@@ -51,11 +51,11 @@ def test_ticks_are_multiples_of_one_two_or_five() -> None:
 
 
 def drawn(lines: list[str]) -> list[str]:
-    """The rows of a panel's curves, without the axis and the numbers beside it."""
+    """The rows of a panel's curves, without axes and labels."""
     return [line.partition("│")[2] for line in lines[1 : CHART_ROWS + 1]]
 
 
-def test_a_curve_rises_from_side_to_side() -> None:
+def test_curve_spans_the_width() -> None:
     lines = [*chart_lines([Panel("a title", (RISING,))], width=60)]
     assert lines[0] == "a title"
     assert max(map(len, lines)) <= 60
@@ -67,12 +67,12 @@ def test_a_curve_rises_from_side_to_side() -> None:
     assert [lines[row].split()[0] for row in (1, 6)] == ["10", "5"]
 
 
-def test_a_level_curve_stays_on_its_row() -> None:
+def test_level_curve_stays_on_its_row() -> None:
     (row,) = [row for row in drawn([*chart_lines([Panel("", (Series("", ((0, 3.0), (7, 3.0))),))], width=60)]) if row]
     assert set(row) == {"a"}
 
 
-def test_numbers_along_the_axis_never_touch() -> None:
+def test_axis_labels_never_touch() -> None:
     for right in (7, 99, 12_345, 1_234_567):
         for width in range(40, 100, 7):
             (*_, last) = chart_lines([Panel("", (Series("", ((0, 0.0), (right, 1.0))),))], width=width)
@@ -81,7 +81,7 @@ def test_numbers_along_the_axis_never_touch() -> None:
             assert values == pytest.approx(np.linspace(values[0], values[-1], len(values)))
 
 
-def test_several_curves_have_a_letter_each_and_a_legend() -> None:
+def test_several_curves_have_letters_and_a_legend() -> None:
     lines = [*chart_lines([Panel("t", (RISING, FALLING))], width=60)]
     rows = drawn(lines)
     assert rows[-1].startswith("a")
@@ -89,12 +89,12 @@ def test_several_curves_have_a_letter_each_and_a_legend() -> None:
     assert lines[-1].strip() == "a a run   b another"
 
 
-def test_a_width_below_the_narrowest_counts_as_that() -> None:
+def test_chart_has_a_minimum_width() -> None:
     panel = Panel("t", (RISING, FALLING))
     assert [*chart_lines([panel], width=3)] == [*chart_lines([panel], width=NARROWEST_CHART)]
 
 
-def test_letters_begin_again_and_panels_follow_each_other() -> None:
+def test_letters_repeat_and_panels_are_stacked() -> None:
     panel = Panel("t", tuple(Series(f"run{number}", RISING.points, number) for number in range(27)))
     text = "\n".join(chart_lines([panel], width=60))
     assert {"a run0", "a run26"} <= {*re.findall(r"a run\d+", text)}
@@ -102,7 +102,7 @@ def test_letters_begin_again_and_panels_follow_each_other() -> None:
     assert [*chart_lines([Panel("t", (RISING,))] * 2, width=60)] == [*one, "", *one]
 
 
-def test_a_matrix_is_shades_from_minus_one_to_one() -> None:
+def test_heat_map_shades_from_minus_one_to_one() -> None:
     lines = [*heat_map_lines(np.array([[-1.0, 0.0, 1.0], [1.0, 0.5, -0.5]]), title="t", width=60)]
     assert lines == ["t; blank -1, full 1", "0  ▒█", "1 █▓░"]
     assert [*heat_map_lines(np.ones((2, 99)), title="t", width=20)][1:] == [f"{i} " + "█" * 18 for i in range(2)]
@@ -111,7 +111,7 @@ def test_a_matrix_is_shades_from_minus_one_to_one() -> None:
     assert len(rows) == 24
 
 
-def test_an_extent_always_has_a_length() -> None:
+def test_extent_is_never_empty() -> None:
     def extent(*values: float) -> tuple[float, float]:
         return Panel("", (Series("", [(0, value) for value in values]),)).extent(1)
 
@@ -120,7 +120,7 @@ def test_an_extent_always_has_a_length() -> None:
     assert extent(0, 0) == (0, 1)
 
 
-def test_hostile_names_are_text() -> None:
+def test_hostile_names_are_escaped() -> None:
     hostile = "<script>&\x1b[2J\u202e\x00\ufffe"
     panel = Panel(hostile, (Series(hostile, RISING.points), FALLING), hostile)
     assert not {"\x1b", "\u202e", "\x00"} & {*"".join(chart_lines([panel], width=60))}
@@ -136,13 +136,13 @@ BOTH = {"one": ONE, "other": OTHER}
 
 
 def panels_of(runs: dict[str, Curves]) -> list[Panel]:
-    """The panels that are drawn of runs."""
+    """The panels of the plot of these runs."""
     (panels,) = plot_runs(runs).lines.args  # type: ignore[attr-defined]
     return panels
 
 
-def test_curves_of_one_run_are_called_what_they_are_and_of_several_stand_together_in_its_colour() -> None:
-    titles = ["loss, nats a target token", "learning rate", "BLEU on validation"]
+def test_curves_of_several_runs_are_grouped_by_run() -> None:
+    titles = ["loss, nats per target token", "learning rate", "BLEU on validation"]
     panels = panels_of({"one": ONE})
     assert [panel.title for panel in panels] == titles
     assert [[series.name for series in panel.series] for panel in panels] == [["training", "validation"], [""], [""]]
@@ -155,7 +155,7 @@ def test_curves_of_one_run_are_called_what_they_are_and_of_several_stand_togethe
         ("other validation", 1, False),
     ]
     assert [series.name for series in (*rate.series, *bleu.series)] == ["one", "other", "one"]
-    assert [panel.title for panel in panels_of({"other": OTHER})] == titles[:2]  # what is not measured has no panel
+    assert [panel.title for panel in panels_of({"other": OTHER})] == titles[:2]  # no panel without measurements
 
 
 def test_arrays_have_every_curve_as_pairs() -> None:
@@ -166,7 +166,7 @@ def test_arrays_have_every_curve_as_pairs() -> None:
             np.testing.assert_array_equal(arrays[f"{number}.{curve}"], np.reshape(run[curve], (-1, 2)))
 
 
-def test_schedules_stand_together_in_one_plot() -> None:
+def test_schedules_share_one_plot() -> None:
     plot = plot_schedules({"a": [(1, 0.5), (2, 0.25)], "b": [(1, 0.1)]})
     found = {name: array.tolist() for name, array in to_arrays(plot.arrays).items()}
     assert found == {"names": ["a", "b"], "0": [[1, 0.5], [2, 0.25]], "1": [[1, 0.1]]}
@@ -185,7 +185,7 @@ LINES: list[dict[str, object]] = [
 ]
 
 
-def test_curves_are_the_measurements_and_nothing_else(tmp_path: Path) -> None:
+def test_curves_have_only_measurements(tmp_path: Path) -> None:
     text = "".join(f"{line}\n" for line in [*map(json.dumps, LINES), "no JSON", '{"step": 8, "ki'])
     (tmp_path / METRICS).write_text(text)
     found = read_curves(Run(tmp_path))
@@ -199,7 +199,7 @@ EXTREME = [10**400, -(10**400), 1e308, -1e308, 5e-324, -5e-324, 1e-300, 1e29, 1e
 
 
 @given(values=st.lists(st.sampled_from(EXTREME), min_size=1, max_size=5), steps=st.lists(st.sampled_from(EXTREME)))
-def test_no_number_in_the_metrics_is_too_large_or_too_small(
+def test_extreme_numbers_in_the_metrics_are_skipped_or_drawn(
     tmp_path: Path, values: list[float], steps: list[float]
 ) -> None:
     lines = [{"step": step, "kind": "training", "loss": value} for step, value in enumerate(values)]
@@ -209,7 +209,7 @@ def test_no_number_in_the_metrics_is_too_large_or_too_small(
     assert len([*plot.lines(width=60)]) in (CHART_ROWS + 3, 2 * CHART_ROWS + 7)
 
 
-def test_nothing_measured_yet_says_what_to_do(tmp_path: Path) -> None:  # a pruned run has no such file
+def test_missing_measurements_are_an_input_error(tmp_path: Path) -> None:  # a pruned run has no such file
     with pytest.raises(InputError) as raised:
         read_curves(Run(tmp_path))
     assert str(raised.value) == f"{tmp_path}: nothing has been measured yet; train it with tmt train"

@@ -1,4 +1,4 @@
-"""Figures in any script: fonts with the letters, or a note about those without."""
+"""Figures in any script: fonts with the letters, or a note about missing ones."""
 
 import logging
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ matplotlib = pytest.importorskip("matplotlib")
 
 @dataclass(frozen=True)
 class Font:
-    """A font as matplotlib lists it; its file is called after its letters."""
+    """A font in matplotlib's list; its file is named after its letters."""
 
     name: str
     fname: str
@@ -25,7 +25,7 @@ class Font:
 
 
 class Face:
-    """What matplotlib reads from the file of a font."""
+    """The content of a font file."""
 
     def __init__(self, file: str, *, face_index: int = 0) -> None:
         if file == "damaged":
@@ -49,12 +49,12 @@ FONTS = [
 
 
 class Drawn(Exception):  # noqa: N818
-    """Raised in place of drawing."""
+    """Raised instead of drawing."""
 
 
 @pytest.fixture
 def chosen(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The families of each figure that would be drawn, where only `FONTS` are installed."""
+    """The font families of each figure, with only `FONTS` installed."""
     families: list[list[str]] = []
 
     def figure(**_: object) -> None:
@@ -83,7 +83,7 @@ def draw(*labels: str) -> None:
         (("a b", "\u200d", "\x1b"), []),
     ],
 )
-def test_fonts_with_the_letters_follow_the_usual_one(
+def test_fonts_with_missing_letters_are_added(
     labels: tuple[str, ...], families: list[str], chosen: list[list[str]], caplog: pytest.LogCaptureFixture
 ) -> None:
     draw(*labels)
@@ -92,20 +92,20 @@ def test_fonts_with_the_letters_follow_the_usual_one(
     assert not caplog.messages
 
 
-def test_a_script_without_a_font_is_named_once(chosen: list[list[str]], caplog: pytest.LogCaptureFixture) -> None:
+def test_script_without_a_font_is_reported_once(chosen: list[list[str]], caplog: pytest.LogCaptureFixture) -> None:
     draw("ខ្មែរ", "ไทย", "老")
     assert chosen[0][1] in ("Han", "Half")
     assert caplog.messages == ["tmt: --figure: no font with KHMER, THAI letters is installed; add one, such as Noto's"]
     assert caplog.records[0].levelno == logging.WARNING
 
 
-def test_names_of_curves_choose_fonts_too(chosen: list[list[str]]) -> None:
+def test_curve_names_choose_fonts(chosen: list[list[str]]) -> None:
     with pytest.raises(Drawn):
         curves_figure([Panel("loss", (Series("كلب", ((0, 1.0), (1, 2.0))),))], path=Path("a.png"))
     assert chosen == [["sans-serif", "Arabic"]]
 
 
-def test_a_figure_without_a_font_for_its_letters_is_written(caplog: pytest.LogCaptureFixture) -> None:
+def test_figure_without_a_font_is_written(caplog: pytest.LogCaptureFixture) -> None:
     matrix = LabelledMatrix(
         "", "place", "name", np.full((1, 2), 0.5), ("\U00012000",), ("كلب", "a")
     )  # cuneiform: few machines have it

@@ -1,4 +1,4 @@
-"""`record_attention`: what is gathered, and that nothing else changes."""
+"""`record_attention` records all weights and changes nothing else."""
 
 import pytest
 import torch
@@ -28,7 +28,7 @@ def target() -> torch.Tensor:
     return target
 
 
-def test_every_layer_is_recorded_and_padding_and_the_future_weigh_nothing(
+def test_every_layer_is_recorded_without_weight_on_masked_cells(
     model: Seq2Seq, source: torch.Tensor, target: torch.Tensor
 ) -> None:
     with record_attention(model.eval()) as maps:
@@ -45,7 +45,7 @@ def test_every_layer_is_recorded_and_padding_and_the_future_weigh_nothing(
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_recording_leaves_outputs_and_gradients_unchanged(
+def test_recording_changes_neither_outputs_nor_gradients(
     model: Seq2Seq, source: torch.Tensor, target: torch.Tensor, training: bool
 ) -> None:
     def run() -> tuple[torch.Tensor, list[torch.Tensor]]:
@@ -57,13 +57,13 @@ def test_recording_leaves_outputs_and_gradients_unchanged(
     logits, gradients = run()
     with record_attention(model):
         watched, watched_gradients = run()
-    # The fused kernel computes in another order; its dropout draws other numbers, so there is none on the weights here.
+    # The fused kernel computes in a different order and draws different dropout: no attention dropout here.
     close = {"rtol": 1e-3, "atol": 1e-4}
     torch.testing.assert_close(watched, logits, **close)
     torch.testing.assert_close(watched_gradients, gradients, **close)
 
 
-def test_nothing_stays_on_the_modules(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor) -> None:
+def test_recording_leaves_no_hooks(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor) -> None:
     def everything() -> dict[str, list[str]]:
         return {name: sorted(vars(module)) for name, module in model.named_modules()}
 
@@ -84,9 +84,7 @@ def test_recording_ends_when_the_pass_fails(model: Seq2Seq, source: torch.Tensor
     assert {stack: len(layers) for stack, layers in maps.items()} == {"encoder": 2, "decoder": 0, "cross": 0}
 
 
-def test_nested_recordings_each_see_what_happens_while_they_are_open(
-    model: Seq2Seq, source: torch.Tensor, target: torch.Tensor
-) -> None:
+def test_nested_recordings_are_independent(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor) -> None:
     with record_attention(model.eval()) as outer:
         state = model.start(source)
         with record_attention(model) as inner:
@@ -107,9 +105,7 @@ def test_another_model_is_not_recorded(model: Seq2Seq, source: torch.Tensor, tar
     assert not any(maps.values())
 
 
-def test_decoding_in_steps_records_the_same_as_decoding_at_once(
-    model: Seq2Seq, source: torch.Tensor, target: torch.Tensor
-) -> None:
+def test_stepwise_decoding_records_the_same(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor) -> None:
     with record_attention(model.eval()) as at_once:
         model(source, target)
     with record_attention(model) as in_steps:
@@ -140,9 +136,7 @@ def test_two_passes_in_one_recording_and_a_search_are_refused(
                 maps[stack]
 
 
-def test_weights_carry_gradients_where_gradients_are_on(
-    model: Seq2Seq, source: torch.Tensor, target: torch.Tensor
-) -> None:
+def test_recorded_weights_have_gradients_if_enabled(model: Seq2Seq, source: torch.Tensor, target: torch.Tensor) -> None:
     with record_attention(model.eval()) as maps:
         logits = model(source, target)
     (gradient,) = torch.autograd.grad(logits[0, -1, 9], [maps["cross"][-1]])

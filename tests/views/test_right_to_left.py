@@ -1,4 +1,4 @@
-"""Labels that are read from right to left, as a terminal orders them (UAX #9, by python-bidi): nothing else moves."""
+"""Right-to-left labels in a terminal's order (UAX #9, by python-bidi): nothing else moves."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from transformer_mt.views.lens import Lens, lens_lines
 from transformer_mt.views.matrix import NARROWEST, Blocks, LabelledMatrix, Scale, matrix_lines
 
 ARABIC, HEBREW = ("المعلم", "يقرأ", "الكتاب", "اليوم", ".", "</s>"), ("▁המורה", "▁קורא", "ספר(", "٣", "</s>")
-# No digits and no dots, which would look like numbers.
+# No digits or dots: they would look like numbers.
 labels = st.lists(
     st.text(st.sampled_from("אבגدذرabcß (-▁\u0651\u05b8٣日"), min_size=1, max_size=14), min_size=1, max_size=9
 )
@@ -30,7 +30,7 @@ def matrix(rows: tuple[str, ...], columns: tuple[str, ...]) -> LabelledMatrix:
     return LabelledMatrix("cross", "place", "name", numbers.round(2), rows, columns)
 
 
-def test_a_label_stands_above_its_column_and_beside_its_row() -> None:
+def test_labels_are_above_columns_and_beside_rows() -> None:
     lines = matrix_lines([matrix(ARABIC[:4], HEBREW)], width=80, shading=Blocks())
     *header, first, second, third, fourth = lines[1:]
     for number, label in enumerate(HEBREW):
@@ -46,9 +46,7 @@ def test_a_label_stands_above_its_column_and_beside_its_row() -> None:
 
 @pytest.mark.parametrize("compact", [False, True])
 @given(rows=labels, columns=labels, width=st.integers(NARROWEST, 90))
-def test_numbers_and_shades_stay_where_they_are_printed(
-    compact: bool, rows: list[str], columns: list[str], width: int
-) -> None:
+def test_numbers_and_shades_keep_their_place(compact: bool, rows: list[str], columns: list[str], width: int) -> None:
     one = matrix(tuple(rows), tuple(columns))
     for matrices in ([one], [one, replace(one, name="other")]):
         lines = matrix_lines(matrices, width=width, shading=Blocks(), compact=compact)
@@ -57,13 +55,13 @@ def test_numbers_and_shades_stay_where_they_are_printed(
 
 
 @given(text=st.text(st.sampled_from("abcß .3(日é▁")))
-def test_text_from_left_to_right_has_no_isolates(text: str) -> None:
+def test_left_to_right_text_has_no_isolates(text: str) -> None:
     assert isolated(text) == text
     lines = matrix_lines([matrix((text or "a",), (text or "a",))], width=80, shading=Blocks())
     assert not {"\u2068", "\u2069"} & {*"".join(map(str, lines))}
 
 
-def test_isolates_of_a_text_itself_are_escaped() -> None:
+def test_isolates_in_a_text_are_escaped() -> None:
     for lines in (
         matrix_lines([matrix(("\u2069كلب\u2068",), ("\u2067كلب",))], width=80, shading=Blocks()),
         [*graph_lines(matrix(("\u2069كلب\u2068",), ("\u2067كلب",)), threshold=0.1, width=80, scale=Scale())],
@@ -74,12 +72,12 @@ def test_isolates_of_a_text_itself_are_escaped() -> None:
         assert "\u2067" not in text
 
 
-def test_edges_of_a_graph_stay_beside_their_numbers() -> None:
+def test_graph_edges_stay_next_to_their_numbers() -> None:
     lines = [*graph_lines(matrix(ARABIC, HEBREW), threshold=0.01, width=44, scale=Scale())]
     assert not moved([Text(str(line)) for line in lines])
 
 
-def test_guesses_of_the_lens_stay_in_their_columns() -> None:
+def test_lens_guesses_stay_in_their_columns() -> None:
     pieces, numbers = HEBREW, torch.full((2, len(HEBREW), 1), 0.25)
     guesses = tuple(tuple((piece,) for piece in pieces) for _ in range(2))
     decided: tuple[int | None, ...] = (1, 2, None, 1, 1)

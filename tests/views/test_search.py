@@ -20,7 +20,7 @@ TREE = BeamTrace(
 )
 
 
-def test_what_does_not_branch_stands_on_one_line_and_ends_with_its_fate() -> None:
+def test_unbranched_tokens_share_a_line_with_their_end() -> None:
     assert [*trace_lines(TREE, width=80)] == [
         "<s> ▁So",
         "├── ▁we ▁go  -0.75",
@@ -32,12 +32,12 @@ def test_what_does_not_branch_stands_on_one_line_and_ends_with_its_fate() -> Non
     ]
 
 
-def test_where_stdout_has_no_such_characters_the_tree_is_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tree_is_ascii_if_stdout_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
     assert [*trace_lines(TREE, width=80)][-1] == "`-- ▁I  -2.00, dropped after step 1"
 
 
-def test_long_runs_are_folded_under_their_branch() -> None:
+def test_long_lines_wrap_under_their_branch() -> None:
     nodes = [BeamNode(i + 1, i - 1 if i else None, f"▁word{i}", -1.0, -1.0, None) for i in range(20)]
     path = BeamTrace((), (*nodes, BeamNode(21, 19, "</s>", -2.0, -1.0, ENDED)))
     lines = [*trace_lines(path, width=40)]
@@ -47,7 +47,7 @@ def test_long_runs_are_folded_under_their_branch() -> None:
     assert " ".join(lines).split()[2:22] == [f"▁word{i}" for i in range(20)]
 
 
-def test_a_tree_too_deep_for_the_width_is_wider() -> None:
+def test_deep_tree_may_exceed_the_width() -> None:
     nodes: list[BeamNode] = []
     for step in range(1, 100):
         parent = len(nodes) - 2 if nodes else None
@@ -58,7 +58,7 @@ def test_a_tree_too_deep_for_the_width_is_wider() -> None:
     assert max(map(len, lines)) <= 4 * 99 + 20
 
 
-def test_alternatives_stand_in_columns_and_command_no_terminal() -> None:
+def test_alternatives_are_escaped_columns() -> None:
     found = [
         ChosenAmong(Alternative("▁The", 0.9), (Alternative("▁A", 0.05), Alternative("▁My", 0.001))),
         ChosenAmong(Alternative("\x1b", 0.123), (Alternative("日本", 0.1), Alternative("x", 0.0))),

@@ -65,7 +65,7 @@ def view() -> View:
 FOUND = {"cross.2.2": {"value": 0.5, "low": 0.25}}
 
 
-def test_json_has_the_fields_as_plain_values() -> None:
+def test_json_has_plain_values() -> None:
     assert json.loads(json.dumps(to_json(view()), allow_nan=False)) == {
         "source": "s",
         "stacks": {"cross": {"rows": ["a"], "weights": [[0.33333, None]]}},
@@ -79,12 +79,12 @@ def test_json_has_the_fields_as_plain_values() -> None:
     }
 
 
-def test_the_digits_of_tensors_can_be_chosen() -> None:
+def test_digits_of_tensors_can_be_set() -> None:
     assert to_json({"x": torch.tensor([1 / 3])}, digits=2) == {"x": [0.33]}
     assert to_json(np.float32(0.5)) == 0.5
 
 
-def test_arrays_have_the_names_of_the_fields() -> None:
+def test_arrays_are_named_after_fields() -> None:
     arrays = to_arrays(view())
     assert list(arrays) == [
         *["source", "cross.weights", "cross.rows", "cross.mask"],
@@ -99,7 +99,7 @@ def test_arrays_have_the_names_of_the_fields() -> None:
     assert arrays["links"].shape == (2, 2)
 
 
-def test_the_arrays_of_several_views_have_their_numbers_before_them() -> None:
+def test_arrays_of_several_views_are_numbered() -> None:
     assert set(to_arrays(view(), "1.")) == {f"1.{name}" for name in to_arrays(view())}
 
 
@@ -110,7 +110,7 @@ def test_numbers_of_arrays_have_five_significant_digits(numbers: np.ndarray) -> 
     assert repr(to_json(numbers)) == repr(expected)
 
 
-def test_every_array_is_a_place_to_stop() -> None:
+def test_serialisation_can_be_cancelled_at_every_array() -> None:
     told = []
     with shown_by(lambda *_: nullcontext(told.append)), working(""):
         to_json([np.zeros(2), torch.zeros(1)])

@@ -1,4 +1,4 @@
-"""Text from strangers, made safe to print."""
+"""Untrusted text, escaped for printing."""
 
 import json
 import math
@@ -30,12 +30,12 @@ def test_json_keeps_what_it_escapes(text: str) -> None:
     assert json.loads(line) == {text: [text]}
 
 
-def test_json_leaves_ordinary_text_as_it_is() -> None:
+def test_json_leaves_ordinary_text_unchanged() -> None:
     assert escaped_json(["Öl 日本 👍", "\u202e\x9b\x7f"]) == r'["Öl 日本 👍", "\u202e\u009b\u007f"]'
 
 
 @given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"])))
-def test_ordinary_text_is_left_alone(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert escape_controls(text) == text
 
 
@@ -51,7 +51,7 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
         ("👩\u200d💻 Grüße 日本", "👩\u200d💻 Grüße 日本"),
     ],
 )
-def test_controls_become_visible(text: str, escaped: str) -> None:
+def test_control_characters_become_visible(text: str, escaped: str) -> None:
     assert escape_controls(text) == escaped
 
 
@@ -75,12 +75,12 @@ def test_controls_become_visible(text: str, escaped: str) -> None:
         (-math.inf, "-oo"),
     ],
 )
-def test_numbers_take_three_characters(weight: float, text: str) -> None:
+def test_numbers_fit_three_characters(weight: float, text: str) -> None:
     assert format_weight(weight) == text
 
 
 @given(st.floats(-99.4, 999.4))
-def test_a_number_is_within_half_of_its_last_digit(number: float) -> None:
+def test_number_is_rounded_correctly(number: float) -> None:
     text = format_weight(number)
     assert len(text) == 3
     digits = len(text.strip().partition(".")[2])
@@ -88,12 +88,12 @@ def test_a_number_is_within_half_of_its_last_digit(number: float) -> None:
     assert text.strip().startswith("-") == (number <= -0.005)
 
 
-def test_cells_are_literal_and_wrapped_within_the_width() -> None:
+def test_cells_are_literal_and_wrapped() -> None:
     lines = rendered(table([["[b]", "3"], ["日本\x1b", "one two three"]], right=[1]), width=15)
     assert [line.plain for line in lines] == ["[b]           3", "日本␛   one two", "          three"]
 
 
-def test_headings_stand_above_their_columns() -> None:
+def test_headings_are_above_their_columns() -> None:
     lines = rendered(table([["a", "1"]], headings=["word", "number"], right=[1]), width=80)
     assert [line.plain for line in lines] == ["word  number", "a          1"]
 
@@ -110,7 +110,7 @@ JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dict
 
 
 @given(JSON)
-def test_any_value_is_read_back_from_its_line(value: Any) -> None:
+def test_escaped_json_round_trips(value: Any) -> None:
     for compact in (False, True):
         line = escaped_json(value, compact=compact)
         assert json.loads(line) == value

@@ -1,4 +1,4 @@
-"""From the configuration to the attention layers of a model: the one place where score, position and graph meet."""
+"""Builds the attention layers of a model from the configuration: where score, position and graph meet."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,12 +16,12 @@ from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 
 POSITION = "model.attention.position"
-# The only value of each key that linear attention admits, and why.
+# The only value of each key that linear attention supports, and why.
 LINEAR_ONLY = {
-    "score": ("scaled_dot", "linear attention has a score of its own, φ(q)·φ(k)"),
+    "score": ("scaled_dot", "linear attention has its own score, φ(q)·φ(k)"),
     "normaliser": ("softmax", "linear attention divides by the sum of its scores"),
-    "qk_projection": ("independent", "linear attention sums up each head's own keys"),
-    "graph": ("complete", "linear attention sums over all positions and has no edges to leave out"),
+    "qk_projection": ("independent", "linear attention sums each head's own keys"),
+    "graph": ("complete", "linear attention sums over all positions and cannot leave out edges"),
 }
 
 
@@ -29,7 +29,7 @@ AttentionFactory = Callable[[str], Attention]
 
 
 def softmax_attention(config: AttentionConfig, width: int) -> AttentionFactory:
-    """Multi-head attention with the configured score; position and graph act where a stack attends to itself."""
+    """Multi-head attention with the configured score. Position and graph act only in self-attention."""
     shared: dict[str, Position] = {}
 
     def layer(stack: str) -> MultiHeadAttention:
@@ -49,7 +49,7 @@ def softmax_attention(config: AttentionConfig, width: int) -> AttentionFactory:
 
 
 def linear_attention(config: AttentionConfig, width: int) -> AttentionFactory:
-    """Linear attention, which has no scores for a position or a graph to act on."""
+    """Linear attention. It has no scores for a position or a graph to act on; such choices raise `InputError`."""
     refused = [(name, *only) for name, only in LINEAR_ONLY.items() if getattr(config, name) != only[0]]
     if issubclass(_position_class(config.position), AttentionPosition):
         refused.append(("position", "sinusoidal or none", "linear attention has no scores for it to act on"))
@@ -65,40 +65,40 @@ ATTENTION: dict[str, Callable[[AttentionConfig, int], AttentionFactory]] = {
 
 
 def build_attention(config: AttentionConfig, *, width: int) -> AttentionFactory:
-    """Makes a layer for one of the `STACKS`, each time with weights of its own, for a model of that width.
+    """Return a factory of attention layers for a model of this width. It takes one of `STACKS`.
 
-    In `encoder` and `decoder` the queries are among the keys, and a decoder's see nothing of the future; `cross` leads
-    from the decoder to the memory: a bipartite graph, without positions. A position may be one for all layers of a
-    stack. Choices that do not go together raise `InputError` with the reason, at the latest with the first layer.
+    Each layer has its own weights. In `encoder` and `decoder`, queries are among the keys, and the decoder cannot see
+    the future. `cross` leads from the decoder to the memory: a bipartite graph without positions. All layers of a stack
+    may share a position. Incompatible choices raise `InputError`, at the latest when the first layer is made.
     """
     return lookup(ATTENTION, config.kind, key="model.attention.kind")(config, width)
 
 
 def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Score]:
-    """The configured score, and the projections that make its queries and keys.
+    """Return the projections of queries and keys, and the configured score.
 
-    Raises `InputError` for shared projections that the score cannot have.
+    Raises `InputError` for shared projections that the score does not support.
     """
     score, key = lookup(SCORES, config.score, key="model.attention.score"), "model.attention.qk_projection"
     table = {name: partial(entry, width, config.heads) for name, entry in QK_PROJECTIONS.items()}
     chosen = parse_choice(config.qk_projection, table, key=key)
     if score.prescribed is not None and not isinstance(chosen, Independent):
         remedy = "set model.attention.score to scaled_dot, dot or cosine"
-        raise InputError(key, f"{config.qk_projection} needs products q·k, which {config.score} has not", remedy)
+        raise InputError(key, f"{config.qk_projection} needs a score of products q·k, unlike {config.score}", remedy)
     return with_projections(score, chosen)
 
 
 def with_projections(score: type[Score], chosen: Projections) -> tuple[Projections, Score]:
-    """The score, and the projections that its formula prescribes or, where it prescribes none, the chosen ones."""
+    """Return the projections that the score prescribes, else the chosen ones, and the score."""
     if score.prescribed is not None and not isinstance(chosen, score.prescribed):
         chosen = score.prescribed(chosen.sizes.width, chosen.sizes.heads)
     return chosen, score(chosen.sizes)
 
 
 def build_position(text: str, place: Place | None) -> Position:
-    """The configured position's part in the self-attention at this place or, without a place, on the embeddings.
+    """Return the configured position for self-attention at this place, or for the embeddings without a place.
 
-    Raises `InputError` where place and position do not go together.
+    A position that does not act there is a no-op. Raises `InputError` if place and position are incompatible.
     """
     inside = issubclass(_position_class(text), AttentionPosition)
     if inside != (place is not None):

@@ -1,7 +1,7 @@
-"""Who may attend to whom: for every query position, its neighbours among the key positions.
+"""Who may attend to whom: each query position's neighbours among the key positions.
 
-Attention is message passing over a graph; the matrix of weights is the graph's weighted adjacency matrix. To add a
-graph, subclass `Graph` and enter it in `GRAPHS`; its arguments are the whole numbers of its spelling, as in `band(3)`.
+Attention is message passing over a graph, whose weighted adjacency matrix is the weight matrix. To add a graph,
+subclass `Graph` and enter it in `GRAPHS`; its arguments are the whole numbers in its spelling, as in `band(3)`.
 """
 
 import ast
@@ -23,9 +23,9 @@ Related = Bool[Tensor, "..."]
 
 
 class Graph(ABC):
-    """A neighbourhood relation, as one function of index tensors that broadcast against each other.
+    """A neighbourhood relation: a function of index tensors that broadcast against each other.
 
-    Being a function and not a matrix, it can build a mask of any size. Graphs combine with `&` and `|`.
+    As a function rather than a matrix, it can build a mask of any size. Graphs combine with `&` and `|`.
     """
 
     @abstractmethod
@@ -33,11 +33,11 @@ class Graph(ABC):
         """True where the query position may attend to the key position."""
 
     def is_complete(self, queries: int) -> bool:
-        """True if each of the last `queries` positions has every position as a neighbour, however many there are."""
+        """True if each of the last `queries` positions neighbours every position, for any number of positions."""
         return False
 
     def mask(self, queries: int, keys: int, *, device: torch.device) -> Bool[Tensor, "Q K"]:
-        """The mask of the last `queries` of `keys` positions, as a decoder with a cache needs it."""
+        """The mask for the last `queries` of `keys` positions, as a decoder with a cache needs it."""
         query = torch.arange(keys - queries, keys, device=device)
         return self.neighbours(query[:, None], torch.arange(keys, device=device)[None, :])
 
@@ -50,7 +50,7 @@ class Graph(ABC):
 
 @dataclass(frozen=True)
 class Combined(Graph):
-    """The edges that both graphs have (&), or that either has (|)."""
+    """The edges that both graphs have (&), or that at least one has (|)."""
 
     left: Graph
     right: Graph
@@ -66,7 +66,7 @@ class Combined(Graph):
 
 
 class Complete(Graph):
-    """N_i = all positions: self-attention (Vaswani et al. 2017), and the bipartite graph of cross-attention."""
+    """N_i = all positions: self-attention (Vaswani et al. 2017), or the bipartite graph of cross-attention."""
 
     @override
     def neighbours(self, query: Places, key: Places) -> Related:
@@ -78,7 +78,7 @@ class Complete(Graph):
 
 
 class Causal(Graph):
-    """N_i = {j : j ≤ i}: a decoder sees nothing of the future (Vaswani et al. 2017, §3.2.3)."""
+    """N_i = {j : j ≤ i}: a decoder cannot see the future (Vaswani et al. 2017, §3.2.3)."""
 
     @override
     def neighbours(self, query: Places, key: Places) -> Related:
@@ -86,12 +86,12 @@ class Causal(Graph):
 
     @override
     def is_complete(self, queries: int) -> bool:
-        return queries == 1  # the last position, which has no future
+        return queries == 1  # the last position has no future
 
 
 @dataclass(frozen=True)
 class Band(Graph):
-    """N_i = {j : |i − j| ≤ k}: stride attention, a window around i; with `causal`, i and the k before it."""
+    """N_i = {j : |i − j| ≤ k}: a window around i (stride attention); with `causal`, i and the k before it."""
 
     reach: int
 
@@ -103,7 +103,7 @@ class Band(Graph):
 class Strided(Graph):
     """N_i = {j : |i − j| < l or l divides i − j}: the nearest l positions, and every l-th beyond.
 
-    Child et al. 2019, §4.2, which is this with `causal`. Two steps lead from any position to any other.
+    Child et al. 2019, §4.2, if combined with `causal`. Two steps lead from any position to any other.
     """
 
     def __init__(self, stride: int) -> None:
@@ -119,12 +119,12 @@ class Strided(Graph):
 class Fixed(Graph):
     """N_i = {j : ⌊j/l⌋ = ⌊i/l⌋ or j mod l ≥ l − c}: the block of i, and the last c positions of every block.
 
-    Child et al. 2019, §4.3: the last positions of a block sum it up for all others.
+    Child et al. 2019, §4.3. The last positions of a block summarise it for the others.
     """
 
     def __init__(self, block: int, last: int) -> None:
         if not (0 <= last <= block > 0):
-            raise ValueError("the block must be at least 1 long, and `last` from 0 to the block's length")
+            raise ValueError("the block must have at least 1 position, and `last` must be from 0 to its length")
         self.block, self.last = block, last
 
     @override
@@ -134,10 +134,10 @@ class Fixed(Graph):
 
 
 class Grid(Graph):
-    """N_i = {j : |Δrow| ≤ 1 and |Δcolumn| ≤ 1}, positions laid out row by row on a grid of that many columns.
+    """N_i = {j : |Δrow| ≤ 1 and |Δcolumn| ≤ 1}, with positions laid out row by row on a grid of `columns` columns.
 
-    Attention over it with weights that depend on (Δrow, Δcolumn) alone is a 3 × 3 convolution (Bronstein et al. 2021).
-    The number of rows is whatever the length asks for.
+    With weights that depend only on (Δrow, Δcolumn), this is a 3 × 3 convolution (Bronstein et al. 2021). The number of
+    rows follows from the length.
     """
 
     def __init__(self, columns: int) -> None:
@@ -153,19 +153,19 @@ class Grid(Graph):
 
 
 class Edges(Graph):
-    """N_i = {j : (i, j) is given}: any graph, as in graph attention (Veličković et al. 2018).
+    """N_i = {j : (i, j) is listed}: any graph, as in graph attention (Veličković et al. 2018).
 
-    Written as query, key, query, key, …: `edges(0, 1, 2, 0)` has 0 attend to 1 and 2 to 0.
+    Written as query, key, query, key, …: with `edges(0, 1, 2, 0)`, 0 attends to 1 and 2 attends to 0.
     """
 
     def __init__(self, *positions: int) -> None:
         if len(positions) % 2:
-            raise ValueError("an edge is two positions, a query's and a key's")
+            raise ValueError("an edge is two positions, of a query and of a key")
         self.edges = frozenset(zip(positions[::2], positions[1::2], strict=True))
 
     @override
     def neighbours(self, query: Places, key: Places) -> Related:
-        related = (query != query) & (key != key)  # False everywhere, in the shape of both
+        related = (query != query) & (key != key)  # False everywhere, broadcast to both shapes
         for i, j in self.edges:
             related = related | ((query == i) & (key == j))
         return related
@@ -176,6 +176,6 @@ GRAPHS |= {"fixed": Fixed, "grid": Grid, "edges": Edges}
 
 
 def build_graph(text: str) -> Graph:
-    """The graph that the configuration describes, as in `band(3) | fixed(8, 1)`."""
+    """Build the graph that the configuration describes, such as `band(3) | fixed(8, 1)`. Raises `InputError`."""
     operators = {ast.BitAnd: operator.and_, ast.BitOr: operator.or_}
     return parse_choice(text, GRAPHS, key="model.attention.graph", operators=operators)

@@ -1,7 +1,7 @@
 """Hooks: `show` passes a named tensor through, reports it to active watchers, and lets a `patch` replace it.
 
-No flag travels through the layers and nothing stays on the modules. A class names its symbols in `formulas`, a formula
-for each symbol, so `tmt explain` prints the computation itself.
+No flags pass through the layers, and the modules keep no state. A class lists its symbols in `formulas`, with a formula
+each, so `tmt explain` prints the computation itself.
 """
 
 from collections import defaultdict
@@ -16,9 +16,9 @@ from transformer_mt.errors import checked
 
 
 class Shown(NamedTuple):
-    """A value in the middle of a forward pass: the very tensor that the model goes on with.
+    """An intermediate value of a forward pass: the very tensor that the model continues with.
 
-    `axes` names its axes by the usual letters: B batch, H heads, Q queries, K keys, D model width, d head width.
+    `axes` names its axes: B batch, H heads, Q queries, K keys, D model width, d head width.
     """
 
     module: nn.Module
@@ -34,7 +34,7 @@ _watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("watchers", default=())
 
 
 def show(module: nn.Module, symbol: str, value: Tensor, axes: str) -> Tensor:
-    """Hand a value to the watchers, and return it, or what a patch puts in its place: go on with the result only."""
+    """Report a value to the watchers and return it, or its replacement by a patch. Continue only with the result."""
     for watcher in _watchers.get():
         changed = watcher(Shown(module, symbol, value, axes))
         value = value if changed is None else changed
@@ -42,13 +42,13 @@ def show(module: nn.Module, symbol: str, value: Tensor, axes: str) -> Tensor:
 
 
 def is_watched() -> bool:
-    """True if somebody watches or patches, so that attention has to compute the readable way."""
+    """True if a watcher or patch is active. Attention must then compute step by step."""
     return bool(_watchers.get())
 
 
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
-    """While this is open, `watcher` is called with every value shown, after the watchers before it."""
+    """Call `watcher` with every value shown inside this context, after the existing watchers."""
     with _watched_by(*_watchers.get(), watcher):
         yield
 
@@ -56,10 +56,10 @@ def watching(watcher: Watcher) -> Iterator[None]:
 @checked
 @contextmanager
 def record_values(model: nn.Module) -> Iterator[dict[tuple[str, str], list[Tensor]]]:
-    """While this is open, the values that modules of the model show, by the module's name in it and the symbol.
+    """Collect every value that the model's modules show inside this context, by module name and symbol.
 
-    Each has a tensor for every time it was shown: once a pass, in a recurrent decoder once a token. Padding has values
-    too. The output of layer n is `("encoder.n.feed_forward_residual", "x′")`, with `decoder` likewise, n from 0.
+    Each entry has a tensor per report: one per pass, or in a recurrent decoder one per token. Padding has values too.
+    The output of encoder layer n, from 0, is `("encoder.n.feed_forward_residual", "x′")`; likewise for `decoder`.
     """
     names = {module: name for name, module in model.named_modules()}
     values: dict[tuple[str, str], list[Tensor]] = defaultdict(list)
@@ -75,10 +75,10 @@ def record_values(model: nn.Module) -> Iterator[dict[tuple[str, str], list[Tenso
 @checked
 @contextmanager
 def patch(module: nn.Module, symbol: str, function: Callable[[Tensor], Tensor]) -> Iterator[None]:
-    """While this is open, `module` goes on with `function(value)` in place of each value of `symbol` that it shows.
+    """Replace each value of `symbol` that `module` shows by `function(value)`, inside this context.
 
-    Watchers see the new value, and attention takes the readable way. An inner patch acts before an outer one. Raises
-    `ValueError` for a value of another shape, type or device, and at the end where the module has shown no such value.
+    Watchers see the new value, and attention computes step by step. An inner patch acts before an outer one. Raises
+    `ValueError` if the new value differs in shape, type or device, and on exit if the module showed no such value.
     """
     patched = False
 
@@ -94,11 +94,11 @@ def patch(module: nn.Module, symbol: str, function: Callable[[Tensor], Tensor]) 
     with _watched_by(replace, *_watchers.get()):
         yield
     if not patched:
-        raise ValueError(f"patch: {type(module).__name__} has shown no {symbol!r}")
+        raise ValueError(f"patch: {type(module).__name__} showed no {symbol!r}")
 
 
 def _kind(value: object) -> str:
-    """What a patch has to leave as it is."""
+    """What a patch must preserve: shape, type and device."""
     if not isinstance(value, Tensor):
         return f"of type {type(value).__name__}"
     return f"a tensor of shape {(*value.shape,)}, {value.dtype}, on {value.device}"

@@ -1,4 +1,4 @@
-"""Linear attention: without a matrix of scores, at a cost linear in the length."""
+"""Linear attention: no score matrix, and a cost linear in the length."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from transformer_mt.attention.multihead import Attention, KeyValues
 from transformer_mt.attention.projections import Independent
 from transformer_mt.attention.shapes import Heads, KeyMask, KeyStates, QueryStates, Values
 
-# Within this many positions the causal form multiplies φ(Q) φ(K)ᵀ out; between them it keeps running sums.
+# Within chunks of this many positions, the causal form computes φ(Q) φ(K)ᵀ; between chunks it keeps running sums.
 _CHUNK = 64
 
 Sums = Float[Tensor, "B H d d1"]
@@ -24,16 +24,16 @@ Sums = Float[Tensor, "B H d d1"]
 
 @dataclass(frozen=True, slots=True)
 class SummedKeyValues(KeyValues):
-    """The keys φ(k_j) and values of new positions, and Σ φ(k_j)ᵀ [v_j, 1] over all positions before them.
+    """Keys φ(k_j) and values of new positions, and Σ φ(k_j)ᵀ [v_j, 1] over all earlier positions.
 
-    The sums have one size however long the past is.
+    The size of the sums does not depend on the length.
     """
 
     sums: Sums | None = None
 
     @override
     def append(self, other: KeyValues) -> Self:
-        """The new positions summed up, and those of `other` as the new ones."""
+        """Add the new positions to the sums, and continue with the positions of `other`."""
         return type(self)(other.keys, other.values, other.mask, sums=self.total())
 
     def total(self) -> Sums:
@@ -46,8 +46,8 @@ class LinearAttention(Attention):
     """h_i = φ(q_i) Σ_j φ(k_j)ᵀ v_j / φ(q_i) Σ_j φ(k_j)ᵀ with φ(x) = elu(x) + 1.
 
     Katharopoulos et al. 2020, §3.2–3.3; the sums are the fast weights of Schmidhuber (1992). In the causal form they
-    run over j ≤ i. The weights α_ij = φ(q_i)·φ(k_j) / Σ_j φ(q_i)·φ(k_j) never exist, unless somebody watches.
-    There is nothing that dropout on weights could act on.
+    run over j ≤ i. The weights α_ij = φ(q_i)·φ(k_j) / Σ_j φ(q_i)·φ(k_j) are computed only for a watcher, so there is
+    no dropout on weights.
     """
 
     formulas: Mapping[str, str] = {
@@ -66,7 +66,7 @@ class LinearAttention(Attention):
 
     @override
     def key_values(self, states: KeyStates, mask: KeyMask | None = None) -> SummedKeyValues:
-        """φ(K), zero at padding, and the values."""
+        """Project to φ(K), zero at padding, and V."""
         keys = feature_map(self.projections.keys(states))
         if mask is not None:
             keys = keys.masked_fill(~mask[:, None, :, None], 0.0)
@@ -74,7 +74,7 @@ class LinearAttention(Attention):
 
     @override
     def forward(self, states: QueryStates, key_values: KeyValues) -> QueryStates:
-        """Attend to the sums of all positions or, in the causal form, of those up to each state."""
+        """Attend to the sums of all positions, or in the causal form of positions up to each query."""
         assert isinstance(key_values, SummedKeyValues)
         queries = show(self.projections, "q", self.projections.queries(show(self, "h", states, "B Q D")), "B H Q d")
         queries = show(self, "φ(q)", feature_map(queries), "B H Q d")
@@ -84,8 +84,8 @@ class LinearAttention(Attention):
         return self.output(normalized(products))
 
     def attend(self, queries: Heads, key_values: SummedKeyValues) -> Heads:
-        """The heads with their similarities φ(q_i)·φ(k_j) and weights written out, zero where i does not see j."""
-        assert key_values.sums is None, "the past has been summed up; watch a pass that reads all tokens at once"
+        """Compute the heads step by step, with scores φ(q_i)·φ(k_j) and weights, zero where i cannot see j."""
+        assert key_values.sums is None, "the past is summed up; watch a pass that reads all tokens at once"
         keys = show(self, "φ(k_j)", key_values.keys, "B H K d")
         similarities = queries @ keys.transpose(-1, -2)
         if self.causal:
@@ -97,7 +97,7 @@ class LinearAttention(Attention):
         return show(self, "head", heads, "B H Q d")
 
     def running(self, queries: Heads, key_values: SummedKeyValues) -> Float[Tensor, "B H Q d1"]:
-        """φ(q_i) Σ_{j≤i} φ(k_j)ᵀ [v_j, 1], chunk by chunk; the queries are the new positions."""
+        """φ(q_i) Σ_{j≤i} φ(k_j)ᵀ [v_j, 1], chunk by chunk. The queries are at the new positions."""
         sums, products = key_values.sums, []
         for start in range(0, queries.shape[2], _CHUNK):
             q, k, v = (x[:, :, start : start + _CHUNK] for x in (queries, key_values.keys, key_values.values))
@@ -118,6 +118,6 @@ def summed(keys: Values, values: Values) -> Sums:
 
 
 def normalized(products: Float[Tensor, "B H Q d1"]) -> Heads:
-    """Numerators divided by the denominators in the last column; zero where there was nothing to attend to."""
+    """Divide the numerators by the denominators in the last column; zero if nothing could be attended to."""
     numerators, denominators = products[..., :-1], products[..., -1:]
     return numerators / denominators.masked_fill(denominators == 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Multi-head attention over keys and values that are projected once and kept."""
+"""Multi-head attention over keys and values that are projected once and cached."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ from transformer_mt.attention.shapes import Heads, KeyMask, Keys, KeyStates, Mas
 
 @dataclass(frozen=True, slots=True)
 class KeyValues:
-    """The keys and values that queries attend to, and which positions are real (None: all of them).
+    """The keys and values that queries attend to, and a mask of real positions (None: all).
 
-    In a decoder this is the key–value cache.
+    In a decoder, this is the key–value cache.
     """
 
     keys: Float[Tensor, "B Hk K dk"]
@@ -32,21 +32,21 @@ class KeyValues:
     mask: KeyMask | None = None
 
     def append(self, other: "KeyValues") -> "KeyValues":
-        """These positions, then those of `other`. Neither has a mask: a decoder has read only real tokens."""
+        """Concatenate with the positions of `other`. Neither may have a mask: a decoder reads only real tokens."""
         assert self.mask is None
         assert other.mask is None
         return KeyValues(torch.cat((self.keys, other.keys), dim=2), torch.cat((self.values, other.values), dim=2))
 
     def select(self, rows: Rows) -> Self:
-        """The keys and values of these rows of the batch."""
+        """Select rows of the batch."""
         tensors = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: x[rows] for name, x in tensors.items() if isinstance(x, Tensor)})
 
 
 class InspectableAttention(nn.Module):
-    """H heads, each multiplied by its number in `head_mask` (None: all by 1); with 0, the head is switched off.
+    """H heads, each multiplied by its entry in `head_mask` (None: all 1); 0 turns a head off.
 
-    Michel et al. 2019, §2.1. The mask has a row for all sentences or one for each, and gradients flow through it.
+    Michel et al. 2019, §2.1. The mask has one row for all sentences or one per sentence. Gradients flow through it.
     """
 
     formulas: Mapping[str, str] = {}
@@ -58,19 +58,18 @@ class InspectableAttention(nn.Module):
         self.register_buffer("head_mask", None, persistent=False)
 
     def masked(self, heads: Heads) -> Heads:
-        """The heads, each times its number in the mask."""
+        """Multiply each head by its entry in the mask."""
         return heads if self.head_mask is None else heads * self.head_mask[:, :, None, None].to(heads.dtype)
 
     def parts(self, heads: Heads) -> Float[Tensor, "B H Q D"]:
-        """The term that each head adds to the output."""
+        """The term each head adds to the output."""
         return self.masked(heads)
 
 
 class Attention(InspectableAttention, ABC):
-    """Attention as the layers of a model use it: values and heads are projected here, the rest is a variant's.
+    """Base of a model's attention layers. It projects values and heads; variants do the rest.
 
-    Output: [head_1 ‖ … ‖ head_H] W_o + b, which equals Σ_r head_r W_o,r + b. `graph` says which weights can be other
-    than zero.
+    Output: [head_1 ‖ … ‖ head_H] W_o + b, which equals Σ_r head_r W_o,r + b. `graph` says which weights can be nonzero.
     """
 
     formulas: Mapping[str, str] = {
@@ -92,13 +91,13 @@ class Attention(InspectableAttention, ABC):
 
     @abstractmethod
     def key_values(self, states: KeyStates, mask: KeyMask | None = None) -> KeyValues:
-        """Project states to the keys and values that queries will attend to; mask is True at real tokens."""
+        """Project states to keys and values. `mask` is True at real tokens."""
 
     @abstractmethod
     def forward(self, states: QueryStates, key_values: KeyValues) -> QueryStates:
         """Attend from every state to its neighbours among the keys.
 
-        In self-attention the states are the last Q positions of the keys.
+        In self-attention, the states are the last Q positions of the keys.
         """
 
     def values(self, states: KeyStates) -> Values:
@@ -106,7 +105,7 @@ class Attention(InspectableAttention, ABC):
         return split_heads(self.value_projection(states), self.heads)
 
     def output(self, heads: Heads) -> QueryStates:
-        """[head_1 ‖ … ‖ head_H] W_o + b, of the heads as the mask leaves them."""
+        """[head_1 ‖ … ‖ head_H] W_o + b, of the masked heads."""
         return show(self, "y", self.output_projection(merge_heads(self.masked(heads))), "B Q D")
 
     @override
@@ -118,8 +117,8 @@ class Attention(InspectableAttention, ABC):
 class MultiHeadAttention(Attention):
     """MultiHead(X, M) = [head_1 ‖ … ‖ head_H] W_o + b, head_r = α(e_r(X, M)) M W_v,r over a query's neighbours.
 
-    Vaswani et al. 2017, §3.2.2, with the score e, the normaliser α, the positions and the graph of neighbours as
-    choices. A query without any neighbour gets zeros instead of its share of the values. Dropout acts on the weights.
+    Vaswani et al. 2017, §3.2.2, with a choice of score e, normaliser α, positions and graph of neighbours. The heads of
+    a query without neighbours are zero. Dropout acts on the weights.
     """
 
     def __init__(
@@ -140,7 +139,7 @@ class MultiHeadAttention(Attention):
 
     @override
     def key_values(self, states: KeyStates, mask: KeyMask | None = None) -> KeyValues:
-        # The keys are not yet rotated: when they are, their positions among all keys are known.
+        # Do not rotate keys yet: their positions are known only once all keys are.
         return KeyValues(self.projections.keys(states), self.values(states), mask)
 
     @override
@@ -149,15 +148,15 @@ class MultiHeadAttention(Attention):
         keys = show(self.projections, "k_j", key_values.keys, "B H K d")
         queries, keys = self.position.rotate(queries, keys)
         mask = self.mask(states.shape[1], key_values)
-        # One kernel for all steps, where the score has one and nobody wants to see the steps. With its gradient
-        # in bfloat16 on a CPU it takes 3 to 12 times as long as they do over sentences of up to 100 tokens.
+        # One fused kernel, if the score has one and no watcher needs the steps. With a gradient in bfloat16 on a CPU it
+        # takes 3 to 12 times as long as the steps, for sentences of up to 100 tokens.
         slow = torch.is_grad_enabled() and queries.dtype == torch.bfloat16 and queries.device.type == "cpu"
         possible = self.normaliser.fused and self.score.scale is not None and not self.position.adds_terms
         attend = self.attend_fused if possible and not slow and not is_watched() else self.attend
         return self.output(attend(queries, keys, key_values.values, mask))
 
     def mask(self, queries: int, key_values: KeyValues) -> Mask | None:
-        """True where a query may attend: a neighbour in the graph, and no padding; None where it may everywhere."""
+        """True where a query may attend: to neighbours in the graph that are not padding. None: everywhere."""
         real = None if key_values.mask is None else key_values.mask[:, None, None, :]
         if self.graph.is_complete(queries):
             return real
@@ -165,7 +164,7 @@ class MultiHeadAttention(Attention):
         return mask if real is None else mask & real
 
     def attend(self, queries: Queries, keys: Keys, values: Values, mask: Mask | None) -> Heads:
-        """α(e(Q, K)) V, step by step, with what positions add to the scores and to the values."""
+        """α(e(Q, K)) V step by step, with the position's terms in scores and values."""
         scores = show(self.score, "e_j", self.score(queries, keys), "B H Q K")
         scores = self.position.add_to_scores(scores, queries)
         if mask is not None:
@@ -176,7 +175,7 @@ class MultiHeadAttention(Attention):
         return show(self, "head", self.position.add_to_heads(heads, dropped), "B H Q d")
 
     def attend_fused(self, queries: Queries, keys: Keys, values: Values, mask: Mask | None) -> Heads:
-        """`attend` in one kernel, for the softmax of scaled dot products and positions that add no terms."""
+        """`attend` in one kernel, for softmax of scaled dot products and positions that add no terms."""
         keys = keys.expand(*queries.shape[:2], *keys.shape[2:])
         dropout = self.dropout.p if self.training else 0.0
         return F.scaled_dot_product_attention(queries, keys, values, mask, dropout_p=dropout, scale=self.score.scale)

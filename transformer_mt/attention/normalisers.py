@@ -1,6 +1,6 @@
-"""Normalisers: from the scores of a query to the weights of its neighbours.
+"""Normalisers turn the scores of a query into the weights of its neighbours.
 
-To add one, subclass `Normaliser` and enter it in `NORMALISERS`; `formulas` has its formula under the symbol α_j.
+To add one, subclass `Normaliser` and enter it in `NORMALISERS`; `formulas` holds its formula under α_j.
 """
 
 from abc import ABC, abstractmethod
@@ -14,9 +14,9 @@ from transformer_mt.attention.shapes import Mask, Scores
 
 
 class Normaliser(nn.Module, ABC):
-    """α(e) over the keys where the mask is True: weights of at least 0 that sum to 1, zeros for a query without keys.
+    """α(e) over the keys where the mask is True: weights ≥ 0 that sum to 1, or all zero for a query without keys.
 
-    `fused` says whether a fused kernel computes it. A subclass does not inherit that: it may compute something else.
+    `fused` says whether a fused kernel computes it. Subclasses do not inherit `fused`, because they may differ.
     """
 
     formulas: ClassVar[dict[str, str]] = {}
@@ -28,10 +28,10 @@ class Normaliser(nn.Module, ABC):
         cls.fused = vars(cls).get("fused", False)
 
     def forward(self, scores: Scores, mask: Mask | None) -> Scores:
-        """The weights; None leaves all keys in.
+        """Return the weights. Without a mask, all keys count.
 
-        The masked scores are set to the lowest finite number, not −∞: an empty row then has weights, which the last
-        step clears, and no NaN arises in either direction.
+        Masked scores are set to the lowest finite number, not −∞. The weights of an empty row are then finite and are
+        zeroed at the end, and no NaN arises in either direction.
         """
         if mask is None:
             return self.normalise(scores)
@@ -39,7 +39,7 @@ class Normaliser(nn.Module, ABC):
 
     @abstractmethod
     def normalise(self, scores: Scores) -> Scores:
-        """The weights of all keys. A score that is far below the largest of its row must give 0."""
+        """The weights of all keys. A score far below the largest of its row must get 0."""
 
 
 class Softmax(Normaliser):
@@ -79,7 +79,7 @@ class Entmax15(Normaliser):
     def normalise(self, scores: Scores) -> Scores:
         shifted, ordered, rank = ranked(scores / 2.0)
         mean, squares = ordered.cumsum(dim=-1) / rank, ordered.square().cumsum(dim=-1) / rank
-        # Not from 0 on, where the root has no gradient.
+        # Clamp above 0, where the root has no gradient.
         spread = (1.0 / rank - (squares - mean.square())).clamp(min=torch.finfo(rank.dtype).tiny)
         thresholds = mean - spread.sqrt()
         support = (thresholds <= ordered).sum(dim=-1, keepdim=True)
@@ -87,9 +87,9 @@ class Entmax15(Normaliser):
 
 
 def ranked(scores: Scores) -> tuple[Scores, Scores, Tensor]:
-    """The scores less the largest of each row, in float32 at least; these in falling order; and 1, 2, … K.
+    """Scores minus the row maximum, in at least float32; the same in descending order; and 1, 2, … K.
 
-    What is further below than 1 has no weight, and stops at −2 so that no square overflows.
+    Anything more than 1 below the maximum gets no weight. It is clamped at −2 so that no square overflows.
     """
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     shifted = (scores - scores.detach().amax(dim=-1, keepdim=True)).clamp(min=-2.0)

@@ -1,6 +1,6 @@
-"""The spelling of a choice in a configuration: a name, or one with numbers, `band(3)`; graphs also with `&` and `|`.
+"""The spelling of a choice in a configuration: a name, or a call with numbers, `band(3)`; graphs also use `&` and `|`.
 
-Python's own grammar, read with `ast`, of which we take names, calls, whole numbers and two operators: nothing executes.
+Uses Python's parser (`ast`) and accepts only names, calls, whole numbers and these two operators. Nothing is executed.
 """
 
 import ast
@@ -16,25 +16,25 @@ from transformer_mt.registry import lookup
 Parsed = TypeVar("Parsed")
 Operators = Mapping[type[ast.operator], Callable[[Any, Any], Any]]
 
-# No sentence is longer, and a table with a row for each number up to it fits in memory.
+# No sentence is longer, and a table with a row for each number up to this fits in memory.
 _LIMIT = 10_000
-# A longer text could nest deeper than Python's stack.
+# Longer texts could nest deeper than Python's stack.
 _LONGEST = 1_000
 
 
 def parse_choice(
     text: str, table: Mapping[str, Callable[..., Parsed]], *, key: str, operators: Operators | None = None
 ) -> Parsed:
-    """The choice that the text describes, made from the entries of `table`; `key` is the configuration's, for messages.
+    """Build the choice that the text describes from the entries of `table`. `key` names the setting in errors.
 
-    Every argument of an entry is a natural number. Raises `InputError` for a text that is not so formed, an unknown
-    name and arguments that the entry refuses with `ValueError`.
+    Arguments are natural numbers. Raises `InputError` for a malformed text, an unknown name, and arguments that the
+    entry rejects with `ValueError`.
     """
     reader = _Reader(text, table, key, operators or {})
     if len(text) > _LONGEST:
         raise reader.malformed()
     try:
-        with warnings.catch_warnings(action="ignore"):  # Python's own remarks on a text that is refused below
+        with warnings.catch_warnings(action="ignore"):  # from Python, about texts that are rejected below
             tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise reader.malformed() from None
@@ -65,7 +65,7 @@ class _Reader(Generic[Parsed]):
             inspect.signature(entry).bind(*numbers)
             return entry(*numbers)
         except TypeError:
-            problem = f"{self.text!r}: {name} is written {usage(name, entry)}"
+            problem = f"{self.text!r}: write it as {usage(name, entry)}"
             raise InputError(self.key, problem, "correct it") from None
         except ValueError as error:
             raise InputError(self.key, f"{self.text!r}: {error}") from None
@@ -83,7 +83,7 @@ class _Reader(Generic[Parsed]):
 
 
 def usage(name: str, entry: Callable[..., object], *, given: int = 0) -> str:
-    """The spelling of an entry, as in `fixed(block, last)`; the program itself gives the first `given` arguments."""
+    """Spell an entry, as in `fixed(block, last)`, without its first `given` arguments, provided by the program."""
     parameters = list(inspect.signature(entry).parameters.values())[given:]
     words = [("*" if p.kind is p.VAR_POSITIONAL else "") + p.name for p in parameters]
     return f"{name}({', '.join(words)})" if words else name

@@ -1,7 +1,7 @@
-"""The order of the tokens, which attention alone does not see.
+"""Positions: the token order, to which attention itself is blind.
 
-To add a position, subclass `Position` for one that acts on the embeddings, or `AttentionPosition` for one that acts
-inside every self-attention, and enter it in `POSITIONS`.
+To add one, subclass `Position` if it acts on the embeddings, or `AttentionPosition` if it acts inside self-attention,
+and enter it in `POSITIONS`.
 """
 
 import math
@@ -22,39 +22,39 @@ from transformer_mt.attention.shapes import Heads, Keys, Queries, Scores, States
 
 
 class Position(nn.Module):
-    """No position, with which the encoder sees a bag of words.
+    """No position; the encoder sees a bag of words.
 
-    A subclass overrides the hooks where it acts; `adds_terms` says whether it adds to scores or heads, which a fused
-    kernel cannot. An attention to a memory has no position, nor has whichever of embeddings and self-attention the
-    configured position does not act on.
+    Subclasses override the methods where they act. `adds_terms` says whether they add to scores or heads; if so, no
+    fused kernel is used. This class itself is used for cross-attention, and for embeddings or self-attention if the
+    configured position acts on the other.
     """
 
     adds_terms: ClassVar[bool] = False
 
-    def __init__(self) -> None:  # no numbers: `sinusoidal(5)` is refused by the signature
+    def __init__(self) -> None:  # takes no numbers, so the signature rejects `sinusoidal(5)`
         super().__init__()
 
     def embed(self, embeddings: States, *, start: int) -> States:
-        """Scaled token embeddings at the positions start, start + 1, … with the encoding added."""
+        """Add the encoding to scaled token embeddings at the positions start, start + 1, …"""
         return embeddings
 
     def rotate(self, queries: Queries, keys: Keys) -> tuple[Queries, Keys]:
-        """Queries and keys changed by their own positions; the queries stand at the last Q of K."""
+        """Change queries and keys by their own positions. The queries are at the last Q of K positions."""
         return queries, keys
 
     def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
-        """The scores with a term for every pair of positions."""
+        """Add a term for every pair of positions to the scores."""
         return scores
 
     def add_to_heads(self, heads: Heads, weights: Scores) -> Heads:
-        """The heads with the values that the positions themselves contribute."""
+        """Add the values that the positions contribute to the heads."""
         return heads
 
 
 class Sinusoidal(Position):
     """x_i = √D e_i + pe_i; pe_{i,2t} = sin(i / 10000^{2t/D}), pe_{i,2t+1} = cos(i / 10000^{2t/D}).
 
-    Vaswani et al. 2017, §3.5. There is no table to outgrow: encodings are computed when needed and cached.
+    Vaswani et al. 2017, §3.5. Encodings are computed on demand and cached, so no table can overflow.
     """
 
     formulas: ClassVar = {"pe": "sin and cos of i / 10000^{2t/D}"}
@@ -69,7 +69,7 @@ class Sinusoidal(Position):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a position acts: the score that it meets, the stack, `encoder` or `decoder`, and whether that is causal."""
+    """Where a position acts: the score it meets, the stack (`encoder` or `decoder`), and whether that is causal."""
 
     score: Score
     stack: str
@@ -77,10 +77,10 @@ class Place:
 
 
 class AttentionPosition(Position, ABC):
-    """A position inside self-attention, made for its place and the numbers of its spelling.
+    """A position inside self-attention, built from its place and the numbers in its spelling.
 
-    Each layer has its own; if a class is `shared`, all layers of a stack have the first layer's. Raises `ValueError`
-    with the reason where place and position do not go together.
+    Each layer has its own, except that layers of a stack share one if the class is `shared`. Raises `ValueError` with
+    the reason if place and position are incompatible.
     """
 
     shared: ClassVar[bool] = False
@@ -90,14 +90,14 @@ class AttentionPosition(Position, ABC):
         super().__init__()
 
     def added(self, scores: Scores, term: Tensor) -> Scores:
-        """The scores and a term, which are shown."""
+        """Add a term to the scores, and show both."""
         return show(self, "e′_j", scores + show(self, "b_j", term, "B H Q K").to(scores.dtype), "B H Q K")
 
 
 class Relative(AttentionPosition):
-    """e = q_i·(k_j + a^K_c) · scale and values v_j + a^V_c, with c = clip(j − i, −k, k), k the largest distance.
+    """e = q_i·(k_j + a^K_c) · scale and values v_j + a^V_c, with c = clip(j − i, −k, k) and maximum distance k.
 
-    Shaw et al. 2018, §3.1–3.2. Both tables are learned, in each layer, and common to its heads.
+    Shaw et al. 2018, §3.1–3.2. Each layer learns both tables and shares them between its heads.
     """
 
     formulas: ClassVar = {
@@ -114,10 +114,10 @@ class Relative(AttentionPosition):
         super().__init__(place)
         score, self.max_distance = place.score, max_distance
         if score.scale is None:
-            reason = "it adds to the keys of a dot product, which this score is not"
+            reason = "it adds to the keys of a dot product, and this score is not one"
             raise ValueError(f"{reason}; choose another score, or rotary")
         if max_distance < 1:
-            raise ValueError("the largest distance must be at least 1")
+            raise ValueError("the maximum distance must be at least 1")
         self.scale = score.scale
         self.to_keys = embedding_table(2 * max_distance + 1, score.sizes.key_width)
         self.to_values = embedding_table(2 * max_distance + 1, score.sizes.value_width)
@@ -142,7 +142,7 @@ class Relative(AttentionPosition):
 class Rotary(AttentionPosition):
     """The features 2t and 2t + 1 of q_i and k_i turned by the angle i θ_t, θ_t = 10000^{−2t/d}.
 
-    Su et al. 2021, §3.2.2: q_i·k_j then depends on positions through j − i alone.
+    Su et al. 2021, §3.2.2: q_i·k_j then depends on positions only through j − i.
     """
 
     formulas: ClassVar = {"q′": "R_i q, θ_t = 10000^{−2t/d}", "k′_j": "R_j k_j"}
@@ -153,7 +153,7 @@ class Rotary(AttentionPosition):
             reason = "it turns queries against keys, which this score does not multiply"
             raise ValueError(f"{reason}; choose another score, or sinusoidal")
         if (width := place.score.sizes.key_width) % 2:
-            raise ValueError(f"it turns pairs of features, and a head has {width}; make their number even")
+            raise ValueError(f"it turns pairs of features, and a head has {width}; make that number even")
 
     @override
     def rotate(self, queries: Queries, keys: Keys) -> tuple[Queries, Keys]:
@@ -163,10 +163,10 @@ class Rotary(AttentionPosition):
 
 
 class XPos(Rotary):
-    """As rotary positions, with the pair t of q_i times ζ_t^{i/512} and that of k_j times ζ_t^{−j/512}.
+    """Rotary positions, with pair t of q_i times ζ_t^{i/512} and pair t of k_j times ζ_t^{−j/512}.
 
-    Sun et al. 2022, §3.2, ζ_t = (2t/d + γ) / (1 + γ), γ = 0.4: q_i·k_j decays as i − j grows. To the right it would
-    grow, so in an encoder, which is not causal, these are rotary positions.
+    Sun et al. 2022, §3.2, ζ_t = (2t/d + γ) / (1 + γ), γ = 0.4: q_i·k_j decays as i − j grows. It would grow for j > i,
+    so an encoder, not being causal, uses plain rotary positions.
     """
 
     formulas: ClassVar = {"q′": "R_i q ∘ ζ^{i/512}, θ_t = 10000^{−2t/d}", "k′_j": "R_j k_j ∘ ζ^{−j/512}"}
@@ -174,7 +174,7 @@ class XPos(Rotary):
     def __init__(self, place: Place) -> None:
         super().__init__(place)
         if place.score.scale is None:
-            raise ValueError("it scales keys of a dot product, which this score is not; choose another, or rotary")
+            raise ValueError("it scales keys of a dot product, and this score is not one; choose another, or rotary")
         self.causal = place.causal
 
     @override
@@ -189,9 +189,9 @@ class XPos(Rotary):
 
 
 class Alibi(AttentionPosition):
-    """e + m_r · −|j − i|, with the slope m_r = 2^{−8r/H} of head r = 1 … H: nearer positions count for more.
+    """e + m_r · −|j − i|, with slope m_r = 2^{−8r/H} for head r = 1 … H: nearer positions count more.
 
-    Press et al. 2022, §3, for decoders; in an encoder both directions have the same slope.
+    Press et al. 2022, §3, for decoders; in an encoder, both directions have the same slope.
     """
 
     formulas: ClassVar = {"m": "2^{−8r/H}", "b_j": "−m |j − i|", "e′_j": "e_j + b_j"}
@@ -210,11 +210,11 @@ class Alibi(AttentionPosition):
 
 
 class T5(AttentionPosition):
-    """e + b_{c,r}, c the bucket of j − i: a learned number for each bucket and head r, common to all layers of a stack.
+    """e + b_{c,r}: a learned number for head r and each bucket c of j − i, shared by all layers of a stack.
 
-    Raffel et al. 2020, §2.1. In a decoder, a half of the buckets has one distance each, the other half ranges whose
-    ends grow exponentially up to the largest distance; all beyond is in the last. An encoder has half as many for
-    either direction.
+    Raffel et al. 2020, §2.1. In a decoder, half of the buckets cover one distance each, the other half ranges that grow
+    exponentially up to the maximum distance; anything beyond falls into the last bucket. An encoder has half as many
+    per direction.
     """
 
     formulas: ClassVar = {"bucket_j": "bucket of j − i", "b_j": "b_bucket", "e′_j": "e_j + b_j"}
@@ -224,7 +224,7 @@ class T5(AttentionPosition):
     def __init__(self, place: Place, buckets: int, max_distance: int) -> None:
         super().__init__(place)
         if buckets < 4 or buckets % 2 or max_distance <= buckets // 2:
-            raise ValueError("the buckets must be an even number, at least 4, the largest distance above half of it")
+            raise ValueError("the buckets must be even, at least 4, and fewer than twice the maximum distance")
         self.max_distance, each = max_distance, buckets if place.causal else buckets // 2
         self.terms, exact = embedding_table(buckets, place.score.sizes.heads), each // 2
         right = torch.arange(-max_distance, max_distance + 1, dtype=torch.float64, device="cpu")
@@ -242,14 +242,14 @@ class T5(AttentionPosition):
 
 @lru_cache(maxsize=8)
 def sinusoids(length: int, width: int, device: torch.device, dtype: torch.dtype) -> Float[Tensor, "N D"]:
-    """sin and cos of the angles of the first `length` positions, in turn."""
+    """sin and cos of the angles of the first `length` positions, interleaved."""
     turns = angles(0, length, width=width, device=device)
     pairs = torch.stack((turns.sin(), turns.cos()), dim=-1)  # N D/2 2
     return pairs.flatten(1)[:, :width].to(dtype)
 
 
 def rotated(x: Float[Tensor, "B H N d"], *, start: int) -> Float[Tensor, "B H N d"]:
-    """The features of the positions start, start + 1, … turned in pairs: (a, b) ↦ (a cos − b sin, a sin + b cos)."""
+    """Rotate feature pairs at positions start, start + 1, …: (a, b) ↦ (a cos − b sin, a sin + b cos)."""
     turns = angles(start, x.shape[2], width=x.shape[3], device=x.device)
     sin, cos = turns.sin().to(x.dtype), turns.cos().to(x.dtype)  # N d/2
     a, b = x[..., 0::2], x[..., 1::2]  # B H N d -> B H N d/2

@@ -1,6 +1,6 @@
-"""Projections that make queries and keys: each head its own, or all heads shared ones.
+"""Projections of queries and keys: separate for each head, or shared by all.
 
-To add a way, subclass `Projections` and enter it in `QK_PROJECTIONS`.
+To add one, subclass `Projections` and enter it in `QK_PROJECTIONS`.
 """
 
 import math
@@ -32,7 +32,7 @@ class HeadSizes:
 
 
 class Projections(nn.Module):
-    """Q = X W_q, cut into H heads, and K = X, which all heads share: h is the query's state, h_j that of key j."""
+    """Q = X W_q, split into H heads, and K = X, shared by all heads; h is the query's state, h_j that of key j."""
 
     formulas: ClassVar[dict[str, str]] = {"q": "h W_q", "k_j": "h_j W_k"}
     query_projection: nn.Linear
@@ -46,12 +46,12 @@ class Projections(nn.Module):
         return split_heads(self.query_projection(states), self.sizes.heads)
 
     def keys(self, states: KeyStates) -> Keys:
-        """Every head's keys, or the ones that all share."""
+        """Every head's keys, or one set shared by all heads."""
         return states[:, None]
 
 
 class Independent(Projections):
-    """Q = X W_q and K = X W_k, cut into H heads of width D/H (Vaswani et al. 2017, §3.2.2)."""
+    """Q = X W_q and K = X W_k, split into H heads of width D/H (Vaswani et al. 2017, §3.2.2)."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__(HeadSizes(width, heads, width // heads))
@@ -66,8 +66,8 @@ class Independent(Projections):
 class Collaborative(Projections):
     """One Q = X W_q and one K = X W_k of width m for all heads; head r has the scores Q diag(μ_r) Kᵀ.
 
-    Cordonnier et al. 2020, §3.1: heads share what they would learn twice, so m can be smaller than D. The mixing
-    vectors μ start at random, so that no two heads are alike, with the variance that leaves the scores theirs.
+    Cordonnier et al. 2020, §3.1. Heads share what they would otherwise learn twice, so m can be smaller than D. The
+    mixing vectors μ start at random, so that heads differ, with the variance that preserves the variance of the scores.
     """
 
     formulas: ClassVar = {"q₀": "h W_q", "μ_r": "", "q": "q₀ ∘ μ_r", "k_j": "h_j W_k"}
@@ -91,7 +91,7 @@ class Collaborative(Projections):
 
 
 class QueriesOnly(Projections):
-    """Q_r = X W_r with a full D × D matrix a head, and K = X: the two halves of x_i W_r x_jᵀ."""
+    """Q_r = X W_r with a full D × D matrix per head, and K = X: the two halves of x_i W_r x_jᵀ."""
 
     formulas: ClassVar = {"q": "h W", "k_j": "h_j"}
 
@@ -117,10 +117,10 @@ QK_PROJECTIONS: dict[str, Callable[..., Projections]] = {"independent": Independ
 
 
 def split_heads(x: Float[Tensor, "B N HD"], heads: int) -> Float[Tensor, "B H N d"]:
-    """Cut the last axis into `heads` equal parts."""
+    """Split the last axis into `heads` equal parts."""
     return x.reshape(*x.shape[:2], heads, -1).transpose(1, 2)  # B N Hd -> B H N d
 
 
 def merge_heads(x: Float[Tensor, "B H N d"]) -> Float[Tensor, "B N HD"]:
-    """Put the heads back side by side: [head_1 ‖ … ‖ head_H]."""
+    """Concatenate the heads: [head_1 ‖ … ‖ head_H]."""
     return x.transpose(1, 2).flatten(-2)  # B H N d -> B N Hd

@@ -1,6 +1,6 @@
-"""Scores e(q, k), before the softmax: a measure of how well a query fits a key.
+"""Scores e(q, k), before the softmax: how well a query fits a key.
 
-To add a score, subclass `Score` and enter it in `SCORES`; `formulas` names e_j and what else it shows.
+To add one, subclass `Score` and enter it in `SCORES`; `formulas` names e_j and anything else it shows.
 """
 
 import math
@@ -19,11 +19,11 @@ from transformer_mt.attention.shapes import Keys, Queries, Scores
 
 
 class Score(nn.Module, ABC):
-    """e(q, k) of the queries and keys of heads of those sizes.
+    """e(q, k) for the queries and keys of heads of these sizes.
 
-    `scale` is the factor in front of the dot product for scores of the form scale · q·k, which a fused kernel can
-    compute; None for the others. `multiplies` says whether queries meet keys in inner products alone. `prescribed` are
-    the projections that the formula itself prescribes; None where the model chooses them.
+    `scale` is set for scores of the form scale · q·k, so that a fused kernel can compute them; None for others.
+    `multiplies` says whether queries meet keys only in inner products. `prescribed` are the projections that the
+    formula requires; None lets the model choose.
     """
 
     scale: float | None = None
@@ -47,15 +47,15 @@ class Dot(Score):
 
     @override
     def forward(self, queries: Queries, keys: Keys) -> Scores:
-        # The scale goes to the queries, the smaller matrix.
+        # Scale the queries, the smaller matrix.
         return (queries * self.scale) @ keys.transpose(-1, -2)
 
 
 class ScaledDot(Dot):
     """Scaled dot product: e(q, k) = q·k / √d, d = D/H the width of a head (Vaswani et al. 2017, §3.2.1).
 
-    The products of random vectors have variance d; 1/√d, a temperature, keeps the softmax away from the corners where
-    its gradient vanishes.
+    Products of random vectors have variance d. 1/√d, a temperature, keeps the softmax away from the corners, where its
+    gradient vanishes.
     """
 
     formulas: ClassVar = {"e_j": "q·k_j / √d"}
@@ -66,10 +66,9 @@ class ScaledDot(Dot):
 
 
 class Bilinear(Dot):
-    """Bilinear form: e(x_i, x_j) = x_i W x_jᵀ / √D, one full W a head; keys are not projected.
+    """Bilinear form: e(x_i, x_j) = x_i W x_jᵀ / √D, one full W per head; keys are not projected.
 
-    Luong et al. 2015, §3.1 ("general"), there without 1/√D. A recurrent model has it too: the formula is the same in
-    both models.
+    Luong et al. 2015, §3.1 ("general"), there without 1/√D. Recurrent models use it too, with the same formula.
     """
 
     formulas: ClassVar = {"e_j": "q·k_j / √D"}
@@ -81,7 +80,7 @@ class Bilinear(Dot):
 
 
 class Additive(Score):
-    """Additive score: e(q, k) = vᵀ tanh(W_q x_i + W_k x_j + b), one v and b a head (Bahdanau et al. 2014, §A.1.2)."""
+    """Additive score: e(q, k) = vᵀ tanh(W_q x_i + W_k x_j + b), one v and b per head (Bahdanau et al. 2014, §A.1.2)."""
 
     formulas: ClassVar = {"u_j": "tanh(q + k_j + b)", "v": "", "e_j": "v·u_j"}
     multiplies = False
@@ -94,17 +93,17 @@ class Additive(Score):
 
     @override
     def forward(self, queries: Queries, keys: Keys) -> Scores:
-        # A vector for every pair: more memory than any product.
+        # A vector for every pair takes more memory than any product.
         pairs = (queries + self.bias[:, None])[:, :, :, None] + keys[:, :, None]  # B H Q K dk
         hidden = show(self, "u_j", pairs.tanh(), "B H Q K d")
         return torch.einsum("bhqkd,hd->bhqk", hidden, show(self, "v", self.direction, "H d").to(pairs.dtype))
 
 
 class Cosine(Score):
-    """Cosine: e(q, k) = τ q·k / (‖q‖ ‖k‖), one learned τ a head: the dot product with the norms removed.
+    """Cosine: e(q, k) = τ q·k / (‖q‖ ‖k‖), one learned τ per head: the dot product without the norms.
 
-    τ starts at √d, which gives random vectors scores of variance one, as the scaled dot product does. A vector without
-    direction has the score zero.
+    τ starts at √d, so that scores of random vectors have variance one, like the scaled dot product. A zero
+    vector scores zero.
     """
 
     formulas: ClassVar = {"τ": "", "e_j": "τ q·k_j / (‖q‖ ‖k_j‖)"}
@@ -122,8 +121,8 @@ class Cosine(Score):
 class Euclidean(Score):
     """Negative squared distance: e(q, k) = −‖q − k‖² / (2√d), d = D/H the width of a head.
 
-    −‖q − k‖² = 2 q·k − ‖q‖² − ‖k‖², and softmax ignores what is the same for all keys: where all keys have one length,
-    the weights are those of the scaled dot product. Where they have not, a long key no longer wins by its length.
+    −‖q − k‖² = 2 q·k − ‖q‖² − ‖k‖², and softmax ignores terms that all keys share. If all keys have the same length,
+    the weights match the scaled dot product. If not, a key no longer wins by its length.
     """
 
     formulas: ClassVar = {"e_j": "−‖q − k_j‖² / (2√d)"}
@@ -134,7 +133,7 @@ class Euclidean(Score):
 
     @override
     def forward(self, queries: Queries, keys: Keys) -> Scores:
-        # Multiplied out, which needs no vector q − k for every pair.
+        # Expanded, to avoid a vector q − k for every pair.
         squares = queries.square().sum(-1)[..., :, None] + keys.square().sum(-1)[..., None, :]  # B H Q K
         return (queries @ keys.transpose(-1, -2) - squares / 2) / self.temperature
 

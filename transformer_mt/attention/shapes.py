@@ -1,6 +1,6 @@
-"""The shapes of attention and models: batch B, queries Q, keys K, heads H; d is the width of a head, dk of its queries.
+"""Tensor shapes: batch B, queries Q, keys K, heads H; d is the width of a head, dk the width of its queries and keys.
 
-S tokens of the source, T of the target, N of either, V of the vocabulary; D is the width of the model.
+S source tokens, T target tokens, N of either, V vocabulary entries; D is the width of the model.
 """
 
 from jaxtyping import Bool, Float, Int

@@ -1,5 +1,5 @@
-"""From token ids to batches. Read in this order:
+"""From token ids to batches. Reading order:
 
-encoded_pairs    a corpus as tokens in Arrow columns, in memory or mapped from the cache; the padded batch of rows
-batches          which rows make a batch, and in which order, as a function of (seed, epoch)
+encoded_pairs    a corpus as tokens in Arrow columns, in memory or mapped from the cache; padded batches
+batches          the rows and the order of the batches, as a function of (seed, epoch)
 """

@@ -1,4 +1,4 @@
-"""Token-budget batches of encoded sentence pairs, in an order that is a function of (seed, epoch)."""
+"""Token-budget batches of encoded sentence pairs, ordered as a function of (seed, epoch)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,9 +18,9 @@ Lengths = Int[Tensor, " P"]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Padded sentence pairs: the decoder reads `decoder_input` (`BOS` first) and predicts `labels` (`EOS` last).
+    """Padded sentence pairs. The decoder reads `decoder_input` (`BOS` first) and predicts `labels` (`EOS` last).
 
-    `pairs` are the rows' positions in the corpus; the token counts leave padding out.
+    `pairs` are the rows' positions in the corpus. Token counts exclude padding.
     """
 
     source: Int[Tensor, "B S"]
@@ -32,20 +32,20 @@ class Batch:
 
     @property
     def sizes(self) -> list[str]:
-        """Rows times tokens, padding included, of the source and of the target."""
+        """Rows × tokens, padding included, of source and target."""
         return ["×".join(map(str, side.shape)) for side in (self.source, self.decoder_input)]
 
     def to(self, device: torch.device | str) -> "Batch":
-        """The batch on another device."""
+        """Copy the batch to another device."""
         tensors = ("source", "decoder_input", "labels")
         moved: dict[str, Any] = {name: getattr(self, name).to(device, non_blocking=True) for name in tensors}
         return replace(self, **moved)
 
 
 class BatchPlan:
-    """The pairs of every batch, in training order. Takes four bytes a pair, no Python object.
+    """The pairs of every batch, in training order. Four bytes per pair, no Python objects.
 
-    `rows` are sorted by length; a batch holds the rows up to its end in `ends`; `order` permutes the batches.
+    `rows` are sorted by length, `ends` are the ends of the batches in `rows`, and `order` permutes the batches.
     """
 
     def __init__(self, rows: Indices, ends: Sequence[int], order: Sequence[int]) -> None:
@@ -72,11 +72,11 @@ def plan_batches(
     rows: Int[Tensor, " R"] | None = None,
     processes: int = 1,
 ) -> BatchPlan:
-    """Each of `rows` (all by default) in one batch, near lengths together, a function of the arguments.
+    """Put each of `rows` (default: all) into one batch with pairs of similar length. A function of the arguments.
 
-    On either side a batch holds at most `batch_tokens` tokens, padding included. Several processes take turns: a turn's
-    batches are neighbours in length, so that none waits long for another; the few of the last turn that do not go round
-    are left out, other ones in every epoch. Raises `InputError` when one pair alone holds more than a batch.
+    On either side, a batch holds at most `batch_tokens` tokens, padding included. With several processes, batches are
+    dealt in groups of similar length, one batch per process; an incomplete group is dropped, a different one each
+    epoch. Raises `InputError` if a single pair exceeds a batch, or if there are fewer batches than processes.
     """
     generator = torch.Generator().manual_seed(derive_seed(seed, epoch))
     count = len(source_lengths) if rows is None else len(rows)
@@ -88,17 +88,17 @@ def plan_batches(
 
 
 def fixed_batches(source_lengths: Lengths, target_lengths: Lengths, *, batch_tokens: int) -> BatchPlan:
-    """Batches that are the same in every epoch, from short to long: for validation and translation."""
+    """Plan batches from short to long, the same in every epoch, for validation and translation."""
     rows = torch.arange(len(source_lengths), dtype=torch.int32)
     ends = _cut_by_length(rows, source_lengths, target_lengths, batch_tokens)
     return BatchPlan(rows, ends, range(len(ends)))
 
 
 def _turns(batches: int, processes: int, generator: torch.Generator) -> list[int]:
-    """The batches in random order, but as many neighbours together as there are processes."""
+    """Shuffle groups of `processes` neighbouring batches. A random remainder is dropped."""
     turns, spare = divmod(batches, processes)
     if batches and not turns:
-        raise InputError("training.batch_tokens", f"{batches} batches an epoch for {processes} processes", "lower it")
+        raise InputError("training.batch_tokens", f"{batches} batches per epoch for {processes} processes", "lower it")
     kept = torch.randperm(batches, generator=generator)[spare:].sort().values if spare else torch.arange(batches)
     order = torch.randperm(turns, generator=generator)
     return kept.view(turns, processes)[order].flatten().tolist()
@@ -107,7 +107,7 @@ def _turns(batches: int, processes: int, generator: torch.Generator) -> list[int
 def _cut_by_length(
     rows: Int[Tensor, " R"], source_lengths: Lengths, target_lengths: Lengths, batch_tokens: int
 ) -> list[int]:
-    """Sort rows by length in their place; return the end of each batch of them."""
+    """Sort rows by length in place; return the end of each batch."""
     if not len(rows):
         return []
     source, target = source_lengths[rows].long(), target_lengths[rows].long()
@@ -117,9 +117,9 @@ def _cut_by_length(
 
 
 def _by_length(source: Lengths, target: Lengths) -> Indices:
-    """The order by the longer side, which the budget counts, then by how much longer the target is.
+    """Order by the longer side (the budget counts it), then by how much longer the target is.
 
-    The second key runs back and forth, so that a batch across two lengths does not jump from one end to the other.
+    The second key alternates its direction, so that a batch across two lengths does not jump between extremes.
     """
     longer = torch.maximum(source, target)
     key = longer * (2 * int(longer.max()) + 1) + torch.where(longer % 2 == 0, target - source, source - target)
@@ -127,7 +127,7 @@ def _by_length(source: Lengths, target: Lengths) -> Indices:
 
 
 def _cut(longer: np.ndarray, batch_tokens: int) -> list[int]:
-    """The end of each batch, as large as the budget admits, of pairs sorted by their longer sides."""
+    """The ends of the largest batches within the budget, for pairs sorted by their longer sides."""
     if longer[-1] > batch_tokens:
         raise InputError("training.batch_tokens", f"less than the {longer[-1]} tokens of a sentence", "raise it")
     ends: list[int] = []

@@ -1,4 +1,4 @@
-"""Sentence pairs as tokens, in Arrow tables: in memory, or mapped from a file where there are many."""
+"""Sentence pairs as tokens in Arrow tables, in memory or mapped from a file if there are many."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -22,12 +22,12 @@ from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 
 PAIRS_AT_A_TIME = 10_000
-# Up to here the tokens are kept in memory: they take a few megabytes, and less time than a look into a file.
+# Up to this many pairs stay in memory: a few megabytes, and faster than opening a file.
 IN_MEMORY = 200_000
 
 
 class TokenColumn:
-    """Tokens of sentences in an Arrow column, which stay where they are: in memory or on disk."""
+    """Token sequences in an Arrow column, in memory or on disk. They are not copied."""
 
     def __init__(self, column: pa.ChunkedArray) -> None:
         self._column = column
@@ -37,15 +37,15 @@ class TokenColumn:
         return torch.from_numpy(self._column[row].values.to_numpy().astype(np.int64))
 
     def padded(self, rows: Indices) -> Int[Tensor, "B L"]:
-        """The sentences of these rows, padded with `PAD`."""
+        """The sequences of these rows, padded with `PAD`."""
         return pad_sequence([self[row] for row in rows.tolist()], batch_first=True, padding_value=PAD)
 
 
 class EncodedPairs:
-    """Sentence pairs as tokens: sources end with `EOS`, targets are bare.
+    """Sentence pairs as tokens. Sources end with `EOS`, targets are bare.
 
-    `pair_index` says which of the `corpus_size` pairs of the corpus each one is, because `too_long` of them were left
-    out, or only some were asked for. In memory a pair takes sixteen bytes, its tokens aside.
+    `pair_index` maps each pair to one of the `corpus_size` pairs of the corpus, because `too_long` pairs were left out
+    or only some were requested. In memory, a pair takes 16 bytes plus its tokens.
     """
 
     def __init__(self, table: pa.Table, *, too_long: int, corpus_size: int) -> None:
@@ -53,7 +53,7 @@ class EncodedPairs:
         self.source, self.target = TokenColumn(table["source"]), TokenColumn(table["target"])
         self.pair_index: Indices = torch.from_numpy(table["pair_index"].to_numpy().copy())
         self.too_long, self.corpus_size = too_long, corpus_size
-        # Tokens of each source, and tokens that the decoder predicts for each target, `EOS` included in both.
+        # Tokens of each source, and tokens the decoder predicts for each target, both including `EOS`.
         self.source_lengths: Lengths = self.source.lengths
         self.target_lengths: Lengths = self.target.lengths + 1
 
@@ -62,7 +62,7 @@ class EncodedPairs:
 
     @classmethod
     def join(cls, parts: Sequence["EncodedPairs"]) -> "EncodedPairs":
-        """The pairs of several corpora, one after the other; `pair_index` counts on through them."""
+        """Concatenate several corpora. `pair_index` counts through all of them."""
         *firsts, size = accumulate((part.corpus_size for part in parts), initial=0)
         tables = [
             part._table.set_column(2, "pair_index", pa.array((part.pair_index + first).numpy()))
@@ -71,7 +71,7 @@ class EncodedPairs:
         return cls(pa.concat_tables(tables), too_long=sum(part.too_long for part in parts), corpus_size=size)
 
     def batch(self, rows: Sequence[int] | Indices) -> Batch:
-        """The padded batch of these pairs, counted from 0 over the kept ones."""
+        """Return the padded batch of these pairs, counted from 0 over the kept pairs."""
         index = torch.as_tensor(rows)
         target, ends = self.target.padded(index), self.target.lengths[index].long()
         labels = F.pad(target, (0, 1), value=PAD)
@@ -95,12 +95,11 @@ def encode_pairs(
     digest: str | None = None,
     rows: Sequence[int] | None = None,
 ) -> EncodedPairs:
-    """Encode a corpus; pairs with more than `max_length` tokens on a side, `EOS` included, are left out and counted.
+    """Encode a corpus. Pairs with more than `max_length` tokens on a side, `EOS` included, are left out and counted.
 
-    With `sampling`, source and target are segmented at random, and again the same for the same sampling. The tokens of
-    more than `IN_MEMORY` pairs are kept in the cache folder under the `digest` of the pairs, if that is known; sampled
-    ones, which one epoch uses, in a file without a name; of these, `rows` alone are encoded, in their order, where they
-    are given. Raises `InputError` when no pair of a whole corpus is left.
+    `sampling` segments source and target at random, reproducibly. More than `IN_MEMORY` pairs go to the cache folder
+    under `digest`, the digest of the pairs, if it is known. Sampled pairs last only an epoch and go to an unnamed file;
+    `rows` limits them to these pairs, in this order. Raises `InputError` if no pair of a whole corpus is left.
     """
     assert rows is None or sampling
     chosen = range(len(pairs)) if rows is None else rows
@@ -137,7 +136,7 @@ def encode_pairs(
 
 
 def fitting(pairs: Pairs, tokenizer: Tokenizer, *, max_length: int) -> list[SentencePair]:
-    """The pairs that `encode_pairs` would keep: with at most `max_length` tokens on a side, `EOS` included."""
+    """The pairs that `encode_pairs` would keep: at most `max_length` tokens per side, `EOS` included."""
     sides = ([pair.source for pair in pairs], [pair.target for pair in pairs])
     lengths = (map(len, tokenizer.encode_batch(side)) for side in sides)
     return [pair for pair, *both in zip(pairs, *lengths, strict=True) if max(both) < max_length]

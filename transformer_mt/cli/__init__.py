@@ -1,10 +1,10 @@
-"""The command line. `main` is where the process begins; it handles signals, then runs a command of `app`.
+"""The command line. The process starts in `main`, which handles signals and runs a command of `app`.
 
-A command is one file with its name: it parses and prints, and imports torch only when it runs.
+Each command has a file of its name that parses options and prints. It imports torch only when it runs.
 
-    options, sentence                    options that several commands share
-    load                                 the run that a command works with
-    lines                                lines in and out of `tmt translate`
-    training_display                     the lines and the progress bar of training
-    terminal, signals                    stdout and stderr; Ctrl-C and its kind
+    options, sentence                    options shared by several commands
+    open_model                           the run a command works with; remarks about its input
+    line_io                              input and output lines of `tmt translate`
+    training_display                     log lines and progress bar of training
+    terminal, signals                    stdout and stderr; Ctrl-C and other signals
 """

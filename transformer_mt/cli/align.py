@@ -1,4 +1,4 @@
-"""`tmt align`: links between the words of a sentence and of its translation."""
+"""`tmt align`: link the words of a sentence and its translation."""
 
 from contextlib import closing
 from itertools import islice
@@ -38,7 +38,7 @@ def align(
     *,
     options: SentenceOptions,
 ) -> None:
-    """Translate a sentence and link its words with those of the translation, by attention.
+    """Link the words of a sentence and its translation by attention.
 
     \b
     Examples:
@@ -46,9 +46,9 @@ def align(
       tmt align "Der Hund schläft." --target "The dog sleeps."
       tmt align --input letters.de --target-file letters.en > links.txt
 
-    First come the links in Pharaoh format, source word and target word counted from 0; then both sentences with the
-    number of every word, and in brackets the source words that a target word is linked to. Punctuation has no links.
-    The heads that are averaged are those that validation chose when training ended; --layer and --head take others.
+    The first line has the links in Pharaoh format: source and target word numbers, from 0. Then come both sentences
+    with numbered words; brackets show the source words of each target word. Punctuation has no links. By default, tmt
+    averages the heads that aligned best at the end of training.
     """
     from transformer_mt.cli.line_io import read_pairs
     from transformer_mt.cli.open_model import open_translator
@@ -59,7 +59,7 @@ def align(
 
     if files := files_of_pairs(input, target_file):
         if sentence is not None or options.npz is not None:
-            raise InputError("--input", "reads files of pairs and prints lines", "leave SENTENCE and --npz out")
+            raise InputError("--input", "reads pairs from files", "leave out SENTENCE and --npz")
         translator = open_translator(model, options, device=options.device)
         chosen = _chosen(translator.model, layer, head)
         with closing(read_pairs(*files, translator)) as pairs:
@@ -75,7 +75,7 @@ def align(
 
 
 def _chosen(model: "OpenedModel", layer: str | None, head: str | None) -> "AlignmentHeads":
-    """The heads that `--layer` and `--head` name, else those of the run."""
+    """The heads chosen by `--layer` and `--head`, or the run's alignment heads."""
     from transformer_mt.cli.open_model import alignment_heads
     from transformer_mt.links.align import cross_heads
     from transformer_mt.models.head_mask import EVERY, heads_at

@@ -1,4 +1,4 @@
-"""The commands of `tmt`, and how a wrong command line becomes an `InputError`."""
+"""The commands of `tmt`; a wrong command line becomes an `InputError`."""
 
 import os
 import sys
@@ -18,30 +18,36 @@ from transformer_mt.errors import InputError, TmtError
 from transformer_mt.plugins import load_file, load_installed
 
 EXIT_CODES = (
-    "Exit codes: 0 done; 2 a mistake in what was given; 3 a problem of the machine; 4 training diverged; 70 a fault of "
-    "tmt; 129 the terminal was closed; 130 Ctrl-C; 141 nobody reads the output; 143 terminated."
+    "Exit codes: 0 success; 2 usage error; 3 system error; 4 training diverged; 70 internal error; 129 hangup; "
+    "130 interrupted; 141 broken pipe; 143 terminated."
 )
 
-# The commands in the order of the help, each with a summary that fits into a line.
+# Commands in help order. Each summary fits on one line.
 SUMMARIES = {
     "train": "Train a model",
     "translate": "Translate sentences",
     "attend": "Show where the model looked",
     "align": "Link the words of a sentence and its translation",
     "explain": "Explain one row of an attention head",
-    "lens": "Show what each decoder layer would write",
-    "heads": "Show what each attention head does",
-    "plot": "Plot training curves, schedules, positions",
-    "evaluate": "Translate test sets and score them",
+    "lens": "Show what each decoder layer would predict",
+    "heads": "Show what each attention head does; prune heads",
+    "plot": "Plot training curves, schedules or positional encodings",
+    "evaluate": "Score a model on test sets",
     "score": "Score given translations",
-    "data": "Show what a corpus holds",
-    "config": "Print the configuration, or explain a key",
+    "data": "Show statistics and samples of a corpus",
+    "config": "Print the configuration or explain a key",
     "runs": "List the runs in a folder",
-    "export": "Write a model for another program",
+    "export": "Export a model to another program",
+    "pack": "Pack a model into one file",
     "serve": "Open your models in the browser",
 }
 
-# The parameters of commands whose names are not those that the packages below use.
+# Commands with more options list them in groups, in this order.
+MOST_UNGROUPED = 12
+SEARCH, HEADS, DATA, OUTPUT = "Search (default: the run's settings)", "Heads", "Data", "Output"
+GROUPS = ("Arguments", "Options", DATA, HEADS, SEARCH, OUTPUT)
+
+# Names of arguments in the packages below, and of the command parameters that set them.
 PARAMETERS = {
     "source": "sentence",
     "sentence": "sentence_number",
@@ -52,19 +58,37 @@ PARAMETERS = {
 
 
 class Command(TyperCommand):
-    """A command that refuses an option given twice, of which typer would take the last value.
+    """A command that rejects repeated options and groups its options in the help.
 
-    It tells what it does, unless `--quiet` is given. An error that names an argument gets the option's name.
+    Typer would silently use the last value of a repeated option. Notes and progress are shown unless `--quiet` is
+    given. An error that names an argument gets the option's name.
     """
 
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        order = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args([*args])[2]  # a shell completes
+        completes = ctx.resilient_parsing  # a shell
+        order = [] if completes else self.make_parser(ctx).parse_args([*args])[2]
         given = [parameter for parameter in order if not is_repeatable(parameter)]
         for parameter in given:
             if given.count(parameter) > 1:
-                raise InputError(parameter.opts[0], "is given more than once", "give it once")
+                raise InputError(parameter.opts[0], "given more than once", "give it once")
         return super().parse_args(ctx, args)
+
+    @override
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """List the options as typer does, but one section per group where there are many."""
+        parameters = self.get_params(ctx)
+        is_grouped = sum(one.param_type_name == "option" for one in parameters) > MOST_UNGROUPED
+        sections: dict[str, list[Any]] = {title: [] for title in GROUPS}
+        for one in parameters:
+            kind = "Arguments" if one.param_type_name == "argument" else "Options"
+            group = getattr(one, "rich_help_panel", None) if is_grouped else None
+            if record := one.get_help_record(ctx):  # none of a hidden option
+                sections[group or kind].append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
     @override
     def invoke(self, ctx: Any) -> Any:
@@ -78,7 +102,7 @@ class Command(TyperCommand):
             raise
 
     def option(self, key: Any) -> Any:
-        """The option for the name of an argument, such as `--n-best` for `n_best`; any other key stays as it is."""
+        """The option for an argument name, such as `--n-best` for `n_best`; any other key unchanged."""
         if not isinstance(key, str):
             return key
         names = {one.name: option_name(one) for one in self.params}
@@ -86,17 +110,17 @@ class Command(TyperCommand):
 
 
 def option_name(parameter: Any) -> str:
-    """An option as it is typed; an argument as the help calls it."""
+    """The name of an option as typed, or of an argument as in the help."""
     return str(parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar)
 
 
 def is_repeatable(parameter: Any) -> bool:
-    """True for an option that collects what it is given, and for an argument."""
+    """Whether the parameter is an argument or collects repeated values."""
     return bool(getattr(parameter, "multiple", False)) or parameter.param_type_name == "argument"
 
 
 class LazyCommands(Mapping[str, Any]):
-    """The commands, each made from the function of its name in `cli/NAME.py` when it is asked for."""
+    """The commands, each built on first use from the function of its name in `cli/NAME.py`."""
 
     def __getitem__(self, name: str) -> Any:
         if name not in SUMMARIES:
@@ -114,7 +138,7 @@ class LazyCommands(Mapping[str, Any]):
 
 
 class Commands(TyperGroup):
-    """All commands; their help imports none of them."""
+    """The command group; its help imports no command."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -136,7 +160,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-# Commands that build no model, and need no plugin of an installed package.
+# Commands that build no model and need no installed plugins.
 WITHOUT_MODEL = {"data", "config", "plot", "runs"}
 # Set by shells for completion.
 COMPLETION = "_TMT_COMPLETE"
@@ -155,26 +179,26 @@ def _print_version(asked: bool) -> bool:
 @app.callback()
 def main(
     version: Annotated[
-        bool, Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+        bool, Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
     plugin: Annotated[
-        list[Path] | None, Option(metavar="FILE", help="Run this Python file first, with parts of your own.")
+        list[Path] | None, Option(metavar="FILE", help="Load this Python file first: your own components.")
     ] = None,
 ) -> None:
-    """Options before a command."""
+    """Handle the options before a command."""
     for path in plugin or []:
         load_file(path)
 
 
-# What typer raises for a wrong command line. By its version it brings its own click or uses the one that is installed.
+# Base class of typer's command-line errors. Depending on its version, typer bundles click or imports it.
 UsageProblem: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 def invoke(arguments: list[str]) -> int:
-    """Run the command that the arguments name. Typer's own `main` is passed by: it takes a closed pipe for code 1.
+    """Run the command that the arguments name and return its exit code.
 
-    Raises `InputError` for a wrong command line, and whatever the command does; `SystemExit` where a shell asks how a
-    line goes on.
+    Bypasses typer's own `main`, which turns a broken pipe into exit code 1. Raises `InputError` for a wrong command
+    line, whatever the command raises, and `SystemExit` when a shell asks for completions.
     """
     command = get_command(app)
     if COMPLETION in os.environ:
@@ -190,15 +214,15 @@ def invoke(arguments: list[str]) -> int:
 
 
 def _usage(error: Any) -> tuple[str, str, str]:
-    """A mistake in the command line: where, what, and a remedy."""
+    """The place, problem and remedy of a mistake in the command line."""
     command = error.ctx.command_path if error.ctx else "tmt"
     place = getattr(error, "option_name", command)
     problem, _, remedy = error.message.rstrip(".").partition(". ")
     parameter: Any = getattr(error, "param", None)
     if parameter is not None:
         place = option_name(parameter)
-    if hasattr(error, "possibilities"):  # of options, where this one does not exist
-        problem, near = "there is no such option", " or ".join(error.possibilities or ())
+    if hasattr(error, "possibilities"):  # an unknown option
+        problem, near = "no such option", " or ".join(error.possibilities or ())
         remedy = f"did you mean {near}?" if near else ""
         if error.ctx.parent and any(place in own.opts for own in error.ctx.parent.command.params):
             remedy = f"give it before the command, as in tmt {place}"

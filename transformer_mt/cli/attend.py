@@ -1,4 +1,4 @@
-"""`tmt attend`: the attention matrices of a sentence, as text, as graphs and as a picture."""
+"""`tmt attend`: the attention matrices of a sentence as text, graphs or a picture."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from transformer_mt.cli.app import HEADS, OUTPUT
 from transformer_mt.cli.options import (
     Figure,
     HeadOption,
@@ -35,46 +36,55 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MatrixOptions:
-    """Options that say which matrices are shown, and how."""
+    """Options that choose the matrices and their display."""
 
     stack: Stack = None
     layer: LayerOption = None
     head: HeadOption = None
-    method: Annotated[str, Option(metavar="NAME", help="weights, values, gradient or erasure.")] = "weights"
+    method: Annotated[
+        str, Option(metavar="NAME", help="weights, values, gradient or erasure.", rich_help_panel=HEADS)
+    ] = "weights"
     words: WordsOption = True
-    compact: Annotated[bool, Option("--compact", help="Shades without numbers: more fits on a screen.")] = False
-    graph: Annotated[bool, Option("--graph", help="The matrix as a graph: edges and degrees.")] = False
-    threshold: Annotated[float, Option(metavar="X", min=0.0, max=1.0, help="An edge's least share of its row.")] = 0.1
+    compact: Annotated[bool, Option("--compact", help="Print shades without numbers.", rich_help_panel=OUTPUT)] = False
+    graph: Annotated[
+        bool, Option("--graph", help="Print each matrix as a graph: edges and degrees.", rich_help_panel=OUTPUT)
+    ] = False
+    threshold: Annotated[
+        float,
+        Option(metavar="X", min=0.0, max=1.0, help="Smallest weight of a --graph edge.", rich_help_panel=OUTPUT),
+    ] = 0.1
     figure: Figure = None
     html: Annotated[
-        Path | None, Option(metavar="FILE", help="Also write a page of the pair, to open in a browser.")
+        Path | None, Option(metavar="FILE", help="Also write an interactive page.", rich_help_panel=OUTPUT)
     ] = None
     without: Without = None
-    history: Annotated[bool, Option("--history", help="The attention by the weights of every validation.")] = False
+    history: Annotated[
+        bool, Option("--history", help="Show the attention of every checkpoint.", rich_help_panel=HEADS)
+    ] = False
 
     @property
     def chosen(self) -> dict[str, str]:
-        """The given options that choose matrices."""
+        """The options given to choose matrices."""
         given = {"stack": self.stack, "layer": self.layer, "head": self.head}
         return {option: value for option, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class AttendOptions(SentenceOptions, MatrixOptions):
-    """All of them, in the order of the help: those of the matrices come first."""
+    """All options, in help order: matrix options first."""
 
 
 @with_options("options", AttendOptions, but=("n_best",))
 def attend(
     sentence: LookedAt = None,
     model: Annotated[
-        list[Path] | None, Option(metavar="DIR", help="The run to use, or several. [the newest one under runs/]")
+        list[Path] | None, Option(metavar="DIR", help="A run or checkpoint; repeatable. [newest under runs/]")
     ] = None,
     target: TargetOption = None,
     *,
     options: AttendOptions,
 ) -> None:
-    """Translate a sentence and print where the model looked: target words down the side, source words across.
+    """Show where the model looked: target words down the side, source words across.
 
     \b
     Examples:
@@ -86,16 +96,13 @@ def attend(
       tmt attend "Der Hund schläft." --html dog.html
       tmt attend "Der Hund schläft." --history --compact
 
-    A row says where the model looked while it wrote the row's word; its numbers sum to 1. A dot stands where nothing
-    may be attended to. A word's row is the mean over its subwords, its column their sum. It shows one matrix of many:
-    the mean over the cross-attention heads that align words best, as validation found. --stack, --layer and --head show
-    any other: without --layer every layer, without --head the mean over its heads.
+    Rows sum to 1; a dot marks a masked position. By default, tmt averages the cross-attention heads that aligned words
+    best at the end of training; --stack, --layer and --head choose others. A word's row is the mean over its tokens,
+    its column the sum.
 
-    --method takes other numbers than attention weights, and says how far they agree with erasure: with what happens
-    when a source word is taken out. --graph has an edge from a row's token to each that gets at least the share
-    --threshold of its row. --history shows every validation, all for the final translation or --target.
-
-    --html writes the page of tmt serve with this pair in it, all heads and methods among it: one file, without network.
+    --method shows another measure, and how well it agrees with erasure, the effect of removing a source word. --history
+    shows the attention of every checkpoint for the same translation. --html writes the page of tmt serve for this pair:
+    one file that works offline.
     """
     from transformer_mt.views.attend import agreement_lines, attention_lines, rows_of_matrices
     from transformer_mt.views.matrix import Scale, shading_for
@@ -106,7 +113,7 @@ def attend(
     _check_files(options, runs=len(model or (None,)))
     loaded: list[Subject] = []
     for path in model or (None,):
-        text = loaded[0].line.given if loaded else sentence  # the first run's sentence is that of all
+        text = loaded[0].line.given if loaded else sentence  # all runs get the first one's sentence
         loaded.append(load_sentence(text, target, model=path, without=options.without or (), options=options))
         loaded[-1].require_attention(options.method)
     intro, views = [loaded[0].source], list[Any]()
@@ -142,12 +149,12 @@ def attend(
     if not (options.chosen or options.as_json or options.history):
         others = ["--stack NAME"] if method.whole else ["--layer N", "--head all", "--stack NAME"]
         others += [] if options.compact or options.graph else ["--compact"]
-        elsewhere = "links of words: tmt align; one word step by step: tmt explain"
-        note(f"one matrix of many; others: {', '.join(others)}; {elsewhere}")
+        elsewhere = "for word links: tmt align; for one row step by step: tmt explain"
+        note(f"one of many matrices; for others: {', '.join(others)}; {elsewhere}")
 
 
 def _check_files(options: AttendOptions, *, runs: int) -> None:
-    """Raise `InputError` for a page of more than one run or step, and for a file that two options write."""
+    """Raise `InputError` for a page of several runs or steps, and for two options that write to the same file."""
     from transformer_mt.views.plot import check_figure
 
     if options.figure is not None:
@@ -155,18 +162,18 @@ def _check_files(options: AttendOptions, *, runs: int) -> None:
     if options.html is None:
         return
     if runs > 1:
-        raise InputError("--html", "a page is of one run", "give one --model")
+        raise InputError("--html", "a page shows one run", "give one --model")
     if options.history:
-        raise InputError("--html", "a page is of one step", "leave --history out")
+        raise InputError("--html", "a page shows one step", "leave out --history")
     for other in (options.figure, options.npz):
         if other is not None and other.resolve() == options.html.resolve():
-            raise InputError(f"--html {options.html}", "another option writes there too", "give another name")
+            raise InputError(f"--html {options.html}", "another option writes to this file", "give another name")
 
 
 def _look(
     one: "Subject", options: AttendOptions, *, name: str
 ) -> "tuple[Any, list[tuple[str, AttentionMaps]], list[str]]":
-    """The view of one run, its maps with their titles, and lines that introduce them."""
+    """The view of one run, its titled maps, and the lines that introduce them."""
     intro = [f"{name}{one.target}"]
     if not options.history:
         maps = one.attention(method=options.method, words=options.words)
@@ -176,7 +183,7 @@ def _look(
 
     checkpoints, steps, columns = one.model.path / CHECKPOINTS, [], []
     if not (saved := saved_steps(checkpoints)):
-        raise InputError("--history", f"{one.name} has no checkpoints", "give a run that keeps them")
+        raise InputError("--history", f"{one.name} has no checkpoints", "choose a run that keeps them")
     with working(f"looking at {len(saved)} checkpoints"):
         for number in saved:
             then = open_translator(checkpoints / f"step-{number}", options, device=options.device)
@@ -195,7 +202,7 @@ def _write_files(
     *,
     is_given: bool,
 ) -> None:
-    """The picture and the page."""
+    """Write the picture and the page."""
     if options.figure is not None:
         from transformer_mt.views.methods import METHODS
         from transformer_mt.views.plot import matrix_figure
@@ -212,7 +219,7 @@ def _write_files(
 
 
 def _matrices(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions) -> "list[LabelledMatrix]":
-    """The chosen matrices, or the one that explains best: the mean over the heads that validation chose."""
+    """The chosen matrices, or by default the mean over the alignment heads."""
     from transformer_mt.views.attend import explaining_matrix, layer_matrices
 
     if options.chosen:
@@ -222,7 +229,7 @@ def _matrices(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions
 
 
 def _remarks(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions) -> dict[str, Any]:
-    """Further keys of `--json`: the graph, and for another method than the weights its agreement with erasure."""
+    """Extra keys of `--json`: the graph, and for methods other than the weights the agreement with erasure."""
     from transformer_mt.views.attend import graphs
 
     graph = {"graph": graphs(maps, threshold=options.threshold)} if options.graph else {}

@@ -1,4 +1,4 @@
-"""`tmt config`: the whole configuration with a sentence for every key, and what one key can be."""
+"""`tmt config`: print the configuration, or explain a key and its choices."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,12 +16,13 @@ from transformer_mt.config.toml import dump_config, explanation, find_key, named
 
 def config(
     subject: Annotated[
-        str | None, Argument(metavar="[CONFIG | KEY]", help="A TOML file or its name, or a key.", show_default=False)
+        str | None,
+        Argument(metavar="[CONFIG | KEY]", help="A TOML file, a name such as multi30k, or a key.", show_default=False),
     ] = None,
     data: Data = None,
     set: Set = None,
 ) -> None:
-    """Print the configuration as TOML with a comment for every key, or explain one key and its choices.
+    """Print the configuration with a comment for every key, or explain one key.
 
     \b
     Examples:
@@ -29,7 +30,7 @@ def config(
       tmt config multi30k --set model.width=128
       tmt config model.attention.score
 
-    What it prints can be saved, edited, and given to tmt train.
+    The output is TOML: save it, edit it, and pass it to tmt train.
     """
     is_file = subject and (subject.endswith(".toml") or Path(subject).exists() or subject in named_configs())
     resolved = resolve_config(Path(subject) if subject and is_file else None, data=data, overrides=set)
@@ -37,9 +38,9 @@ def config(
 
 
 def explain_key(key: str, resolved: Config) -> Iterator[str]:
-    """The sentence of a key, its value here and its choices; of a section, all its keys.
+    """Yield the description of a key, its current value and its choices; for a section, all its keys.
 
-    Raises `InputError` with the nearest key for what is neither.
+    Raises `InputError` with the nearest key if no such key.
     """
     section, name = find_key(key, resolved)
     value = getattr(section, name)
@@ -58,7 +59,7 @@ def explain_key(key: str, resolved: Config) -> Iterator[str]:
 
 
 def choices(key: str) -> Mapping[str, Any]:
-    """The variants that a key chooses from, by how they are written; none where it is no choice from a table."""
+    """The variants a key chooses from, by their spelling; empty if the key is not a choice from a table."""
     from transformer_mt.attention.build_attention import ATTENTION
     from transformer_mt.attention.graphs import GRAPHS
     from transformer_mt.attention.normalisers import NORMALISERS

@@ -1,4 +1,4 @@
-"""`tmt data`: what a corpus holds."""
+"""`tmt data`: statistics and samples of a corpus."""
 
 from typing import Annotated
 
@@ -14,13 +14,13 @@ from transformer_mt.text.terminal import escaped_json
 def data(
     config: ConfigFile = None,
     data: Data = None,
-    sample: Annotated[int, Option(metavar="N", min=0, help="How many pairs of each split to show.")] = 3,
-    structure: Annotated[bool, Option("--structure", help="Show their dependency trees, where there are any.")] = False,
-    seed: Annotated[int, Option(metavar="N", min=0, help="Which pairs --sample draws.")] = 1,
+    sample: Annotated[int, Option(metavar="N", min=0, help="Number of sample pairs per split.")] = 3,
+    structure: Annotated[bool, Option("--structure", help="Print dependency trees, if the corpus has any.")] = False,
+    seed: Annotated[int, Option(metavar="N", min=0, help="Random seed for --sample.")] = 1,
     set: Set = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a corpus holds: counts, lengths, samples with their word links, what cleaning found.
+    """Show statistics of a corpus, samples with word links, and what cleaning removed.
 
     \b
     Examples:
@@ -28,8 +28,8 @@ def data(
       tmt data --sample 1 --structure
       tmt data --data train.de,train.en
 
-    --structure shows every word with its number, part of speech, relation and head (0 for the root), after Universal
-    Dependencies, and with a relative pronoun its antecedent. --json holds it always, and further right translations.
+    --structure prints each word's number, part of speech, relation and head (0 is the root) as in Universal
+    Dependencies, and the antecedents of relative pronouns. --json always includes it, and all references.
     """
     from transformer_mt.corpus.load_corpus import load_corpus
     from transformer_mt.views.corpus import corpus_statistics, statistics_lines
@@ -37,9 +37,7 @@ def data(
     corpus = load_corpus(resolve_config(config, data=data, overrides=set).data, structure=structure or as_json)
     note(*corpus.notes)
     if structure and not any(pairs[0].structure for pairs in corpus.splits.values()):
-        raise InputError(
-            "--structure", f"{corpus.name} has no dependency trees", "leave it out, or look at --data builtin"
-        )
+        raise InputError("--structure", f"{corpus.name} has no dependency trees", "leave it out, or try --data builtin")
     with working("counting"):
         found = corpus_statistics(corpus, sample=sample, seed=seed)
     if as_json:

@@ -1,4 +1,4 @@
-"""`tmt evaluate`: scores of a trained model."""
+"""`tmt evaluate`: score a model on test sets."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from transformer_mt.cli.app import DATA, OUTPUT
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
     DEFAULT_ENGINE,
+    IF_USED,
     SOURCES,
     Device,
     EngineOption,
@@ -37,25 +39,36 @@ if TYPE_CHECKING:
 def evaluate(
     model: ModelOption = None,
     data: Annotated[
-        list[str] | None, Option(metavar="SOURCE", help=f"{SOURCES} [builtin, for a run on it]", show_default=False)
+        list[str] | None,
+        Option(metavar="SOURCE", help=f"{SOURCES} Repeatable. {IF_USED}", show_default=False, rich_help_panel=DATA),
     ] = None,
     split: Annotated[
-        list[str] | None, Option(metavar="NAME", help="The part of the corpus to translate. [test]")
+        list[str] | None,
+        Option(metavar="NAME", help="Split to translate; repeatable. [test]", rich_help_panel=DATA),
     ] = None,
     *,
     search: SearchOptions,
-    against: Annotated[list[Path] | None, Option(metavar="RUN", help="Compare this run with the first.")] = None,
-    by_length: Annotated[bool, Option("--by-length", help="Also score by the number of words of the source.")] = False,
-    by_rarity: Annotated[bool, Option("--by-rarity", help="Also score by how rare the rarest word is.")] = False,
-    worst: Annotated[int, Option(metavar="N", min=0, help="Also the N worst translations, by chrF.")] = 0,
+    against: Annotated[list[Path] | None, Option(metavar="RUN", help="Compare with this run; repeatable.")] = None,
+    by_length: Annotated[
+        bool, Option("--by-length", help="Also score by source length.", rich_help_panel=OUTPUT)
+    ] = False,
+    by_rarity: Annotated[
+        bool, Option("--by-rarity", help="Also score by the rarest source word.", rich_help_panel=OUTPUT)
+    ] = False,
+    worst: Annotated[
+        int, Option(metavar="N", min=0, help="Also print the N worst translations by chrF.", rich_help_panel=OUTPUT)
+    ] = 0,
     no_split: NoSplit = False,
-    links: Annotated[Path | None, Option(metavar="FILE", help="The split's word links, in Pharaoh format.")] = None,
+    links: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Word links of the split, in Pharaoh format.", rich_help_panel=DATA),
+    ] = None,
     device: Device = DEFAULT_DEVICE,
     engine: EngineOption = DEFAULT_ENGINE,
     quantization: Quantization = None,
     as_json: Json = False,
 ) -> None:
-    """Translate splits of corpora and score them: BLEU, chrF, exact matches, word links, speed.
+    """Translate test sets and score them: BLEU, chrF, exact matches, word links, speed.
 
     \b
     Examples:
@@ -66,21 +79,20 @@ def evaluate(
       tmt evaluate --model runs/multi30k --data bentrevett/multi30k --json
       tmt evaluate --data test.de,test.en --links test.links
 
-    Lines are translated as tmt translate does: one of several sentences sentence by sentence, unless --no-split says
-    otherwise. Where a corpus has several right translations of a sentence, each counts. Where it has word links, as the
-    built-in one does, or --links gives them in a line of 0-0 1-2 … for each pair, those of tmt align are compared with
-    them. --data, --split and --against may be given again. ± is half the 95 % interval over 1,000 resampled test sets,
-    and p how probable so large a difference from the first run is by chance, both as sacrebleu --paired-bs has them;
-    runs that score alike have p = 1.
+    All reference translations of a sentence count. Word links, from the corpus or from --links (lines such as 0-0 1-2),
+    are compared with the links of tmt align.
+
+    ± is half the 95 % interval over 1,000 resampled test sets; p is the probability of such a difference from the first
+    run by chance. Both follow sacrebleu --paired-bs; equal runs have p = 1.
     """
     from transformer_mt.cli.open_model import open_translator, pairs_to_measure
     from transformer_mt.corpus.text_files import with_links
 
     if links is not None and engine != DEFAULT_ENGINE:
-        raise InputError("--links", f"{engine} shows no attention to link words by", "leave it or --engine out")
+        raise InputError("--links", f"{engine} does not expose attention", "leave out --links or --engine")
     sets = [(source, name) for source in data or (None,) for name in split or ("test",)]
     if links is not None and len(sets) > 1:
-        raise InputError("--links", "they belong to one test set", "give --data and --split once")
+        raise InputError("--links", "applies to one test set", "give --data and --split once")
     paths = (model, *(against or ()))
     runs = [open_translator(path, search, device=device, engine=engine, quantization=quantization) for path in paths]
     directions = [
@@ -89,7 +101,7 @@ def evaluate(
     for path, direction in zip(paths, directions, strict=True):
         if direction != directions[0]:
             raise InputError(f"--against {path}", f"translates {direction}, not {directions[0]}", "give another run")
-    to_measure = []  # before anything is translated: a mistake in the last set is found at once
+    to_measure = []  # load all sets before translating, to report a mistake in the last one at once
     for source, name in sets:
         corpus_name, pairs = pairs_to_measure(runs[0].model.config.data, source, split=name)
         to_measure.append((corpus_name, name, pairs if links is None else with_links(pairs, links)))
@@ -121,11 +133,11 @@ def _measured(
     worst: int,
     sentences: bool,
 ) -> dict[str, Any]:
-    """The object of `--json` of a test set: the first run's scores, and those of the others as `against`."""
+    """The `--json` object of a test set: the first run's scores, and the other runs' under `against`."""
     from transformer_mt import evaluation
     from transformer_mt.views.serialise import to_json
 
-    scores, language = [], runs[0].model.config.data.target_language  # of all of them
+    scores, language = [], runs[0].model.config.data.target_language
     for run in runs:
         beam = run.search.beam
         of = f" by {run.model.path}" if len(runs) > 1 else ""
@@ -133,9 +145,9 @@ def _measured(
         alignment = _alignment(run.model) if any(pair.links for pair in pairs) else None
         known = run.model.known if by_rarity else None
         if by_rarity and known is None:
-            note(f"{run.model.path}: does not know the words of its training; no scores by rarity")
+            note(f"{run.model.path}: has no counts of its training words; not scoring by rarity")
         elif known and not known.complete:
-            note(f"{run.model.path}: its list of words lacks the rarest; read never as rarely or never")
+            note(f"{run.model.path}: its word counts omit the rarest words; read never as rarely or never")
         with working("", total=len(pairs)):
             scores.append(
                 evaluation.evaluate(run, pairs, alignment=alignment, by_length=by_length, known=known, split=sentences)
@@ -154,9 +166,9 @@ def _measured(
 
 
 def _alignment(model: "OpenedModel") -> "AlignmentHeads | None":
-    """The heads that link the run's words; None where there are none, and a note where they cannot be seen."""
+    """The run's alignment heads; None without cross-attention, or (with a note) if the engine does not expose it."""
     if model.engine.network is None:
-        note(f"word links are not compared: {model.engine.name} shows no attention")
+        note(f"not scoring word links: {model.engine.name} does not expose attention")
         return None
     from transformer_mt.cli.open_model import alignment_heads
     from transformer_mt.links.align import cross_heads
@@ -168,7 +180,7 @@ _METRICS = {"bleu": "BLEU", "bleu_lowercase": "BLEU, lowercase", "chrf": "chrF"}
 
 
 def _lines(found: Mapping[str, Any], *, with_name: bool) -> Iterator[str]:
-    """The scores of a test set for a terminal, those of further runs below the first one's."""
+    """Yield the scores of a test set as text, with further runs below the first."""
     if with_name:
         yield f"{found['corpus']}, split {found['split']}"
     intervals, signature = found["intervals"], found["signature"]
@@ -208,7 +220,7 @@ def _times(band: Mapping[str, Any]) -> str:
 def _bands(
     bands: Sequence[Mapping[str, Any]] | None, title: str, name: Callable[[Mapping[str, Any]], str]
 ) -> Iterator[str]:
-    """A table of scores by kinds of sentences."""
+    """Yield a table of scores by sentence group."""
     if bands is None:
         return
     yield ""

@@ -1,21 +1,30 @@
-"""`tmt explain`: one row of an attention head, step by step with its numbers."""
+"""`tmt explain`: compute one row of an attention head step by step."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from transformer_mt.cli.app import HEADS
 from transformer_mt.cli.options import LookedAt, ModelOption, TargetOption
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-Word = Annotated[str | None, Option(metavar="WORD", help="A word of either text, or its number. [the first long one]")]
-Piece = Annotated[int, Option(metavar="N", help="Which piece of the word, from 1.")]
-OneStack = Annotated[str | None, Option(metavar="NAME", help="cross, decoder or encoder. [one that has the word]")]
-OneLayer = Annotated[int | None, Option(metavar="N", help="A layer counted from 1. [that of the head]")]
-OneHead = Annotated[int | None, Option(metavar="N", help="A head counted from 1. [the one that matters most]")]
+Word = Annotated[
+    str | None,
+    Option(metavar="WORD", help="Word of either text, or its number. [first long one]", rich_help_panel=HEADS),
+]
+Piece = Annotated[int, Option(metavar="N", help="Token of the word, from 1.", rich_help_panel=HEADS)]
+OneStack = Annotated[
+    str | None,
+    Option(metavar="NAME", help="cross, decoder or encoder. [one with the word]", rich_help_panel=HEADS),
+]
+OneLayer = Annotated[int | None, Option(metavar="N", help="Layer, from 1. [the head's]", rich_help_panel=HEADS)]
+OneHead = Annotated[
+    int | None, Option(metavar="N", help="Head, from 1. [the one that matters most]", rich_help_panel=HEADS)
+]
 
 
 @with_sentence_options
@@ -39,9 +48,8 @@ def explain(
       tmt explain "Kannst du mir helfen?" --word help
       tmt explain "Der Hund schläft." --word Hund --stack encoder --layer 2
 
-    Each step has a line of words, its formula and its numbers; the end says in words which columns gave most. A word of
-    the translation has a row in cross and decoder, where it is written, a word of the sentence in encoder. Of the heads
-    that --stack, --layer and --head leave open it takes the one without which the word's log-probability falls most.
+    The last lines name the columns that contributed most. Target words have rows in cross and decoder, source words in
+    encoder. By default, tmt picks the head whose removal lowers the word's log-probability most.
     """
     from transformer_mt.views.explain import explain_row, lines_of
 

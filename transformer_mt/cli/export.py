@@ -1,4 +1,4 @@
-"""`tmt export`: a trained model for another program."""
+"""`tmt export`: export a model to another program."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,16 +18,16 @@ SPLIT = "validation"
 
 
 def export(
-    run: Annotated[Path, Argument(metavar="RUN", help="A run, or a checkpoint in it.", show_default=False)],
-    directory: Annotated[Path, Argument(metavar="DIR", help="Where the model goes; a new one.", show_default=False)],
-    to: Annotated[str, Option("--to", metavar="NAME", help="The program: ctranslate2, which needs that extra.")],
+    run: Annotated[Path, Argument(metavar="RUN", help="A run or checkpoint.", show_default=False)],
+    directory: Annotated[Path, Argument(metavar="DIR", help="A new output folder.", show_default=False)],
+    to: Annotated[str, Option("--to", metavar="NAME", help="Target program: ctranslate2 (needs that extra).")],
     quantization: Quantization = None,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace an earlier export.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing export.")] = False,
     data: DataToMeasure = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a trained model for another program, and compare the translations of both.
+    """Export a model to another program and compare the translations of both.
 
     \b
     Examples:
@@ -35,12 +35,12 @@ def export(
       tmt export runs/builtin small --to ctranslate2 --quantization int8
       tmt export runs/news ct2 --to ctranslate2 --data val.de,val.en
 
-    Beside the model lie tokenizer.model, a short script that translates, and parity.json: up to 500 validation
-    sentences and made ones, translated by both programs, greedily and with a beam of 4. Nothing is written where fewer
-    than 99.5 % of the greedy ones are the same in float32, or part at a tie. A beam is searched otherwise there.
+    The folder also gets tokenizer.model, a translation script, and parity.json, a comparison on up to 500 validation
+    sentences and some artificial ones. Nothing is written if under 99.5 % of the greedy float32 translations agree,
+    ties aside. Beam results may differ.
 
-    The validation sentences are those of --data; without, those of the built-in corpus, if the run was trained on it,
-    or the few that the run has kept.
+    Without --data, the sentences come from the built-in corpus if the run used it, else from the run's validation
+    samples.
     """
     import json
     from dataclasses import asdict
@@ -54,8 +54,8 @@ def export(
     require_possible(directory, quantization=quantization, overwrite=overwrite)
     pairs = _pairs(found, data)
     count = min(len(pairs), MOST_PAIRS)
-    note(f"translating {count} validation sentences in both programs")
-    with working("", total=4 * count):  # by two programs with two beams
+    note(f"translating {count} validation sentences with both programs")
+    with working("", total=4 * count):  # two programs, two beams
         parity = export_run(found, directory, pairs, quantization=quantization)
     result(*([json.dumps(asdict(parity))] if as_json else parity_lines(parity)))
     note(f"written to {directory}")

@@ -1,4 +1,4 @@
-"""`tmt heads`: what each attention head does, whether it matters, and a run without the heads that do not."""
+"""`tmt heads`: what each attention head does and whether it matters; prune heads."""
 
 import json
 import re
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from transformer_mt.cli.app import DATA, HEADS
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
     DataToMeasure,
@@ -27,13 +28,21 @@ if TYPE_CHECKING:
     from transformer_mt.translation.model import Model as OpenedModel
     from transformer_mt.translation.translator import Translator
 
-Split = Annotated[str, Option(metavar="NAME", help="The part of the corpus to measure on.")]
-Sentences = Annotated[int | None, Option(metavar="N", min=1, help="Only the first N sentences of it.")]
-Bleu = Annotated[bool, Option("--bleu", help="Also the change of BLEU without each head: translates once a head.")]
-Faithful = Annotated[bool, Option("--faithful", help="How far each method of tmt attend agrees with erasing words.")]
-Prune = Annotated[str | None, Option(metavar="N", help="How many heads to mask: a count (12) or a share (0.33, 33%).")]
-RunDir = Annotated[Path | None, Option("--run-dir", metavar="DIR", help="Where --prune writes the run without them.")]
-Importance = Annotated[str, Option(metavar="NAME", help="How --prune ranks heads: unnormalised, gradient or exact.")]
+Split = Annotated[str, Option(metavar="NAME", help="Split to measure on.", rich_help_panel=DATA)]
+Sentences = Annotated[
+    int | None, Option(metavar="N", min=1, help="Use only the first N sentences.", rich_help_panel=DATA)
+]
+Bleu = Annotated[bool, Option("--bleu", help="Also measure BLEU without each head (slow).", rich_help_panel=HEADS)]
+Faithful = Annotated[
+    bool, Option("--faithful", help="Compare attention with the effect of erasing words.", rich_help_panel=HEADS)
+]
+Prune = Annotated[str | None, Option(metavar="N", help="Mask this many heads: 12, 0.33 or 33%.", rich_help_panel=HEADS)]
+RunDir = Annotated[
+    Path | None, Option("--run-dir", metavar="DIR", help="Where --prune writes the run.", rich_help_panel=HEADS)
+]
+Importance = Annotated[
+    str, Option(metavar="NAME", help="Rank by unnormalised, gradient or exact importance.", rich_help_panel=HEADS)
+]
 
 
 def heads(
@@ -51,7 +60,7 @@ def heads(
     npz: Npz = None,
     quiet: Quiet = False,
 ) -> None:
-    """Show what each head does over many sentences: where it looks, which relations it finds, what is lost without it.
+    """Show what each head does: where it looks, which relations it finds, how much it matters.
 
     \b
     Examples:
@@ -61,15 +70,15 @@ def heads(
       tmt heads --prune 33% --run-dir runs/pruned
       tmt heads --prune 12 --importance exact --run-dir runs/pruned
 
-    The model is given the reference translations. Where a head looks: the entropy of its weights in bits, its mean
-    distance, and the percentage of weight on the word before, at the same place and after, on words that the gold links
-    name, on punctuation, and on </s>, or <s> in the decoder. A relation is found where the word with the most weight is
-    the true one (Clark et al. 2019, §4.2); relations need a corpus with structure, such as the built-in one. What is
-    lost without a head is the rise of the loss when it is off; beside it stands its importance by the gradient.
+    The model reads the reference translations. For each head: the entropy of its weights in bits, its mean distance in
+    words, and the percentage of weight on the previous word, the same position, the next word, gold-linked words,
+    punctuation and </s> (<s> in the decoder); then the rise of the loss without it, and its gradient importance.
 
-    --prune writes a run in which the least important heads are masked (Michel et al. 2019), and shows loss and BLEU
-    before and after. --faithful takes each source word out of the sentence, and compares how far ln p of each target
-    word falls with what attention, and every other method, says of it.
+    Relations count as found if the word with the most weight is right (Clark et al. 2019, §4.2); they need a corpus
+    with structure, such as builtin.
+
+    --faithful compares each method of tmt attend with the effect of removing source words. --prune writes a run without
+    the least important heads (Michel et al. 2019) and prints loss and BLEU before and after.
     """
     from transformer_mt.cli.open_model import open_translator
     from transformer_mt.cli.sentence import save_arrays
@@ -83,7 +92,7 @@ def heads(
     from transformer_mt.views.serialise import to_json
 
     if (prune is None) != (run_dir is None):
-        raise InputError("--prune, --run-dir", "the one says how many heads, the other where the run goes", "give both")
+        raise InputError("--prune, --run-dir", "each needs the other", "give both")
     lookup(IMPORTANCE, importance, key="--importance")
     translator = open_translator(model, SearchOptions(), device=device)
     opened = translator.model
@@ -101,7 +110,7 @@ def heads(
             view = faithfulness(opened.network, opened.tokenizer, pairs)
         lines = faithfulness_lines(view, width=width)
     else:
-        # Where heads look, their gradient, and the loss, or BLEU too, with all and without each.
+        # passes: where heads look, their gradient, and the loss (with --bleu also BLEU) with all heads and without each
         if bleu:
             language = opened.config.data.target_language
             note(*bleu_tokenizer(language, [pair.translations for pair in pairs])[1])
@@ -129,7 +138,7 @@ def _pruned(
 
 
 def _pairs(opened: "OpenedModel", *, data: str | None, split: str, most: int | None) -> "list[SentencePair]":
-    """The pairs to measure on, which are described on stderr."""
+    """The pairs to measure on; describes them on stderr."""
     from transformer_mt.batching.encoded_pairs import fitting
     from transformer_mt.cli.open_model import pairs_to_measure
     from transformer_mt.cli.terminal import note
@@ -138,15 +147,15 @@ def _pairs(opened: "OpenedModel", *, data: str | None, split: str, most: int | N
     limit = opened.network.max_length
     kept = fitting(pairs[:most], opened.tokenizer, max_length=limit)
     if not kept:
-        raise InputError(f"--split {split}", f"no pair is within the model's {limit} tokens", "give another")
+        raise InputError(f"--split {split}", f"no pair fits the model's {limit} tokens", "give another")
     note(f"measuring on {len(kept)} sentences of {name}, split {split}")
     return kept
 
 
 def parse_amount(text: str, *, heads: int) -> int:
-    """The number of heads of a count, or of a share such as 0.33 or 33%. Raises `InputError` for anything else."""
+    """The number of heads in a count, or in a share such as 0.33 or 33%. Raises `InputError` for other text."""
     found = re.fullmatch(r"(\d{1,9})|(0?\.\d{1,9})|(\d{1,3}(?:\.\d{1,9})?)%", text, re.ASCII)
     if not found:
-        raise InputError("--prune", f"{text!r} is no number of heads", "give one such as 12, or a share such as 33%")
+        raise InputError("--prune", f"{text!r} is not a number of heads", "give a count (12) or a share (33%)")
     count, share, percent = found.groups()
     return int(count) if count else round(heads * (float(share) if share else float(percent) / 100))

@@ -1,4 +1,4 @@
-"""`tmt lens`: what the decoder would say after each of its layers."""
+"""`tmt lens`: what the decoder would predict after each layer."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def lens(
     sentence: LookedAt = None, model: ModelOption = None, target: TargetOption = None, *, options: SentenceOptions
 ) -> None:
-    """Translate a sentence and print what the decoder would say after each of its layers, with probabilities.
+    """Show what the decoder would predict after each of its layers, with probabilities.
 
     \b
     Examples:
@@ -22,10 +22,9 @@ def lens(
       tmt lens "Kannst du mir helfen?"
       tmt lens "Der Hund schläft." --target "The dog sleeps."
 
-    A row stands for a subword of the translation. In each column is what would be likeliest there if the model ended
-    after that layer: its last norm and its output matrix are applied early (the logit lens). A * stands from the layer
-    on that decides: from there to the last it says what is written. Of a recurrent model, whose layers no residual path
-    joins, only the last layer can be read.
+    Rows are tokens of the translation, columns decoder layers. A cell shows the likeliest token if the final norm and
+    output matrix came right after that layer (the logit lens). From the layer marked * on, the chosen token is first.
+    Of recurrent models, only the last layer can be read.
     """
     from transformer_mt.cli.terminal import note
     from transformer_mt.views.lens import lens_lines, look_through

@@ -1,4 +1,4 @@
-"""Lines in and lines out of `tmt translate`: files, pipes, the prompt; plain text and JSON."""
+"""Input and output lines of `tmt translate`: files, pipes, the prompt; plain text and JSON."""
 
 import json
 import os
@@ -27,19 +27,19 @@ from transformer_mt.translation.translator import Translation, Translator
 from transformer_mt.views.translate import alternatives_lines, trace_lines, traced, translation_object
 
 STDIN = Path("-")
-LONGEST_SENTENCE = 100_000  # bytes; a model takes some hundred subwords, and a thousand lines are read ahead
-_READ_AHEAD = 1_000  # lines, of a pipe
+LONGEST_SENTENCE = 100_000  # bytes; a model takes a few hundred tokens, and a thousand lines are read ahead
+_READ_AHEAD = 1_000  # lines of a pipe
 QUIT = ":quit"  # ends the prompt
-ALTERNATIVES = 4  # other subwords that are shown at each position
+ALTERNATIVES = 4  # other tokens shown at each position
 
-# The place of a line in messages, and its text without the line's end, or its error.
+# The place of a line in messages, and its text without the line ending, or its error.
 Line = tuple[str, str | InputError]
 
 
 def read_lines(path: Path | None) -> Iterator[Line]:
-    """The lines of a file, or of stdin for `-` and None; an `InputError` for one that is too long or not UTF-8."""
+    """Yield the lines of a file, or of stdin for `-` and None; an `InputError` for one too long or not UTF-8."""
     if path is None or path == STDIN:
-        # A file of its own: Python cannot end while a thread waits in that of `sys.stdin`.
+        # Its own file object: Python cannot exit while a thread waits in `sys.stdin`.
         name, file = "stdin", open(_stdin(), "rb", closefd=False)  # noqa: SIM115
     else:
         name = str(path)
@@ -58,13 +58,13 @@ def read_lines(path: Path | None) -> Iterator[Line]:
 
 
 def _stdin() -> int:
-    if sys.stdin is None:  # a shell has closed it
+    if sys.stdin is None:  # closed by the shell
         raise InputError("stdin", "is closed", "give sentences, or a file with --input")
     return sys.stdin.fileno()
 
 
 class _ArrivingLines(Iterator[Line]):
-    """Lines that a thread reads as they come; the process may end while it waits for one."""
+    """Lines read by a thread as they arrive, so the process can exit while it waits for one."""
 
     def __init__(self, lines: Iterator[Line]) -> None:
         self._arrived: Queue[Line | BaseException] = Queue(_READ_AHEAD)
@@ -75,7 +75,7 @@ class _ArrivingLines(Iterator[Line]):
             for line in lines:
                 self._arrived.put(line)
             self._arrived.put(StopIteration())
-        except BaseException as error:  # for whoever waits for the line
+        except BaseException as error:  # raised in the thread that waits for the line
             self._arrived.put(error)
 
     @override
@@ -86,12 +86,12 @@ class _ArrivingLines(Iterator[Line]):
         return line
 
     def is_waiting(self) -> bool:
-        """True where the next line, or the end, has come."""
+        """Whether the next line, or the end, has arrived."""
         return not self._arrived.empty()
 
 
 def arriving_lines(path: Path | None) -> tuple[Iterator[Line], Callable[[], bool] | None]:
-    """The lines of `read_lines`, and whether the next one is there, unless all are, as in a file."""
+    """The lines of `read_lines`, and a check whether the next one has arrived; None for files."""
     lines = read_lines(path)
     if os.path.isfile(_stdin() if path is None or path == STDIN else path):
         return lines, None
@@ -100,12 +100,15 @@ def arriving_lines(path: Path | None) -> tuple[Iterator[Line], Callable[[], bool
 
 
 def read_pairs(source: Path, target: Path, translator: Translator) -> Generator[SentencePair, None, None]:
-    """The pairs of two files, line by line; an `InputError` names the line that the translator's model cannot take."""
+    """Yield the pairs of two files, line by line.
+
+    Raises `InputError` naming the line if the translator's model cannot take it.
+    """
     for index, lines in enumerate(zip_longest(read_lines(source), read_lines(target))):
         texts = []
         for path, line in zip((source, target), lines, strict=True):
             if line is None:
-                raise InputError(path, f"ends after {index} lines, the other file goes on", "give as many of both")
+                raise InputError(path, f"ends after line {index}, the other file is longer", "give as many of both")
             place, text = line
             if isinstance(text, InputError):
                 raise text
@@ -117,9 +120,9 @@ def read_pairs(source: Path, target: Path, translator: Translator) -> Generator[
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A line to translate: its place, its text, the JSON object that it came in, if it did, and its problem, if any.
+    """A line to translate: its place, text, the JSON object it came in (if any), and its problem (if any).
 
-    A line with a problem has no text: its translation is empty.
+    A line with a problem has no text, so its translation is empty.
     """
 
     place: str
@@ -129,9 +132,10 @@ class Record:
 
 
 def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, as_json: bool) -> Iterator[Record]:
-    """The records of lines, prepared for the translator. With `as_json`, a line that begins with `{` is a JSON object.
+    """Yield the records of lines, prepared for the translator.
 
-    A line that is too long, or cannot be read, has its problem in place of a text.
+    With `as_json`, a line that begins with `{` is a JSON object. A line that is too long or unreadable has a problem
+    instead of text.
     """
     prepare, language = translator.model.prepare, translator.model.config.data.source_language
     for place, line in lines:
@@ -146,7 +150,7 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
                 fields = _json_object(line, place=place)
                 texts = [fields[key] for key in ("source", language) if isinstance(fields.get(key), str)]
                 if not texts:
-                    raise InputError(place, f"no text under source or {language}", "name the sentence so")
+                    raise InputError(place, f"no text under the key source or {language}", "add one")
                 text = texts[0]
             (prepared,) = prepare.lines([text], split=split)
             translator.require_fitting(prepared.sentences, place)
@@ -159,7 +163,7 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
 def _json_object(line: str, *, place: str) -> dict[str, Any]:
     try:
         fields = json.loads(line)
-        json.dumps(fields, allow_nan=False)  # or the line that comes out would be none
+        json.dumps(fields, allow_nan=False)  # NaN and infinity would make our output invalid
     except (ValueError, RecursionError) as error:
         raise InputError(place, f"not valid JSON ({error})", "correct it") from None
     return fields
@@ -168,7 +172,7 @@ def _json_object(line: str, *, place: str) -> dict[str, Any]:
 class Translated(NamedTuple):
     """A record and its translations, best first.
 
-    Where asked for, also the alternatives of each translation and the tree of the beam.
+    On request also the alternatives of each translation and the beam tree.
     """
 
     record: Record
@@ -179,7 +183,7 @@ class Translated(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The contents of the output besides translations, and its form: JSON objects, or text."""
+    """The form of the output (JSON or text) and its contents in addition to translations."""
 
     as_json: bool
     scores: bool
@@ -196,11 +200,11 @@ class Output:
         prefix: str,
         is_waiting: Callable[[], bool] | None,
     ) -> Iterator[Translated]:
-        """Every record with its translations; where the tree of the beam is asked for, searched one at a time.
+        """Yield every record with its translations; with `trace`, one search at a time.
 
-        No record waits for one that `is_waiting` says is not there yet.
+        No record waits for another that has not arrived, as `is_waiting` reports.
         """
-        given, waiting = tee(records)  # records that the translator reads ahead wait for their translations
+        given, waiting = tee(records)  # the translator reads ahead; those records wait here
         lines, search = (record.line for record in given), translator.search
         stream = translator.translate_lines(lines, search, prefix=prefix, is_waiting=is_waiting)
         plain = ((ranked, None) for ranked in stream)
@@ -211,7 +215,7 @@ class Output:
             yield Translated(record, ranked, others, trace)
 
     def lines(self, one: Translated, *, number: int) -> Iterator[str]:
-        """The lines for the `number`-th record, from 1: tab-separated columns, or an object with further keys."""
+        """Yield the output lines of record `number`, from 1: tab-separated columns, or a JSON object."""
         if self.as_json:
             yield escaped_json(self._object(one))
             return
@@ -244,18 +248,18 @@ class Output:
 
 @contextmanager
 def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """A function that writes a line to stdout, or to the file that the user named."""
+    """A function that writes a line to stdout or to the given file."""
     if path is None:
-        yield lambda line: print(line, flush=True)  # a signal ends the process without another chance
+        yield lambda line: print(line, flush=True)  # a signal ends the process without flushing
         return
     with output_file(path) as file:
         yield lambda line: file.writelines((f"{line}\n".encode(),))
 
 
 def prompted(prompt: str) -> Iterator[str]:
-    """The lines that a person types, until `:quit` or the end of input."""
+    """Yield the lines typed at a prompt, until `:quit` or the end of input."""
     if sys.platform != "win32":
-        with suppress(ImportError):  # where Python has it, `input` edits lines and calls old ones back
+        with suppress(ImportError):  # adds line editing and history to `input`, where Python has it
             import readline
 
             readline.parse_and_bind("set enable-bracketed-paste off")

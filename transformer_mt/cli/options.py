@@ -1,4 +1,4 @@
-"""Options that several commands share, those of search among them, and how a command gets a dataclass of options."""
+"""Options shared by several commands, including search options, and dataclasses of options."""
 
 import inspect
 from collections.abc import Callable, Collection
@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
+from transformer_mt.cli.app import DATA, HEADS, OUTPUT, SEARCH
 from transformer_mt.config.changed_search import changed_search, refuse
 from transformer_mt.config.sections import Config, DataConfig, SearchConfig, TrainingConfig
 from transformer_mt.config.toml import load_config
@@ -17,59 +18,68 @@ from transformer_mt.export.ctranslate2_package import QUANTIZATIONS
 from transformer_mt.translation.engine import OWN
 
 RUNS = Path("runs")
+# A model of the built-in corpus that comes with the package; scripts/ready_model.py trains it.
+READY = Path(__file__).parents[1] / "ready" / "de-en.zip"
 
-ModelOption = Annotated[
-    Path | None, Option(metavar="DIR", help="A run, or a checkpoint in it. [the newest under runs/]")
-]
+ModelOption = Annotated[Path | None, Option(metavar="DIR", help="A run or checkpoint. [newest under runs/]")]
 Device = Annotated[str, Option(metavar="NAME", help="auto, cpu, cuda, cuda:1, mps …")]
-Json = Annotated[bool, Option("--json", help="Print JSON.")]
-# `Command` reads it: notes are left out, and work is not shown.
-Quiet = Annotated[bool, Option("--quiet", help="Nothing on stderr but what went wrong.")]
-SOURCES = "builtin, a folder, one file or two, a hub id."
-Data = Annotated[str | None, Option(metavar="SOURCE", help=f"{SOURCES} [{DataConfig().corpus}]")]
+Json = Annotated[bool, Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
+# `Command` reads it.
+Quiet = Annotated[bool, Option("--quiet", help="Hide notes and progress.", rich_help_panel=OUTPUT)]
+SOURCES = "builtin, a folder, one or two files, a hub id."
+IF_USED = "[builtin, if the run used it]"
+Data = Annotated[str | None, Option(metavar="SOURCE", help=f"{SOURCES} [{DataConfig().corpus}]", rich_help_panel=DATA)]
 DataToMeasure = Annotated[
-    str | None, Option(metavar="SOURCE", help=f"{SOURCES} [builtin, for a run on it]", show_default=False)
+    str | None, Option(metavar="SOURCE", help=f"{SOURCES} {IF_USED}", show_default=False, rich_help_panel=DATA)
 ]
-Stack = Annotated[str | None, Option(metavar="NAME", help="Which attention: cross, encoder or decoder. [cross]")]
-LayerOption = Annotated[str | None, Option(metavar="N", help="A layer counted from 1, or all.")]
-HeadOption = Annotated[str | None, Option(metavar="N", help="A head counted from 1, mean, or all.")]
-NoSplit = Annotated[bool, Option("--no-split", help="Translate a line of several sentences as one.")]
+Stack = Annotated[str | None, Option(metavar="NAME", help="cross, encoder or decoder. [cross]", rich_help_panel=HEADS)]
+LayerOption = Annotated[str | None, Option(metavar="N", help="A layer, from 1, or all.", rich_help_panel=HEADS)]
+HeadOption = Annotated[str | None, Option(metavar="N", help="A head, from 1, mean, or all.", rich_help_panel=HEADS)]
+NoSplit = Annotated[bool, Option("--no-split", help="Translate each line as a single sentence.")]
 Sentence = Annotated[
-    int, Option("--sentence", metavar="N", min=1, help="Which sentence of a line of several.", show_default=False)
+    int, Option("--sentence", metavar="N", min=1, help="Which sentence of the line.", show_default=False)
 ]
-WordsOption = Annotated[bool, Option("--words/--pieces", help="Rows and columns are words, or the model's subwords.")]
-TargetOption = Annotated[
-    str | None, Option(metavar="TEXT", help="Look at this translation instead of the model's own.")
+WordsOption = Annotated[
+    bool, Option("--words/--tokens", help="Show words, or the model's tokens.", rich_help_panel=OUTPUT)
 ]
+TargetOption = Annotated[str | None, Option(metavar="TEXT", help="Use this translation, not the model's.")]
 Without = Annotated[
-    list[str] | None, Option(metavar="HEADS", help="Switch these off and compare: cross.2.1,cross.2.2.")
+    list[str] | None,
+    Option(metavar="HEADS", help="Turn heads off and compare: cross.2.1,cross.2.2.", rich_help_panel=HEADS),
 ]
-LookedAt = Annotated[str | None, Argument(metavar="SENTENCE", help="[one that training showed]", show_default=False)]
-Input = Annotated[Path | None, Option(metavar="FILE", help="The sources, line by line; needs --target-file.")]
-TargetFile = Annotated[Path | None, Option(metavar="FILE", help="Their translations, line by line.")]
-Npz = Annotated[Path | None, Option(metavar="FILE", help="Write the numbers to a file for numpy.load too.")]
+LookedAt = Annotated[
+    str | None, Argument(metavar="SENTENCE", help="A source sentence. [an example]", show_default=False)
+]
+Input = Annotated[Path | None, Option(metavar="FILE", help="Source sentences, one per line; needs --target-file.")]
+TargetFile = Annotated[Path | None, Option(metavar="FILE", help="Their translations, one per line.")]
+Npz = Annotated[
+    Path | None, Option(metavar="FILE", help="Also write the numbers, for numpy.load.", rich_help_panel=OUTPUT)
+]
 Figure = Annotated[
-    Path | None, Option(metavar="FILE", help="Also draw a picture: PNG, PDF or SVG; needs the extra plot.")
+    Path | None,
+    Option(metavar="FILE", help="Also draw a PNG, PDF or SVG; needs the plot extra.", rich_help_panel=OUTPUT),
 ]
 Set = Annotated[
     list[str] | None,
-    Option("--set", metavar="KEY=VALUE", help="Change a value, as in --set model.width=128."),
+    Option("--set", metavar="KEY=VALUE", help="Change a key, for example model.width=128."),
 ]
 ConfigFile = Annotated[
     Path | None, Argument(metavar="CONFIG", help="A TOML file, or a name such as multi30k.", show_default=False)
 ]
-PrefixOption = Annotated[str, Option(metavar="TEXT", help="How every translation begins.")]
-EngineOption = Annotated[str, Option(metavar="NAME", help="Program that searches: torch, or ctranslate2, an extra.")]
+PrefixOption = Annotated[
+    str, Option(metavar="TEXT", help="Start every translation with this text.", rich_help_panel=SEARCH)
+]
+EngineOption = Annotated[str, Option(metavar="NAME", help="torch, or ctranslate2 (an extra).")]
 Quantization = Annotated[
     str | None,
-    Option(metavar="NAME", help=f"Of CTranslate2's weights: {', '.join(QUANTIZATIONS)}.", show_default=False),
+    Option(metavar="NAME", help=f"CTranslate2 weights: {', '.join(QUANTIZATIONS)}.", show_default=False),
 ]
 
 DEFAULT_DEVICE, DEFAULT_ENGINE = TrainingConfig().device, OWN
 
 
-def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] | None) -> Config:
-    """The configuration of a file, `--set` and `--data`, in this order. Paths of data become absolute."""
+def resolve_config(path: Path | Config | None, *, data: str | None, overrides: list[str] | None) -> Config:
+    """The configuration of a file, changed by `--set` and then `--data`. Data paths become absolute."""
     from transformer_mt.corpus.source import absolute
 
     config = changed_config(path, overrides or [])
@@ -81,52 +91,51 @@ def resolve_config(path: Path | None, *, data: str | None, overrides: list[str] 
     return config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus, "mixture": mixture})})
 
 
-def changed_config(path: Path | None, overrides: list[str]) -> Config:
-    """The configuration of a file and `--set`, its paths as they are written."""
+def changed_config(path: Path | Config | None, overrides: list[str]) -> Config:
+    """The configuration of a file, changed by `--set`. Paths stay as written."""
     for override in overrides:
         _require_utf8(override, option="--set")
     return load_config(path, overrides)
 
 
 def files_of_pairs(source: Path | None, target: Path | None) -> tuple[Path, Path] | None:
-    """`--input` and `--target-file`, if given. Raises `InputError` for one without the other, and for stdin twice."""
+    """`--input` and `--target-file`, if given. Raises `InputError` for only one of them, and for stdin twice."""
     if source is None and target is None:
         return None
     if source is None or target is None:
         raise InputError("--input, --target-file", "each needs the other", "give both")
     if source == target == Path("-"):
-        raise InputError("--target-file", "--input is stdin already", "give a file for one of them")
+        raise InputError("--target-file", "--input already reads stdin", "give a file for one of them")
     return source, target
 
 
 def _require_utf8(text: str, *, option: str) -> None:
     if text != text.encode(errors="replace").decode():
-        raise InputError(f"{option} {text}", "not UTF-8, as a configuration is", "rename or rewrite it")
+        raise InputError(f"{option} {text}", "not valid UTF-8", "rename or rewrite it")
 
 
-_CONFIGURED = SearchConfig()
-
-
-def _option(name: str, metavar: str, sentence: str) -> Any:
-    """A number of the search section, with its default."""
-    return Option(metavar=metavar, help=f"{sentence} [the run's, {getattr(_CONFIGURED, name)} unless configured]")
+def _number(metavar: str, description: str) -> Any:
+    """An option for a number of the search section."""
+    return Option(metavar=metavar, help=description, rich_help_panel=SEARCH)
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """Options by key of the search section, in the order of the help; None where one was not given."""
+    """Search options, named and ordered as in the search section and the help; None if not given."""
 
-    beam: Annotated[int | None, _option("beam", "N", "Beam size; 1 is greedy.")] = None
-    length_penalty: Annotated[float | None, _option("length_penalty", "X", "Larger favours longer.")] = None
-    sample: Annotated[bool | None, Option("--sample", help="Draw translations instead of searching the best.")] = None
-    temperature: Annotated[float | None, _option("temperature", "X", "Below 1, likely words become likelier.")] = None
-    top_k: Annotated[int | None, _option("top_k", "K", "Draw from the k likeliest subwords; 0: all.")] = None
-    top_p: Annotated[float | None, _option("top_p", "P", "Draw from the likeliest with this much together.")] = None
-    seed: Annotated[int | None, _option("seed", "N", "For --sample.")] = None
-    n_best: Annotated[int | None, _option("n_best", "N", "How many different translations.")] = None
+    beam: Annotated[int | None, _number("N", "Beam size; 1 is greedy.")] = None
+    length_penalty: Annotated[float | None, _number("X", "Higher values favour longer translations.")] = None
+    sample: Annotated[
+        bool | None, Option("--sample", help="Sample instead of beam search.", rich_help_panel=SEARCH)
+    ] = None
+    temperature: Annotated[float | None, _number("X", "Below 1, likely tokens become likelier.")] = None
+    top_k: Annotated[int | None, _number("K", "Sample from the K likeliest tokens; 0 is all.")] = None
+    top_p: Annotated[float | None, _number("P", "Sample from the likeliest tokens up to probability P.")] = None
+    seed: Annotated[int | None, _number("N", "Random seed for --sample.")] = None
+    n_best: Annotated[int | None, _number("N", "Number of different translations.")] = None
 
     def applied_to(self, configured: SearchConfig) -> SearchConfig:
-        """The run's search, changed by the options. Raises `InputError` for a wrong value, or one without effect."""
+        """The run's search, changed by the options. Raises `InputError` for an invalid or ineffective option."""
         return changed_search(configured, self._given())
 
     def refuse(self, problem: str, remedy: str) -> None:
@@ -141,8 +150,10 @@ class SearchOptions:
 def with_options(
     name: str, kind: Callable[..., Any], *, but: Collection[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the fields of a dataclass, `but` some, as options in place of its parameter `name`, which gets an
-    instance."""
+    """Replace parameter `name` of a command by options: the fields of a dataclass, except `but`.
+
+    The command receives an instance of the dataclass.
+    """
     own = inspect.signature(kind).parameters.values()
     added = [field.replace(kind=inspect.Parameter.KEYWORD_ONLY) for field in own if field.name not in but]
 

@@ -1,4 +1,4 @@
-"""`tmt plot`: the curves of training, a schedule, and the encoding of positions."""
+"""`tmt plot`: training curves, schedules and positional encodings."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from transformer_mt.config.sections import Config
     from transformer_mt.views.plot import Points
 
-# Steps at which a schedule is measured, besides its ends and the end of its warm-up.
+# Number of steps at which a schedule is sampled, in addition to its ends and the end of its warm-up.
 STEPS = 300
 
 
 def plot(
     subjects: Annotated[
         list[Path] | None,
-        Argument(metavar="RUN", help="The runs to plot. [the newest one under runs/]", show_default=False),
+        Argument(metavar="RUN", help="The runs to plot. [newest under runs/]", show_default=False),
     ] = None,
-    schedule: Annotated[bool, Option("--schedule", help="Plot the learning rates of configurations instead.")] = False,
-    positions: Annotated[bool, Option("--positions", help="Plot a configuration's sinusoidal encoding.")] = False,
+    schedule: Annotated[bool, Option("--schedule", help="Plot learning-rate schedules instead.")] = False,
+    positions: Annotated[bool, Option("--positions", help="Plot the sinusoidal encoding instead.")] = False,
     set: Set = None,
     figure: Figure = None,
     npz: Npz = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Plot loss, learning rate and BLEU of one or several runs; a schedule; or the encoding of positions.
+    """Plot the loss, learning rate and BLEU of runs, a schedule, or the positional encoding.
 
     \b
     Examples:
@@ -40,6 +40,8 @@ def plot(
       tmt plot runs/builtin runs/small --figure training.pdf
       tmt plot --schedule multi30k --set schedule.name=cosine
       tmt plot --positions --figure positions.png
+
+    With --schedule or --positions, RUN is a configuration: a TOML file or a name.
     """
     from transformer_mt.cli.sentence import save_arrays
     from transformer_mt.runs.directory import Run, newest_run
@@ -50,14 +52,14 @@ def plot(
         raise InputError("--positions", "--schedule plots something else", "give one of them")
     if set and not (schedule or positions):
         raise InputError(
-            "--set", "changes the configuration of --schedule or --positions", "give one of them, or leave it"
+            "--set", "changes the configuration of --schedule or --positions", "give one of them, or leave out --set"
         )
     if figure is not None:
         check_figure(figure, npz=npz)
     paths = subjects or []
     if positions:
         if len(paths) > 1:
-            raise InputError("--positions", "takes one configuration", "give one of them")
+            raise InputError("--positions", "takes one configuration", "give only one")
         (config,) = _configs(paths, set).values()
         shown = plot_positions(config.model.width)
     elif schedule:
@@ -75,7 +77,7 @@ def plot(
 
 
 def _configs(paths: list[Path], overrides: list[str] | None) -> "dict[str, Config]":
-    """The configurations of files by their names; without any, the one that training has by default."""
+    """The configurations of files by name; without files, the default configuration."""
     from transformer_mt.config.toml import load_config
 
     files: dict[str, Path | None] = {str(path): path for path in paths}
@@ -83,7 +85,7 @@ def _configs(paths: list[Path], overrides: list[str] | None) -> "dict[str, Confi
 
 
 def _learning_rates(config: "Config") -> "Points":
-    """The learning rates of a training. Raises `InputError` for a schedule that does not fit it."""
+    """The learning rates of a training. Raises `InputError` if the schedule does not fit it."""
     from transformer_mt.training.schedules import build_schedule
 
     schedule, last = build_schedule(config), config.training.steps

@@ -1,4 +1,4 @@
-"""`tmt runs`: which trained models there are, and how far each has come."""
+"""`tmt runs`: list trained models and their progress."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from transformer_mt.text.terminal import escaped_json, message_line
 from transformer_mt.views.rendering import table_lines
 
 HEADINGS = ("run", "corpus", "languages", "score", "step", "size", "age", "state")
-# Units of an age, in seconds.
+# Units of age, in seconds.
 AGES = {"days": 86_400, "h": 3_600, "min": 60, "s": 1}
 
 
@@ -23,7 +23,7 @@ def runs(
     ] = RUNS,
     as_json: Json = False,
 ) -> None:
-    """List the runs in a folder: corpus, languages, best score, steps, size, age, and whether one is being trained.
+    """List the runs in a folder: corpus, languages, best score, steps, size, age and state.
 
     \b
     Examples:
@@ -31,27 +31,27 @@ def runs(
       tmt runs path/to/runs
       tmt runs --json
 
-    The newest comes first. State is training, stopped, finished, or pruned: made by tmt heads --prune, and not trained
-    since. --json prints an object a line.
+    Newest first. The state is training, stopped, finished, or pruned (and not trained since). --json prints one object
+    per line.
     """
     from transformer_mt.runs.listing import describe_run, list_runs
 
     if not directory.is_dir():
-        raise InputError(directory, "no such directory", "give one that holds runs")
+        raise InputError(directory, "no such directory", "give one with runs")
     records = sorted(map(describe_run, list_runs(directory)), key=lambda record: record["seconds_since"])
     if not records:
-        note(f"{directory}: no runs here; train one with: tmt train")
+        note(f"{directory}: no runs here; train one with tmt train")
     result(*map(escaped_json, records) if as_json else _lines(records))
 
 
 def _lines(records: list[dict[str, Any]]) -> Iterator[str]:
-    """A table, then a line for each damaged run."""
+    """Yield a table, then a line for each damaged run."""
     sound = [record for record in records if "error" not in record]
     right = [HEADINGS.index(name) for name in ("step", "size", "age")]
     if sound:
         yield from table_lines(map(_row, sound), headings=HEADINGS, right=right)
     for record in records:
-        if error := record.get("error", ""):  # most messages begin with a path inside the run
+        if error := record.get("error", ""):  # most messages start with a path inside the run
             yield message_line(error if error.startswith(record["run"]) else f"{record['run']}: {error}")
 
 

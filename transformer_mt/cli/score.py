@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 def score(
     model: ModelOption = None,
     data: DataToMeasure = None,
-    split: Annotated[str | None, Option(metavar="NAME", help="The part of the corpus to score. [test]")] = None,
+    split: Annotated[str | None, Option(metavar="NAME", help="Split to score. [test]")] = None,
     input: Input = None,
     target_file: TargetFile = None,
-    tokens: Annotated[bool, Option("--tokens", help="Also ln p of each token.")] = False,
+    tokens: Annotated[bool, Option("--tokens", help="Also print the log-probability of each token.")] = False,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
 ) -> None:
-    """Print how probable a model finds given translations: ln p, the number of tokens, perplexity.
+    """Score given translations: log-probability, number of tokens, perplexity.
 
     \b
     Examples:
@@ -44,8 +44,8 @@ def score(
       tmt score --data test.de,test.en --json
       tmt score --input letters.de --target-file letters.en --tokens
 
-    Every pair has its line, with tabs between the three numbers; the last line has them for all pairs together. Tokens
-    are those of the run's vocabulary, with one for the end of each translation; perplexity is exp(-ln p / tokens).
+    Prints one line per pair: the three numbers, separated by tabs; the last line has the totals. Tokens include the end
+    of each translation; perplexity is exp(-ln p / tokens).
     """
     from transformer_mt.cli.line_io import open_output, read_pairs
     from transformer_mt.cli.open_model import open_translator, pairs_to_measure
@@ -53,7 +53,7 @@ def score(
 
     files = files_of_pairs(input, target_file)
     if files and (data or split):
-        raise InputError("--input", "gives the pairs", "leave --data and --split out")
+        raise InputError("--input", "already gives the pairs", "leave out --data and --split")
     translator = open_translator(model, SearchOptions(), device=device)
     opened, total, pieces, count = translator.model, 0.0, 0, 0
     if files:
@@ -86,7 +86,7 @@ def _lines(found: "PairScore", *, tokens: bool, as_json: bool) -> Iterator[str]:
 
 
 def numbers(log_probability: float, tokens: int) -> dict[str, float | None]:
-    """The object of `--json`, which has no infinite number."""
+    """The numbers as a JSON object; an infinite perplexity becomes None."""
     from transformer_mt.translation.scoring import perplexity
 
     found = perplexity(log_probability, tokens)
@@ -98,7 +98,7 @@ def numbers(log_probability: float, tokens: int) -> dict[str, float | None]:
 
 
 def columns(log_probability: float, tokens: int) -> str:
-    """The line of a terminal."""
+    """The numbers as tab-separated text."""
     from transformer_mt.translation.scoring import perplexity
 
     return f"{log_probability:.4f}\t{tokens}\t{perplexity(log_probability, tokens):.4f}"

@@ -1,4 +1,4 @@
-"""The sentence that a command looks into: its options, its translation, and how its view is printed.
+"""The sentence a command inspects: its options, its translation, and the output of its view.
 
 Nothing here imports torch before a command runs.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SentenceOptions(SearchOptions):
-    """Which sentence of a line, the options of its search, and where the view of it goes."""
+    """Options for the sentence of a line, its search, and the output of its view."""
 
     sentence_number: Sentence = 1
     device: Device = DEFAULT_DEVICE
@@ -41,7 +41,7 @@ class SentenceOptions(SearchOptions):
     quiet: Quiet = False
 
 
-# Gives a command these options where its signature has the parameter `options`.
+# Gives a command these options in place of its parameter `options`.
 with_sentence_options = with_options("options", SentenceOptions, but=("n_best",))
 
 
@@ -53,16 +53,16 @@ def load_sentence(
     options: SentenceOptions,
     without: Iterable[str] = (),
 ) -> "Subject":
-    """The sentence, or one of the run's corpus, with the given translation, or the model's own without those heads.
+    """The sentence, or an example of the run, with the given translation or the model's own without those heads.
 
-    Raises `InputError` for options of search beside a target, for a sentence without text, and for an unknown head.
+    Raises `InputError` for search options together with a target, an empty sentence, and an unknown head.
     """
     from transformer_mt.cli.open_model import open_translator
     from transformer_mt.views.subject import Subject, example
 
     heads = [HeadName.parse(name.strip(), key="--without") for text in without for name in text.split(",")]
     if target is not None:
-        options.refuse("--target gives the translation, so none is searched for", "leave one of the two out")
+        options.refuse("no effect with --target, which gives the translation", "leave one of them out")
     translator = open_translator(model, options, device=options.device)
     if sentence is None:
         sentence = example(translator.model.path, translator.model.config.data)
@@ -70,7 +70,7 @@ def load_sentence(
     numbered = list(enumerate((one.text for one in subject.line.sentences), start=1))
     if len(numbered) > 1:
         others = "  ".join(f"{number} {text}" for number, text in numbered if number != subject.number)
-        note(f"sentence {subject.number} of {len(numbered)}; for another give --sentence: {others}")
+        note(f"sentence {subject.number} of {len(numbered)}; choose another with --sentence: {others}")
     return subject
 
 
@@ -82,11 +82,11 @@ def emit(
     options: SentenceOptions,
     remarks: Iterable[Mapping[str, Any]] = (),
 ) -> None:
-    """Print the view of each sentence as JSON, or as the lines of the terminal's width; write their arrays if asked to.
+    """Print the views of sentences as JSON or as lines of the terminal's width; write their arrays if requested.
 
-    A view is a dataclass or a mapping. In JSON the remarks, heads that are off and words that were never seen come
-    after its keys; several views make a list `runs`, and their arrays begin with their number. Reasons to doubt the
-    translation are named on stderr.
+    A view is a dataclass or a mapping. In JSON, the remarks, the heads that are off and unseen words follow its keys.
+    Several views become a list `runs`; their arrays are prefixed with their number. Reasons to doubt a translation go
+    to stderr.
     """
     from transformer_mt.cli.open_model import LineRemarks
 
@@ -109,7 +109,7 @@ def emit(
 
 
 def _comparison(sentence: "Subject", *, named: bool) -> list[str]:
-    """The translation without the heads that are off beside the usual one; no lines where all heads are on."""
+    """The translation with the heads off above the usual one; empty if no head is off."""
     if not sentence.without:
         return []
     title = f"{f'{sentence.name} ' if named else ''}without {', '.join(map(str, sentence.without))}:"
@@ -119,7 +119,7 @@ def _comparison(sentence: "Subject", *, named: bool) -> list[str]:
 
 
 def save_arrays(view: Any, path: Path) -> None:
-    """Write the numbers of a view to a file that `numpy.load` reads."""
+    """Write the numbers of a view to a file for `numpy.load`."""
     import numpy as np
 
     from transformer_mt.views.serialise import to_arrays

@@ -1,4 +1,4 @@
-"""`tmt serve`: the page of one's own runs, on this machine."""
+"""`tmt serve`: a local web page for your runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, RUNS, Device, Quiet
+from transformer_mt.cli.options import DEFAULT_DEVICE, READY, RUNS, Device, Quiet
 from transformer_mt.cli.terminal import note, result, warn
 from transformer_mt.errors import InputError
 
@@ -17,18 +17,16 @@ def serve(
     directory: Annotated[
         Path | None, Argument(metavar="DIR", help="A folder of runs, or a run.", show_default=str(RUNS))
     ] = None,
-    model: Annotated[list[Path] | None, Option(metavar="DIR", help="Only this run, or several.")] = None,
+    model: Annotated[list[Path] | None, Option(metavar="DIR", help="Serve only this run; repeatable.")] = None,
     port: Annotated[
-        int | None, Option(metavar="N", min=0, max=65_535, help="0 is any free one. [the next free one from 8420]")
+        int | None, Option(metavar="N", min=0, max=65_535, help="0 is any free port. [first free from 8420]")
     ] = None,
-    host: Annotated[
-        str, Option(metavar="ADDRESS", help="Where to listen; other machines can reach any address but this one.")
-    ] = LOCAL,
-    open: Annotated[bool, Option("--open", help="Start a browser with the page.")] = False,
+    host: Annotated[str, Option(metavar="ADDRESS", help="Other addresses are open to other machines.")] = LOCAL,
+    open: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
     device: Device = DEFAULT_DEVICE,
     quiet: Quiet = False,
 ) -> None:
-    """Serve a page on which one translates with one's own models and looks into them.
+    """Open your models in the browser: translate, and look inside.
 
     \b
     Examples:
@@ -36,8 +34,8 @@ def serve(
       tmt serve --open
       tmt serve --model runs/one --model runs/other --port 9000
 
-    It prints the address, with a key that every request needs, once the newest run is loaded. A run in training answers
-    with its newest weights. Nothing is fetched, and nothing written but the report of a fault of tmt. Ctrl-C ends it.
+    Prints the address once the newest run is loaded; only requests with its key are answered. A run in training uses
+    its newest weights. The page works offline. Ctrl-C stops the server.
     """
     from transformer_mt.device import choose_device, leave_a_processor
     from transformer_mt.runs.directory import Run
@@ -45,14 +43,16 @@ def serve(
     from transformer_mt.serve.server import PageServer, is_open_to_others, listen
 
     if directory is not None and model:
-        raise InputError("--model", "names the runs to serve, and so does DIR", "give one of them")
+        raise InputError("--model", "DIR also says which runs to serve", "give one of them")
     folder = directory or RUNS
-    if not model and not folder.is_dir():
-        raise InputError(folder, "no such directory", "give one that holds runs")
+    if directory is not None and not folder.is_dir():
+        raise InputError(folder, "no such directory", "give one with runs")
     chosen = [Run.open(path).path for path in model or ()]
 
     def places() -> Sequence[Path]:
-        return chosen or (list_runs(folder) if folder.is_dir() else [])
+        own = chosen or (list_runs(folder) if folder.is_dir() else [])
+        needs_ready = directory is None and READY.is_file() and not any(Run(path).has_model() for path in own)
+        return [*own, READY] if needs_ready else own
 
     processor = str(choose_device(device))
     leave_a_processor()
@@ -61,9 +61,9 @@ def serve(
         problems = server.warm_up(folder if not model else ", ".join(map(str, model)))
         note(*(f"left out: {problem}" for problem in problems))
         if is_open_to_others(listening):
-            warn(f"--host {host}: others can reach this; whoever reads along gets the key, as nothing is encrypted")
+            warn(f"--host {host}: open to other machines, and unencrypted: anyone who reads the traffic gets the key")
         result(server.address)
-        print(end="", flush=True)  # whoever reads a pipe waits for it
+        print(end="", flush=True)  # a reader of a pipe waits for the address
         if open:
             import webbrowser
 

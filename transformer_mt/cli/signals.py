@@ -1,4 +1,4 @@
-"""A signal ends a command at once; training ends at the next moment from which it can continue."""
+"""Signals end a command at once; training stops at the next resumable point."""
 
 import os
 import signal
@@ -8,35 +8,35 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # the sooner a signal is handled, the better
+if TYPE_CHECKING:  # imports nothing slow, so that signals are handled early
     from types import FrameType
 
-STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has not all of them
+STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows lacks some
 
-# What resets a terminal on which lines are edited: meanwhile it does not echo.
+# Functions that restore the echo of a terminal in line-editing mode.
 _resets: list[Callable[[], object]] = []
 
 
 class Stopped(BaseException):
-    """A signal has interrupted training at a moment from which it can continue."""
+    """A signal interrupted training at a resumable point."""
 
 
 class StopRequest:
-    """The signal that asked for the end, None as long as none did."""
+    """The signal that asked training to stop, or None."""
 
     number: int | None = None
 
 
 def leave_on_signals() -> None:
-    """From now on a signal ends the process at once. Signals that are ignored, as under `nohup`, stay ignored.
+    """Make signals end the process at once. Ignored signals, as under `nohup`, stay ignored.
 
-    Without an exception, whose effect in the middle of an import or of foreign code nobody knows.
+    No exception is raised: its effect in the middle of an import or of foreign code is unpredictable.
     """
     _install(_leave)
 
 
 def remember_terminal() -> None:
-    """Have a signal leave the terminal as it is now."""
+    """Restore the current terminal settings when a signal ends the process."""
     if sys.platform != "win32" and os.isatty(0):
         import termios
 
@@ -45,9 +45,9 @@ def remember_terminal() -> None:
 
 @contextmanager
 def graceful_shutdown(can_interrupt: Callable[[], bool]) -> Iterator[StopRequest]:
-    """While this is open, the first signal leaves a request, and raises `Stopped` where that is possible.
+    """Turn the first signal into a request to stop, and raise `Stopped` where training can be interrupted.
 
-    A second one ends the process at once.
+    A second signal ends the process at once.
     """
     request = StopRequest()
 
@@ -67,13 +67,13 @@ def graceful_shutdown(can_interrupt: Callable[[], bool]) -> Iterator[StopRequest
 
 
 def _install(handler: "Callable[[int, FrameType | None], None]") -> dict[signal.Signals, Any]:
-    """Handle signals so; returns the handlers before."""
+    """Install a handler for the signals and return the previous handlers."""
     numbers = [signal.Signals[name] for name in STOPPING if name in signal.Signals.__members__]
     return {n: signal.signal(n, handler) for n in numbers if signal.getsignal(n) is not signal.SIG_IGN}
 
 
 def _leave(number: int, frame: "FrameType | None") -> None:
-    """End the process: delete temporary files and reset the terminal."""
+    """Delete temporary files, reset the terminal and end the process."""
     del frame
     files = sys.modules.get("transformer_mt.files")
     for cleanup in (*_resets, *([partial(files.remove, path) for path in files.unfinished] if files else ())):

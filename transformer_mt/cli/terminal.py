@@ -1,4 +1,4 @@
-"""The output of commands: results on stdout, everything else on stderr."""
+"""Output of commands: results on stdout, everything else on stderr."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -10,33 +10,33 @@ from typing import TYPE_CHECKING
 from transformer_mt.progress import shown_by
 from transformer_mt.text.terminal import escape_controls, message_line
 
-if TYPE_CHECKING:  # `tmt --help` does not wait for rich
+if TYPE_CHECKING:  # `tmt --help` does not load rich
     from rich.console import Console
     from rich.progress import Progress
     from rich.text import Text
 
-# Work that is done sooner is not named.
+# Faster work is not shown.
 SECONDS_BEFORE_A_BAR = 1.0
 
 
 def literal_console(*, stderr: bool = False) -> "Console":
-    """A console that takes text literally: no markup, no emoji codes, no highlighting."""
+    """A console that prints text literally: no markup, emoji codes or highlighting."""
     from rich.console import Console
 
     class LiteralConsole(Console):
         def on_broken_pipe(self) -> None:
-            raise  # rich would end the process with exit code 1
+            raise  # rich would exit with code 1
 
     return LiteralConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
 
-# Whether the command was given `--quiet`.
+# Whether `--quiet` was given.
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
 
 @contextmanager
 def telling(*, quiet: bool) -> Iterator[None]:
-    """While this is open, work that takes long is shown and remarks are made, unless the command is to be quiet."""
+    """Show the progress of long work and print notes while open, unless `quiet`."""
     token = _quiet.set(quiet)
     try:
         with nullcontext() if quiet else shown_by(show_work):
@@ -46,20 +46,20 @@ def telling(*, quiet: bool) -> Iterator[None]:
 
 
 def note(*lines: str) -> None:
-    """Remarks on stderr, each one line; none of a quiet command."""
+    """Print notes to stderr, one line each, unless `--quiet` was given."""
     if not _quiet.get():
         warn(*lines)
 
 
 def warn(*lines: str) -> None:
-    """What went wrong, or is dangerous, on stderr, each one line. Write errors are ignored."""
+    """Print errors and warnings to stderr, one line each. Write errors are ignored."""
     with suppress(OSError):
         for line in lines:
             print(f"tmt: {message_line(line)}", file=sys.stderr)
 
 
 def result(*lines: "str | Text") -> None:
-    """Lines of results on stdout: styled ones in the terminal's colours, plain ones with nothing to command it."""
+    """Print results to stdout: styled text in the terminal's colours, plain text with control characters escaped."""
     for line in lines:
         if isinstance(line, str):
             print(escape_controls(line))
@@ -68,7 +68,7 @@ def result(*lines: "str | Text") -> None:
 
 
 def progress_bar(console: "Console", *, shown: bool, known: bool = True, transient: bool = False) -> "Progress":
-    """A bar with the time that has passed; with the share that is done and the time left too, where these are known."""
+    """A progress bar with the elapsed time; if the total is `known`, also the percentage and the time left."""
     from rich import progress as rich
 
     text = rich.TextColumn("{task.description}", markup=False)
@@ -80,7 +80,7 @@ def progress_bar(console: "Console", *, shown: bool, known: bool = True, transie
 
 @contextmanager
 def show_work(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Name work that takes longer than a second, unless the name is empty; a terminal also gets a bar."""
+    """Name work that takes over a second, unless its name is empty; on a terminal, also show a bar."""
     console = literal_console(stderr=True)
     shown = console.is_interactive and console.file.isatty()
     bar = progress_bar(console, shown=shown, known=total is not None, transient=True)
@@ -97,5 +97,5 @@ def show_work(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
     finally:
         timer.cancel()
         timer.join()
-        with suppress(OSError):  # the terminal may have been closed
+        with suppress(OSError):  # the terminal may be closed
             bar.stop()

@@ -1,4 +1,4 @@
-"""`tmt train`: from a configuration to a trained model in a run directory."""
+"""`tmt train`: train a model from a configuration into a run directory."""
 
 import json
 import os
@@ -26,27 +26,27 @@ def train(
     data: Data = None,
     run: Annotated[
         Path | None,
-        Option("--run-dir", metavar="DIR", help="Where everything goes. [runs/NAME]"),
+        Option("--run-dir", metavar="DIR", help="Where the run is written. [runs/NAME]"),
     ] = None,
     init_from: Annotated[
-        Path | None, Option("--from", metavar="RUN", help="Begin with this run's weights and vocabulary.")
+        Path | None, Option("--from", metavar="RUN", help="Fine-tune this run: start from its weights.")
     ] = None,
     vocabulary: Annotated[
-        Path | None, Option("--vocabulary", metavar="RUN", help="Take this run's vocabulary, not its weights.")
+        Path | None, Option("--vocabulary", metavar="RUN", help="Use this run's vocabulary, but new weights.")
     ] = None,
     resume: Annotated[
-        Path | None, Option(metavar="RUN", help="Continue a run as it was started; --steps or --epochs: for longer.")
+        Path | None, Option(metavar="RUN", help="Resume a run; raise --steps or --epochs to extend it.")
     ] = None,
     epochs: Annotated[int | None, Option(metavar="N", min=1, help="Passes over the data. [training.epochs]")] = None,
-    steps: Annotated[int | None, Option(metavar="N", min=1, help="Optimizer steps in all. [training.steps]")] = None,
+    steps: Annotated[int | None, Option(metavar="N", min=1, help="Total optimizer steps. [training.steps]")] = None,
     learning_rate: Annotated[
-        float | None, Option(metavar="X", min=1e-12, help="The peak. [schedule.learning_rate]")
+        float | None, Option(metavar="X", min=1e-12, help="Peak rate. [schedule.learning_rate]")
     ] = None,
     set: Set = None,
-    overwrite: Annotated[bool, Option("--overwrite", help="Delete the run that is there and start anew.")] = False,
-    check: Annotated[bool, Option("--check", help="Build it, show it, overfit one batch, write nothing.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Delete an existing run and start over.")] = False,
+    check: Annotated[bool, Option("--check", help="Build, show and overfit one batch; write nothing.")] = False,
 ) -> None:
-    """Train a model: on the built-in German–English corpus, on your own files, or on a data set of the hub.
+    """Train a model on the built-in German–English corpus, your own files, or a hub data set.
 
     \b
     Examples:
@@ -60,33 +60,32 @@ def train(
       tmt train --epochs 5 --set model.width=128 --run-dir runs/small
       tmt train --resume runs/small
 
-    The same command, or --resume, continues a run that was stopped, at the very step, bit for bit. Ctrl-C finishes the
-    step and saves; a second one leaves at once.
+    Ctrl-C finishes the step and saves; a second Ctrl-C quits at once. Run the same command again, or use --resume, to
+    continue exactly where it stopped.
 
-    Several processes train together under torchrun:
-    torchrun --nproc-per-node 2 -m transformer_mt train --run-dir DIR
+    \b
+    With several processes:
+      torchrun --nproc-per-node 2 -m transformer_mt train --run-dir DIR
     """
     from transformer_mt.corpus.source import short_name
 
     if check and os.environ.get("WORLD_SIZE", "1") not in ("", "1"):
-        raise InputError("--check", "looks at a single process", "start it without torchrun")
+        raise InputError("--check", "runs in a single process", "start it without torchrun")
     if epochs is not None and steps is not None:
-        raise InputError("--epochs", "--steps says when training ends too", "give one of them")
+        raise InputError("--epochs", "--steps also sets the end of training", "give one of them")
     epochs = 0 if steps is not None else epochs
     keys = {"training.steps": steps, "training.epochs": epochs, "schedule.learning_rate": learning_rate}
     overrides = [*(set or []), *(f"{key}={value}" for key, value in keys.items() if value is not None)]
     if resume is not None:
         if any((config, data, run, init_from, vocabulary, overwrite, check)):
-            raise InputError(
-                "--resume", f"continues {resume} as it was started", "give --steps, --epochs and --set alone"
-            )
+            raise InputError("--resume", f"takes its settings from {resume}", "add only --steps, --epochs or --set")
         resolved = _resumed(resume, overrides)
     elif init_from is not None:
         if vocabulary is not None:
-            raise InputError("--vocabulary", "--from takes the vocabulary too", "give one of them")
+            raise InputError("--vocabulary", "--from also sets the vocabulary", "give one of them")
         if config is not None or data is None:
             raise InputError(
-                "--from", f"takes the configuration of {init_from} and other data", "give --data and --set"
+                "--from", f"takes the configuration from {init_from}, but not the data", "give --data, not CONFIG"
             )
         resolved = _initialised(init_from, run or RUNS / short_name(data), data=data, overrides=overrides)
     else:
@@ -103,17 +102,18 @@ def train(
 
 
 def _resumed(path: Path, overrides: list[str]) -> "Config":
-    """The configuration of a run, with the end that was set last, changed as the options say."""
+    """The configuration of a run with its last `steps` and `epochs`, changed by the options."""
     from transformer_mt.runs.checkpoints import last_aims
-    from transformer_mt.runs.directory import CONFIG, Run
+    from transformer_mt.runs.directory import Run
 
-    last = last_aims(Run.open(path))
+    begun = Run.open(path)
+    last = last_aims(begun)
     ends = [f"training.steps={last.steps}", f"training.epochs={last.epochs}"]
-    return changed_config(path / CONFIG, [*ends, *overrides])
+    return changed_config(begun.config(), [*ends, *overrides])
 
 
 def _vocabulary(path: Path | None) -> list[str]:
-    """The keys of the tokenizer for the vocabulary of a run; none without one."""
+    """The tokenizer keys that take the vocabulary of a run; empty without a run."""
     from transformer_mt.runs.directory import Run
     from transformer_mt.training.fine_tuning import place_of
 
@@ -124,13 +124,13 @@ def _vocabulary(path: Path | None) -> list[str]:
 
 
 def _initialised(parent: Path, path: Path, *, data: str, overrides: list[str]) -> "Config":
-    """The configuration of a run whose weights are taken, changed as the options say.
+    """The parent run's configuration, changed by the options, for fine-tuning.
 
-    A run that was begun so at `path` remembers it, and goes on where the parent is gone.
+    A run at `path` that started from this parent remembers it, and can continue after the parent is deleted.
     """
     from transformer_mt.config.sections import NoamConfig
     from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS
-    from transformer_mt.runs.directory import CONFIG, Run
+    from transformer_mt.runs.directory import Run
     from transformer_mt.training.fine_tuning import init_from_run
 
     begun = Run(path).config().init_from if Run(path).exists() and not Run(parent).exists() else None
@@ -140,20 +140,21 @@ def _initialised(parent: Path, path: Path, *, data: str, overrides: list[str]) -
         section = init_from_run(parent)
     inherited = [f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()]
     overrides = [*inherited, *overrides]
-    resolved = resolve_config(parent / CONFIG, data=data, overrides=overrides)
+    theirs = Run.open(parent).config()
+    resolved = resolve_config(theirs, data=data, overrides=overrides)
     sets_peak = any(override.partition("=")[0].strip() == "schedule.learning_rate" for override in overrides)
-    if sets_peak and all(isinstance(one.schedule, NoamConfig) for one in (Run(parent).config(), resolved)):
-        factor = f"schedule.factor={NoamConfig().factor}"  # the other way to set the peak
-        resolved = resolve_config(parent / CONFIG, data=data, overrides=[factor, *overrides])
+    if sets_peak and all(isinstance(one.schedule, NoamConfig) for one in (theirs, resolved)):
+        factor = f"schedule.factor={NoamConfig().factor}"  # the other key that sets the peak
+        resolved = resolve_config(theirs, data=data, overrides=[factor, *overrides])
     return resolved.model_copy(update={"init_from": section})
 
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
-    """Train until the end or a signal, with the other processes that torchrun has started; the exit code."""
+    """Train until the end or a signal, together with torchrun's other processes; return the exit code."""
     from transformer_mt.distributed import join_processes
 
     with join_processes() as distributed, ExitStack() as silence:
-        if not distributed.is_main:  # one speaks for all
+        if not distributed.is_main:  # only one process prints
             nowhere = silence.enter_context(open(os.devnull, "w", encoding="utf-8"))
             silence.enter_context(redirect_stdout(nowhere))
             silence.enter_context(redirect_stderr(nowhere))
@@ -172,21 +173,21 @@ def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "
     shown = display(literal_console(stderr=True), log, trainer)
     with log.errors(), graceful_shutdown(lambda: trainer.can_interrupt) as request, shown as show:
         with suppress(Stopped):
-            for report in reports:  # which are held, so that the directory stays locked until all is saved
+            for report in reports:  # named, because the directory stays locked until the iterator is closed
                 show(report)
-                if distributed.world_size > 1 and os.getppid() != launcher:  # which has been killed
+                if distributed.world_size > 1 and os.getppid() != launcher:  # the launcher was killed
                     request.number = signal.SIGTERM
                 if distributed.all_reduce(int(request.number is not None)):
                     break
-        # All processes are here, stopped by a signal that may have come to one alone.
+        # All processes meet here, even if only one of them got the signal.
         request.number = max(distributed.all_gather(lambda: request.number or 0)) or None
         if request.number is not None:
             trainer.save()
     if request.number is not None:
-        log.write(f"stopped at step {trainer.progress.step}, saved; the same command continues")
+        log.write(f"stopped at step {trainer.progress.step}, saved; run the same command to resume")
         return 128 + request.number
     log.write(f'try: tmt translate --model {path} "…" and tmt attend --model {path}')
-    best = abs(trainer.progress.best_score or 0.0)  # a loss is kept negated, so that higher is better
+    best = abs(trainer.progress.best_score or 0.0)  # a loss is stored negated, so that higher is better
     result(f"{path}: validation {config.training.best_metric} {best:.4f} at step {trainer.progress.best_step}")
     return 0
 

@@ -1,4 +1,4 @@
-"""The reports of training as lines, on stderr and in `train.log`, and the progress bar below them on a terminal."""
+"""Training reports as log lines on stderr and in `train.log`, with a progress bar on a terminal."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,25 +16,25 @@ from transformer_mt.training.trainer import Trainer
 
 
 class TrainLog:
-    """Remarks and reports of training, as lines in the run's `train.log` and on stderr, by the main process."""
+    """Notes and reports of training, written by the main process to the run's `train.log` and to stderr."""
 
     def __init__(self, run: Run, *, is_main: bool) -> None:
         self.run, self.is_main = run, is_main
 
     def write(self, *lines: str) -> None:
-        """Record lines and show them."""
+        """Record lines and print them."""
         self.record(*lines)
         if self.is_main:
             note(*lines)
 
     def record(self, *lines: str) -> None:
-        """Write lines to `train.log`."""
+        """Append lines to `train.log`."""
         if self.is_main and lines:
             self.run.say(*map(escape_controls, lines))
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Record an error that ends training, as far as the log can be written."""
+        """Record an error that ends training, if the log is writable."""
         try:
             yield
         except TmtError as error:
@@ -45,7 +45,7 @@ class TrainLog:
 
 @contextmanager
 def display(console: Console, log: TrainLog, trainer: Trainer) -> Iterator[Callable[[Report], None]]:
-    """A function that shows reports as lines, and other work too; on a terminal a progress bar stands below them."""
+    """Yield a function that prints reports; also name other work, and show a progress bar on a terminal."""
     bar = progress_bar(console, shown=console.is_terminal and log.is_main)
     task = bar.add_task("training", total=1.0)
 
@@ -63,12 +63,12 @@ def display(console: Console, log: TrainLog, trainer: Trainer) -> Iterator[Calla
         with shown_by(name_work):
             yield show
     finally:
-        with suppress(OSError):  # the terminal may have been closed
+        with suppress(OSError):  # the terminal may be closed
             bar.stop()
 
 
 def report_lines(report: Report, training: TrainingConfig) -> Iterator[str]:
-    """A report in words; nothing of a single step."""
+    """Yield the lines of a report; none for a single step."""
     match report:
         case WindowReport():
             step = f"{report.step}" if training.epochs else f"{report.step}/{training.steps}"

@@ -1,4 +1,4 @@
-"""`tmt translate`: sentences in, translations out, exactly one for each."""
+"""`tmt translate`: one translation for each input sentence."""
 
 import os
 import sys
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
+from transformer_mt.cli.app import OUTPUT
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
     DEFAULT_ENGINE,
@@ -33,16 +34,26 @@ if TYPE_CHECKING:
 
 @with_options("search", SearchOptions)
 def translate(
-    sentences: Annotated[list[str] | None, Argument(metavar="SENTENCE", show_default=False)] = None,
+    sentences: Annotated[
+        list[str] | None, Argument(metavar="SENTENCE", help="Source sentences.", show_default=False)
+    ] = None,
     model: ModelOption = None,
     input: Annotated[Path | None, Option(metavar="FILE", help="Translate the lines of a file; - is stdin.")] = None,
-    output: Annotated[Path | None, Option(metavar="FILE", help="Write there, once all is complete.")] = None,
+    output: Annotated[
+        Path | None, Option(metavar="FILE", help="Write to a file once all is done.", rich_help_panel=OUTPUT)
+    ] = None,
     *,
     search: SearchOptions,
     prefix: PrefixOption = "",
-    scores: Annotated[bool, Option("--scores", help="Put the score before each translation, with a tab.")] = False,
-    alternatives: Annotated[bool, Option("--alternatives", help="Show the likeliest others at each subword.")] = False,
-    trace: Annotated[bool, Option("--trace", help="Show what the beam kept at every step, as a tree.")] = False,
+    scores: Annotated[
+        bool, Option("--scores", help="Print the score before each translation.", rich_help_panel=OUTPUT)
+    ] = False,
+    alternatives: Annotated[
+        bool, Option("--alternatives", help="Print the likeliest other tokens.", rich_help_panel=OUTPUT)
+    ] = False,
+    trace: Annotated[
+        bool, Option("--trace", help="Print the beam of every step as a tree.", rich_help_panel=OUTPUT)
+    ] = False,
     no_split: NoSplit = False,
     device: Device = DEFAULT_DEVICE,
     engine: EngineOption = DEFAULT_ENGINE,
@@ -50,7 +61,7 @@ def translate(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Translate sentences: arguments, the lines of a file, of stdin, or what you type at a prompt.
+    """Translate sentences from arguments, a file, stdin, or a prompt.
 
     \b
     Examples:
@@ -61,25 +72,21 @@ def translate(
       tmt translate --alternatives --trace "Der alte Mann liest."
       tmt translate --engine ctranslate2 --quantization int8 --input letters.de
 
-    One line comes out for each line that goes in, through a pipe as soon as that is there. A line of several sentences
-    is translated sentence by sentence, but with --no-split, --n-best, --alternatives, --trace or --prefix as one. A
-    line typed without capitals, or in nothing but capitals, is read as training writes it. With --n-best above 1 there
-    are several, each after its sentence's number and a tab. --json prints an object a line: source, translation, score,
-    log_probability, never_seen, remarks, sentences, n_best. A line that is a JSON object itself is passed through with
-    these added; its text is taken from the key source or the source language's (de).
+    Prints one line per input line. Lines are split into sentences, except with --no-split, --n-best, --alternatives,
+    --trace or --prefix. Input all in lowercase or capitals is recased. With --n-best, lines start with the sentence
+    number and a tab.
 
-    --alternatives prints a line for each subword: its probability, then the likeliest others. --trace prints the tree
-    of the beam: at the end of a line the log-probability so far and how it ended: with a score, dropped, or beaten
-    because it could not win any more.
+    Warns about words seen fewer than ten times in training (unless copied), unknown characters or scripts, and very
+    long sentences. If a line cannot be translated, its output is empty and the exit code is 2.
 
-    --engine ctranslate2 translates up to three times as fast and starts in half the time. The model is converted once,
-    and kept in the cache folder. Greedy translations are the same; a beam is searched otherwise there. It has no
-    --sample and no --trace.
+    --json prints one object per line. Input lines may be objects with the key source or the source language (de); other
+    keys are kept.
 
-    The first five lines that give reason to doubt are named on stderr: with words that training never showed, or fewer
-    than ten times, unless the translation copies them; with words, characters or a script that it never showed in this
-    form; longer than any source in training. A line that cannot be translated is named there too, comes out empty, and
-    the exit code is 2.
+    --alternatives prints each token's probability and the likeliest others. --trace prints the beam as a tree; branches
+    end with a score, dropped, or beaten (could no longer win).
+
+    --engine ctranslate2 is up to three times as fast, after converting the model once. Greedy translations are the
+    same; beam results may differ. It has no --sample or --trace.
     """
     from transformer_mt.cli.line_io import STDIN, Output, open_output, read_records
     from transformer_mt.cli.open_model import LineRemarks, open_translator
@@ -91,13 +98,13 @@ def translate(
         require_beam(translator.search)
     is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()
     if is_prompt and sys.stderr.isatty():
-        note("one sentence a line; :quit or Ctrl-D ends")
+        note("one sentence per line; :quit or Ctrl-D to quit")
     language = translator.model.config.data.source_language
     sources, is_waiting = _sources(sentences, input, prompt=f"{language}> " if is_prompt else None)
     n_best = translator.search.n_best
     split = not (no_split or n_best > 1 or alternatives or trace or prefix)
     form = Output(as_json, scores, alternatives, trace, n_best, split)
-    # A draw is meant to be unlikely, and a prefix may be.
+    # Samples are meant to be unlikely, and a prefix may be.
     shows_doubt = not (translator.search.sample or prefix)
     bad = total = 0
 
@@ -118,23 +125,26 @@ def translate(
             remarks.report()
     if bad and not is_prompt:
         place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
-        raise InputError(place, f"{bad} of {total} lines are not translated", "correct those named above")
+        raise InputError(place, f"{bad} of {total} lines were not translated", "correct the lines named above")
 
 
 def _check(sentences: list[str] | None, input: Path | None, *, trace: bool, engine: str) -> None:
-    """Raise `InputError` for options that do not go together."""
+    """Raise `InputError` for options that exclude each other."""
     if sentences and input is not None:
-        raise InputError("--input", "there are sentences on the command line too", "give one or the other")
+        raise InputError("--input", "the command line has sentences too", "give one or the other")
     if sentences and len(sentences) == 1 and os.path.isfile(sentences[0]):
-        raise InputError("SENTENCE", f"{sentences[0]} is a file", "to translate its lines, give it with --input")
+        raise InputError("SENTENCE", f"{sentences[0]} is a file", "translate its lines with --input")
     if trace and engine != DEFAULT_ENGINE:
-        raise InputError("--trace", f"{engine} does not show its beam", "leave it or --engine out")
+        raise InputError("--trace", f"{engine} does not expose its beam", "leave out --trace or --engine")
 
 
 def _sources(
     sentences: list[str] | None, input: Path | None, *, prompt: str | None
 ) -> "tuple[Iterable[Iterable[Line]], Callable[[], bool] | None]":
-    """Lines in groups that have their remarks together, and whether the next line is there, where that is not sure."""
+    """Lines in groups that share a report of remarks, and a check whether the next line has arrived.
+
+    The check is None if no line has to be waited for.
+    """
     from transformer_mt.cli.line_io import arriving_lines, prompted
     from transformer_mt.translation.translator import numbered
 

@@ -1,8 +1,8 @@
-"""The configuration: frozen pydantic models, in and out of TOML. Nothing here imports torch.
+"""The configuration: frozen pydantic models, read from and written to TOML. Nothing here imports torch.
 
-Read in this order:
+Reading order:
 
-- `sections`: every section and key with its default, its range and its sentence.
-- `search`: a run's search, changed for one translation.
-- `toml`: reading a file, `--set a.b=value`, writing with a comment for every key, and errors that name the nearest key.
+- `sections`: every section and key, with its default, range and description.
+- `changed_search`: a run's search settings, overridden for one translation.
+- `toml`: reads a file, applies `--set a.b=value`, writes a comment for every key, and suggests the nearest key.
 """

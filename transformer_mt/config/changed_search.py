@@ -1,4 +1,4 @@
-"""A run's search, changed by a person for one translation."""
+"""A run's search settings, overridden for one translation."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ OF_DRAWS = ("temperature", "top_k", "top_p", "seed")
 
 
 def changed_search(configured: SearchConfig, given: Mapping[str, Any]) -> SearchConfig:
-    """The search with the given keys. Raises `InputError`, which names the option, for a wrong or idle one."""
+    """Override search settings. Raises `InputError` for an unknown key, a wrong value, or one without effect."""
     for key in given:
         lookup(SearchConfig.model_fields, key, key="search")
     try:
@@ -24,7 +24,7 @@ def changed_search(configured: SearchConfig, given: Mapping[str, Any]) -> Search
         raise InputError(str(first["loc"][0]), problem, "correct it") from None
     if not chosen.sample:
         idle = [key for key in given if key in OF_DRAWS]
-        refuse(idle, "acts only on random draws", "draw with sample, or leave it out")
+        refuse(idle, "only affects sampling", "turn on sample, or leave it out")
         least = 2 * chosen.n_best
         if chosen.n_best > 1 and chosen.beam < least:
             problem = f"must be at least {least} for the {chosen.n_best} best translations"
@@ -33,6 +33,6 @@ def changed_search(configured: SearchConfig, given: Mapping[str, Any]) -> Search
 
 
 def refuse(keys: Iterable[str], problem: str, remedy: str) -> None:
-    """Raise `InputError` for the first of these keys of the search, if there is any."""
+    """Raise `InputError` for the first of these search keys, if any."""
     for key in keys:
         raise InputError(key, problem, remedy)

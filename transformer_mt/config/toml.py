@@ -1,4 +1,4 @@
-"""The configuration as a file: read from TOML, changed with `--set a.b=value`, written with a comment for every key."""
+"""The configuration as TOML: read a file, apply `--set a.b=value`, write a comment for every key."""
 
 import difflib
 import json
@@ -20,22 +20,24 @@ from transformer_mt.files import read_input
 from transformer_mt.registry import suggest, unknown
 
 _LONGEST = 2**20
-_MOST_DOTS = 300  # in a line; tomllib would take hours for a key of very many parts
+_MOST_DOTS = 300  # per line; tomllib would take hours for a key with very many parts
 Tree = dict[str, Any]
 
 _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
+_FAR = 100_000  # larger bounds are not shown, nor is 0 for an integer
 
 
 @checked
-def load_config(path: str | Path | None, overrides: Iterable[str] = ()) -> Config:
-    """The configuration of the file or name (`None`: all defaults) with `key=value` overrides applied in order.
+def load_config(path: str | Path | Config | None, overrides: Iterable[str] = ()) -> Config:
+    """Load a configuration file or name (`None`: all defaults), or take one, and apply `key=value` overrides in order.
 
-    Where an override chooses another section, as `schedule.name=cosine` does, that begins with its own defaults: of the
-    file's keys only those stay that both sections have with the same default. Raises `InputError` that names the
-    file, the full key and, for an unknown key, the nearest valid one.
+    An override that selects another section, such as `schedule.name=cosine`, starts from that section's defaults. It
+    keeps only the file's keys that both sections have with the same default. Raises `InputError` with the file, the
+    full key and, for an unknown key, the nearest valid one.
     """
-    file = Path() if path is None else Path(path)
-    tree = {} if path is None else _parse_toml(_read(file), file)
+    file = Path() if path is None or isinstance(path, Config) else Path(path)
+    content = dump_config(path).encode() if isinstance(path, Config) else b"" if path is None else _read(file)
+    tree = _parse_toml(content, file)
     config = _check(tree, place=file)
     given: set[str] = set()
     for override in overrides:
@@ -44,7 +46,7 @@ def load_config(path: str | Path | None, overrides: Iterable[str] = ()) -> Confi
         section, (*parts, name) = tree, key.split(".")
         for part in parts:
             if not isinstance(section.get(part), dict):
-                section[part] = {}  # where a value belongs instead of a section, `_check` says so
+                section[part] = {}  # `_check` complains if a value belongs here
             section = section[part]
         section[name] = value
         config = _check(tree, place="overrides", names_file=False)
@@ -53,16 +55,16 @@ def load_config(path: str | Path | None, overrides: Iterable[str] = ()) -> Confi
 
 
 def named_configs() -> dict[str, Path]:
-    """The configurations that come with the package, by names such as `multi30k` and `laboratory/rotary`."""
+    """The configurations in the package, by name (`multi30k`, `laboratory/rotary`)."""
     package = Path(__file__).parents[1]
-    folders = (package / "configs", package.parent / "configs")  # of a wheel, of a clone
+    folders = (package / "configs", package.parent / "configs")  # in a wheel, in a clone
     folder = next(filter(Path.is_dir, folders), package)
     paths = [*sorted(folder.glob("*.toml")), *sorted(folder.glob("laboratory/*.toml"))]
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
 
 
 def _read(path: Path) -> bytes:
-    """The content of a file or pipe, or of the configuration of this name where no such file stands."""
+    """Read a file or pipe, or the configuration of that name if no such file exists."""
     named, name = named_configs(), path.as_posix()
     found = path if os.path.isfile(path) else named.get(name, path)
     bare = name.removesuffix(".toml")
@@ -71,24 +73,24 @@ def _read(path: Path) -> bytes:
 
 
 def parse_written_config(content: bytes, *, place: str) -> Config:
-    """A configuration that `dump_config` wrote, from the bytes of a file that `place` names in errors."""
+    """Parse a configuration written by `dump_config`. `place` names its file in errors. Raises `InputError`."""
     return _check({"format": None} | _parse_toml(content, place), place=place)
 
 
 def dump_config(config: Config) -> str:
-    """The configuration as TOML, every key written out below its sentence; `load_config` reads it back unchanged."""
+    """Write the configuration as TOML, each key below its description; `load_config` reads it back unchanged."""
     return "\n".join(section_lines(config, ())) + "\n"
 
 
 def differences(old: Config, new: Config) -> list[tuple[str, Any, Any]]:
-    """The keys in which two configurations differ, each with the old and the new value, None where there is none."""
+    """Keys in which two configurations differ, with old and new value; None where a key is missing."""
     before, after = dict(leaves(old)), dict(leaves(new))
-    keys = dict.fromkeys([*before, *after])  # another kind of model has other keys
+    keys = dict.fromkeys([*before, *after])  # the kinds of model have different keys
     return [(key, before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)]
 
 
 def leaves(section: Section | Tree, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every key of a section and of the sections inside it, written with dots, and its value."""
+    """Yield every dotted key of a section and its subsections, with its value."""
     for name, value in dict(section).items():
         if isinstance(value, Section | dict) and value:
             yield from leaves(value, f"{prefix}{name}.")
@@ -97,59 +99,61 @@ def leaves(section: Section | Tree, prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def find_key(key: str, config: Config) -> tuple[Section, str]:
-    """The section that a key stands in, and its name there. Raises `InputError` with the nearest key for others."""
+    """Return the section of a key, and its name there. Raises `InputError` with the nearest key if it is unknown."""
     section: Any = config
     *path, name = key.split(".")
     for part in path:
-        if isinstance(section, dict):  # of sections, whose names are free
+        if isinstance(section, dict):  # sections under free names
             section = section.get(part, MixedConfig(corpus=""))
         else:
             section = getattr(section, part, None)
     if not isinstance(section, Section) or name not in type(section).model_fields:
-        raise InputError("key", f"there is no {key!r}", _nearest_key(key, config))
+        raise InputError("key", f"{key!r} is unknown", _nearest_key(key, config))
     return section, name
 
 
 def explanation(section: type[Section], name: str) -> str:
-    """The sentence of a key, followed by the values it can have where its type says so."""
+    """The description of a key, followed by its allowed values if its type restricts them."""
     field = section.model_fields[name]
-    # Where a section only changes a default, the sentence stands with the key's first appearance.
+    # A section that only changes a default inherits the description.
     parents = (parent.model_fields.get(name) for parent in section.__mro__ if issubclass(parent, Section))
     sentence = " ".join(next((text for parent in parents if parent and (text := parent.description)), "").split())
     return f"{sentence} ({values})" if (values := _values(field.annotation, field.metadata)) else sentence
 
 
 def _values(annotation: Any, metadata: Iterable[Any]) -> str:
-    """The values of a type, as in `above 0 and below 1`; empty where the type's name says it all."""
+    """The allowed values of a type, such as `above 0 and below 1`; empty if the type says it all."""
     if annotation is bool:
         return "true or false"
     if choices := [value for value in get_args(annotation) if isinstance(value, str)]:
         return ", ".join(choices[:-1]) + f" or {choices[-1]}"
     bounds = [
-        f"{word} {bound:g}" if isinstance(bound, float) else f"{word} {bound:,}".replace(f"{2**63:,}", "2**63")
+        f"{word} {bound:g}" if isinstance(bound, float) else f"{word} {bound:,}"
         for mark in metadata
         for attribute, word in _BOUNDS.items()
         if (bound := getattr(mark, attribute, None)) is not None
+        and bound < _FAR
+        and (bound or isinstance(bound, float))
     ]
     return " and ".join(bounds)
 
 
 def section_lines(section: Section | Tree, path: tuple[str, ...]) -> Iterator[str]:
-    """The keys of the section at a path with their sentences, then the sections inside it, each under its heading."""
+    """Yield the keys of a section with their descriptions, then its subsections under their headings."""
     inner = {name: value for name, value in dict(section).items() if isinstance(value, Section | dict) and value}
     if isinstance(section, Section):
         if path:
             yield from ("", *_comment(type(section).__doc__ or ""), f"[{'.'.join(path)}]")
         for name, value in section.model_dump(mode="json", exclude=set(inner)).items():
             yield from _comment(explanation(type(section), name))
-            # An empty table is written inline, since a heading would end the section.
+            # Write an empty table inline; a heading would end the section.
             yield f"{name} = {{}}" if value == {} else tomli_w.dumps({name: value}).rstrip("\n")
     for name, value in inner.items():
         yield from section_lines(value, (*path, name))
 
 
 def _comment(text: str) -> list[str]:
-    """The first paragraph of a text as a comment."""
+    """The first paragraph of a text, as comment lines."""
     return [f"# {line}" for line in textwrap.wrap(" ".join(text.partition("\n\n")[0].split()), width=100)]
 
 
@@ -160,7 +164,7 @@ def _parse_toml(content: bytes, place: str | Path) -> Tree:
         return tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise InputError(place, f"not UTF-8 at byte {error.start}", "save the file as UTF-8") from None
-    except (ValueError, RecursionError) as error:  # not TOML; or numbers too long, brackets too deep for Python
+    except (ValueError, RecursionError) as error:  # not TOML, or numbers too long or brackets too deep for Python
         raise InputError(place, f"not valid TOML: {error}", "correct the file") from None
 
 
@@ -176,7 +180,7 @@ def _parse_override(override: str) -> tuple[str, Any]:
 
 
 def _leave_out(tree: Tree, key: str, value: Any, given: set[str]) -> None:
-    """Delete the old section's keys when it chooses another section. Keys that were given, or that both have, stay."""
+    """Drop the old section's keys when an override selects another. Overrides and shared keys stay."""
     field, _, name = key.partition(".")
     choice, table = CHOSEN.get(field, (None, {}))
     keys = tree.get(field)
@@ -194,19 +198,19 @@ def _check(tree: Tree, *, place: str | Path, names_file: bool = True) -> Config:
             raise InputError(place, f"of format {written!r}, not {FORMAT}", "use the version of tmt that wrote it")
         return Config.model_validate_json(json.dumps(tree, default=str))  # TOML's dates and times become strings
     except (ValueError, RecursionError) as error:
-        if not isinstance(error, ValidationError):  # what TOML and JSON do not bound alike
+        if not isinstance(error, ValidationError):  # TOML and JSON have different limits
             raise InputError(place, f"a value is too long or too deep ({error})", "correct it") from None
         first = error.errors()[0]
         name, problem, remedy = _problem(first, tree)
         if first["type"] == "union_tag_invalid":
             remedy += plugins.needed(tree.get("plugins"))
-        if names_file or "." not in name:  # alone, it might be the name of another argument
+        if names_file or "." not in name:  # a bare name could be another argument's
             raise InputError(place, f"{name}: {problem}", remedy) from None
         raise InputError(name, problem, remedy) from None
 
 
 def _problem(error: ErrorDetails, tree: Tree) -> tuple[str, str, str]:
-    """The full key, the problem that pydantic names, and a remedy."""
+    """Return the full key, pydantic's problem, and a remedy."""
     location, value = error["loc"], error["input"]
     if location[0] in CHOSEN and len(location) > 1:  # pydantic names the chosen section after the key
         location = (location[0], *location[2:])
@@ -216,7 +220,7 @@ def _problem(error: ErrorDetails, tree: Tree) -> tuple[str, str, str]:
         for field, (choice, table) in CHOSEN.items():
             if section := table.get(choice.name(tree.get(field, {}), "")):
                 chosen[field] = section()
-        return key, "there is no such key", _nearest_key(key, Config.model_validate(chosen))
+        return key, "no such key", _nearest_key(key, Config.model_validate(chosen))
     if error["type"] == "union_tag_invalid":
         choice, table = CHOSEN[key]
         key = f"{key}.{choice.key}"
@@ -226,9 +230,9 @@ def _problem(error: ErrorDetails, tree: Tree) -> tuple[str, str, str]:
 
 
 def _nearest_key(key: str, valid: Config) -> str:
-    """A remedy: the key of the same section, or of any, with the nearest last part; else the keys there are."""
+    """A remedy: the key with the most similar last part, first in the same section; else the possible keys."""
     parent, _, last = key.rpartition(".")
-    keys = [name for name, _ in leaves(valid) if "." in name]  # without `format`, which nobody writes by hand
+    keys = [name for name, _ in leaves(valid) if "." in name]  # without `format`, never edited by hand
     if parent.rpartition(".")[0] == "data.mixture":
         keys = [name for name, _ in leaves(MixedConfig(corpus=""), f"{parent}.")]
     siblings = [name for name in keys if name.rpartition(".")[0] == parent]

@@ -1,4 +1,4 @@
-"""From pairs to cleaned splits: in memory, or in an Arrow table in the cache, where a second start finds them."""
+"""Cleaned splits, in memory or in an Arrow table in the cache, where the next start finds them."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,11 +21,11 @@ from transformer_mt.text import normalize
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Table
 
-# A validation split that is cut from training: one pair in twenty, but no more than suffices for a stable score.
+# A validation split cut from training: one pair in twenty, up to enough for a stable score.
 CUT_SHARE, CUT_AT_MOST = 20, 1_000
 
-_VERSION = 7  # of the cached tables and of how pairs are cleaned
-_ROWS = 10_000  # of a batch
+_VERSION = 7  # of the cached tables and of cleaning
+_ROWS = 10_000  # per batch
 
 Splits = Mapping[str, Iterable[SentencePair]]
 Hold = Callable[[Iterable[SentencePair]], Pairs]
@@ -44,7 +44,7 @@ CleanSplits = dict[str, CleanSplit]
 
 
 class MappedPairs(Sequence[SentencePair]):
-    """The pairs of an Arrow table, read when they are asked for."""
+    """The pairs of an Arrow table, read on access."""
 
     def __init__(self, table: "Table") -> None:
         self.table = table.select(["source", "target"])
@@ -71,7 +71,7 @@ def _pairs(rows: "Table | RecordBatch") -> list[SentencePair]:
 
 
 def mapped(pairs: Iterable[SentencePair]) -> Pairs:
-    """The pairs in a table on disk that is deleted with its last reference."""
+    """Move pairs to a table on disk that is deleted with its last reference."""
     import pyarrow as pa
 
     schema = pa.schema({"source": pa.string(), "target": pa.string()})
@@ -90,10 +90,10 @@ def clean_splits(
     held_out: frozenset[str] = frozenset(),
     hold: Hold = list,
 ) -> CleanSplits:
-    """All splits, cleaned; `hold` says where their pairs lie. Raises `InputError` for a split without any pair left.
+    """Clean all splits. `hold` decides where their pairs are kept. Raises `InputError` if a split ends up empty.
 
-    With `cut`, a corpus without validation gets one out of its training pairs. The expected script is that of most
-    sentences of the first split. A training pair with a `held_out` text is an overlap.
+    With `cut`, a corpus without a validation split gets one from its training pairs. The expected script of each side
+    is the one of most sentences in the first split. A training pair with a `held_out` text is an overlap.
     """
     cleaners = {split: Cleaner(config, training=split == "train", held_out=held_out) for split in splits}
     taken = {split: hold(cleaners[split].take(pairs)) for split, pairs in splits.items()}
@@ -125,9 +125,9 @@ def clean_splits(
 
 
 def chosen_for_validation(hashes: Hashes, kept: PairMask) -> PairMask:
-    """Marks the training pairs that become validation: the smallest hashes, so that order and copies do not matter.
+    """Mark the training pairs to move to validation: the smallest hashes, so that order and copies do not matter.
 
-    They are every twentieth different pair, at least one of two, and at most a thousand.
+    It takes one distinct pair in twenty, at least one if there are two, and at most a thousand.
     """
     different = np.unique(hashes[kept])
     count = min(max(len(different) // CUT_SHARE, 1), CUT_AT_MOST) if len(different) > 1 else 0
@@ -137,7 +137,7 @@ def chosen_for_validation(hashes: Hashes, kept: PairMask) -> PairMask:
 def cached_splits(
     key: Sequence[Any], splits: Splits, config: DataConfig, *, name: str, cut: bool, held_out: frozenset[str]
 ) -> CleanSplits:
-    """The cleaned splits from the cache, or cleaned now and put there; they are read only when they must be."""
+    """Return the cleaned splits from the cache. If they are missing, read, clean and cache them."""
     import pyarrow as pa
 
     settings = [sorted({*config.remove}), config.max_words, config.max_ratio, cut, sorted(held_out)]
@@ -145,7 +145,7 @@ def cached_splits(
     schema = pa.schema({"source": pa.string(), "target": pa.string(), "digest": pa.uint32()})
 
     def batches() -> "Iterator[RecordBatch]":
-        """One split after the other with the digests of the pairs; all else is metadata."""
+        """Yield the splits with the digests of their pairs; metadata holds the rest."""
         clean = clean_splits(splits, config, name=name, cut=cut, held_out=held_out, hold=mapped)
         content = {
             split: (len(part.pairs), part.fingerprint.digest, asdict(part.report)) for split, part in clean.items()
@@ -160,7 +160,7 @@ def cached_splits(
 
 
 def _splits_of(table: "Table") -> CleanSplits:
-    """The splits of such a table. Raises `ValueError` or `TypeError` for a table that is none."""
+    """The splits in a cached table. Raises `ValueError` or `TypeError` if it has another format."""
     splits = TypeAdapter(dict[str, tuple[NonNegativeInt, str, SplitReport]])
     clean, first = {}, 0
     for split, (rows, digest, report) in splits.validate_json(table.schema.metadata[b"splits"]).items():

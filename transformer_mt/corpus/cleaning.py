@@ -1,6 +1,6 @@
-"""Cleaning: texts are normalised, and pairs with a problem are counted and, if configured, left out.
+"""Cleaning: normalise texts, count pairs with problems and remove them if configured.
 
-`describe` names the problems, in the order in which they are looked for.
+`describe` lists the problems in the order they are checked.
 """
 
 import math
@@ -23,29 +23,29 @@ from transformer_mt.text.words import count_words, script_of
 PairMask = npt.NDArray[np.bool_]
 
 PROBLEMS: tuple[Problem, ...] = get_args(Problem)
-# Left out of validation and test splits too; all else that these hold is for their makers to say.
+# Removed from validation and test splits too; the rest of these splits is up to their makers.
 ALWAYS_REMOVED: frozenset[Problem] = frozenset(("empty", "long"))
-# Problems that show only when all pairs have been seen.
+# Problems that take all pairs to find.
 OF_THE_WHOLE: frozenset[Problem] = frozenset(("script", "duplicate", "overlap", "ambiguous"))
 EXAMPLES, _LONGEST_EXAMPLE = 3, 200
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
-# Without another character, all letters are Latin.
+# A text without such a character is Latin.
 _BEYOND_LATIN = re.compile(r"[^\x00-\u024f\u2000-\u206f\u20a0-\u20cf]")
 
-# Characters; no language's words have more on average. Some of the work on a sentence takes time that grows with the
-# square of its length, so a text without any words is limited too.
+# In characters; no language's words are longer on average. Some of the work per sentence takes quadratic time, so this
+# limits texts without spaces too.
 LONGEST_WORD = 100
 
 
 def describe(problem: Problem, config: DataConfig) -> str:
-    """A problem in words, to follow a number of pairs."""
+    """Describe a problem, to follow a number of pairs."""
     return {
         "empty": "with an empty side",
         "long": f"over {config.max_words} words",  # on a side
         "ratio": f"over {config.max_ratio:g} times as long on one side",  # in words
         "copy": "with source and target the same",
-        "control": "with control characters",  # or line separators inside a line; they become blanks
+        "control": "with control characters",  # or line separators inside a line; normalisation makes them blanks
         "script": "in another script",  # by most of its letters, than most sentences of this side
         "duplicate": "more than once",
         "overlap": "also in another split",  # of training pairs only; in a mixture, if only by one side
@@ -54,13 +54,13 @@ def describe(problem: Problem, config: DataConfig) -> str:
 
 
 def describe_all(left_out: Mapping[Problem, int], config: DataConfig) -> str:
-    """How many pairs are left out for each problem, in words."""
+    """Describe how many pairs each problem removed."""
     return ", ".join(f"{count} {describe(problem, config)}" for problem, count in left_out.items())
 
 
 @dataclass(frozen=True)
 class Example:
-    """A pair with a problem: its number in the split, from 1, and the beginnings of its texts."""
+    """A pair with a problem: its number in the split, from 1, and the start of its texts."""
 
     number: int
     source: str
@@ -69,10 +69,10 @@ class Example:
 
 @dataclass(frozen=True)
 class SplitReport:
-    """Numbers of pairs of a split that were read, that were kept, and that had each problem.
+    """Cleaning counts of a split: pairs read, pairs kept, and pairs with each problem.
 
-    A pair that is left out counts for the problem that left it out and for those before that in `PROBLEMS`. `removed`
-    are the problems that leave pairs out, so `read` is `kept` and the `found` of all `removed`.
+    A removed pair counts toward the problem that removed it and every earlier one. `removed` lists the problems that
+    remove pairs, so `read` equals `kept` plus the `found` counts of `removed`.
     """
 
     read: int
@@ -83,14 +83,14 @@ class SplitReport:
 
     @property
     def left_out(self) -> dict[Problem, int]:
-        """The problems for which pairs were left out, and how many."""
+        """The number of pairs that each problem removed."""
         return {problem: self.found[problem] for problem in self.removed}
 
 
 class Cleaner:
-    """Looks at the pairs of a split one by one, then at all of them; takes 40 bytes a pair.
+    """Cleans one split: first pair by pair, then as a whole. Needs 40 bytes per pair.
 
-    A training pair with a side that is `held_out` is an overlap.
+    A training pair with a `held_out` side is an overlap.
     """
 
     def __init__(self, config: DataConfig, *, training: bool, held_out: frozenset[str] = frozenset()) -> None:
@@ -99,10 +99,10 @@ class Cleaner:
         self._read = 0
         self._counts: Counter[Problem] = Counter()
         self._examples: dict[Problem, list[Example]] = {}
-        self._taken = array("Q")  # of each pair taken: its number, its hash, its source's, the script of either side
+        self._taken = array("Q")  # per pair taken: number, pair hash, source hash, script of source and of target
 
     def take(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
-        """Yield the pairs that no problem of their own leaves out, normalised."""
+        """Yield the normalised pairs, without the pairs that are removed for a problem of their own."""
         for self._read, pair in enumerate(pairs, start=1):
             clean = normalized_pair(pair)
             for problem in _problems(pair, clean, self._config):
@@ -122,18 +122,18 @@ class Cleaner:
 
     @property
     def hashes(self) -> Hashes:
-        """The `pair_hash` of every pair taken."""
+        """The `pair_hash` of each pair taken."""
         return self._columns[1]
 
     def main_scripts(self) -> list[int]:
-        """The script of most sentences, on either side; sentences without letters do not count."""
+        """The script of most sentences on each side, ignoring sentences without letters."""
         counts = (Counter(scripts[scripts != 0].tolist()) for scripts in self._columns[3:])
         return [max(count, key=count.__getitem__, default=0) for count in counts]
 
     def finish(self, pairs: Sequence[SentencePair], scripts: Sequence[int], elsewhere: Hashes) -> PairMask:
-        """Marks the pairs to keep, when all are seen; `pairs` are all those taken.
+        """Mark the pairs to keep, once all are taken; `pairs` are all pairs taken.
 
-        `scripts` are those expected on either side, `elsewhere` the hashes of pairs that must not stand here.
+        `scripts` are the expected scripts of the two sides, `elsewhere` the hashes of pairs in other splits.
         """
         numbers, hashes, sources, *sides = self._columns
         kept = np.ones(len(pairs), dtype=bool)
@@ -147,7 +147,7 @@ class Cleaner:
                 kept[indices] = False
 
         def repeated(values: Hashes) -> PairMask:
-            """Marks the values that a pair before has which is still kept."""
+            """Mark values that an earlier kept pair already has."""
             indices = np.flatnonzero(kept)
             is_repeated = np.ones_like(kept)
             is_repeated[indices[np.unique(values[indices], return_index=True)[1]]] = False
@@ -162,7 +162,7 @@ class Cleaner:
         return kept
 
     def report(self, kept: int, *, moved: int = 0) -> SplitReport:
-        """The problems of the split, where `kept` pairs were kept and `moved` went to another split."""
+        """The report of the split: `kept` pairs remain, `moved` went to another split."""
         counts = {problem: self._counts[problem] for problem in PROBLEMS}
         removed = tuple(problem for problem in PROBLEMS if problem in self._remove)
         return SplitReport(self._read - moved, kept, counts, removed, self._examples)
@@ -174,13 +174,13 @@ class Cleaner:
 
 
 def normalized_pair(pair: SentencePair) -> SentencePair:
-    """The pair with all its texts normalised, which moves no word."""
+    """Normalise all texts of a pair. Words keep their positions."""
     targets, sources = (tuple(map(normalize, texts)) for texts in (pair.references, pair.source_references))
     return SentencePair(normalize(pair.source), normalize(pair.target), pair.links, targets, sources, pair.structure)
 
 
 def _problems(raw: SentencePair, clean: SentencePair, config: DataConfig) -> Iterator[Problem]:
-    """The problems of a pair by itself."""
+    """Yield the problems that a pair has on its own."""
     shorter, longer = sorted(map(_words, (clean.source, clean.target)))
     if not shorter:
         yield "empty"
@@ -195,12 +195,12 @@ def _problems(raw: SentencePair, clean: SentencePair, config: DataConfig) -> Ite
 
 
 def _words(text: str) -> int:
-    """The words of a normalised text, at least one; n times `LONGEST_WORD` characters are at least n words."""
+    """Count the words of a normalised text; at least one, and one per `LONGEST_WORD` characters."""
     return max(count_words(text), math.ceil(len(text) / LONGEST_WORD)) if text else 0
 
 
 def _script(text: str) -> int:
-    """The script of most letters, in a number; 0 without letters."""
+    """The script of most letters, as a number; 0 without letters."""
     if not _BEYOND_LATIN.search(text):
         return _LATIN if any(map(str.isalpha, text)) else 0
     counts = Counter(map(_script_of_letter, filter(str.isalpha, text)))
@@ -209,7 +209,7 @@ def _script(text: str) -> int:
 
 @cache
 def _script_of_letter(letter: str) -> int:
-    """The name of the letter's script as a number of eight bytes."""
+    """The first eight bytes of the script's name, as a number."""
     return int.from_bytes(script_of(letter).encode()[:8], "big")
 
 

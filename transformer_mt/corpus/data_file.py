@@ -1,4 +1,4 @@
-"""A data file: what its name tells, and its content, decompressed into the cache folder where it is compressed."""
+"""A data file: what its name says, and its content, decompressed into the cache folder if necessary."""
 
 import hashlib
 import lzma
@@ -20,16 +20,16 @@ from transformer_mt.errors import InputError, MachineError
 
 TABLES = ("tsv", "csv", "tmx", "json", "jsonl", "parquet")
 
-# A language, with script and region where they are given: de, deu, pt_BR, en-US, zh-Hant-TW, es-419.
+# A language with optional script and region: de, deu, pt_BR, en-US, zh-Hant-TW, es-419.
 LANGUAGE_CODE = "[a-z]{2,3}(?:_[a-z]{2}|[-_](?:[A-Z]{2}|[A-Z][a-z]{3}|[0-9]{3}))*"
 _DOCUMENTS = ("xlsx", "xls", "ods", "pdf", "docx", "doc", "odt")
-# What OPUS and others lay beside texts, under the same name.
+# Extensions of files that OPUS and others put next to texts under the same name.
 _NO_LANGUAGES = ("ids", "log", "xml", *_DOCUMENTS)
 _DOTTED_PAIR = re.compile(rf"(.+)\.({LANGUAGE_CODE})-({LANGUAGE_CODE})")
 # newstest2014-deen-src.de, newstest2014-deen-ref.en
 _JOINED_PAIR = re.compile(r"(.+)-([a-z]{2})([a-z]{2})(?:-(?:src|ref))?")
 
-# What is read, by its first bytes; and what is refused, since `datasets` would unpack it whatever its name says.
+# Magic bytes of supported formats, and of others that are refused because `datasets` would unpack them.
 _FIRST_BYTES = {
     ".gz": rb"\x1f\x8b",
     ".xz": rb"\xfd7zXZ\x00",
@@ -37,7 +37,7 @@ _FIRST_BYTES = {
     ".bz2": rb"BZh[1-9](1AY&SY|\x17rE8P)",
     ".zst": rb"\x28\xb5\x2f\xfd",
 }
-# What else is not read by its name (archives, other compression, documents), and what to do about it.
+# Unsupported by name (archives, other compression, documents), and the remedy.
 _UNREAD = {
     r"tar(?:\.\w+)?|tgz|tbz2?|txz|zip|7z|rar|bz2|zst": "unpack it, and give the folder or the files in it",
     "|".join(_DOCUMENTS): "export as TSV, with source and target in two columns",
@@ -46,17 +46,17 @@ _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
     ".gz": partial(zlib.decompressobj, wbits=31),
     ".xz": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ),
 }
-# Texts shrink by a factor of 3 to 10. A file that grows by more than this is no text.
+# Texts compress by a factor of 3 to 10. A file that grows by more than this is not a text.
 _MOST_GROWTH, _ALWAYS_ALLOWED = 100, 2**26
-_BLOCK = 2**12  # bytes; at most 28 megabytes when they are decompressed
+_BLOCK = 2**12  # bytes; at most 28 MB when decompressed
 
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file and what its name tells: its form, its compression, its languages, and the rest, such as `train`.
+    """A file and what its name says: format, compression, languages, and the rest, such as `train`.
 
-    `form` is one of `TABLES`, where two languages may be named, `train.de-en.tsv`; `text`, in one language, the last
-    part of the name; or `txt`, which is text, or alone a table separated by tabs.
+    `form` is one of `TABLES`, optionally with two languages (`train.de-en.tsv`); `text`, in one language, the last part
+    of the name; or `txt`, a text, or a tab-separated table if given on its own.
     """
 
     path: Path
@@ -67,7 +67,7 @@ class DataFile:
 
     @classmethod
     def named(cls, path: Path) -> "DataFile":
-        """Read the name of a file, without opening it."""
+        """Parse the name of a file, without opening it."""
         compression = path.suffix if path.suffix in _DECOMPRESSORS else ""
         name = path.name.removesuffix(compression)
         form = next((form for form in (*TABLES, "txt") if name.endswith(f".{form}")), "text")
@@ -76,7 +76,7 @@ class DataFile:
             match = _DOTTED_PAIR.fullmatch(name)
             return cls(path, form, compression, *((match.groups()[1:], match[1]) if match else ((), name)))
         stem, _, language = name.rpartition(".")
-        # Of a text, any other such code is a language, if there is another beside it.
+        # The suffix of a text is its language if it looks like a code; a folder also needs a second language.
         if language in _NO_LANGUAGES or not (stem and re.fullmatch(LANGUAGE_CODE, language)):
             return cls(path, form, compression, (), stem or name)
         for pattern in (_DOTTED_PAIR, _JOINED_PAIR):  # corpus.de-en.de: both sides are `corpus`
@@ -86,21 +86,21 @@ class DataFile:
 
     @property
     def identity(self) -> list[str]:
-        """Texts that change whenever the pairs in it do."""
+        """Strings that change whenever its pairs do."""
         return [self.form, *self.languages, digest_of(self.path) + self.compression]
 
     @cached_property
     def plain(self) -> Path:
-        """The file, or its decompressed content in a file of the cache folder that is deleted with this object.
+        """The file itself, or a decompressed copy in the cache folder that is deleted with this object.
 
-        Raises `InputError` for a file that is not what its name says.
+        Raises `InputError` if the content does not match the extension, is damaged, or unpacks to more than a text.
         """
         with regular(self.path) as raw:
             beginning = raw.peek(16)[:16]
             compression = next((suffix for suffix, magic in _FIRST_BYTES.items() if re.match(magic, beginning)), "")
             if compression != self.compression:
                 kind = compression or f"not {self.compression}"
-                raise InputError(self.path, f"{kind} by its first bytes", "decompress it, or give it its right name")
+                raise InputError(self.path, f"{kind} by its first bytes", "decompress it or correct its name")
             if not compression:
                 return self.path
             with cache_folder() as folder, ExitStack() as stack:
@@ -111,7 +111,7 @@ class DataFile:
                 return Path(file.name)
 
     def _decompressed(self, raw: BufferedReader) -> Iterator[bytes]:
-        """The content of all streams in it. Raises `InputError` for damage, and for more than a text would grow to."""
+        """Decompress all streams in it. Raises `InputError` for damage and for implausible growth."""
         limit, size = _ALWAYS_ALLOWED + _MOST_GROWTH * os.fstat(raw.fileno()).st_size, 0
         stream = None
         try:
@@ -124,10 +124,10 @@ class DataFile:
                     if size > limit:
                         raise InputError(self.path, f"unpacks to more than {limit:,} bytes", "unpack it by hand")
                     yield piece
-                    block = stream.unused_data.lstrip(b"\0")  # zeros may stand between streams
+                    block = stream.unused_data.lstrip(b"\0")  # streams may be padded with zeros
                     stream = None if stream.eof else stream
             if stream:
-                raise EOFError("it ends too early")
+                raise EOFError("it is truncated")
         except (EOFError, zlib.error, lzma.LZMAError) as error:
             problem = f"damaged {self.compression} ({str(error).rstrip('.')})"
             raise InputError(self.path, problem, "copy or download it again") from None
@@ -135,7 +135,7 @@ class DataFile:
 
 @contextmanager
 def regular(path: Path) -> Iterator[BufferedReader]:
-    """A file opened to be read. Raises `InputError` for what is no regular file."""
+    """Open a file for reading. Raises `InputError` if it is not regular, `MachineError` if it cannot be read."""
     try:
         if not path.is_file():
             raise InputError(path, "not a regular file", "give one")
@@ -146,13 +146,13 @@ def regular(path: Path) -> Iterator[BufferedReader]:
 
 
 def refuse_unread(paths: Iterable[Path]) -> None:
-    """Raise `InputError` for the first of these files that is an archive, a document or packed as is not read."""
+    """Raise `InputError` for the first file that is an archive, a document or in an unsupported compression."""
     for path, (endings, remedy) in product(paths, _UNREAD.items()):
         if found := re.fullmatch(rf".+?(\.(?:{endings}))", path.name, re.IGNORECASE):
-            raise InputError(path, f"{found[1]} is not read", remedy)
+            raise InputError(path, f"{found[1]} is not supported", remedy)
 
 
 def digest_of(path: Path) -> str:
-    """The BLAKE2b of a file's bytes as they are on disk."""
+    """The BLAKE2b digest of a file's bytes on disk."""
     with regular(path) as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()

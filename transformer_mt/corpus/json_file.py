@@ -1,4 +1,4 @@
-"""JSON and JSONL, read block by block: objects one after the other, or in one array."""
+"""JSON and JSONL, read in blocks: a sequence of objects, or one array of them."""
 
 import re
 from json import JSONDecodeError, JSONDecoder
@@ -13,7 +13,7 @@ _GAP = re.compile(r"[\s,]*")
 
 
 def json_objects(file: DataFile) -> PlacedRecords:
-    """The objects of a file, of at most a megabyte each, whose keys are the columns."""
+    """Yield the objects of a file, at most a megabyte each; their keys are the columns. Raises `InputError`."""
     decode, line = JSONDecoder().raw_decode, 1
     try:
         with file.plain.open(encoding="utf-8-sig") as stream:
@@ -29,7 +29,7 @@ def json_objects(file: DataFile) -> PlacedRecords:
                         break
                     try:
                         record, place = decode(text, begin)
-                    except JSONDecodeError:  # perhaps since its end is in the next block
+                    except JSONDecodeError:  # its end may be in the next block
                         break
                     yield f"{file.path}:{line}", flat(record)
                     line += text.count("\n", begin, place)
@@ -39,8 +39,8 @@ def json_objects(file: DataFile) -> PlacedRecords:
                     break
                 text += block
             if text.strip() != end:
-                decode(text)  # raises its reason, if the text has no JSON
-                raise ValueError("an object is expected")
+                decode(text)  # raises the reason if the text is not JSON
+                raise ValueError("expected an object")
     except (ValueError, RecursionError) as error:
         reason = getattr(error, "msg", error)
-        raise InputError(f"{file.path}:{line}", f"no JSON from here on ({reason})", "correct the file") from None
+        raise InputError(f"{file.path}:{line}", f"not valid JSON from here on ({reason})", "correct the file") from None

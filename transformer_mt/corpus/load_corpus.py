@@ -1,4 +1,4 @@
-"""Loading a corpus: built in, from files, a folder, or a data set on the hub."""
+"""Loading a corpus: built-in, from files, from a folder, or from the hub."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
@@ -37,19 +37,19 @@ from transformer_mt.errors import InputError, TmtError, checked
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
 
-# How a file is read whose columns have names, by its form.
+# Readers for formats with named columns.
 READERS = {"csv": csv_rows, "json": json_objects, "jsonl": json_objects, "parquet": parquet_rows}
 
-# Pairs of a corpus to look at, about.
+# About how many pairs of a corpus to inspect.
 LOOKED_AT = 2_000
 
-# Pairs of a validation split below which chance decides which model is the best.
+# With fewer validation pairs, chance decides which model is best.
 FEW_PAIRS = 10
 
-# The split that a usual name stands for.
+# Usual split names.
 USUAL = {"train": "train", **dict.fromkeys(("validation", "valid", "val", "dev"), "validation"), "test": "test"}
 
-# The defaults of the keys that say how one corpus is read, and do not go with another.
+# Defaults of the keys that describe how one corpus is read and do not carry over to another.
 OF_ONE_CORPUS = DataConfig().model_dump(
     include={"mixture", "source_column", "target_column", "train_split", "validation_split", "test_split"}
 )
@@ -57,10 +57,10 @@ OF_ONE_CORPUS = DataConfig().model_dump(
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Cleaned sentence pairs by split: always `train`, mostly `validation` and `test`, and whatever else there is.
+    """Cleaned sentence pairs by split: always `train`, usually `validation` and `test`, and any other split.
 
-    `languages` are source and target. `has_links` says that every pair knows which of its words correspond. `notes`
-    say what was taken for what.
+    `languages` are source and target. `has_links` means that every pair has word links. `notes` report choices
+    made in loading.
     """
 
     name: str
@@ -80,17 +80,17 @@ class Corpus:
         languages: Direction = GERMAN_ENGLISH,
         max_words: int = DataConfig().max_words,
     ) -> "Corpus":
-        """A corpus of pairs made in Python, (source, target) each, cleaned as any other by default.
+        """Build a corpus from (source, target) pairs, cleaned with the default settings.
 
-        Of a data frame with two columns they are `list(frame.itertuples(index=False, name=None))`. Training needs the
-        splits `train` and `validation`. Raises `InputError` for a split without any usable pair.
+        For a data frame with two columns, pass `list(frame.itertuples(index=False, name=None))`. Training needs the
+        splits `train` and `validation`. Raises `InputError` if a split has no usable pair.
         """
         given = {
             split: [pair if isinstance(pair, SentencePair) else SentencePair(*pair) for pair in pairs]
             for split, pairs in splits.items()
         }
         if not given:
-            raise InputError("splits", "there are none", "give train and validation")
+            raise InputError("splits", "empty", "give train and validation")
         has_links = all(pair.links is not None for pairs in given.values() for pair in pairs)
         config = load_config(None, [f"data.max_words={max_words}"]).data
         return cls(name, languages, clean_splits(given, config, name=name, cut=False), config, has_links)
@@ -98,9 +98,9 @@ class Corpus:
     @classmethod
     @checked
     def from_file(cls, source: str | Path, *, need: str = "train") -> "Corpus":
-        """The corpus that `--data` names: a folder, a file, two as `train.de,train.en`, or a data set of the hub.
+        """Load the corpus that `--data` names: a folder, a file, two (`train.de,train.en`), or a hub data set.
 
-        `need` and the errors are those of `load_corpus`.
+        See `load_corpus` for `need` and errors.
         """
         return load_corpus(DataConfig(corpus=absolute(str(source))), need=need)
 
@@ -116,17 +116,17 @@ class Corpus:
 
     @property
     def reports(self) -> dict[str, SplitReport]:
-        """The report of cleaning of every split."""
+        """The cleaning report of every split."""
         return {split: part.report for split, part in self.clean.items()}
 
     @property
     def left_out(self) -> Counter[Problem]:
-        """The number of pairs left out for each problem, over all splits."""
+        """The number of pairs removed for each problem, over all splits."""
         return sum((Counter(report.left_out) for report in self.reports.values()), Counter())
 
     @property
     def sizes(self) -> str:
-        """The number of pairs of each split, in words."""
+        """The number of pairs in each split, as text."""
         return ", ".join(f"{split} {len(pairs)}" for split, pairs in self.splits.items())
 
 
@@ -139,13 +139,12 @@ def load_corpus(
     structure: bool = False,
     held_out: frozenset[str] = frozenset(),
 ) -> Corpus:
-    """The corpus that the configuration names, in one of the forms of `corpus.source`.
+    """Load the configured corpus, in one of the forms of `corpus.source`.
 
-    Of a folder or a data set, `need` is the split that must be there; a single file or pair is that split. When that
-    is `train`, a validation split that is missing is cut from it, unless the corpus is `mixed` into another. With
-    `structure`, the pairs of the built-in corpus have their dependency trees. Training pairs with a `held_out` text
-    count as `overlap`. Raises `InputError` for a mistake in the data and `MachineError` where the hub or the disk
-    fails.
+    `need` is the split that must exist in a folder or data set; a single file or pair of files is that split. If it is
+    `train`, a missing validation split is cut from it, unless the corpus is `mixed` into another. With `structure`,
+    pairs of the built-in corpus have their dependency trees. Training pairs with a `held_out` text count as `overlap`.
+    Raises `InputError` for invalid data and `MachineError` if the hub or the disk fails.
     """
     corpus = parse_source(config.corpus)
     with working(f"reading {config.corpus}"):
@@ -165,17 +164,17 @@ def load_corpus(
     if cut and "validation" in clean:
         count = len(clean["validation"].pairs)
         which = f"{count} of the {count + len(clean['train'].pairs)} training pairs, those with the smallest hashes"
-        notes.append(f"validation: {which}; there is no validation split")
+        notes.append(f"validation: no such split; taking {which}")
     if need == "train" and "validation" in clean and (few := len(clean["validation"].pairs)) < FEW_PAIRS:
         notes.append(f"validation: too few pairs ({few}) to tell models apart; give {FEW_PAIRS} or more")
     return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
 
 
 def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]:
-    """The further corpora of `data.mixture` with their weights; only their split `train` is meant.
+    """Load the additional corpora of `data.mixture` and their weights. Only their `train` split is used.
 
-    The configuration, which must be resolved, gives their languages. The other splits of `main` are held out.
-    Errors name the key.
+    `config` must be resolved: it provides their languages. The other splits of `main` are held out. Raises
+    `InputError` and `MachineError` with the key of the corpus.
     """
     held_out = [pair for split, pairs in main.splits.items() if split != "train" for pair in pairs]
     texts = frozenset(text for pair in held_out for text in (pair.source, pair.target))
@@ -196,12 +195,12 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]
 
 
 def _some(pairs: Pairs) -> Pairs:
-    """Pairs evenly from all, enough to know a language by its words."""
+    """An evenly spaced sample, large enough to recognise a language by its words."""
     return pairs[:: max(len(pairs) // LOOKED_AT, 1)]
 
 
 def _exchanged(pairs: Pairs, known: TrainingWords) -> str:
-    """The problem, if the sources have the known words of targets and the other way round."""
+    """Describe the problem if sources contain the known words of targets, and the reverse; else empty."""
     found = words_of_pairs(_some(pairs))
     source, target = known.source.keys() - known.target.keys(), known.target.keys() - known.source.keys()
 
@@ -211,12 +210,12 @@ def _exchanged(pairs: Pairs, known: TrainingWords) -> str:
     right, wrong = count(source, target), count(target, source)
     if wrong < FEW_PAIRS or wrong <= 2 * right:
         return ""
-    problem = f"source and target look exchanged ({wrong:,} words of the other side, {right:,} of the same)"
+    problem = f"source and target look swapped ({wrong:,} words of the other side, {right:,} of the same)"
     return f"{problem}; swap its files, or its source_column and target_column"
 
 
 def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:
-    """The configuration with the languages that the corpus was found to have."""
+    """The configuration with the languages found in the corpus."""
     source, target = corpus.languages
     return config.model_copy(update={"source_language": source, "target_language": target})
 
@@ -234,27 +233,27 @@ def _builtin(config: DataConfig, *, structure: bool, held_out: frozenset[str]) -
 
 
 def _open_splits(corpus: Hub | Path | tuple[Path, ...], config: DataConfig, need: str) -> SourcesAndNotes:
-    """The source of each split, the needed one first, and notes about them."""
+    """The source of each split, the needed one first, and notes."""
     if isinstance(corpus, tuple):
         refuse_unread(corpus)
         return {need: _open_files(list(map(DataFile.named, corpus)))}, []
     sources, notes = open_hub(corpus, config) if isinstance(corpus, Hub) else _open_folder(corpus, config)
     if isinstance(corpus, Path) and need not in sources and len(sources) == 1:
-        return {need: next(iter(sources.values()))}, notes  # what else could be meant
+        return {need: next(iter(sources.values()))}, notes  # the only candidate
     sources = _assign(sources, config)
     if need == "train" and need not in sources:
         raise InputError(
-            Path(config.corpus), f"no split train, but {', '.join(sources)}", "choose one as data.train_split"
+            Path(config.corpus), f"no split train, only {', '.join(sources)}", "set data.train_split to one of them"
         )
     lookup(sources, need, key="split")
     return {split: sources[split] for split in dict.fromkeys((need, *sources))}, notes
 
 
 def _open_folder(folder: Path, config: DataConfig) -> SourcesAndNotes:
-    """The splits of a folder by their own names, and notes about files that were left aside.
+    """The splits of a folder under their own names, and notes about ignored files.
 
-    Text files are paired by their names without language: `train.de` and `train.en`. Of JSON, CSV and Parquet only
-    files with a usual name, or one that the configuration gives, are data; folders often hold others.
+    Text files pair up by their names without the language: `train.de` and `train.en`. JSON, CSV and Parquet files count
+    only under usual or configured names, because folders often hold others.
     """
     wanted = {*USUAL, config.train_split, config.validation_split, config.test_split}
     files_of: dict[str, list[DataFile]] = {}
@@ -271,26 +270,28 @@ def _open_folder(folder: Path, config: DataConfig) -> SourcesAndNotes:
     splits: Sources = {}
     for stem, files in files_of.items():
         has_table = any(file.form in TABLES for file in files)
-        if len(files) == 1 and not has_table:  # the text of one side
+        if len(files) == 1 and not has_table:  # text of one side only
             aside.append(files[0].path)
             continue
         if (has_table and len(files) > 1) or len({file.languages for file in files}) < len(files):
             names = ", ".join(file.path.name for file in files)
-            raise InputError(folder, f"{names}: files of one split and language", "keep one table, or one text a side")
+            raise InputError(
+                folder, f"{names}: files for the same split and language", "keep one table, or one text per side"
+            )
         splits[stem] = _open_files(sorted(files, key=lambda file: list(map(short_code, file.languages))))
     aside.sort()
     names = ", ".join(path.name for path in aside[:9])
     if not splits:
         refuse_unread(aside)
-        raise InputError(folder, f"no data, but {names or 'nothing'}", FORMS)
-    return splits, [f"{folder}: not taken for data: {names}"] if aside else []
+        raise InputError(folder, f"no data files{f', only {names}' if names else ''}", FORMS)
+    return splits, [f"{folder}: ignored: {names}"] if aside else []
 
 
 def _open_files(files: Sequence[DataFile]) -> SplitSource:
-    """One file with both sides, or the files of source and target."""
+    """Open one file with both sides, or the files of source and target."""
     if len(files) > 1:
         if tables := [file.path for file in files if file.form in TABLES]:
-            raise InputError(tables[0], "a table, which holds both sides", "give it alone, or a pair of plain texts")
+            raise InputError(tables[0], "a table, with both sides in it", "give only it, or a pair of plain texts")
         return ParallelText(files)
     (file,) = files
     if file.form in READERS:
@@ -299,20 +300,20 @@ def _open_files(files: Sequence[DataFile]) -> SplitSource:
         return TranslationMemory(file)
     if file.form == "text":
         sides = "give both sides, as in train.de,train.en"
-        raise InputError(file.path, "one file that is no table by its name", sides)
+        raise InputError(file.path, "not a table by its name", sides)
     return TabSeparated(file)
 
 
 def _assign(sources: Mapping[str, SplitSource], config: DataConfig) -> Sources:
-    """The sources under the names of their splits, the usual ones first.
+    """Map usual split names to sources, the usual splits first.
 
-    Names in the configuration go before usual names. Raises `InputError` for two that are one split.
+    Configured names take precedence over usual ones. Raises `InputError` if two sources claim one split.
     """
     chosen = {"train": config.train_split, "validation": config.validation_split, "test": config.test_split}
     assigned = {split: own for split, own in chosen.items() if own}
     for split, own in assigned.items():
         if own not in sources:
-            has = f"{config.corpus} has no {own}, but {', '.join(sources)}"
+            has = f"{config.corpus} has no {own}, only {', '.join(sources)}"
             raise InputError(f"data.{split}_split", has, "choose one")
     for own in sources:
         split = USUAL.get(own, own)

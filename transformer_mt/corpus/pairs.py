@@ -1,4 +1,4 @@
-"""Sentence pairs, the links between their words, and the fingerprint of a split."""
+"""Sentence pairs, their word links, and the fingerprint of a split."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-# A link is (source word, target word), both counted from 0 over `words(text)`.
+# (source word, target word), both counted from 0 over `words(text)`.
 Link = tuple[int, int]
 
 
 class Node(NamedTuple):
-    """A word or mark in Universal Dependencies (de Marneffe et al. 2021): its part of speech and its relation.
+    """A word or punctuation mark in Universal Dependencies (de Marneffe et al. 2021): part of speech and relation.
 
-    `head` is the word that it depends on, counted from 0 over `words(text)`, and -1 for the root; `antecedent` is the
-    word that a relative pronoun stands for.
+    `head` is the word it depends on, counted from 0 over `words(text)`, or -1 for the root. `antecedent` is the word
+    that a relative pronoun refers to.
     """
 
     part_of_speech: str
@@ -25,7 +25,7 @@ class Node(NamedTuple):
     antecedent: int | None = None
 
 
-# A node for each of `words(text)`.
+# One node for each of `words(text)`.
 Tree = tuple[Node, ...]
 
 Hashes = npt.NDArray[np.uint64]
@@ -33,10 +33,10 @@ Hashes = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
-    """A sentence, its translation and, where the corpus knows them, the links between their words.
+    """A sentence, its translation and, if the corpus has them, the links between their words.
 
-    A corpus may also know `references`, further right translations of the source; `source_references`, further right
-    sources of the target; and `structure`, the dependency trees of source and target.
+    `references` are other correct translations of the source, `source_references` other correct sources of the
+    target, and `structure` the dependency trees of source and target.
     """
 
     source: str
@@ -48,17 +48,17 @@ class SentencePair:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.source, str) and isinstance(self.target, str)):
-            raise TypeError("SentencePair: source and target are texts")
+            raise TypeError("SentencePair: source and target must be texts")
         if isinstance(self.references, str) or isinstance(self.source_references, str):
-            raise TypeError("SentencePair: references and source_references are tuples of texts")
+            raise TypeError("SentencePair: references and source_references must be tuples of texts")
 
     @property
     def translations(self) -> tuple[str, ...]:
-        """Every translation of the source that is known to be right, the target first."""
+        """All known correct translations of the source, the target first."""
         return (self.target, *self.references)
 
     def reversed(self) -> "SentencePair":
-        """The pair in the other direction."""
+        """The pair with source and target swapped."""
         links = None if self.links is None else tuple(sorted((target, source) for source, target in self.links))
         structure = None if self.structure is None else (self.structure[1], self.structure[0])
         return SentencePair(self.target, self.source, links, self.source_references, self.references, structure)
@@ -68,13 +68,13 @@ Pairs = Sequence[SentencePair]
 
 
 def format_links(links: Sequence[Link]) -> str:
-    """Links in Pharaoh format, `0-0 1-2 …`, in the order of source words."""
+    """Format links in Pharaoh format, `0-0 1-2 …`, sorted by source word."""
     return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """The number of cleaned pairs of a split, a digest of them all, and four bytes of each pair's own digest."""
+    """The number of cleaned pairs in a split, a digest of all, and four bytes of each pair's digest."""
 
     rows: int
     digest: str
@@ -82,13 +82,13 @@ class Fingerprint:
 
     @classmethod
     def of(cls, hashes: Hashes) -> "Fingerprint":
-        """The fingerprint of a split, from the `pair_hash` of each of its pairs in their order."""
+        """Fingerprint a split from the `pair_hash` of its pairs, in order."""
         content = hashes.astype("<u8")
         digest = hashlib.blake2b(content.tobytes(), digest_size=16).hexdigest()
         return cls(len(hashes), digest, content.astype("<u4").tobytes())
 
     def first_difference(self, other: "Fingerprint") -> int | None:
-        """The first pair, from 0, in which two splits differ, or the end of the shorter; None where none is known."""
+        """The first pair, from 0, where two splits differ, or the end of the shorter; None if equal or unknown."""
         if self.digest == other.digest or not (self.row_digests and other.row_digests):
             return None
         ours, theirs = (np.frombuffer(split.row_digests, "<u4") for split in (self, other))
@@ -98,6 +98,6 @@ class Fingerprint:
 
 
 def pair_hash(source: str, target: str) -> int:
-    """Eight bytes of the BLAKE2b of a cleaned pair, in which no text has a line end."""
+    """Eight bytes of the BLAKE2b of a cleaned pair, whose texts contain no line breaks."""
     digest = hashlib.blake2b(f"{source}\n{target}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little")

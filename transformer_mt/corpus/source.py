@@ -1,4 +1,4 @@
-"""The meaning of `--data`, the source that a split is read from, and the choice of its languages."""
+"""What `--data` can name, the source that a split is read from, and the choice of languages."""
 
 import os
 import re
@@ -23,18 +23,18 @@ FORMS = (
     "(plain text, TSV, CSV, TMX, JSON, JSONL or Parquet; each also as .gz or .xz)"
 )
 
-# Column names that say a side and no language.
+# Column names that give a side but no language.
 _SIDES = (("source", "src"), ("target", "tgt", "trg"))
 
 _KEYS = "data.source_language and data.target_language"
-# Of columns, `DE` is German too; but `No` is a number, not Norwegian.
+# Column names may be upper case: `DE` is German. But `No` is a number, not Norwegian.
 _COLUMN = re.compile(f"{LANGUAGE_CODE}|[A-Z]{{2,3}}")
 _HUB = re.compile(r"(?P<name>[\w.\-]+/[\w.\-]+)(?::(?P<configuration>[\w.\-]+))?(?:@(?P<revision>[\w.\-/]+))?")
 
 
 Side = TypeVar("Side")
 Record = dict[str, Any]
-# Source and target.
+# (source, target)
 Direction = tuple[str, str]
 PlacedRecords = Iterator[tuple[str, Record]]
 
@@ -50,7 +50,7 @@ class Hub:
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """The languages, source first, and the names of columns where they are not those of the languages."""
+    """The languages, source first, and the column names if they are not the languages."""
 
     languages: Direction
     source_column: str = ""
@@ -58,16 +58,16 @@ class ColumnChoice:
 
     @property
     def columns(self) -> tuple[str, str]:
-        """The columns of a table with a heading."""
+        """The columns of a table with a heading: source, target."""
         return self.source_column or self.languages[0], self.target_column or self.languages[1]
 
 
 @dataclass(eq=False)
 class SplitSource:
-    """A split before cleaning: records with their places, which have texts under the names of columns or languages.
+    """A split before cleaning: records, each a mapping from column or language names to texts, with their places.
 
-    It has a name in messages, and texts that change whenever its rows do. `said` are the languages that the names of
-    its files say, if any, in the order of translation.
+    `name` is used in messages. `identity` changes whenever the rows do. `said` are the languages in its file names, if
+    any, in the direction of translation.
     """
 
     name: str
@@ -81,18 +81,18 @@ class SplitSource:
         return list(dict.fromkeys(name for _, record in islice(self.read(), 1_000) for name in record))
 
     def languages(self) -> tuple[str, ...]:
-        """The languages that names or columns say, if any, in the order of translation."""
+        """The languages that file names or columns give, if any, in the direction of translation."""
         return self.said or languages_of(self.names)
 
     def find(self, choice: ColumnChoice) -> tuple[list[str], int]:
-        """The names of source and target in the records, and the number of records before the first pair."""
+        """The names of source and target in the records, and how many records to skip. Raises `InputError`."""
         found = find_columns(self.names, choice, languages=self.said, place=self.name)
         if not found:
             raise missing_columns(self.names, choice, place=self.name)
         return found, 0
 
     def pairs(self, choice: ColumnChoice) -> Iterator[SentencePair]:
-        """Source and target of every record. Raises `InputError` with the place of a mistake."""
+        """Yield source and target of every record. Raises `InputError` with the place of a mistake."""
         if not self.names:
             return
         found, skipped = self.find(choice)
@@ -100,20 +100,20 @@ class SplitSource:
             for name in found:
                 if not isinstance(record.get(name), str | None):
                     raise InputError(place, f"{name} is {str(record[name])[:20]}, not text", "correct it")
-            if not record.keys().isdisjoint(found):  # in a translation memory, a unit in other languages
+            if not record.keys().isdisjoint(found):  # a translation memory also has units in other languages
                 source, target = map(record.get, found)
                 yield SentencePair(source or "", target or "")
 
 
-# Splits by their own names, and notes about them.
+# Splits under their own names, and notes about them.
 Sources = dict[str, SplitSource]
 SourcesAndNotes = tuple[Sources, list[str]]
 
 
 def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
-    """The meaning of a corpus's name: `builtin`, a data set, a folder, or one or two files; existing paths go first.
+    """Parse the name of a corpus: `builtin`, a hub data set, a folder, or one or two files. Existing paths win.
 
-    Raises `InputError` that lists the forms for anything else.
+    Raises `InputError` listing the forms for anything else.
     """
     if corpus == BUILTIN:
         return BUILTIN
@@ -124,7 +124,7 @@ def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
     if len(missing) < len(parts):
         if missing:
             raise InputError(Path(missing[0]), "no such file", FORMS)
-        raise InputError(Path(corpus), f"{len(parts)} files, where one or two are expected", FORMS)
+        raise InputError(Path(corpus), f"{len(parts)} files, expected one or two", FORMS)
     if (match := _HUB.fullmatch(corpus)) and not corpus.startswith((".", "~")):
         return Hub(**match.groupdict())
     near = suggest(corpus, [BUILTIN])
@@ -133,11 +133,11 @@ def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
 
 
 def _existing(corpus: str) -> tuple[Path, ...]:
-    """The file or folder of this name, or two files with a comma between them; none where they do not exist."""
+    """The file or folder of this name, or two files separated by a comma; empty if they do not exist."""
     parts = corpus.split(",")
     for end in range(len(parts), 0, -1):
         names = [",".join(some).strip() for some in (parts[:end], parts[end:]) if some]
-        # `Path.expanduser` raises for somebody without a home.
+        # `Path.expanduser` raises for an unknown home directory.
         paths = tuple(Path(os.path.expanduser(name)) for name in names)
         if all(names) and all(map(os.path.exists, paths)):
             return paths
@@ -145,26 +145,26 @@ def _existing(corpus: str) -> tuple[Path, ...]:
 
 
 def absolute(corpus: str) -> str:
-    """The corpus's name with absolute paths."""
+    """The name of a corpus with absolute paths."""
     paths = () if corpus.strip() == BUILTIN else _existing(corpus)
     return ",".join(str(path.resolve()) for path in paths) or corpus
 
 
 def short_name(corpus: str) -> str:
-    """The name of a run on this corpus: that of the folder, or `train` for the pair `train.de,train.en`."""
+    """A name for a run on this corpus: the folder's, or `train` for `train.de,train.en`."""
     path = next(iter(_existing(corpus)), Path(corpus))
     return DataFile.named(path).stem if path.is_file() else re.split("[:@]", path.name)[0]
 
 
 def is_language(name: str) -> bool:
-    """True for a column named as a language: `de`, `deu`, `DE`, `pt_BR`, `zh-Hant`."""
+    """True for a column named after a language: `de`, `deu`, `DE`, `pt_BR`, `zh-Hant`."""
     return _COLUMN.fullmatch(name) is not None and language_of(name) is not None
 
 
 def languages_of(columns: Iterable[str]) -> tuple[str, ...]:
-    """Two or more columns that look like languages, in the order of the alphabet; none where there are fewer.
+    """Two or more columns that look like languages, in alphabetical order; empty if there are fewer.
 
-    `id` is a number beside two others, and words as `cat` or `per` count only where no two have codes of two letters.
+    `id` is a number if there are two others. Words like `cat` or `per` count only without two two-letter codes.
     """
     names = sorted(dict.fromkeys(filter(is_language, columns)), key=short_code)
     for length in (2, 3):
@@ -176,19 +176,19 @@ def languages_of(columns: Iterable[str]) -> tuple[str, ...]:
 
 
 def short_code(language: str) -> str:
-    """The shortest code of a language, by which languages are ordered and compared; of an unknown one its name."""
+    """The shortest code of a language, to order and compare by; an unknown language keeps its name."""
     return language_of(language) or language
 
 
 def _variant(language: str) -> str:
-    """Script and region in the code of a language."""
+    """Script and region of a language code."""
     return language.replace("_", "-").casefold().partition("-")[2]
 
 
 def meant(language: str, names: Sequence[str], *, place: str) -> str | None:
-    """The one of these names that means a language: itself, or `eng` or `en-US` for `en`; None where none does.
+    """The name that means a language: itself, or `eng` or `en-US` for `en`; None without a match.
 
-    Raises `InputError` where several do. `en-GB` and `en-US` are two languages.
+    Raises `InputError` if several match. `en-GB` and `en-US` are two languages.
     """
     code, variant = language_of(language), _variant(language)
     found = [name for name in names if name == language] or [
@@ -202,7 +202,7 @@ def meant(language: str, names: Sequence[str], *, place: str) -> str | None:
 
 
 def in_direction(sides: Sequence[Side], languages: Sequence[str], choice: ColumnChoice, *, place: str) -> list[Side]:
-    """Of sides in these languages, source and target; the sides as they are where no languages are known."""
+    """Order sides with these languages as source and target; unchanged if no languages are known."""
     names = [name for one in choice.languages if (name := meant(one, languages, place=place))]
     if languages and len({*names}) < 2:
         have = f"has {' and '.join(languages)}, but not {' and '.join(choice.languages)}"
@@ -211,10 +211,10 @@ def in_direction(sides: Sequence[Side], languages: Sequence[str], choice: Column
 
 
 def find_columns(names: Sequence[str], choice: ColumnChoice, *, languages: Sequence[str], place: str) -> list[str]:
-    """The names of source and target among those of columns; none where they are not there.
+    """Find the source and target columns; empty if they are missing.
 
-    They are named as configured, as the languages, or `source` and `target` in the direction of `languages`, if those
-    are known. Raises `InputError` where one could be several.
+    Columns match by their configured names, by language, or as `source` and `target` in the direction of `languages`
+    if known. Raises `InputError` if a match is ambiguous.
     """
     found = [name for one in choice.columns if (name := meant(one, names, place=place))]
     sides = [[name for name in names if name.casefold() in side] for side in _SIDES]
@@ -224,23 +224,23 @@ def find_columns(names: Sequence[str], choice: ColumnChoice, *, languages: Seque
 
 
 def missing_columns(names: Sequence[str], choice: ColumnChoice, *, place: str) -> InputError:
-    """The error for columns of these names, where source and target are not among them."""
+    """The error for columns that do not include source and target."""
     wanted, has = " and ".join(choice.columns), ", ".join(names[:9])
     remedy = "set data.source_column and data.target_column, or the languages"
-    return InputError(place, f"needs the columns {wanted} and has {has}", remedy)
+    return InputError(place, f"needs the columns {wanted}, but has {has}", remedy)
 
 
 def flat(record: Record) -> Record:
-    """The record with the texts inside of its field `translation`, as data sets often have it."""
+    """Unpack a record's `translation` field, common in hub data sets."""
     if isinstance(record.get("translation"), dict):
         record |= record.pop("translation")
     return record
 
 
 def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = False) -> tuple[ColumnChoice, list[str]]:
-    """The direction of translation and the columns, as configured or as the source has them, and notes about it.
+    """Choose direction and columns, as configured or as found in the source. Returns the choice and notes.
 
-    The languages of a corpus that is `mixed` into another are the other's; nobody has said that they are its own.
+    A corpus that is `mixed` into another takes its languages, even if they are not stated for it. Raises `InputError`.
     """
     given, columns = (config.source_language, config.target_language), (config.source_column, config.target_column)
     if (columns[0] == "") != (columns[1] == ""):
@@ -252,17 +252,17 @@ def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = Fal
     languages, notes = " → ".join(direction), []
     if len(known) < 2 and (AUTO in given or (mixed and columns[0] == "")):
         remedy = f"set {_KEYS}" if AUTO in given else "give its columns or files in this order"
-        notes = [f"{source.name} does not say its languages: taken for {languages}; {remedy}"]
+        notes = [f"{source.name} does not name its languages: assuming {languages}; {remedy}"]
     elif given == (AUTO, AUTO) and tuple(map(short_code, direction)) != GERMAN_ENGLISH:
-        notes = [f"translating {languages}; the other way: data.source_language={direction[1]}"]
+        notes = [f"translating {languages}; to reverse, set data.source_language={direction[1]}"]
     return ColumnChoice(direction, *columns), notes
 
 
 def choose_direction(config: DataConfig, known: Sequence[str], *, name: str) -> Direction:
-    """Source and target language: the first direction between the known languages that fits the configuration."""
+    """Choose source and target language: the first direction of the known languages that fits the configuration."""
     source, target = config.source_language, config.target_language
     if source == target != AUTO:
-        raise InputError("data.target_language", f"{source} is the source language too", "choose another")
+        raise InputError("data.target_language", f"{source} is also the source language", "choose another")
     if AUTO not in (source, target):
         return source, target
     if len(known) > 2:
@@ -280,6 +280,6 @@ def choose_direction(config: DataConfig, known: Sequence[str], *, name: str) -> 
 
 
 def corpus_name(data: DataConfig) -> str:
-    """The name of a corpus; of a folder or files without the way to them."""
+    """The name of a corpus, without the directories of a folder or of files."""
     parts = data.corpus.split(",")
     return ",".join(Path(part).name if Path(part).is_absolute() else part for part in parts)

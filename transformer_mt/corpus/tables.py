@@ -1,4 +1,4 @@
-"""Parquet files, and data sets of the hub as the library `datasets` reads them: as Arrow tables."""
+"""Parquet files, and hub data sets as Arrow tables via the library `datasets`."""
 
 import os
 import warnings
@@ -23,12 +23,12 @@ from transformer_mt.corpus.source import (
 )
 from transformer_mt.errors import InputError, MachineError, TmtError
 
-_ROWS = 1_000  # of a batch
-_TIMEOUT = 5.0  # seconds; the hub's own client would try for half a minute
+_ROWS = 1_000  # per batch
+_TIMEOUT = 5.0  # seconds; the hub's own client would try for 30
 
 
 def table_rows(name: str, open: Callable[[], Iterable[Any]]) -> PlacedRecords:
-    """The rows of Arrow tables. Raises `InputError` for data that the library cannot read."""
+    """Yield the rows of Arrow tables. Raises `InputError` for data that the library cannot read."""
     tables: Iterator[Any] | None = None
     while True:
         try:
@@ -36,11 +36,11 @@ def table_rows(name: str, open: Callable[[], Iterable[Any]]) -> PlacedRecords:
                 tables = tables or iter(open())
                 if (table := next(tables, None)) is None:
                     return
-                table.validate(full=True)  # a damaged copy of a hub data set would end the process
+                table.validate(full=True)  # a damaged copy of a hub data set would crash the process
                 rows = table.to_pylist()
         except (InputError, MemoryError):
             raise
-        except Exception as error:  # of `datasets` and the libraries below it
+        except Exception as error:  # from `datasets` and the libraries below it
             reason = " ".join(str(error.__cause__ or error).split())[:200] or type(error).__name__
             raise InputError(name, f"cannot be read ({reason})", "correct the file") from None
         for row in rows:
@@ -48,7 +48,7 @@ def table_rows(name: str, open: Callable[[], Iterable[Any]]) -> PlacedRecords:
 
 
 def parquet_rows(file: DataFile) -> PlacedRecords:
-    """The rows of a Parquet file."""
+    """Yield the rows of a Parquet file."""
     from pyarrow.parquet import ParquetFile
 
     return table_rows(str(file.path), lambda: ParquetFile(file.plain).iter_batches(_ROWS))
@@ -56,7 +56,7 @@ def parquet_rows(file: DataFile) -> PlacedRecords:
 
 @contextmanager
 def quiet_datasets() -> Iterator[None]:
-    """Keep `datasets`, and the C++ below it, from writing between our own lines: by stderr or by its descriptor."""
+    """Silence `datasets` and the C++ below it, on `sys.stderr` and on its file descriptor."""
     before = os.dup(2)
     try:
         with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere), warnings.catch_warnings(action="ignore"):
@@ -68,10 +68,10 @@ def quiet_datasets() -> Iterator[None]:
 
 
 def open_hub(source: Hub, config: DataConfig) -> SourcesAndNotes:
-    """The splits of a data set on the hub, or of its copy in the cache where the hub cannot be reached, and a note.
+    """Open the splits of a hub data set, or of its cached copy if the hub is unreachable, and a note.
 
-    Code that comes with a data set is never run. Raises `MachineError` without hub and copy, `InputError` for a
-    data set that does not exist or cannot be read.
+    Never runs code from a data set. Raises `MachineError` without hub and copy, `InputError` for a data set that does
+    not exist or cannot be read.
     """
     import datasets
     from huggingface_hub import HfApi
@@ -89,7 +89,7 @@ def open_hub(source: Hub, config: DataConfig) -> SourcesAndNotes:
                 for configuration in [source.configuration] if source.configuration else [*names, None]:
                     with suppress(TmtError):
                         splits = _splits(replace(source, configuration=configuration))
-                        return splits, [f"{source.name}: the copy in the cache, without the hub"]
+                        return splits, [f"{source.name}: cannot reach the hub, using the cached copy"]
             finally:
                 datasets.config.HF_HUB_OFFLINE = before
             raise
@@ -99,7 +99,7 @@ def open_hub(source: Hub, config: DataConfig) -> SourcesAndNotes:
 
 
 def _configuration(source: Hub, commit: str, candidates: list[str]) -> str | None:
-    """The configuration that is asked for, or one of these candidates; None when there is nothing to choose."""
+    """The requested configuration, or the first existing candidate; None if the data set has at most one."""
     from datasets import get_dataset_config_names
 
     with _hub_problems(source.name):
@@ -132,7 +132,7 @@ def _splits(source: Hub, *, commit: str = "") -> Sources:
 
 @contextmanager
 def _hub_problems(name: str, failure: str = "loading failed") -> Iterator[None]:
-    """Turn errors of `datasets` and the hub's client into ours."""
+    """Turn errors of `datasets` and the hub's client into `TmtError`s."""
     from datasets.exceptions import DatasetNotFoundError
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
@@ -143,8 +143,8 @@ def _hub_problems(name: str, failure: str = "loading failed") -> Iterator[None]:
     except (DatasetNotFoundError, RepositoryNotFoundError, RevisionNotFoundError):
         missing = "no such file or folder, and no such data set or revision on the hub (or no access to it)"
         raise InputError(name, missing, "check the spelling") from None
-    except Exception as error:  # the HTTP library below differs between versions of the hub's client
+    except Exception as error:  # versions of the hub's client use different HTTP libraries
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         if "script" in str(error) or "trust_remote_code" in str(error):
-            raise InputError(name, "this data set is a program, and tmt runs no remote code", "give texts") from None
-        raise MachineError(name, f"{failure} ({reason})", "give a file or folder in its place") from None
+            raise InputError(name, "this data set needs a script, and tmt runs no remote code", "give texts") from None
+        raise MachineError(name, f"{failure} ({reason})", "give a file or folder instead") from None

@@ -1,4 +1,4 @@
-"""Plain parallel text, TSV and CSV, read strictly: UTF-8, a row of as many columns as the first has."""
+"""Plain parallel text, TSV and CSV, read strictly: UTF-8, and the same number of columns in each row."""
 
 import csv
 import re
@@ -29,14 +29,15 @@ _MOST_COLUMNS = 4
 _UNDECODED = re.compile("[\ud800-\udfff]")
 _LINK = re.compile(r"([0-9]{1,6})-([0-9]{1,6})")
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?")
-# A cell that pandas has quoted because there are quotes in it, which it doubles.
+# A cell that pandas quoted because it contains quotes; these are doubled.
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 
 def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
-    """The lines of a file in UTF-8 with their numbers from 1, without a byte-order mark and without their ends.
+    """Yield the numbered lines, from 1, of a UTF-8 file, without byte-order mark and line ends.
 
-    A line ends at `\\n` or `\\r\\n`, and at `\\r` only in a file that has no other ends; all else is inside a line.
+    Lines end at `\\n` or `\\r\\n`, or at `\\r` if a file has no other line ends. Raises `InputError` with file and line
+    for invalid UTF-8 or an overlong line.
     """
     with file.plain.open("rb") as raw:
         beginning = raw.read(LONGEST_LINE)
@@ -57,7 +58,7 @@ def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
 
 
 class ParallelText(SplitSource):
-    """Files whose lines are translations of each other, and their languages, or none where the names say none."""
+    """Files that are translations line by line, and their languages, if their names give them."""
 
     def __init__(self, files: Sequence[DataFile]) -> None:
         languages = tuple(language for file in files for language in file.languages)
@@ -79,10 +80,10 @@ class ParallelText(SplitSource):
 
 
 class TabSeparated(SplitSource):
-    """A TSV file: `source<TAB>target` as OPUS and Moses write it, with numbers or a third text beside as Tatoeba does.
+    """A TSV file: `source<TAB>target` as in OPUS and Moses, or with numbers or a third text as in Tatoeba.
 
-    A first line of languages, of `source` and `target`, or with the column names that are configured, is a heading.
-    Quotes are text. One exception: pandas puts quotes around a text that has some, and doubles these.
+    A first line of languages, of `source` and `target`, or of the configured column names is a heading. Quotes are
+    text, except where pandas quoted a cell with quotes in it and doubled these.
     """
 
     def __init__(self, file: DataFile) -> None:
@@ -103,33 +104,33 @@ class TabSeparated(SplitSource):
             return [self.names[names.index(name)] for name in found], has_heading
         if has_heading or choice.source_column:
             raise missing_columns(names, choice, place=self.name)
-        # The first two columns that are not numbers; of two columns, both.
+        # The first two columns that are not numbers; with two columns, both.
         texts = [
             name for name, cell in zip(self.names, cells, strict=True) if len(cells) == 2 or not _NUMBER.fullmatch(cell)
         ]
         if not 2 <= len(cells) <= _MOST_COLUMNS or len(texts) < 2:
-            problem = f"two texts are expected, and line 1 has {len(cells)} columns"
+            problem = f"expected two texts, but line 1 has {len(cells)} columns"
             raise InputError(self.name, problem, "set data.source_column and data.target_column")
         return in_direction(texts[:2], self.said, choice, place=self.name), 0
 
 
 def _tsv_rows(file: DataFile) -> PlacedRecords:
-    """The rows of a TSV file: their cells under the numbers of their columns, from 1."""
+    """Yield the rows of a TSV file: cells by column number, from 1."""
     names: list[str] = []
     for number, line in text_lines(file):
         cells = list(map(_unquoted, line.split("\t")))
         names = names or [str(place) for place in range(1, len(cells) + 1)]
         if len(cells) != len(names):
-            problem = f"{len(cells)} columns, where line 1 has {len(names)}"
+            problem = f"{len(cells)} columns, but line 1 has {len(names)}"
             raise InputError(f"{file.path}:{number}", problem, "write tabs between columns only")
         yield f"{file.path}:{number}", dict(zip(names, cells, strict=True))
 
 
 def csv_rows(file: DataFile) -> PlacedRecords:
-    """The rows of a CSV file (RFC 4180), with commas, semicolons or tabs between its columns, as in its heading.
+    """Yield the rows of a CSV file (RFC 4180). The heading decides between commas, semicolons and tabs.
 
-    A quoted cell may have line ends. Every cell is the text it is, also `7` and `NA`. Left out are empty cells beyond
-    the heading, and numbers that R writes before each row.
+    Quoted cells may contain line ends. Every cell is text, even `7` and `NA`. Empty cells beyond the heading are
+    dropped, and so are the row numbers that R writes.
     """
     rows = _csv_cells(file)
     _, names = next(rows, (1, list[str]()))
@@ -146,13 +147,13 @@ def csv_rows(file: DataFile) -> PlacedRecords:
         while len(cells) > len(names) and not cells[-1]:
             cells.pop()
         if len(cells) != len(names) or own_number != str(row):
-            problem = f"{len(cells)} cells{' behind a row number' * is_numbered}, where the heading has {len(names)}"
+            problem = f"{len(cells)} cells{' after the row number' * is_numbered}, but the heading has {len(names)}"
             raise InputError(f"{file.path}:{number}", problem, "quote texts with separators or line ends in them")
         yield f"{file.path}:{number}", dict(zip(names, cells, strict=True))
 
 
 def _csv_cells(file: DataFile) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each row that is not blank, with the number of its first line."""
+    """Yield the cells of each non-blank row, with the number of its first line."""
     first, size = 1, 0
 
     def lines() -> Iterator[str]:
@@ -172,7 +173,7 @@ def _csv_cells(file: DataFile) -> Iterator[tuple[int, list[str]]]:
                 yield first, cells
             first, size = reader.line_num + 1, 0
     except csv.Error as error:
-        problem = f"a quote is not closed in the row that begins here ({error})"
+        problem = f"unclosed quote in the row that starts here ({error})"
         raise InputError(f"{file.path}:{first}", problem, "close it, and double quotes inside a cell") from None
 
 
@@ -182,10 +183,10 @@ def _unquoted(cell: str) -> str:
 
 
 def with_links(pairs: Pairs, path: Path) -> list[SentencePair]:
-    """The pairs with the links of a file, which has a line for each; an empty one is a pair without links.
+    """Add the links of a file with one line per pair; an empty line means no links.
 
-    Words are counted as `words(text)`, punctuation marks among them. Raises `InputError` with file and line for what is
-    no link, for a word that the pair does not have, for a link that comes twice, and for too few or too many lines.
+    Words count as in `words(text)`, punctuation marks included. Raises `InputError` with file and line for a malformed,
+    repeated or out-of-range link, and for a wrong number of lines.
     """
     if not path.is_file():
         raise InputError(path, "no such file", "give a file with a line of links for each pair")
@@ -202,12 +203,12 @@ def _parse_links(line: str, pair: SentencePair, *, place: str) -> tuple[Link, ..
     links: list[Link] = []
     for text in line.split():
         if not (match := _LINK.fullmatch(text)):
-            raise InputError(place, f"{text[:20]!r} is no link", "write source word, hyphen, target word, as in 0-2")
+            raise InputError(place, f"{text[:20]!r} is not a link", "write source word, hyphen, target word, as in 0-2")
         link = (int(match[1]), int(match[2]))
         for side, word in zip(("source", "target"), link, strict=True):
             if word >= (count := len(words(getattr(pair, side)))):
                 raise InputError(place, f"{text}, but the {side} has words 0 to {count - 1}", "correct it")
         if link in links:
-            raise InputError(place, f"{text} comes twice", "leave one out")
+            raise InputError(place, f"{text} appears twice", "remove one")
         links.append(link)
     return tuple(sorted(links))

@@ -1,8 +1,8 @@
 """TMX 1.4, the exchange format of translation memories, read in one pass with bounded memory.
 
-Inline tags go: the native codes in `bpt`, `ept`, `it`, `ph` and `ut` are no text, nor are their subflows; what `hi`
-marks is. A placeholder leaves a blank, since most are line breaks. Of several texts of one language in a unit the first
-is read.
+Inline tags are removed. The native codes in `bpt`, `ept`, `it`, `ph` and `ut`, and their subflows, are not text; the
+content of `hi` is. A placeholder leaves a blank, since most are line breaks. If a unit has several texts in one
+language, the first counts.
 """
 
 from functools import cached_property
@@ -23,7 +23,7 @@ Unit = dict[str, str]
 
 
 class TranslationMemory(SplitSource):
-    """A TMX file. Its languages are found in its texts; the header's `srclang` comes first."""
+    """A TMX file. Its languages come from its texts; the header's `srclang` is first."""
 
     def __init__(self, file: DataFile) -> None:
         super().__init__(str(file.path), file.identity, lambda: _Reader(file).units())
@@ -42,20 +42,20 @@ class TranslationMemory(SplitSource):
 
 
 class _Reader:
-    """The units of a TMX file, from the events of an XML parser."""
+    """Reads the units of a TMX file from the events of an XML parser."""
 
     def __init__(self, file: DataFile) -> None:
         self._file, self.source_language = file, ""
         self._done: list[Unit] = []
         self._unit, self._language, self._text, self._size = Unit(), "", list[str](), 0
-        self._codes = 0  # elements around the present place that hold native codes
+        self._codes = 0  # depth of enclosing elements that hold native codes
         self._parser = parser = expat.ParserCreate()
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
         parser.CharacterDataHandler = self._add
         parser.EntityDeclHandler = parser.SkippedEntityHandler = self._refuse_entity
 
     def units(self) -> PlacedRecords:
-        """The text of each language, unit by unit. Raises `InputError` with the line of what is wrong."""
+        """Yield each unit's text by language. Raises `InputError` with the line of a problem."""
         with self._file.plain.open("rb") as file:
             is_final = False
             while not is_final:
@@ -65,9 +65,9 @@ class _Reader:
                     self._parser.Parse(block, is_final)
                 except expat.ExpatError as error:
                     reason = expat.ErrorString(error.code)
-                    raise self._problem(f"no well-formed XML ({reason}); correct it or export it again") from None
-                except (LookupError, ValueError) as error:  # of Python's table for the encoding that the file names
-                    raise self._problem(f"an encoding that is not read ({error}); save it as UTF-8") from None
+                    raise self._problem(f"malformed XML ({reason}); correct it or export it again") from None
+                except (LookupError, ValueError) as error:  # from Python's table for the declared encoding
+                    raise self._problem(f"unsupported encoding ({error}); save it as UTF-8") from None
                 if file.tell() - self._parser.CurrentByteIndex > LONGEST_LINE + _BLOCK:
                     raise self._problem(f"more than {LONGEST_LINE:,} bytes in one tag; correct it")
                 yield from ((str(self._file.path), unit) for unit in self._done)
@@ -82,7 +82,7 @@ class _Reader:
             case "tuv":
                 self._language = _code(attributes.get("xml:lang") or attributes.get("lang", ""))
                 if not self._language:
-                    raise self._problem("a <tuv> without xml:lang; say its language")
+                    raise self._problem("a <tuv> without xml:lang; add its language")
                 self._add(self._language)
             case "seg":
                 self._text = []
@@ -98,7 +98,7 @@ class _Reader:
             self._done.append(self._unit)
 
     def _add(self, text: str) -> None:
-        """Text of a segment; a <seg> forgets what was outside of it."""
+        """Add text to the segment; each <seg> discards the text before it."""
         if not self._codes:
             self._text.append(text)
             self._size += len(text)
@@ -106,13 +106,13 @@ class _Reader:
                 raise self._problem(f"more than {LONGEST_LINE:,} characters in one <tu>; split it")
 
     def _refuse_entity(self, name: str, *_: Any) -> None:
-        raise self._problem(f"an entity of its own, {name[:20]}; write the character in its place")
+        raise self._problem(f"a custom entity, {name[:20]}; write the character instead")
 
     def _problem(self, problem: str) -> InputError:
         return InputError(f"{self._file.path}:{self._parser.CurrentLineNumber}", problem)
 
 
 def _code(language: str) -> str:
-    """The code of a language as BCP 47 writes it: `en-US` for `EN-US` and `en_us`, which one file may use together."""
+    """The BCP 47 form of a language code: `en-US` for `EN-US` and `en_us`. One file may mix them."""
     first, *rest = language.strip().replace("_", "-").split("-")
     return "-".join([first.lower(), *(part.upper() if len(part) == 2 else part.title() for part in rest)])

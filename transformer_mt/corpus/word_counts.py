@@ -1,4 +1,4 @@
-"""The words of a corpus, with how often each occurs, and how training wrote the words of a text."""
+"""Word frequencies of a corpus, and how training capitalised its words."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,38 +11,37 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.text.languages import language_of
 from transformer_mt.text.words import is_unspaced, words
 
-# Different words of a side; when there are more, the commonest half is kept. A word takes 100 bytes.
+# Distinct words per side; beyond that, the more frequent half is kept. A word takes 100 bytes.
 MOST_WORDS = 2_000_000
-# Characters of a word that is kept; most longer ones are addresses, or none.
+# Characters of a word to keep; most longer ones are addresses or not words.
 LONGEST_KEPT = 64
 _PAIRS_AT_A_TIME = 50_000
-# A word has a capital if training wrote it so this often, at the start of a sentence included.
+# A word gets a capital if training wrote it with one this often, counting sentence starts.
 _CAPITAL = 0.97
 _WORD, _LETTER = regex.compile(r"\w+(?:-\w+)*"), regex.compile(r"\p{L}")
 _DOTTED = frozenset(("tr", "az"))  # languages with I–ı and İ–i
 
 
 def real_words(text: str) -> list[str]:
-    """The words of a normalised text that have a letter: no numbers, no punctuation marks."""
+    """The words of a normalised text that contain a letter, so no numbers and punctuation marks."""
     return list(filter(is_real, words(text)))
 
 
 def is_real(word: str) -> bool:
-    """True for a word with a letter that is not too long."""
+    """True for a word with a letter and at most `LONGEST_KEPT` characters."""
     return len(word) <= LONGEST_KEPT and any(map(str.isalpha, word))
 
 
 def lower(text: str, language: str) -> str:
-    """The text in small letters, as the language writes them."""
+    """Lower-case a text by the rules of its language."""
     return (text.replace("İ", "i").replace("I", "ı") if language in _DOTTED else text).lower()
 
 
 @dataclass(frozen=True)
 class TrainingWords:
-    """The words of the sources and of the targets of the training data, as they are written, with their counts.
+    """Words of the training sources and targets, as written, with their counts.
 
-    If not `complete`, rare words are missing. `longest` is the length of the longest source, in words and punctuation
-    marks.
+    If not `complete`, rare words are missing. `longest` is the longest source, in words and punctuation marks.
     """
 
     source: Counter[str]
@@ -55,7 +54,7 @@ class TrainingWords:
         return TrainingWords(source, target, self.complete and other.complete, max(self.longest, other.longest))
 
     def seen(self, language: str) -> "SeenWords":
-        """The words of the sources, which are in this language, to look others up."""
+        """Index the source words for lookup. `language` is their language."""
         language = language_of(language) or ""
         folded, forms = Counter[str](), dict[str, str]()
         for word, count in self.source.most_common():
@@ -65,9 +64,9 @@ class TrainingWords:
         return SeenWords(self.source, folded, forms, self.complete, self.longest, language)
 
     def commonest(self, count: int) -> dict[str, float]:
-        """The `count` commonest words of each side, the highest rank first, with their share of all words.
+        """The `count` most frequent words of each side, by rank, with their share of all words.
 
-        Words of scripts without spaces are left out.
+        Skips words of scripts without spaces.
         """
         both, total = self.source + self.target, self.source.total() + self.target.total()
         spaced = (
@@ -79,9 +78,9 @@ class TrainingWords:
 
 @dataclass(frozen=True)
 class SeenWords:
-    """The source words of the training data: as written, and `folded` so that case does not count.
+    """Source words of the training data: as `written`, and `folded` to ignore case.
 
-    `forms` has the commonest form of each folded word; `complete`, `longest` and the language are those of above.
+    `forms` maps each folded word to its most frequent form; `complete` and `longest` are as in `TrainingWords`.
     """
 
     written: Mapping[str, int]
@@ -92,21 +91,22 @@ class SeenWords:
     language: str
 
     def fold(self, word: str) -> str:
+        """Fold the case of a word by the rules of the language."""
         return lower(word, self.language).casefold()
 
     def with_capitals(self, text: str) -> str:
-        """A text typed without any capitals, with the capitals that training almost always gave its words."""
+        """Restore capitals in an all-lowercase text, for words that training almost always capitalised."""
         return text if text != text.lower() else _WORD.sub(lambda match: self._capitalised(match[0]), text)
 
     def is_shouted(self, text: str) -> bool:
-        """True for a text in capitals: every cased letter, two words or more, most of them known."""
+        """True for a text in capitals: all cased letters are, and it has two words or more, most of them known."""
         if not text.isupper():
             return False
         found = real_words(text)
         return len(found) > 1 and 2 * sum(self.fold(word) in self.folded for word in found) > len(found)
 
     def without_capitals(self, text: str) -> str:
-        """A sentence in capitals as training writes it: STRASSE becomes Straße. It begins with a capital."""
+        """Spell a sentence in capitals as training does (STRASSE becomes Straße), starting with a capital."""
         spelled = _WORD.sub(lambda match: self.forms.get(self.fold(match[0]), lower(match[0], self.language)), text)
         return _LETTER.sub(lambda match: self._capital(match[0]), spelled, count=1)
 
@@ -120,7 +120,7 @@ class SeenWords:
         return word if form.islower() or self.written[form] < _CAPITAL * self.folded[key] else form
 
     def counts(self, words: Iterable[str]) -> dict[str, int]:
-        """Each word with a letter, once, in order of appearance, and how often training showed it."""
+        """How often each word with a letter occurs in training; each word once, in order of appearance."""
         by_folded: dict[str, str] = {}
         for word in words:
             if is_real(word):
@@ -129,12 +129,12 @@ class SeenWords:
 
 
 def words_of_pairs(pairs: Iterable[SentencePair]) -> TrainingWords:
-    """The words of sentence pairs. Of many different ones only the commonest are kept."""
+    """Count the words of sentence pairs. If there are too many distinct ones, only the most frequent are kept."""
     sides, complete, longest, pairs = {"source": Counter[str](), "target": Counter[str]()}, True, 0, iter(pairs)
     while group := list(islice(pairs, _PAIRS_AT_A_TIME)):
         longest = max(longest, *(len(words(pair.source)) for pair in group))
         for side, counts in sides.items():
-            # No word crosses a blank, and most strings between blanks come again.
+            # Words do not cross blanks, and most strings between blanks repeat.
             strings = chain.from_iterable(getattr(pair, side).split() for pair in group)
             for string, count in Counter(strings).items():
                 for word in real_words(string):

@@ -1,7 +1,7 @@
-"""A run's model as CTranslate2 has it, made once and kept in the cache folder, since the run may be read-only.
+"""Cache of run models in CTranslate2's format, outside the run, which may be read-only.
 
-It is bound to the sums of the weights, of the configuration and of the vocabulary, and made anew once the run has
-trained on, in place of the earlier one. torch is imported only to make it.
+The key includes the checksums of weights, configuration and vocabulary: if these change, the model is converted again
+and replaces the old one. torch is imported only for conversion.
 """
 
 import json
@@ -13,14 +13,14 @@ from transformer_mt.export.ctranslate2_package import import_ctranslate2
 from transformer_mt.progress import working
 from transformer_mt.runs.directory import Run
 
-_FORM = 1  # of what is kept
+_FORM = 1  # version of the cached format
 
 
 def converted(run: Run, *, quantization: str | None) -> dict[str, bytes]:
-    """The model of a run, or of its checkpoint, as files, from the cache if it is there.
+    """Convert the model of a run, or of its checkpoint, to CTranslate2's files; cached.
 
-    Raises `InputError` for a model that CTranslate2 cannot compute, `MachineError` for a damaged run, for one that is
-    written meanwhile, for a cache that cannot be written, and where CTranslate2 is not installed.
+    Raises `InputError` for a model that CTranslate2 does not support, `MachineError` for a damaged run, one that is
+    written meanwhile, a cache that cannot be written, and if CTranslate2 is not installed.
     """
     sums = run.sums()
     config, tokenizer = run.config(), run.tokenizer()
@@ -31,7 +31,7 @@ def converted(run: Run, *, quantization: str | None) -> dict[str, bytes]:
 
         network = run.network()
         if digest(weights_of(network)) != sums.get("tensors"):
-            raise MachineError(run.path, "has just been written anew", "try again")
+            raise MachineError(run.path, "has just been overwritten", "try again")
         tokens = tokenizer.pieces(range(tokenizer.size))
         with working(f"converting {run.path} for CTranslate2"):
             files = model_files(network, config.model, tokens, quantization=quantization)

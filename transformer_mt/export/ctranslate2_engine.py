@@ -1,14 +1,14 @@
-"""CTranslate2 as an engine: the same weights, searched by a program made for speed. torch is not imported.
+"""CTranslate2 as an engine: the same weights with a faster search, without importing torch.
 
-Where it differs from our own search:
+Differences from our own search:
 
-- Greedy search is the same but for rounding. A beam keeps its width while hypotheses end, and stops once as many have
-  ended as it is wide; ours narrows, and goes on while another could win.
-- Directly after a prefix, a beam ends a hypothesis only where that is the likeliest.
-- It draws no translations.
-- It shows neither the beam nor the model: no trace, no views.
+- Greedy search is equal up to rounding. With a beam, CTranslate2 keeps the width and stops when `beam` hypotheses have
+  finished; ours narrows, and continues while another hypothesis could win.
+- Directly after a prefix, a beam ends a hypothesis only if `</s>` is the likeliest token.
+- No sampling.
+- No trace of the beam, and no views.
 
-Scores and log-probabilities are those of our formulas.
+Scores and log-probabilities use our formulas.
 """
 
 import logging
@@ -36,19 +36,23 @@ from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Pre
 _NEVER = frozenset(NEVER_GENERATED)
 _LOG = logging.getLogger(__name__)
 
-# Each has a batch of its own in memory.
+# Each worker has its own batch in memory.
 MOST_WORKERS = 16
 
-# The tokens of each hypothesis, and its log-probability where that is known already.
+# The tokens of each hypothesis, and its log-probability, None if not yet known.
 Found = dict[tuple[int, ...], float | None]
-# For each sentence of a batch, what CTranslate2 is going to find.
+# CTranslate2's future result for each sentence of a batch.
 Running = Sequence[Any]
 Tasks = Sequence[Task]
 Options = dict[str, Any]
 
 
 def open_engine(run: Run, *, device: str, quantization: str | None) -> tuple[Run, Engine]:
-    """The engine of a run, with its model from the cache, or made for it."""
+    """Open a run with CTranslate2, converting its model unless it is cached.
+
+    Raises `InputError` for an unknown quantization or device and a model that CTranslate2 does not support;
+    `MachineError` if it is not installed, the run is damaged or the cache cannot be written.
+    """
     require_quantization(quantization)
     files = converted(run, quantization=quantization)
     tokens, longest = run.tokenizer().pieces(range(run.tokenizer().size)), run.config().model.max_length
@@ -56,7 +60,7 @@ def open_engine(run: Run, *, device: str, quantization: str | None) -> tuple[Run
 
 
 class CTranslate2Engine(Engine):
-    """A model that `ctranslate2_weights` made, with its vocabulary, on the device `auto`, `cpu`, `cuda` or `cuda:N`."""
+    """CTranslate2 with the files from `model_files` and the vocabulary, on `auto`, `cpu`, `cuda` or `cuda:N`."""
 
     name = "ctranslate2"
 
@@ -66,20 +70,20 @@ class CTranslate2Engine(Engine):
     ) -> None:  # fmt: skip
         place, _, index = device.partition(":")
         if not re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", device):
-            raise InputError("device", f"CTranslate2 has auto, cpu and cuda, not {device}", "choose one of these")
+            raise InputError("device", f"CTranslate2 supports auto, cpu and cuda, not {device}", "choose one of these")
         self.max_length, self._tokens, self._process = max_length, tokens, os.getpid()
         self._symbols = [[tokens[symbol]] for symbol in NEVER_GENERATED] if tokens else []
         self._ids = {token: index for index, token in enumerate(tokens)}
         on_cpu = place == "cpu" or (place == "auto" and not import_ctranslate2().get_cuda_device_count())
         self.batches = _processors() if on_cpu else 1
-        with _errors():  # with more threads a batch, they mostly wait for one another
+        with _errors():  # more threads per batch would mostly wait for each other
             self._translator = import_ctranslate2().Translator(
                 "model", place, device_index=int(index or 0), files=dict(files), inter_threads=self.batches,
                 intra_threads=1,
             )  # fmt: skip
         if quantization and not (computed := self._translator.compute_type).startswith(quantization):
             _LOG.warning(
-                "tmt: %s: this processor has no fast arithmetic for it; it computes in %s", quantization, computed
+                "tmt: %s: this processor has no fast arithmetic for it; computing in %s", quantization, computed
             )
 
     @override
@@ -89,12 +93,12 @@ class CTranslate2Engine(Engine):
     @override
     def search(self, tasks: Tasks, search: SearchConfig, *, count: int, prefix: Prefix) -> Iterator[list[Hypothesis]]:
         if search.sample:
-            raise InputError("sample", "ctranslate2 draws no translations", "leave it or the engine out")
+            raise InputError("sample", "ctranslate2 does not support it", "leave it or the engine out")
         self._require_own_process()
         beam = max(search.beam, count)
         options: Options = {"beam_size": beam, "num_hypotheses": beam}
-        # Where more hypotheses end than the beam is wide, those stay whose log-probability is highest by length^x; our
-        # ((5 + length) / 6)^α is nearest to x = α / 2. At 0, a beam would end with its likeliest hypothesis.
+        # If more hypotheses end than the beam is wide, CTranslate2 keeps the best by log-probability / length^x. Our
+        # ((5 + length) / 6)^α is closest to x = α / 2. At 0, a beam would stop with its likeliest hypothesis.
         options["length_penalty"] = max(search.length_penalty / 2, 1e-3) if beam > 1 else 0.0
         size = min(search.batch_size, -(-len(tasks) // self.batches))
         for batch, running in self._batches(tasks, size, prefix, options):
@@ -108,12 +112,12 @@ class CTranslate2Engine(Engine):
                 yield sorted(own, key=lambda one: -one.score)[:count]
 
     def _require_own_process(self) -> None:
-        """Raise `MachineError` in a forked process, which would wait forever for threads that it does not have."""
+        """Raise `MachineError` in a forked process, which would wait forever for threads it lacks."""
         if self._process != os.getpid():
             raise MachineError("engine", "CTranslate2 does not work in a forked process", "open the model there")
 
     def _batches(self, tasks: Tasks, size: int, prefix: Prefix, options: Options) -> Iterator[tuple[Tasks, Running]]:
-        """Batches that are being translated; while one is read, the workers have others."""
+        """Yield batches in translation, with enough started ahead to keep the workers busy."""
         started: deque[tuple[Tasks, Running]] = deque()
         for first in range(0, len(tasks), size):
             batch = tasks[first : first + size]
@@ -123,10 +127,10 @@ class CTranslate2Engine(Engine):
         yield from started
 
     def _ended(self, batch: Tasks, running: Running, prefix: Prefix, options: Options) -> list[Found]:
-        """The hypotheses of a batch, all within their limits and without symbols.
+        """The hypotheses of a batch, within their limits and without special symbols.
 
-        CTranslate2 knows one limit for all and counts the symbols among the tokens that may come. Where that made a
-        difference, it translates again, without symbols and each with its own limit.
+        CTranslate2 has one limit per batch and may generate special symbols. Sentences for which that mattered are
+        translated again, with their own limit and without symbols.
         """
         found = self._read(running, prefix, options)
         again: dict[int, list[int]] = defaultdict(list)
@@ -140,12 +144,12 @@ class CTranslate2Engine(Engine):
             else:
                 anew = self._read(self._start([batch[row] for row in rows], prefix, options), prefix, options)
             for row, own in zip(rows, anew, strict=True):
-                # Its probabilities are now of what is left without the symbols.
+                # Scores are unknown (None): CTranslate2 renormalised them without the symbols.
                 found[row] = {tokens: None for tokens in own if tokens == prefix or _NEVER.isdisjoint(tokens)}
         return found
 
     def _start(self, batch: Tasks, prefix: Prefix, options: Options) -> Running:
-        """CTranslate2's future results; a hypothesis without an end symbol has reached the longest limit."""
+        """Start translating a batch; a hypothesis without an end symbol has reached the batch's longest limit."""
         with _errors():
             return self._translator.translate_batch(
                 [self._to_tokens(task.source[:-1]) for task in batch],
@@ -160,7 +164,7 @@ class CTranslate2Engine(Engine):
             )
 
     def _read(self, running: Running, prefix: Prefix, options: Options) -> list[Found]:
-        """The hypotheses of each task; the log-probability of one that was cut, or has a prefix, is not known."""
+        """Wait for the hypotheses of each task; ln p is None for truncated ones and after a prefix."""
         penalty, found = options["length_penalty"], []
         with _errors():
             results = [one.result() for one in running]
@@ -176,12 +180,12 @@ class CTranslate2Engine(Engine):
         return found
 
     def _completed(self, batch: Tasks, found: list[Found]) -> list[dict[tuple[int, ...], float]]:
-        """The hypotheses with all their log-probabilities, the end symbol's among them."""
+        """The hypotheses with all log-probabilities, end symbol included; scores those still unknown."""
         unknown = [(row, tokens) for row, own in enumerate(found) for tokens, known in own.items() if known is None]
         if unknown:
             sources = [self._to_tokens(batch[row].source[:-1]) for row, _ in unknown]
             targets = [self._to_tokens(tokens) for _, tokens in unknown]
-            # There may be many more of them than tasks; the logits of a whole batch are in memory.
+            # They may be many more than the tasks, and the logits of a whole batch are in memory.
             with _errors():
                 scored = self._translator.score_batch(
                     sources, targets, max_input_length=0, max_batch_size=-(-len(batch) // self.batches)
@@ -192,7 +196,7 @@ class CTranslate2Engine(Engine):
 
     @override
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
-        """From the logits of a greedy search that the target is forced upon."""
+        """Reads the logits of a greedy search with the target as a forced prefix."""
         self._require_own_process()
         package, found = import_ctranslate2(), []
         with _errors():
@@ -221,18 +225,18 @@ class CTranslate2Engine(Engine):
 
 @contextmanager
 def _errors() -> Iterator[None]:
-    """Turn an error of CTranslate2 into one of the machine."""
+    """Convert errors of CTranslate2 to `MachineError`."""
     try:
         yield
     except (RuntimeError, ValueError) as error:
-        if is_out_of_memory(error):  # for that the command line has a message of its own
+        if is_out_of_memory(error):  # the command line has its own message for this
             raise
         raise MachineError("ctranslate2", str(error).strip(), "use another device or number format") from None
 
 
 def _processors() -> int:
-    """The processors of this process, or as many as `OMP_NUM_THREADS` says; at most `MOST_WORKERS`."""
-    if told := re.match(r"\s*(\d+)", os.environ.get("OMP_NUM_THREADS", "")):  # of 4,2 the 2 is for nested threads
+    """The number of CPUs of this process, or `OMP_NUM_THREADS`; at most `MOST_WORKERS`."""
+    if told := re.match(r"\s*(\d+)", os.environ.get("OMP_NUM_THREADS", "")):  # the 2 of 4,2 is for nested threads
         own = int(told[1])
     elif sys.platform == "linux":
         own = len(os.sched_getaffinity(0))

@@ -1,4 +1,4 @@
-"""The package CTranslate2, which an extra installs."""
+"""The optional package CTranslate2, installed by an extra."""
 
 import logging
 from typing import Any
@@ -11,16 +11,16 @@ QUANTIZATIONS = ("int8", "int16", "bfloat16", "float16")
 
 
 def require_quantization(name: str | None) -> None:
-    """Raise `InputError` for a number format that weights cannot have there."""
+    """Raise `InputError` for a number format that CTranslate2 does not have."""
     if name is not None:
         lookup(dict.fromkeys(QUANTIZATIONS), name, key="quantization")
 
 
 def import_ctranslate2() -> Any:
-    """The package, which imports torch itself only to convert. Raises `MachineError` where it is missing."""
+    """Import the package; it imports torch only for conversion. Raises `MachineError` if it is not installed."""
     try:
         import ctranslate2
     except ImportError:
         raise MachineError("ctranslate2", "is not installed", "pip install 'transformer_mt[ctranslate2]'") from None
-    ctranslate2.set_log_level(logging.ERROR)  # its warnings are no lines of ours
+    ctranslate2.set_log_level(logging.ERROR)  # its warnings do not have our message format
     return ctranslate2

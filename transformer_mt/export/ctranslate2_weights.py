@@ -1,6 +1,6 @@
-"""A trained model as a model of CTranslate2: the same weights under the names that its specifications give them.
+"""Conversion to CTranslate2: the same weights under the names of its specifications.
 
-CTranslate2 gets subwords and gives subwords, without begin and end symbols.
+CTranslate2 reads and writes tokens as text, without begin and end symbols.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,10 +27,10 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import BOS, EOS, UNK
 
-# The name of each activation there, and the epsilon of each norm here.
+# CTranslate2's name of each activation, and our epsilon of each norm.
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swiglu": "SWISH"}
 EPSILONS = {"layer": 1e-5, "rms": 1e-6}
-# The configurations that CTranslate2 can compute, numbers in a value left out.
+# The configuration values that CTranslate2 supports, without their numbers.
 POSSIBLE = {
     "kind": ("transformer",),
     "feed_forward": tuple(ACTIVATIONS),
@@ -50,15 +50,16 @@ Weights = Iterator[tuple[str, Tensor]]
 def model_files(
     model: Seq2Seq, config: ModelConfig, tokens: Sequence[str], *, quantization: str | None
 ) -> dict[str, bytes]:
-    """The files of CTranslate2's folder for a model, whose vocabulary these tokens are.
+    """Convert a model with the vocabulary `tokens`; return the content of CTranslate2's files by name.
 
-    Raises `InputError` for a model that CTranslate2 cannot compute, `MachineError` where it is not installed.
+    Raises `InputError` for a model that CTranslate2 does not support or if memory is too small, `MachineError` if it is
+    not installed or temporary files cannot be written.
     """
     require_convertible(config)
     assert isinstance(config, TransformerConfig)
     assert isinstance(model, Transformer)
     specs = import_ctranslate2().specs
-    # A table of positions, which the model itself has not, in double precision at first.
+    # The table of positions, first in double precision; the model itself does not store it.
     needed = 32 * config.max_length * config.width
     require(needed, free_memory, what="model.max_length", remedy="use a machine with more")
     spec = _spec(specs, config)
@@ -79,16 +80,16 @@ def model_files(
 
 
 def require_convertible(config: ModelConfig) -> None:
-    """Raise `InputError`, which names the key, where CTranslate2 has no such model."""
+    """Raise `InputError`, with the key, for a model that CTranslate2 does not support."""
     for key, possible in POSSIBLE.items():  # the kind first: other kinds lack the other keys
         value = attrgetter(key)(config)
         if value.partition("(")[0].strip() not in possible:
-            remedy = f"it computes models with {' or '.join(possible)} there"
-            raise InputError(f"model.{key}", f"CTranslate2 has no {value}", remedy)
+            remedy = f"it supports {' or '.join(possible)}"
+            raise InputError(f"model.{key}", f"CTranslate2 does not support {value}", remedy)
 
 
 def _spec(specs: Any, config: TransformerConfig) -> Any:
-    """The specification, still without weights."""
+    """The specification, without weights."""
     attention = config.attention
     options = {
         "pre_norm": config.residual == "pre_norm",
@@ -105,7 +106,7 @@ def _spec(specs: Any, config: TransformerConfig) -> Any:
 
 
 def weights(model: Transformer) -> dict[str, Tensor]:
-    """Copies of the model's tensors, which quantizing changes, under the names that CTranslate2 has for them."""
+    """Copies of the model's tensors, since quantization changes them, under CTranslate2's names."""
     return {name: tensor.detach().float().cpu().clone().contiguous() for name, tensor in _weights(model)}
 
 
@@ -144,7 +145,7 @@ def _layer(layer: EncoderLayer | DecoderLayer, place: str) -> Weights:
 
 
 def _attention(attention: nn.Module, residual: Residual, place: str, *, crosses: bool = False) -> Weights:
-    """Projections of the same states are one matrix there: all three or, of a memory, those of keys and values."""
+    """CTranslate2 stacks projections of the same states: queries, keys, values; in cross-attention, keys and values."""
     assert isinstance(attention, MultiHeadAttention)
     assert isinstance(attention.projections, Independent)
     assert attention.score.scale is not None
@@ -170,6 +171,6 @@ def _linear(layer: nn.Linear, place: str) -> Weights:
 
 
 def _norm(norm: Norm, place: str) -> Weights:
-    """Layer and RMS norm; after post-norm layers there is none."""
+    """The parameters of a layer or RMS norm; none for the identity after post-norm layers."""
     for name, parameter in norm.named_parameters():
         yield f"{place}/{'gamma' if name == 'weight' else 'beta'}", parameter

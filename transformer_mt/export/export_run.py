@@ -1,4 +1,4 @@
-"""A run as a folder that CTranslate2 reads."""
+"""Export of a run as a folder for CTranslate2."""
 
 import json
 import os
@@ -44,10 +44,11 @@ for found in ctranslate2.Translator(folder).translate_batch(read, beam_size=BEAM
 
 
 def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None) -> Parity:
-    """Write a run, or its checkpoint, for CTranslate2 into a new folder, once both programs translate alike.
+    """Export a run, or its checkpoint, for CTranslate2 to a folder, after comparing the translations of both programs.
 
-    An earlier export there is replaced: `require_possible` has to allow it before. Raises `InputError` for a model that
-    CTranslate2 cannot compute, `MachineError` where float32 translates less than `SAME` of the sentences as we do.
+    Replaces an earlier export; call `require_possible` first. Raises `InputError` for a model that CTranslate2 does not
+    support or a folder with other files, `MachineError` if less than `SAME` of the translations in float32 are equal or
+    writing fails.
     """
     opened = Model.open(run, device="cpu")
     config, tokenizer = opened.config, opened.tokenizer
@@ -62,8 +63,8 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None
     if quantization is None and len(others) > (1 - SAME) * greedy.sentences:
         first = others[0]
         shown = f"{first.source!r} is {first.ours!r} here and {first.theirs!r} there"
-        problem = f"only {greedy.same} of {greedy.sentences} sentences are translated as here, first: {shown}"
-        raise MachineError(folder, f"not written, since {problem}", "please report it")
+        problem = f"only {greedy.same} of {greedy.sentences} translations are the same, first difference: {shown}"
+        raise MachineError(folder, f"not written, because {problem}", "please report it")
     longest = min(config.search.max_length, config.model.max_length) - 1
     script = USE.replace("LONGEST", str(longest)).replace("BEAM", str(config.search.beam))
     files |= {TOKENIZER: tokenizer.serialized, SCRIPT: script.encode()}
@@ -72,23 +73,24 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None
     with write_errors(folder):
         make_directory(folder.parent)
         for path in folder.parent.iterdir():
-            if original_name(path.name) == folder.name != path.name and _is_export(path):  # half of one that was killed
+            if original_name(path.name) == folder.name != path.name and _is_export(path):  # left by a killed export
                 remove(path)
-    if os.path.lexists(folder):  # comparing takes minutes, in which somebody may have put a file there
+    if os.path.lexists(folder):  # comparing takes minutes; check again
         _require_export(folder)
     write_directory(folder, files)
     return parity
 
 
 def require_possible(folder: Path, *, quantization: str | None, overwrite: bool) -> None:
-    """Raise unless an export of some model may be written, before anything else is read.
+    """Check that an export may be written, before reading anything else.
 
-    A folder that a killed export has set aside gets its name back first.
+    First restores a folder that a killed export has set aside. Raises `InputError` for a folder that exists (without
+    `overwrite`) or has other files, and for an unknown quantization; `MachineError` if CTranslate2 is not installed.
     """
     require_quantization(quantization)
     import_ctranslate2()
     if folder.name in ("", ".."):
-        raise InputError(folder, "has no name of its own", "give the folder by its name")
+        raise InputError(folder, "does not end in a name", "give the folder by its name")
     if os.path.lexists(old := set_aside(folder)):
         _require_export(old)
         if not os.path.lexists(folder):
@@ -96,7 +98,7 @@ def require_possible(folder: Path, *, quantization: str | None, overwrite: bool)
                 rename(old, folder)
     if os.path.lexists(folder):
         if not overwrite:
-            raise InputError(folder, "is there already", "give another name, or overwrite it")
+            raise InputError(folder, "exists already", "give another name, or overwrite it")
         _require_export(folder)
 
 
@@ -107,11 +109,11 @@ def _is_export(path: Path) -> bool:
 def _require_export(folder: Path) -> None:
     require_directory(folder)
     if others := _foreign(folder):
-        raise InputError(folder, f"{others[0]} is no part of an export, and would be deleted", "give another folder")
+        raise InputError(folder, f"{others[0]} is not part of an export and would be deleted", "give another folder")
 
 
 def _foreign(folder: Path) -> list[str]:
-    """What is in a folder besides the files of an export; a directory with such a name is foreign, too."""
+    """The entries of a folder that are not files of an export; directories and links count even if the name fits."""
     with os.scandir(folder) as entries:
         return sorted(
             entry.name for entry in entries if entry.name not in FILES or not entry.is_file(follow_symlinks=False)

@@ -1,4 +1,4 @@
-"""The comparison of our translations with those of another program."""
+"""Comparison of our translations with CTranslate2's."""
 
 import math
 import time
@@ -13,13 +13,13 @@ from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translation, Translator
 
-# Validation pairs that are translated; the share of sentences that must be the same in float32; and the difference of
-# ln p of two tokens up to which rounding may choose between them.
+# The number of validation pairs to translate; the minimum share of equal translations in float32; and the largest
+# difference of ln p between two tokens that counts as a tie, which rounding may decide.
 MOST_PAIRS, SAME, TIE = 500, 0.995, 1e-4
 
 
-# Characters that hardly any vocabulary has; a sentence with decomposed and invisible ones; the longest sentence that is
-# made, in subwords.
+# Characters outside most vocabularies; a sentence with decomposed and invisible characters; the longest sentence to
+# generate, in tokens.
 STRANGE = "Ωмир 日本語 🙂 ﷽ \u0000\ufffd"
 
 
@@ -31,9 +31,9 @@ LONGEST_MADE = 1_024
 
 @dataclass(frozen=True)
 class Difference:
-    """A sentence of two translations.
+    """A sentence that is translated differently.
 
-    `gap` is by how much ln p of our token is above that of the other where the two part; near 0, a tie.
+    `gap` is ln p of our token minus ln p of theirs where the translations diverge; near 0, a tie.
     """
 
     source: str
@@ -44,9 +44,9 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """The comparison of two programs in a search: ours first, then CTranslate2.
+    """The comparison for one beam width; pairs of numbers are ours first, then CTranslate2's.
 
-    `largest_gap` is the largest difference of ln p among translations that are the same. BLEU is None without pairs.
+    `largest_gap` is the largest difference of ln p among equal translations. BLEU (0–100) is None without pairs.
     """
 
     beam: int
@@ -60,7 +60,7 @@ class Search:
 
 @dataclass(frozen=True, kw_only=True)
 class Parity:
-    """The comparison: validation sentences, ones of several lengths, an empty one, and odd characters."""
+    """The comparison on validation sentences, texts of several lengths, an empty one, and unusual characters."""
 
     quantization: str | None
     pairs: int
@@ -69,7 +69,7 @@ class Parity:
 
 
 def compare(ours: Model, theirs: Model, pairs: Pairs, *, quantization: str | None) -> Parity:
-    """Translate the same sentences in both programs, greedily and with a beam of 4."""
+    """Translate the same sentences with both programs, greedily and with a beam of 4."""
 
     def fits(text: str) -> bool:
         return len(ours.tokenizer.encode(normalize(text))) < ours.engine.max_length
@@ -92,7 +92,7 @@ def _search(
     search = translators[0].search.model_copy(update={"beam": beam, "n_best": 1, "sample": False})
 
     def translated(translator: Translator) -> tuple[list[Translation], float]:
-        """The translations, and sentences a second."""
+        """The translations, and sentences per second."""
         start = time.perf_counter()
         found = [ranked[0] for ranked in translator.translate(sources, search, split=False)]
         return found, len(sources) / max(time.perf_counter() - start, 1e-9)
@@ -119,7 +119,7 @@ def _search(
 
 
 def _gap(translator: Translator, source: str, ours: Translation, theirs: Translation) -> float:
-    """ln p of our token less that of theirs, by our model, where two translations part."""
+    """ln p of our token minus ln p of theirs where two translations diverge, by our model."""
     model = translator.model
     sources = [*model.prepare.sentence(source).ids, EOS]
     one, other = ([*model.tokenizer.ids(found.tokens), EOS] for found in (ours, theirs))
@@ -130,7 +130,7 @@ def _gap(translator: Translator, source: str, ours: Translation, theirs: Transla
 
 
 def _of_lengths(sources: Sequence[str], opened: Model) -> Iterator[str]:
-    """Texts of a quarter, a half, three quarters and all of the subwords that the model takes, as near as words fit."""
+    """Texts of about a quarter, a half, three quarters and all of the tokens that the model takes."""
     words = " ".join(sources).split() or STRANGE.split()
     words *= 1 + LONGEST_MADE // len(words)
     limit = min(opened.engine.max_length, LONGEST_MADE)
@@ -146,10 +146,10 @@ def parity_lines(parity: Parity) -> Iterator[str]:
     """The comparison as text."""
     for name, found in (("greedy", parity.greedy), (f"beam {parity.beam.beam}", parity.beam)):
         share = 100 * found.same / found.sentences
-        yield f"{name:<8} {found.same} of {found.sentences} sentences the same ({share:.1f} %)"
-        yield f"         ln p at most {found.largest_gap:.1e} apart where they are"
+        yield f"{name:<8} {found.same} of {found.sentences} translations are the same ({share:.1f} %)"
+        yield f"         for these, ln p differs by at most {found.largest_gap:.1e}"
         if found.bleu:
             ours, theirs = found.bleu
             yield f"         BLEU {ours:.2f} here, {theirs:.2f} there ({theirs - ours:+.2f}), {parity.pairs} pairs"
         own, other = found.sentences_per_second
-        yield f"         {own:.1f} sentences a second here, {other:.1f} there"
+        yield f"         {own:.1f} sentences per second here, {other:.1f} there"

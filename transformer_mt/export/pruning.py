@@ -1,4 +1,4 @@
-"""A run without its least important heads (Michel et al. 2019, §4)."""
+"""Pruning: a run without its least important heads (Michel et al. 2019, §4)."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from transformer_mt.views.rendering import table_lines
 
 @dataclass(frozen=True, slots=True)
 class ModelScores:
-    """The loss of references in nats a target token, and BLEU of translations, over the sentences measured."""
+    """The loss of references in nats per target token, and BLEU of translations, over the measured sentences."""
 
     loss: Estimate
     bleu: Interval
@@ -30,8 +30,10 @@ class ModelScores:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """The heads that were switched off, their number before, the importance of each, the scores, and how the loss
-    changed; the BLEU after says how probable so large a change is by chance."""
+    """The result of pruning: the heads turned off, the number of heads before, and the importance of each.
+
+    Also the scores before and after, and the change in loss; BLEU `after` has the p-value of the change.
+    """
 
     pruned: tuple[HeadName, ...]
     heads: int
@@ -44,10 +46,11 @@ class Pruning:
 def prune_run(
     source: Run, config: Config, translator: Translator, pairs: Pairs, *, count: int, method: str, path: Path
 ) -> Pruning:
-    """Write to `path` a run like `source` whose head mask also has the `count` heads that matter least to the pairs.
+    """Write a copy of `source` to `path` with the `count` heads that matter least for the pairs added to its head mask.
 
-    Its configuration is `config` but for the mask; none of the pairs is too long. Raises `InputError` where something
-    stands at the path, and for a model that cannot do without this many heads.
+    Except for the mask, its configuration is `config`. No pair may be too long. Raises `InputError` if the path exists
+    and is not an empty directory, if the model is not a transformer, or if `count` is 0 or not below the number of
+    heads.
     """
     model, tokenizer = translator.model.network, translator.model.tokenizer
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
@@ -64,7 +67,7 @@ def prune_run(
     attention = config.model.attention
     masked = attention.model_copy(update={"head_mask": (*attention.head_mask, *map(str, pruned))})
     config = config.model_copy(update={"model": config.model.model_copy(update={"attention": masked})})
-    scores = _scores(translator, pairs, encoded, pruned)  # before anything is written: they may be refused
+    scores = _scores(translator, pairs, encoded, pruned)  # before writing, since this may fail
     Run.create(path, config, tokenizer, source.data(), source.words()).save_model(weights_of(model))
     return Pruning(pruned, len(names), importance, *scores)
 
@@ -83,12 +86,12 @@ def _scores(
 
 
 def pruning_lines(pruning: Pruning, path: Path, *, width: int) -> Iterator[str]:
-    """The heads that are off, and both scores before and after."""
+    """Yield lines with the heads turned off, and both scores before and after."""
     yield f"{path}: a run without {len(pruning.pruned)} of {pruning.heads} heads"
     yield f"off: {', '.join(map(str, pruning.pruned))}"
     yield ""
     before, after = pruning.before, pruning.after
     rows = [(title, of.loss.text(4), of.bleu.text()) for title, of in (("before", before), ("after", after))]
     rows.append(("change", pruning.loss_change.text(4), after.bleu.change(before.bleu.score)))
-    yield from table_lines(rows, headings=("", "loss, nats a token", "BLEU"), right=(1, 2), width=width)
+    yield from table_lines(rows, headings=("", "loss, nats per token", "BLEU"), right=(1, 2), width=width)
     yield "± is the 95 % interval over sentences"

@@ -1,9 +1,9 @@
-"""Links between the words of a pair, from attention. Read in this order:
+"""Word links from attention. Reading order:
 
-recording     the weights of a forward pass, as the model computes them
+recording     records the attention weights of a forward pass
 tokens        a pair as the model reads and writes it, and matrices over its words
 word_weights  attention over words, for many pairs
-align         from a matrix of weights to links
-counts        how well links agree with known ones
+align         from a weight matrix to links
+counts        agreement with known links
 choose_heads  the heads that link words best
 """

@@ -1,15 +1,15 @@
-"""The words of a sentence and of its translation that belong together, by cross-attention.
+"""Word alignment by cross-attention.
 
 A matrix of attention weights becomes links in these steps:
 
-1. Pieces become words; rows and columns of punctuation and `</s>`, on which heads put their weight where they find no
-   word that matters (Clark et al. 2019, §3.2), are left out (`word_weights`, `word_places`).
-2. x_ts = w_ts / (Σ_t' w_t's + c), then each row is divided by its sum: target words compete for a source word, so that
+1. Tokens are merged into words. Rows and columns of punctuation and `</s>` are dropped: heads put their weight there if
+   they find no word that matters (Clark et al. 2019, §3.2) (`word_weights`, `word_places`).
+2. x_ts = w_ts / (Σ_t' w_t's + c), then each row is divided by its sum. Target words compete for a source word, so that
    a word that every row looks at explains none (`competing_shares`).
-3. Neighbours support each other, 0.1 (x_t−1,s−1 + x_t+1,s+1), because translations mostly keep the order of words
+3. Diagonal neighbours support each other, 0.1 (x_t−1,s−1 + x_t+1,s+1), because translation mostly preserves word order
    (`supported`).
-4. Every target word is linked to its largest share, if that is large enough; and every source word to the target word
-   that has most of it, if that is enough of it (`linked`).
+4. Every target word is linked to the source word with its largest share, if that is large enough, and every source word
+   to the target word with most of it, if that is enough (`linked`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,23 +28,23 @@ from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.text.words import is_word, words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
-# c: without it the only word of a target would have the whole of every source word.
+# c: without it, a one-word target would get all of every source word.
 _FLOOR = 0.2
 _NEIGHBOUR = 0.1
-# The least share of a target word's row, and of a source word's column, that makes a link.
+# The minimum share of a target word's row, and of a source word's column, for a link.
 ROW, COLUMN = 0.3, 0.4
 
 
-# N matrices of T target and S source words without punctuation.
+# N matrices of T target and S source words, without punctuation.
 Matrices = Float[np.ndarray, "*N T S"]
 
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The links (source word, target word) of a pair, and the share of each target word that each source word has.
+    """The word links (source, target) of a pair, and the share of each source word in each target word.
 
-    Words are those of `text.words`; rows are target words, columns source words. Punctuation marks have no
-    links, and zeros; the other rows sum to 1. `heads` are averaged, `chosen_by` is that of `AlignmentHeads`.
+    Words are `text.words`. Rows are target words, columns source words. Punctuation marks have no links and shares of
+    0; the other rows sum to 1. `heads` were averaged, `chosen_by` is `AlignmentHeads.chosen_by`.
     """
 
     source: str
@@ -59,9 +59,9 @@ class Alignment:
 
 
 def align_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> Iterator[Alignment]:
-    """The alignment of each normalised pair, in order, from the mean weights of the chosen heads under teacher forcing.
+    """Align normalised pairs, in order, by the mean weights of the chosen heads under teacher forcing.
 
-    Raises `InputError` for heads that the model lacks, and for a pair that is longer than it takes.
+    Raises `InputError` for heads that the model lacks, and for a pair that is too long for it.
     """
     heads = tuple(map(str, chosen.heads))
     for pair, (shares,) in zip(pairs, word_shares(model, tokenizer, pairs, [chosen.heads]), strict=True):
@@ -71,17 +71,17 @@ def align_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: Alig
 
 
 def word_places(text: str) -> list[int]:
-    """The indices in `words(text)` of all but the punctuation marks."""
+    """The indices in `words(text)` of everything except punctuation marks."""
     return [i for i, word in enumerate(words(text)) if is_word(word)]
 
 
 def competing_shares(weights: Matrices) -> Matrices:
-    """Step 2: the share of each source word in each target word; rows sum to 1, or are empty."""
+    """Step 2: the share of each source word in each target word. Rows sum to 1 or are empty."""
     return _rows_to_one(weights / (weights.sum(axis=-2, keepdims=True) + _FLOOR))
 
 
 def supported(shares: Matrices) -> Matrices:
-    """Step 3: shares with the support of their diagonal neighbours."""
+    """Step 3: shares with support from diagonal neighbours."""
     diagonal = np.zeros_like(shares)
     diagonal[..., 1:, 1:] += shares[..., :-1, :-1]
     diagonal[..., :-1, :-1] += shares[..., 1:, 1:]
@@ -90,7 +90,7 @@ def supported(shares: Matrices) -> Matrices:
 
 
 def linked(shares: Matrices) -> Bool[np.ndarray, "*N T S"]:
-    """Step 4: True where there is a link. Equal shares are linked alike."""
+    """Step 4: True where two words are linked. Ties are all linked."""
     if not shares.size:
         return np.zeros(shares.shape, bool)
     of_source = shares / np.maximum(shares.sum(axis=-2, keepdims=True), np.finfo(shares.dtype).tiny)
@@ -99,7 +99,7 @@ def linked(shares: Matrices) -> Bool[np.ndarray, "*N T S"]:
 
 
 def _rows_to_one(numbers: Matrices) -> Matrices:
-    """The numbers with each row divided by its sum; an empty row stays empty."""
+    """Divide each row by its sum; an empty row stays empty."""
     sums = numbers.sum(axis=-1, keepdims=True)
     return numbers / np.where(sums > 0.0, sums, 1.0)
 
@@ -112,7 +112,7 @@ def links_of(shares: Float[np.ndarray, "T S"]) -> set[Link]:
 def word_shares(
     model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, groups: Sequence[Sequence[HeadName]]
 ) -> list[Float[np.ndarray, "N T S"]]:
-    """Steps 1 to 3 for each pair, with the mean weights of each of N groups of heads; zeros for punctuation marks."""
+    """Steps 1 to 3 for each pair, from the mean weights of N groups of heads; zeros for punctuation marks."""
     names = cross_heads(model)
     if missing := sorted({head for heads in groups for head in heads} - set(names)):
         extent = f"it has {names[0]} to {names[-1]}" if names else "it has no cross-attention"
@@ -129,5 +129,5 @@ def word_shares(
 
 
 def cross_heads(model: Seq2Seq) -> list[HeadName]:
-    """The heads of the cross-attention; none for a model without."""
+    """The cross-attention heads; empty for a model without cross-attention."""
     return [name for name in head_names(model) if name.stack == "cross"]

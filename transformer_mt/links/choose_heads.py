@@ -1,4 +1,4 @@
-"""The heads of the cross-attention that link words best."""
+"""Choice of the cross-attention heads that link words best."""
 
 from itertools import groupby
 
@@ -11,18 +11,18 @@ from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.model import Model
 
-# Validation pairs that heads are chosen on.
+# Validation pairs to choose heads on.
 CHOICE_PAIRS = 1_000
 
 
 def guess_heads(model: Seq2Seq) -> AlignmentHeads | None:
-    """All heads of the cross-attention, the best guess where no links are known; None for a model without any."""
+    """All cross-attention heads, the best guess without known links; None for a model without cross-attention."""
     heads = cross_heads(model)
     return AlignmentHeads(heads=tuple(heads), chosen_by="guess") if heads else None
 
 
 def heads_of(model: Model) -> AlignmentHeads:
-    """The heads that the run's training chose, else all. Raises `InputError` for a model without cross-attention."""
+    """The heads chosen in the run's training, else all. Raises `InputError` for a model without cross-attention."""
     guess = guess_heads(model.network)
     if guess is None:
         raise InputError(model.path, "this model has no cross-attention to link words by", "choose another model")
@@ -30,7 +30,7 @@ def heads_of(model: Model) -> AlignmentHeads:
 
 
 def choose_heads(model: Seq2Seq, tokenizer: Tokenizer, validation: Pairs) -> AlignmentHeads | None:
-    """The heads with the lowest error rate on validation pairs: all, those of a layer, or one; else `guess_heads`."""
+    """Choose all heads, one layer or one head, by the lowest error rate on validation pairs; else `guess_heads`."""
     pairs = linked_pairs(validation, model, tokenizer)[:CHOICE_PAIRS]
     heads = cross_heads(model)
     if not pairs or not heads:

@@ -1,4 +1,4 @@
-"""How well predicted links agree with known ones."""
+"""Agreement of predicted and known links."""
 
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class LinkCounts:
-    """Counts of predicted links, of gold links, and of those in both."""
+    """Counts of predicted links, gold links, and links in both (`right`)."""
 
     right: int
     predicted: int
@@ -24,24 +24,26 @@ class LinkCounts:
 
     @property
     def error_rate(self) -> float:
-        """AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|), from 0, the best, to 1 (Och and Ney 2003).
+        """AER = 1 − (|A∩S| + |A∩P|) / (|A| + |S|), from 0 (best) to 1 (Och and Ney 2003).
 
-        All gold links are both sure and possible: S = P, so this is 1 − 2 |A∩S| / (|A| + |S|); 0 without any links.
+        All gold links are both sure and possible: S = P, so this is 1 − 2 |A∩S| / (|A| + |S|); 0 without links.
         """
         total = self.predicted + self.gold
         return 1.0 - 2.0 * self.right / total if total else 0.0
 
     @property
     def precision(self) -> float:
+        """|A∩S| / |A|; 1 without predicted links."""
         return self.right / self.predicted if self.predicted else 1.0
 
     @property
     def recall(self) -> float:
+        """|A∩S| / |S|; 1 without gold links."""
         return self.right / self.gold if self.gold else 1.0
 
 
 def link_counts(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> LinkCounts:
-    """The counts over the pairs with gold links that the model can take; links of punctuation count on neither side."""
+    """Count links over the pairs that have gold links and fit the model, ignoring punctuation on both sides."""
     pairs = linked_pairs(map(normalized_pair, pairs), model, tokenizer)
     return count_links(
         (set(found.links) for found in align_pairs(model, tokenizer, pairs, chosen)), map(gold_links, pairs)
@@ -49,17 +51,17 @@ def link_counts(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: Alig
 
 
 def count_links(predicted: Iterable[Set[Link]], gold: Iterable[Set[Link]]) -> LinkCounts:
-    """The counts over pairs, each with its predicted and its gold links."""
+    """Count links over pairs, given the predicted and the gold links of each."""
     counts = [(len(ours & known), len(ours), len(known)) for ours, known in zip(predicted, gold, strict=True)]
     return LinkCounts(*np.array(counts, int).reshape(-1, 3).sum(axis=0).tolist())
 
 
 def linked_pairs(pairs: Iterable[SentencePair], model: Seq2Seq, tokenizer: Tokenizer) -> list[SentencePair]:
-    """The pairs with known links that the model can take."""
+    """The pairs with known links that fit the model."""
     return fitting([pair for pair in pairs if pair.links is not None], tokenizer, max_length=model.max_length)
 
 
 def gold_links(pair: SentencePair) -> set[Link]:
-    """The known links of a pair. Links of punctuation marks don't count, on either side."""
+    """The known links of a pair, without links of punctuation marks."""
     sources, targets = word_places(pair.source), word_places(pair.target)
     return {(s, t) for s, t in pair.links or () if s in sources and t in targets}

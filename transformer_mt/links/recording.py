@@ -1,4 +1,4 @@
-"""The attention of a model as it is computed."""
+"""Recording of a model's attention weights."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -16,12 +16,12 @@ from transformer_mt.models.seq2seq import Seq2Seq
 
 
 class Recording(Mapping[str, list[Tensor]]):
-    """The attention weights of one forward pass: for each of `attention_stacks` a tensor B H Q K a layer, first first.
+    """The attention weights of one forward pass: per stack, a list of B×H×Q×K tensors, first layer first.
 
-    They are weights before dropout, and the very tensors that the model went on with, so they have gradients.
+    These are the weights before dropout, and the very tensors that the model used, so they have gradients.
 
     A decoder that reads its target in several steps counts as one pass; keys that a step did not have yet weigh zero.
-    Row b of every step must be the same sentence, unlike in a search; use `attend_pair` for the result of one.
+    Row b must be the same sentence in every step. A search reorders rows, so use `attend_pair` on its result.
     """
 
     def __init__(self, model: Seq2Seq) -> None:
@@ -29,29 +29,30 @@ class Recording(Mapping[str, list[Tensor]]):
         self._shown: dict[tuple[nn.Module, str], list[Tensor]] = defaultdict(list)
 
     def add(self, shown: Shown) -> None:
+        """Record a shown value if it is a weight matrix or the values."""
         if shown.symbol in ("α_j", "v_j"):
             self._shown[shown.module, shown.symbol].append(shown.value)
 
     def __getitem__(self, stack: str) -> list[Tensor]:
-        """The layers of a stack, none before the first pass. Raises `ValueError` after more than one pass."""
+        """The layers of a stack; empty before the first pass. Raises `ValueError` after more than one pass."""
         if not all(map(self._is_one_pass, self._stacks)):
             raise ValueError("the recording holds more than one pass, or a search; open one for each forward pass")
         return [_joined(steps) for steps in self._steps(stack, "α_j")]
 
     def of_tokens(self, stack: str, source: int, target: int) -> list[Tensor]:
-        """The layers of a stack over that many tokens of the source and of the target.
+        """The layers of a stack over this many source and target tokens.
 
-        Raises `InputError` for a model that attends to others there, as one stack for both sides does, or shows none.
+        Raises `InputError` if the model's attention is over other tokens, as in one stack for both sides, or not shown.
         """
         sizes = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}[stack]
         layers = self[stack]
         if [layer.shape[2:] for layer in layers] != [sizes] * len(self._stacks[stack]):
-            problem = f"the {STACKS[stack]} of this model is not between the tokens that the view shows"
-            raise InputError("model.kind", problem, "look at it through the lens, or by erasure")
+            problem = f"the {STACKS[stack]} of this model is over other tokens than this view shows"
+            raise InputError("model.kind", problem, "use the lens or erasure")
         return layers
 
     def values_of(self, stack: str) -> list[Float[Tensor, "B H K d"]]:
-        """The values that the weights of each layer weigh, from the last step, which has seen the most."""
+        """The values that each layer's weights apply to, from the last and most complete step."""
         return [steps[-1] for steps in self._steps(stack, "v_j")]
 
     def __iter__(self) -> Iterator[str]:
@@ -64,7 +65,7 @@ class Recording(Mapping[str, list[Tensor]]):
         return [steps for module in self._stacks[stack] if (steps := self._shown[module, symbol])]
 
     def _is_one_pass(self, stack: str) -> bool:
-        """True if each token of a self-attention was a query once, and the keys of a cross-attention stayed."""
+        """True if each token of a self-attention was a query once, and cross-attention keys did not change."""
         for steps in self._steps(stack, "α_j"):
             batches, _, queries, keys = zip(*(step.shape for step in steps), strict=True)
             is_whole = len(set(keys)) == 1 if stack == "cross" else sum(queries) == keys[-1]
@@ -76,14 +77,14 @@ class Recording(Mapping[str, list[Tensor]]):
 @checked
 @contextmanager
 def record_attention(model: Seq2Seq) -> Iterator[Recording]:
-    """While this is open, the weights of every attention layer are gathered; see `Recording`. Recordings nest."""
+    """Record the weights of every attention layer inside this context; see `Recording`. Recordings nest."""
     recording = Recording(model)
     with watching(recording.add):
         yield recording
 
 
 def _joined(steps: list[Tensor]) -> Tensor:
-    """The queries of all steps, over the keys of the last; of a single step its own tensor, for gradients."""
+    """The queries of all steps over the keys of the last; for one step its own tensor, to keep gradients."""
     if len(steps) == 1:
         return steps[0]
     keys = steps[-1].shape[3]

@@ -1,7 +1,7 @@
-"""A sentence pair as a model reads and writes it, and matrices over its pieces and words.
+"""A sentence pair as a model reads and writes it, and matrices over its tokens and words.
 
-A matrix over pieces becomes one over words by the mean over the rows of a word and the sum over its columns
-(Clark et al. 2019, §4.1), so rows that sum to 1 still do.
+A matrix over tokens becomes one over words by averaging the rows of a word and summing its columns (Clark et al. 2019,
+§4.1), so rows that sum to 1 still do.
 """
 
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """One side of a pair with its special symbols: ids, pieces and words; a symbol is a word of its own.
+    """One side of a pair: ids, tokens (`pieces`) and words. A special symbol counts as a word.
 
-    `words_of_piece` has for each piece the numbers of the words that it belongs to.
+    `words_of_piece` lists for each token the numbers of its words.
     """
 
     text: str
@@ -33,7 +33,7 @@ class Tokens:
 
     @classmethod
     def of(cls, sentence: PreparedSentence, *, begins: bool = False) -> "Tokens":
-        """A sentence with `</s>` behind it or, where it `begins`, `<s>` before it."""
+        """Append `</s>` to a sentence or, with `begins`, prepend `<s>`."""
         ids, pieces, words, owners = sentence.ids, sentence.pieces, sentence.words, sentence.words_of_piece
         if begins:
             owners = ((0,), *(tuple(word + 1 for word in of_piece) for of_piece in owners))
@@ -41,7 +41,7 @@ class Tokens:
         return cls(sentence.text, (*ids, EOS), (*pieces, "</s>"), (*words, "</s>"), (*owners, (len(words),)))
 
     def by_words(self) -> list[tuple[str, list[str]]]:
-        """Every word with its pieces."""
+        """Pair every word with its tokens."""
         pieces: list[list[str]] = [[] for _ in self.words]
         for owners, piece in zip(self.words_of_piece, self.pieces, strict=True):
             for word in owners:
@@ -49,7 +49,7 @@ class Tokens:
         return list(zip(self.words, pieces, strict=True))
 
     def membership(self) -> Float[np.ndarray, "W N"]:
-        """W words, N pieces: 1 where a piece belongs to the word."""
+        """W words × N tokens: 1 where a token belongs to the word."""
         matrix = np.zeros((len(self.words), len(self.pieces)), np.float32)
         for piece, owners in enumerate(self.words_of_piece):
             matrix[list(owners), piece] = 1.0
@@ -58,7 +58,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class PairTokens:
-    """A pair under teacher forcing: the source with `</s>`; `<s>` and the target; and the target with `</s>`."""
+    """A pair under teacher forcing: the source with `</s>`, the target with `<s>`, and the target with `</s>`."""
 
     source: Tokens
     read: Tokens
@@ -66,26 +66,26 @@ class PairTokens:
 
     @classmethod
     def of(cls, source: PreparedSentence, target: PreparedSentence, *, limit: int) -> "PairTokens":
-        """The tokens of a pair. Raises `InputError` for a side of more than `limit` tokens, the end symbol included."""
+        """Build the tokens of a pair. Raises `InputError` if a side, with its end symbol, exceeds `limit` tokens."""
         for place, sentence in (("source", source), ("target", target)):
             if (length := len(sentence.ids) + 1) > limit:
                 raise InputError(place, f"{length} tokens, the model takes at most {limit}", "shorten it")
         return cls(Tokens.of(source), Tokens.of(target, begins=True), Tokens.of(target))
 
     def sides(self, stack: str) -> tuple[Tokens, Tokens]:
-        """The rows and the columns of a stack's matrices."""
+        """The tokens along the rows and along the columns of a stack's matrices."""
         if stack == "encoder":
             return self.source, self.source
         return self.written, self.read if stack == "decoder" else self.source
 
     def inputs(self, model: Seq2Seq) -> tuple[Int[Tensor, "1 S"], Int[Tensor, "1 T"]]:
-        """What the model is given, on its device."""
+        """The source and target ids to feed the model, on its device."""
         device = next(model.parameters()).device
         return torch.tensor([self.source.ids], device=device), torch.tensor([self.read.ids], device=device)
 
 
 def prepare_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> PairTokens:
-    """The tokens of two texts, each as one sentence. Raises `InputError` for one that is too long for the model."""
+    """Tokenize two texts, each as one sentence. Raises `InputError` for a text that is too long for the model."""
     prepare = Preparer(tokenizer)
     return PairTokens.of(prepare.sentence(source), prepare.sentence(target), limit=model.max_length)
 
@@ -93,14 +93,14 @@ def prepare_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str)
 def over_words(
     weights: Float[np.ndarray, "*N Q K"], rows: Float[np.ndarray, "W Q"], columns: Float[np.ndarray, "V K"]
 ) -> Float[np.ndarray, "*N W V"]:
-    """Matrices over words, by the memberships of both sides: the mean over a word's rows, the sum over its columns.
+    """Turn matrices over tokens into matrices over words: average a word's rows, sum its columns.
 
-    Words share the column of a piece that belongs to several. In NumPy: for matrices this small, torch's threads cost
-    more than they gain.
+    `rows` and `columns` are memberships. Words share the column of a token that belongs to several. This uses NumPy:
+    for such small matrices, torch's threads cost more than they gain.
     """
     return rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0) @ weights @ shared(columns).T
 
 
 def shared(columns: Float[np.ndarray, "W N"]) -> Float[np.ndarray, "W N"]:
-    """Each piece divided among its words, so that a row's sum over words is that over pieces."""
+    """Divide each token among its words, so that a row's sum over words equals its sum over tokens."""
     return columns / np.maximum(columns.sum(axis=0, keepdims=True), 1.0)

@@ -1,4 +1,4 @@
-"""The attention of a model over the words of many sentence pairs."""
+"""Attention over words, for many sentence pairs."""
 
 from collections.abc import Iterator
 
@@ -20,10 +20,10 @@ from transformer_mt.translation.scoring import batches
 def word_weights(
     model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs
 ) -> Iterator[tuple[int, dict[str, Float[np.ndarray, "H W V"]]]]:
-    """Each pair, by its number, with the attention of each stack's heads, in the order of `head_names`, over words.
+    """Yield each pair's number, and the attention over words of each stack's heads, ordered as in `head_names`.
 
-    The last column is that of the symbol, `</s>` or in the decoder `<s>`, which has no row. Batches change the order of
-    the pairs. Raises `InputError` for a pair that is too long.
+    The last column is the special symbol, `</s>` or in the decoder `<s>`; it has no row. Pairs come in the order of
+    batches. Raises `InputError` if a pair is too long.
     """
     encoded = encode_pairs(pairs, tokenizer, max_length=model.max_length)
     if encoded.too_long:
@@ -42,7 +42,7 @@ def word_weights(
             for stack, of_heads in weights.items():
                 down, across = (side.membership() for side in tokens.sides(stack))
                 cut = of_heads[place, :, : down.shape[1], : across.shape[1]]
-                if stack == "decoder":  # which reads its symbol before the words
+                if stack == "decoder":  # its symbol precedes the words
                     across = np.roll(across, -1, axis=0)
                 matrices[stack] = over_words(cut, down[:-1], across)
             yield row, matrices

@@ -1,4 +1,4 @@
-"""The parts around attention in a layer: norms and residuals, each chosen by name."""
+"""The parts of a layer around attention: norms and residuals, chosen by name."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ AnyLayer = TypeVar("AnyLayer", bound=nn.Module)
 
 
 class Layers(nn.ModuleList, Generic[AnyLayer]):
-    """Layers of one kind, one above the other."""
+    """A stack of layers of one kind."""
 
     def __init__(self, layers: Iterable[AnyLayer]) -> None:
         super().__init__(layers)
@@ -30,7 +30,7 @@ class Layers(nn.ModuleList, Generic[AnyLayer]):
 
 
 class Norm(nn.Module, ABC):
-    """Brings the features of every token to one scale."""
+    """Normalises the scale of each token's features."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Norm(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, x: States, mask: TokenMask) -> States:
-        """The states on their new scale; mask is True at real tokens."""
+        """Normalise the states. `mask` is True at real tokens."""
 
 
 class NoNorm(Norm):
@@ -81,9 +81,9 @@ class RMSNorm(Norm):
 class BatchNorm(Norm):
     """y = γ (x − μ) / √(σ² + ε) + β, mean and variance of each feature over the real tokens of the batch.
 
-    Ioffe and Szegedy 2015, with the unbiased variance in training too. Evaluation uses running means of both, which
-    take in a tenth of each batch. In training, a token's output depends on the other sentences, and in a decoder on
-    what follows.
+    Ioffe and Szegedy 2015, but with the unbiased variance in training too. Evaluation uses running means of both, to
+    which each batch contributes a tenth. In training, a token's output depends on the other sentences, and in a decoder
+    on later tokens.
     """
 
     formulas: ClassVar = {"norm(x)": "γ (x − μ) / √(σ² + ε) + β, μ and σ² running means, ε = 10⁻⁵"}
@@ -99,14 +99,14 @@ class BatchNorm(Norm):
 
     @override
     def forward(self, x: States, mask: TokenMask) -> States:
-        """Over real tokens alone; padding is put on the same scale and counts for nothing."""
+        """Measure only real tokens. Padding is rescaled too, but does not count."""
         mean, variance = self.measured(x, mask) if self.training else (self.mean, self.variance)
         return show(self, "norm(x)", (x - mean) * (variance + 1e-5).rsqrt() * self.weight + self.bias, "B Q D")
 
     def measured(self, x: States, mask: TokenMask) -> tuple[Float[Tensor, " D"], Float[Tensor, " D"]]:
-        """Mean and unbiased variance of each feature, which the running ones take in."""
+        """Measure mean and unbiased variance of each feature, and update the running means."""
         real = x[mask]  # tokens D
-        if len(real) < 2:  # no variance can be measured
+        if len(real) < 2:  # too few for a variance
             return self.mean, self.variance
         variance, mean = torch.var_mean(real, dim=0)
         with torch.no_grad():
@@ -116,9 +116,9 @@ class BatchNorm(Norm):
 
 
 class Residual(nn.Module, ABC):
-    """A layer with a path around it, in two halves: `x, h = residual.enter(x)`, then `x = residual.after(x, layer(h))`.
+    """A residual connection, in two halves: `x, h = residual.enter(x)`, then `x = residual.after(x, layer(h))`.
 
-    `ends_in_norm` says whether the output has been normalised, so that a stack needs no norm at its end.
+    `ends_in_norm` says whether the output is normalised, so that a stack needs no final norm.
     """
 
     ends_in_norm: bool
@@ -129,17 +129,17 @@ class Residual(nn.Module, ABC):
         self.dropout = Dropout(dropout)
 
     def enter(self, x: States, mask: TokenMask) -> tuple[States, States]:
-        """The state, and the input of the layer."""
+        """Return the state and the layer's input."""
         x = show(self, "x", x, "B Q D")
         return x, self.before(x, mask)
 
     @abstractmethod
     def before(self, x: States, mask: TokenMask) -> States:
-        """The input of the layer."""
+        """The layer's input."""
 
     @abstractmethod
     def after(self, x: States, y: States, mask: TokenMask) -> States:
-        """x with the layer's output y."""
+        """Add the layer's output y to x."""
 
 
 class PreNorm(Residual):

@@ -1,4 +1,4 @@
-"""Builds a model from its configuration: the one place where model, attention and their numbers meet."""
+"""Builds a model from its configuration: the only place where model, attention and their sizes meet."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,14 +26,14 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.registry import lookup
 
-# How a recurrent decoder may look at the source: by any score, or without attention.
+# Scores of a recurrent decoder; `none` turns attention off.
 RECURRENT_SCORES: dict[str, type[Score] | None] = {**SCORES, "none": None}
 
 
 def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
-    """The model that the configuration describes, with random weights from torch's default generator.
+    """Build the configured model, with random weights from torch's default generator.
 
-    Raises `InputError` for a name that is in no table and for sizes and choices that do not fit together.
+    Raises `InputError` for an unknown name and for incompatible sizes and choices.
     """
     model = lookup(MODELS, config.kind, key="model.kind")(config, vocabulary_size)
     if isinstance(config, TransformerConfig):
@@ -44,12 +44,12 @@ def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
 
 @contextmanager
 def checking_size(check: Callable[[int], None]) -> Iterator[None]:
-    """While this is open, `check` gets the bytes of all parameters made so far, before the latest of them is filled."""
+    """Call `check` with the bytes of all parameters so far, each time before a new one is filled."""
     seen, size = set[Tensor](), 0
 
     def count(module: nn.Module, name: str, parameter: Tensor | None) -> None:
         nonlocal size
-        if parameter is not None and parameter not in seen:  # a shared one counts once
+        if parameter is not None and parameter not in seen:  # count shared parameters once
             seen.add(parameter)
             size += parameter.nbytes
             check(size)
@@ -62,7 +62,7 @@ def checking_size(check: Callable[[int], None]) -> Iterator[None]:
 
 
 def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transformer:
-    """A Transformer; `tied` says which of the three matrices of the vocabulary are one."""
+    """Build a Transformer. `tied` says which of the three vocabulary matrices are shared."""
     return Transformer(
         build_layer_factory(config),
         build_embeddings(config, build_position(config.attention.position, None), vocabulary_size),
@@ -73,9 +73,9 @@ def build_transformer(config: TransformerConfig, vocabulary_size: int) -> Transf
 
 
 def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentSeq2Seq:
-    """A recurrent encoder–decoder with attention by the configured score, or none; `tied` as in a Transformer.
+    """Build a recurrent encoder–decoder with the configured score, or without attention; `tied` as in a Transformer.
 
-    Queries and keys are the states themselves (Luong et al. 2015, §3.1) where the formula does not project them.
+    Queries and keys are the states themselves (Luong et al. 2015, §3.1) unless the score's formula projects them.
     """
     if config.width % 2:
         raise InputError(
@@ -91,7 +91,7 @@ def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentS
 
 
 def build_layer_factory(config: TransformerConfig) -> LayerFactory:
-    """The parts of a Transformer's layers."""
+    """Return the parts of a Transformer's layers."""
     width, heads = config.width, config.attention.heads
     if width % heads:
         near, wider = max(h for h in range(1, heads + 1) if width % h == 0), width // heads * heads + heads
@@ -112,7 +112,7 @@ def build_layer_factory(config: TransformerConfig) -> LayerFactory:
 
 
 def build_embeddings(config: ModelConfig, position: Position, vocabulary_size: int) -> Embeddings:
-    """The embeddings of source and target; where all matrices are tied they have one table."""
+    """Build source and target embeddings, with a single table if all matrices are tied."""
     target = embedding_table(vocabulary_size, config.width)
     source = target if config.tied == "all" else embedding_table(vocabulary_size, config.width)
     scaled = partial(Embedding, position=position, dropout=config.dropout)

@@ -1,4 +1,4 @@
-"""Dropout whose random mask is fast to draw on a CPU."""
+"""Dropout with random masks that are fast to draw on a CPU."""
 
 import numpy as np
 import torch
@@ -11,12 +11,12 @@ Numbers = Float[Tensor, "..."]
 
 
 class Dropout(nn.Module):
-    """Each element is zeroed with `probability` in training, the others divided by 1 − probability.
+    """In training, zero each element with `probability` and divide the others by 1 − probability.
 
-    Srivastava et al. 2014. On a CPU, torch draws one random number an element on a single core, which costs more than
-    the matrix products around it. There we draw 8 or 16 random bits an element. What is drawn is then the next multiple
-    of 2⁻⁸, where that is within 2 % of the probability, or of 2⁻¹⁶; what is kept is divided by the share that is drawn
-    to be kept. Elsewhere this is torch's own dropout.
+    Srivastava et al. 2014. On a CPU, torch draws one random number per element on a single core. That costs more than
+    the surrounding matrix products, so this class draws 8 or 16 random bits per element. The rate is rounded to 2⁻⁸, or
+    to 2⁻¹⁶ if that would change it by more than 2 %. Kept elements are divided by one minus the rounded rate. On
+    other devices it is torch's own dropout.
     """
 
     def __init__(self, probability: float) -> None:
@@ -25,7 +25,7 @@ class Dropout(nn.Module):
 
     @override
     def forward(self, x: Numbers, onto: Numbers | None = None) -> Numbers:
-        """`x` after dropout, added to `onto` if that is given; `x` itself in evaluation mode.
+        """Apply dropout to `x` and add the result to `onto` if given. In evaluation mode, `x` is unchanged.
 
         Random numbers come from torch's default generator.
         """
@@ -37,7 +37,7 @@ class Dropout(nn.Module):
         mask = scaled_mask(x.shape, self.probability, dtype=torch.promote_types(x.dtype, torch.float32))
         if onto is None:
             return (x * mask).to(x.dtype)
-        return torch.addcmul(onto, x, mask)  # in one pass over the memory
+        return torch.addcmul(onto, x, mask)  # a single pass over memory
 
     @override
     def extra_repr(self) -> str:
@@ -45,9 +45,9 @@ class Dropout(nn.Module):
 
 
 def scaled_mask(shape: torch.Size, probability: float, *, dtype: torch.dtype) -> Tensor:
-    """A CPU tensor of zeros, with the probability q that is drawn for this one, and of 1 / (1 − q)."""
+    """A CPU tensor that is 0 with the rounded probability q, else 1 / (1 − q)."""
     bits, threshold = drawn_bits(probability)
-    # A generator that is twice as fast as torch's, and begins anew from a number of torch's.
+    # Twice as fast as torch's generator. torch draws its seed.
     generator = np.random.SFC64(int(torch.randint(2**63 - 1, ())))
     draws = generator.random_raw(-(-shape.numel() * bits // 64)).view(f"int{bits}")[: shape.numel()]
     mask = torch.empty(shape, dtype=dtype)
@@ -56,8 +56,8 @@ def scaled_mask(shape: torch.Size, probability: float, *, dtype: torch.dtype) ->
 
 
 def drawn_bits(probability: float) -> tuple[int, int]:
-    """With how many random bits an element is drawn, and how many of their 2 ** bits values drop it."""
+    """The random bits per element, and how many of their 2 ** bits values drop it."""
     threshold = round(probability * 2**8)
     if abs(threshold / 2**8 - probability) <= probability / 50 and threshold < 2**8:
         return 8, threshold
-    return 16, min(round(probability * 2**16), 2**16 - 1)  # something is kept
+    return 16, min(round(probability * 2**16), 2**16 - 1)  # never drop everything

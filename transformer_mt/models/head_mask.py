@@ -1,4 +1,4 @@
-"""Heads switched off, in the configuration or for a while, or multiplied by a factor through which gradients flow."""
+"""Head masks: turn heads off, permanently or temporarily, or scale them by factors with gradients."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -15,12 +15,12 @@ from transformer_mt.head_names import HeadName, LayerName
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import suggest
 
-# A factor for each head, of all sentences or of each.
+# A factor per head, one row for all sentences or one row each.
 Gates = Float[Tensor, "#B H"]
 
 
 def attention_layers(model: Seq2Seq) -> dict[LayerName, InspectableAttention]:
-    """The attention layers of the model by name, in order."""
+    """The attention layers of a model by name, in order."""
     return {
         LayerName(stack, layer): module
         for stack, modules in model.attention_stacks().items()
@@ -29,18 +29,18 @@ def attention_layers(model: Seq2Seq) -> dict[LayerName, InspectableAttention]:
 
 
 def active_heads(module: InspectableAttention) -> tuple[int, ...]:
-    """The numbers, from 1, of the heads that no mask switches off."""
+    """The numbers, from 1, of the heads that the mask leaves on."""
     on = [True] * module.heads if module.head_mask is None else (module.head_mask != 0).any(dim=0).tolist()
     return tuple(number for number, active in enumerate(on, start=1) if active)
 
 
 def head_names(model: Seq2Seq) -> list[HeadName]:
-    """Every active head of the model, in the order of its stacks and layers."""
+    """Every active head of a model, by stack and layer."""
     layers = attention_layers(model).items()
     return [layer.head(number) for layer, module in layers for number in active_heads(module)]
 
 
-# The words of `--layer` and `--head` that leave all heads in.
+# Values of `--layer` and `--head` that select every head.
 ALL, MEAN = "all", "mean"
 EVERY = {"layer": (ALL,), "head": (MEAN, ALL)}
 
@@ -52,34 +52,34 @@ def heads_at(
     head: int | str | None,
     every: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Sequence[HeadName]:
-    """The heads with this layer and this number; None, and the words in `every`, leave all in.
+    """Filter heads by layer and number. None, and the words in `every`, select all.
 
-    Raises `InputError` that names the option and the choices for a layer or a number that there is not.
+    Raises `InputError` with the option and its choices if a layer or number does not exist.
     """
     for field, wanted in (("layer", layer), ("head", head)):
         if wanted is not None and wanted not in (words := every.get(field, ())):
             numbers = map(str, sorted({getattr(name, field) for name in names}))
             names = [name for name in names if str(getattr(name, field)) == str(wanted)]
             if not names:
-                raise InputError(field, f"there is no {wanted!r}", suggest(str(wanted), [*words, *numbers]))
+                raise InputError(field, f"{wanted!r} is unknown", suggest(str(wanted), [*words, *numbers]))
     return names
 
 
 def mask_heads(model: Seq2Seq, names: Iterable[HeadName], *, key: str) -> None:
-    """Switch these heads off for good. Raises `InputError` that names `key` for a head that is not there."""
+    """Turn these heads off permanently. Raises `InputError` under `key` for an unknown head."""
     _multiply(_zeros_at(model, names, key=key))
 
 
 def without_heads(model: Seq2Seq, names: Iterable[HeadName]) -> AbstractContextManager[None]:
-    """While this is open, these heads are off. Raises `InputError` for a head that is not there."""
+    """Turn these heads off inside a context. Raises `InputError` for an unknown head."""
     return gated(_zeros_at(model, names, key="without"))
 
 
 @contextmanager
 def gated(gates: Mapping[InspectableAttention, Gates]) -> Iterator[None]:
-    """While this is open, head r of each of these attention modules contributes ξ_r head_r (Michel et al. 2019, §2.1).
+    """Scale head r of each of these modules to ξ_r head_r inside a context (Michel et al. 2019, §2.1).
 
-    With ξ_r = 0 the head is off; the gradient of a loss in ξ at 1 says how much the loss depends on the head.
+    ξ_r = 0 turns the head off. The gradient of a loss by ξ at 1 measures how much the loss depends on the head.
     """
     before = {module: module.head_mask for module in gates}
     try:

@@ -1,4 +1,4 @@
-"""A decoder's cache: the source is kept once a sentence, the target once a hypothesis."""
+"""Hypotheses of a search: the source is cached once per sentence, the target once per hypothesis."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,11 @@ from transformer_mt.attention.shapes import Rows
 
 @dataclass(frozen=True, slots=True)
 class Hypotheses:
-    """The sentences that N hypotheses translate, so that the source is kept once for all hypotheses of a sentence.
+    """Maps N hypotheses to the B sentences they translate, so that the source is cached once per sentence.
 
-    Of each of the B sentences there are at most W hypotheses. Cross-attention sees them side by side, as queries of one
-    sentence. `seat` is sentence · W + the number of the hypothesis among those of its sentence; None where every
-    sentence has one hypothesis and they stand in order, as after `start`.
+    Each sentence has at most W hypotheses. Cross-attention sees them side by side, as queries of one sentence. `seat`
+    is sentence · W + the number of the hypothesis within its sentence. It is None if each sentence has one hypothesis,
+    in order, as after `start`.
     """
 
     sentences: int
@@ -23,20 +23,20 @@ class Hypotheses:
     seat: Rows | None = None
 
     def select(self, rows: Rows) -> "tuple[Hypotheses, Int[Tensor, ' B2'] | None]":
-        """The hypotheses `rows`, and the sentences that are left with any; None where that is all of them."""
+        """Select the hypotheses `rows`, and return the sentences that still have any; None if all do."""
         sentence = rows if self.seat is None else (self.seat // self.width)[rows]
         left, sentence, counts = torch.unique(sentence, return_inverse=True, return_counts=True)
         kept = None if len(left) == self.sentences else left
         if len(left) == len(rows) and torch.equal(sentence, torch.arange(len(rows), device=rows.device)):
             return Hypotheses(len(left)), kept
         order = sentence.argsort(stable=True)
-        number = torch.empty_like(order)  # of each hypothesis among those of its sentence
+        number = torch.empty_like(order)  # of each hypothesis within its sentence
         number[order] = torch.arange(len(rows), device=rows.device) - (counts.cumsum(0) - counts)[sentence[order]]
         width = int(counts.max())
         return Hypotheses(len(left), width, sentence * width + number), kept
 
     def by_sentence(self, x: Float[Tensor, "N T D"]) -> Float[Tensor, "B WT D"]:
-        """The states of all hypotheses of a sentence side by side, zeros at seats that are free."""
+        """Put the states of a sentence's hypotheses side by side, with zeros at free seats."""
         if self.seat is None:
             return x
         seats = x.new_zeros(self.sentences * self.width, *x.shape[1:]).index_copy(0, self.seat, x)

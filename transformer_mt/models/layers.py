@@ -16,7 +16,7 @@ from transformer_mt.models.seq2seq import Memory, TokenMask
 
 @dataclass(frozen=True)
 class LayerFactory:
-    """Makes what every layer consists of, each time with weights of its own."""
+    """Makes the parts of a layer, each time with new weights."""
 
     attention: Callable[[str], Attention]
     feed_forward: Callable[[], FeedForward]
@@ -34,7 +34,7 @@ class EncoderLayer(nn.Module):
         self.self_residual, self.feed_forward_residual = factory.residual(), factory.residual()
 
     def forward(self, x: States, mask: TokenMask) -> States:
-        """One layer over the source; mask is True at real tokens."""
+        """Apply the layer to the source. `mask` is True at real tokens."""
         x, h = self.self_residual.enter(x, mask)
         x = self.self_residual.after(x, self.self_attention(h, self.self_attention.key_values(h, mask)), mask)
         x, h = self.feed_forward_residual.enter(x, mask)
@@ -43,13 +43,13 @@ class EncoderLayer(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class LayerState:
-    """A decoder layer's keys and values: target tokens of each hypothesis (None: none yet), memory of each sentence."""
+    """A decoder layer's keys and values: target tokens per hypothesis (None: none yet), memory per sentence."""
 
     target: KeyValues | None
     memory: KeyValues
 
     def select(self, rows: Rows, left: Int[Tensor, " B2"] | None) -> "LayerState":
-        """The target of the hypotheses `rows`, the memory of the sentences `left` (None: all)."""
+        """Select the target of the hypotheses `rows`, and the memory of the sentences `left` (None: all)."""
         memory = self.memory if left is None else self.memory.select(left)
         return LayerState(self.target and self.target.select(rows), memory)
 
@@ -72,7 +72,7 @@ class DecoderLayer(nn.Module):
     def forward(
         self, x: States, mask: TokenMask, state: LayerState, hypotheses: Hypotheses
     ) -> tuple[States, LayerState]:
-        """One layer over new target tokens, and the state that includes them; mask is True at real tokens."""
+        """Apply the layer to new target tokens. Returns the state that includes them. `mask` is True at real tokens."""
         x, h = self.self_residual.enter(x, mask)
         new = self.self_attention.key_values(h)
         target = new if state.target is None else state.target.append(new)

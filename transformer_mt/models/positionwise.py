@@ -1,6 +1,6 @@
-"""Parts that act on every token by itself (Vaswani et al. 2017, §3.3, §3.4): embeddings and feed-forward networks.
+"""Parts that act on each token separately (Vaswani et al. 2017, §3.3, §3.4): embeddings and feed-forward networks.
 
-To add a feed-forward network, subclass `FeedForward` and enter it in `FEED_FORWARDS`; its numbers stand in its
+To add a feed-forward network, subclass `FeedForward` and enter it in `FEED_FORWARDS`. It can take numbers in its
 spelling, as in `moe(8, 2)`.
 """
 
@@ -34,20 +34,20 @@ class Embedding(nn.Module):
         self.table, self.position, self.dropout = table, position, Dropout(dropout)
 
     def forward(self, tokens: Int[Tensor, "B N"], *, start: int = 0) -> States:
-        """Embed tokens that stand at the positions start, start + 1, …"""
+        """Embed tokens at the positions start, start + 1, …"""
         scaled = show(self, "√D e", self.table(tokens) * math.sqrt(self.table.embedding_dim), "B Q D")
         return self.dropout(self.position.embed(scaled, start=start))
 
 
 class Embeddings(NamedTuple):
-    """The embeddings of source and target, and whether the output matrix is that of the target's."""
+    """The embeddings of source and target, and whether the output matrix shares the target's table."""
 
     source: Embedding
     target: Embedding
     tie_output: bool
 
     def output(self) -> nn.Linear:
-        """The output layer, h W + b, with variance 1/D and b = 0 at first."""
+        """The output layer h W + b, initialised with variance 1/D and b = 0."""
         vocabulary, width = self.target.table.weight.shape
         output = nn.Linear(width, vocabulary)
         fill(output.weight, std=width**-0.5)
@@ -58,7 +58,7 @@ class Embeddings(NamedTuple):
 
 
 class FeedForward(nn.Module, ABC):
-    """A network of the model's width with a hidden layer, made with the numbers of its spelling."""
+    """A network of the model's width with one hidden layer, built with the numbers in its spelling."""
 
     @abstractmethod
     def __init__(self, width: int, hidden: int, *numbers: int) -> None:
@@ -66,7 +66,7 @@ class FeedForward(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, x: States, mask: TokenMask) -> States:
-        """FFN(x); mask is True at real tokens."""
+        """FFN(x). `mask` is True at real tokens."""
 
 
 class ReLU(FeedForward):
@@ -97,7 +97,7 @@ class GELU(ReLU):
 class SwiGLU(FeedForward):
     """FFN(x) = (Swish(x W) ∘ x V) W_2, Swish(x) = x σ(x) (Shazeer 2020, §2).
 
-    Three matrices where the others have two; the hidden width is the configured one, not two thirds of it.
+    It has three matrices instead of two. The hidden width is used as configured, not scaled by two thirds.
     """
 
     def __init__(self, width: int, hidden: int) -> None:

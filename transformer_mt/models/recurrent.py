@@ -30,21 +30,21 @@ Gates = Float[Tensor, "B 3*D"]
 
 
 class SourceReader(nn.Module, ABC):
-    """The decoder's view of the source before each target token: the context c_t, of width D."""
+    """The decoder's view of the source before each target token: the context c_t of width D."""
 
     @abstractmethod
     def key_values(self, memory: Memory) -> KeyValues:
-        """The keys and values of the source, made once a sentence."""
+        """Compute the keys and values of the source, once per sentence."""
 
     @abstractmethod
     def forward(self, states: QueryStates, source: KeyValues) -> QueryStates:
-        """c_t; the states are s_{t−1} of the decoder's last layer, one for each hypothesis of a sentence."""
+        """Return c_t. The states are s_{t−1} of the decoder's last layer, one for each hypothesis of a sentence."""
 
 
 class SourceAttention(SourceReader, InspectableAttention):
     """c_t = Σ_k α_tk h_k, α_t = softmax(e(s_{t−1}, h_k)) over the real source tokens (Bahdanau et al. 2014, §3.1).
 
-    The values are the encoder's states themselves. A source without any token gives zeros.
+    The values are the encoder's states themselves. A source without tokens yields zeros.
     """
 
     formulas: Mapping[str, str] = {
@@ -81,8 +81,8 @@ class SourceAttention(SourceReader, InspectableAttention):
 class FinalStates(SourceReader):
     """c_t = [h→_S ; h←_1] for every t: one fixed vector for the whole sentence, and no attention.
 
-    Sutskever et al. 2014 and Cho et al. 2014, §2.2, whose encoders hand over their state after the last token. Of a
-    bidirectional encoder that is the forward state at the last real token and the backward state at the first.
+    Sutskever et al. 2014 and Cho et al. 2014, §2.2, whose encoders pass on their state after the last token. In a
+    bidirectional encoder, this is the forward state at the last real token and the backward state at the first.
     """
 
     @override
@@ -98,7 +98,7 @@ class FinalStates(SourceReader):
 
 
 class Encoder(nn.Module):
-    """Bidirectional GRUs, one above the other: h_k = [h→_k ; h←_k], each direction of width D/2.
+    """Stacked bidirectional GRUs: h_k = [h→_k ; h←_k], each direction of width D/2.
 
     Bahdanau et al. 2014, §3.2. Dropout acts between layers, not along the sentence (Zaremba et al. 2014).
     """
@@ -109,9 +109,9 @@ class Encoder(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: States, lengths: Int[Tensor, " B"]) -> States:
-        """The states of the real tokens, zeros after them: the backward direction starts at the last real token.
+        """Return the states of real tokens, with zeros after them. The backward GRU starts at the last real token.
 
-        At least one token of every sentence is read.
+        At least one token per sentence is read.
         """
         packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
         first, *others = self.layers
@@ -123,7 +123,7 @@ class Encoder(nn.Module):
 
 
 class Cell(nn.Module):
-    """A gated recurrent unit, the input's part of the gates apart: it need not wait for the state.
+    """A gated recurrent unit that takes the input's gates precomputed, because they do not depend on the state.
 
     s_t = (1 − z) ∘ n + z ∘ s, r = σ(i_r + h_r), z = σ(i_z + h_z), n = tanh(i_n + r ∘ h_n), with the gates
     i = W x + b and h = U s + b'. Cho et al. 2014, §2.3, but r acts after U, as in torch and cuDNN.
@@ -135,7 +135,7 @@ class Cell(nn.Module):
         self.state_gates = nn.Linear(width, 3 * width)
 
     def forward(self, state: TokenState, gates: Gates) -> TokenState:
-        """The next state; the gates are those of the input, W x + b."""
+        """Return the next state, given the gates of the input, W x + b."""
         width = state.shape[1]
         from_state = self.state_gates(state)
         reset, keep = (gates + from_state)[:, : 2 * width].sigmoid().chunk(2, dim=1)
@@ -145,23 +145,23 @@ class Cell(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class RecurrentState:
-    """The state of every decoder layer for each hypothesis, and the keys and values of each sentence."""
+    """The state of every decoder layer per hypothesis, and the keys and values per sentence."""
 
     layers: LayerStates
     source: KeyValues
     hypotheses: Hypotheses
 
     def select(self, rows: Rows) -> Self:
-        """The state of the hypotheses `rows`."""
+        """Select the hypotheses `rows`."""
         hypotheses, left = self.hypotheses.select(rows)
         source = self.source if left is None else self.source.select(left)
         return type(self)(tuple(layer[rows] for layer in self.layers), source, hypotheses)
 
 
 class Decoder(nn.Module):
-    """GRUs, one above the other: s_t from s_{t−1}, y_{t−1} and c_t (Bahdanau et al. 2014, §A.2.2).
+    """Stacked GRUs: s_t from s_{t−1}, y_{t−1} and c_t (Bahdanau et al. 2014, §A.2.2).
 
-    The first layer reads y_{t−1} and c_t, each other layer the one below; attention asks with the last one's s_{t−1}.
+    The first layer reads y_{t−1} and c_t, each other layer the one below. The last layer's s_{t−1} queries the source.
     """
 
     formulas: ClassVar = {"x": "s_{t−1}", "i_c": "y W, for the gates r, z and n", "x′": "s_t"}
@@ -184,9 +184,9 @@ class Decoder(nn.Module):
         return RecurrentState(layers, self.reader.key_values(memory), Hypotheses(len(backward)))
 
     def forward(self, embedded: States, state: RecurrentState) -> tuple[States, States, RecurrentState]:
-        """s_t of the last layer and c_t for every target token, and the state that has read them."""
+        """Return s_t of the last layer and c_t for every target token, and the next state."""
         first, *_ = self.cells
-        token_gates = first.input_gates(embedded)  # B T 3D, at once
+        token_gates = first.input_gates(embedded)  # B T 3D, for all tokens at once
         layers, states, contexts = state.layers, [], []
         for gates in token_gates.unbind(dim=1):
             last = show(self, "x", layers[-1], "B D")
@@ -200,7 +200,7 @@ class Decoder(nn.Module):
         return torch.stack(states, dim=1), torch.stack(contexts, dim=1), replace(state, layers=layers)
 
     def step(self, layers: LayerStates, gates: Gates) -> LayerStates:
-        """The next state of every layer, from the gates of the first one's input."""
+        """Return the next state of every layer, given the input gates of the first."""
         first, *others = self.cells
         following = [first(layers[0], gates)]
         for cell, state in zip(others, layers[1:], strict=True):
@@ -211,7 +211,7 @@ class Decoder(nn.Module):
 class Readout(nn.Module):
     """t_j = max(u_{2j−1}, u_{2j}), u = W [s_t ; c_t ; y_{t−1}] + b: a maxout layer of width D.
 
-    Goodfellow et al. 2013; Bahdanau et al. 2014, §A.2.2, there with s_{t−1} in place of s_t.
+    Goodfellow et al. 2013; Bahdanau et al. 2014, §A.2.2, but with s_t instead of s_{t−1}.
     """
 
     def __init__(self, width: int) -> None:
@@ -221,15 +221,15 @@ class Readout(nn.Module):
         nn.init.zeros_(self.projection.bias)
 
     def forward(self, states: States, contexts: States, embedded: States) -> States:
-        """Every target token by itself."""
+        """Apply the layer to each target token separately."""
         units = self.projection(torch.cat((states, contexts, embedded), dim=-1))
         return units.reshape(*states.shape, 2).amax(dim=-1)  # B T 2D -> B T D
 
 
 class RecurrentSeq2Seq(Seq2Seq):
-    """A recurrent encoder–decoder: source and target are read one token after another; logits t_j W + b.
+    """A recurrent encoder–decoder that reads source and target token by token; logits t_j W + b.
 
-    Bahdanau et al. 2014; embeddings and output matrix are scaled and shared as in our Transformer.
+    Bahdanau et al. 2014. Embeddings and output matrix are scaled and shared as in tmt's Transformer.
     """
 
     def __init__(

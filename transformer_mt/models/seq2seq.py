@@ -1,4 +1,4 @@
-"""The protocol of all models: training and search know that one reads a source once, then target tokens."""
+"""The interface of all models. Training and search only assume that a model reads a source, then target tokens."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from transformer_mt.attention.multihead import InspectableAttention
 from transformer_mt.attention.shapes import Logits, Rows, Source, States, Target
 from transformer_mt.errors import NOT_FINITE, MachineError
 
-# Of N tokens of the source or of the target: True at the real ones.
+# True at real tokens, for N source or target tokens.
 TokenMask = Bool[Tensor, "B N"]
 # The attention modules of each stack, first layer first.
 Stacks = dict[str, list[InspectableAttention]]
@@ -22,7 +22,7 @@ Stacks = dict[str, list[InspectableAttention]]
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """An encoder's output: one state for each source token, and which of them are real (True) or padding."""
+    """An encoder's output: one state per source token, and a mask of real tokens (True) and padding."""
 
     states: States
     mask: TokenMask
@@ -30,16 +30,16 @@ class Memory:
 
 @runtime_checkable
 class State(Protocol):
-    """A decoder's memory of the source and of the target tokens it has read, so that each is read once."""
+    """A decoder's cache of the source and of the target tokens read so far."""
 
     def select(self, rows: Rows) -> "State":
-        """The state of the hypotheses `rows`; a row may come several times."""
+        """Select the hypotheses `rows`; rows may repeat."""
 
 
 class Seq2Seq(nn.Module, ABC):
-    """An encoder–decoder, read in two steps: `state = start(source)`, then `logits, state = decode(target, state)`.
+    """An encoder–decoder, used in two steps: `state = start(source)`, then `logits, state = decode(target, state)`.
 
-    Padding is marked by the token `tokenizer.PAD`. Logits are what `output` makes of the states that `read` gives.
+    Padding is the token `tokenizer.PAD`. Logits are `output` applied to the states from `read`.
     """
 
     max_length: int
@@ -49,31 +49,31 @@ class Seq2Seq(nn.Module, ABC):
     def attention_stacks(self) -> Stacks:
         """The attention modules of each stack, first layer first, for inspection.
 
-        `encoder` and `decoder` attend to themselves, `cross` from the decoder to the memory; a model has those it has.
+        `encoder` and `decoder` are self-attention, `cross` leads from the decoder to the memory. A model may lack some.
         """
 
     @abstractmethod
     def start(self, source: Source) -> State:
-        """Read the source sentences; nothing of the target yet."""
+        """Read the source sentences, and nothing of the target."""
 
     @abstractmethod
     def read(self, target: Target, state: State) -> tuple[States, State]:
-        """The states that the output matrix is applied to, one after each token of `target`, and the next state.
+        """Return the states to apply the output matrix to, one per token of `target`, and the next state.
 
-        `target` continues what the state has read; after `start` it begins with `BOS`. The given state stays as it is.
-        A target row ends with padding only in training, where no state is carried on.
+        `target` continues the tokens read so far; after `start` it begins with `BOS`. The given state is not modified.
+        Target rows may end with padding only in training, where the state is discarded.
         """
 
     def decode(self, target: Target, state: State) -> tuple[Logits, State]:
-        """Logits of the token after each token of `target`, and the state that has read them."""
+        """Return the logits of the token after each token of `target`, and the next state."""
         states, state = self.read(target, state)
         return self.output(states), state
 
     def layer_logits(self, target: Target, state: State) -> list[Logits]:
-        """The logits if decoding ended after each layer, first layer first; the last are those of `decode`.
+        """Return the logits as if decoding ended after each layer, first layer first; the last equal `decode`'s.
 
-        Only where a residual path joins the layers does the output matrix fit the lower ones; other models have the
-        last alone.
+        The output matrix fits lower layers only if a residual path joins them. Other models return only the last
+        logits.
         """
         return [self.decode(target, state)[0]]
 
@@ -83,27 +83,27 @@ class Seq2Seq(nn.Module, ABC):
         target: Target,
         head: Callable[[States, nn.Linear], Tensor] | None = None,
     ) -> Tensor:
-        """Logits of the token after each token of `target`, for training: teacher forcing.
+        """Return the logits of the token after each token of `target` under teacher forcing, for training.
 
-        With a `head`, its result for the states and the output layer in place of the logits: a loss that never has all
-        of them at once.
+        With a `head`, return its result for the states and the output layer instead, for a loss that never holds all
+        logits at once.
         """
         states, _ = self.read(target, self.start(source))
         return self.output(states) if head is None else head(states, self.output)
 
 
 def require_finite(x: Tensor) -> Tensor:
-    """Return x, or raise `MachineError` where a number is not finite: a stranger's weights can be that large."""
-    if not x.sum().isfinite() and not x.isfinite().all():  # the sum takes a small part of the time
+    """Return x. Raises `MachineError` if a number is not finite; extreme weights in a stranger's run can cause that."""
+    if not x.sum().isfinite() and not x.isfinite().all():  # the sum is a fast check
         raise MachineError(*NOT_FINITE)
     return x
 
 
 @contextmanager
 def evaluating(model: nn.Module, *, gradients: bool = False) -> Iterator[None]:
-    """Without dropout and, unless they are asked for, gradients; afterwards the model trains again if it did."""
+    """Turn off dropout and, unless requested, gradients. On exit, training mode is restored."""
     training = model.training
-    if training:  # telling every module would take a twentieth of the time of a short translation
+    if training:  # visiting every module would take 5 % of a short translation
         model.eval()
     try:
         with torch.enable_grad() if gradients else torch.inference_mode():

@@ -17,14 +17,14 @@ from transformer_mt.tokenizer.symbols import PAD
 
 @dataclass(frozen=True, slots=True)
 class DecoderState:
-    """The state of every decoder layer, the number of target tokens read, and whose hypotheses they are."""
+    """The state of every decoder layer, the number of target tokens read, and the sentences of the hypotheses."""
 
     layers: tuple[LayerState, ...]
     length: int
     hypotheses: Hypotheses
 
     def select(self, rows: Rows) -> Self:
-        """The state of the hypotheses `rows`. Memory moves only when a sentence has no hypothesis left."""
+        """Select the hypotheses `rows`. The memory is copied only if a sentence has no hypothesis left."""
         hypotheses, left = self.hypotheses.select(rows)
         return replace(self, layers=tuple(layer.select(rows, left) for layer in self.layers), hypotheses=hypotheses)
 
@@ -32,7 +32,7 @@ class DecoderState:
 class Transformer(Seq2Seq):
     """The encoder–decoder Transformer: two stacks of layers, and logits h W + b.
 
-    Vaswani et al. 2017, §3; where we differ by default: norms before the layers, and one at the end of each stack
+    Vaswani et al. 2017, §3. Unlike there, the default is to normalise before each layer and at the end of each stack
     (Xiong et al. 2020).
     """
 
@@ -58,7 +58,7 @@ class Transformer(Seq2Seq):
         }
 
     def encode(self, source: Source) -> Memory:
-        """The states of the source tokens."""
+        """Return the states of the source tokens."""
         mask = source != PAD
         x = self.source_embedding(source)
         for layer in self.encoder:
@@ -72,12 +72,12 @@ class Transformer(Seq2Seq):
 
     @override
     def read(self, target: Target, state: State) -> tuple[States, DecoderState]:
-        """Padding at the end of target rows needs no mask in attention: causality hides it from every real token."""
+        """Needs no attention mask for padding at the end of target rows: causality hides it from real tokens."""
         states, state = self.read_by_layer(target, state)
         return self.decoder_norm(states[-1], target != PAD), state
 
     def read_by_layer(self, target: Target, state: State) -> tuple[list[States], DecoderState]:
-        """The states after every decoder layer, first layer first, and the next state."""
+        """Return the states after every decoder layer, first layer first, and the next state."""
         assert isinstance(state, DecoderState)
         mask = target != PAD
         x = self.target_embedding(target, start=state.length)
@@ -90,13 +90,13 @@ class Transformer(Seq2Seq):
 
     @override
     def layer_logits(self, target: Target, state: State) -> list[Logits]:
-        """The final norm and the output matrix applied after every layer (the logit lens, nostalgebraist 2020)."""
+        """Apply the final norm and the output matrix after every layer (the logit lens, nostalgebraist 2020)."""
         states, _ = self.read_by_layer(target, state)
         return [self.output(self.decoder_norm(x, target != PAD)) for x in states]
 
 
 def _initialise(module: nn.Module) -> None:
-    """Matrices after Glorot and Bengio (2010)."""
+    """Initialise matrices after Glorot and Bengio (2010)."""
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         if module.bias is not None:

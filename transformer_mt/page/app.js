@@ -1,4 +1,4 @@
-// The page as a whole: one state, the questions that follow from it, and the pictures of state and answers.
+// The page as a whole: the state, the requests that follow from it, and the views.
 
 import { drawBeam, drawChoices } from "./choices.js";
 import { element, foreign, replace, visible } from "./dom.js";
@@ -10,20 +10,20 @@ import { ask, prepare } from "./server.js";
 import { drawSteps, headOptions, rowOptions } from "./steps.js";
 import { drawTranslation } from "./translation.js";
 
-// Milliseconds after the last key before a sentence is translated, and after a translation before it is spoken.
+// Delays in milliseconds: from the last key to translating, and from a translation to announcing it.
 const TYPING = 80;
 const SPEAKING = 1000;
-// Between two looks at the curves of a run that trains, and at the list of runs.
+// Milliseconds between polling the curves of a run in training, and the list of runs.
 const MEASURING = 2000;
 const LISTING = 10000;
-// Alternatives of each piece, as in serve/questions.py.
+// Alternatives per token, as in serve/questions.py.
 const OTHERS = 9;
-// Where a run has others of these, choices made before are none of it.
+// If these fields of a run change, it is a different model, and choices are reset.
 const OFFERED = ["stacks", "methods", "search", "source_language", "target_language"];
 const NO_KEY = 401;
 const WRONG = 422;
 
-/** All that the page knows: a person's choices, then the last answer to each question and what stands in its way. */
+/** The whole state: the user's choices, then the last answer to each request, and its error. */
 const state = {
   runs: [],
   run: null,
@@ -31,16 +31,16 @@ const state = {
   prefix: [],
   chosenBefore: [], // the prefixes that undo goes back to
   without: [],
-  beam: null, // the number of hypotheses; null for that of the run
-  place: null, // the piece whose alternatives are open
+  beam: null, // the number of hypotheses; null for the run's default
+  place: null, // the number of the token with open alternatives
   view: "choices",
   head: null,
-  row: null, // the word and the piece whose row is explained, and the pair that they are from
+  row: null, // the word and token to explain, and the translation they belong to
   method: "weights",
   words: true,
   wantsLosses: false,
   allLosses: false,
-  checkpoint: null, // its number among the checkpoints of the run, from 0; null for the newest
+  checkpoint: null, // index into the run's checkpoints; null for the newest
   translation: null,
   attention: null,
   losses: null,
@@ -52,8 +52,8 @@ const state = {
 };
 
 /**
- * What is asked of the server: for each answer of the state a function from the state to a route and its question, or
- * to null for none. All but the first look at the pair that the first one answers.
+ * The requests: for each answer in the state, a function from the state to a route and its body, or null for none.
+ * All except the first are about the pair in the first one's answer.
  */
 const QUESTIONS = {
   translation: ({ run, source, prefix, without, beam }) =>
@@ -79,24 +79,24 @@ const QUESTIONS = {
     ofPair(now, "learning", "history", { checkpoint: now.run.checkpoints.at(now.checkpoint ?? -1), words: true }),
 };
 
-/** A question about the pair, while this view is open. */
+/** A request about the pair, while the view `only` is open. */
 function ofPair({ run, translation, view }, only, route, more = {}) {
   const is = view === only && translation?.translation;
   return is ? [route, { run: run.run, source: translation.read, target: translation.translation, ...more }] : null;
 }
 
-/** The row and the head to explain, as far as they were chosen and are still there. */
+/** The row and head to explain, if chosen and still available. */
 function explained({ run, head, row, translation }) {
   const [stack, layer, number] = head?.split(".") ?? [];
   const isThere = run?.stacks[stack]?.[layer - 1]?.includes(Number(number));
-  const place = row && row.of === translation?.translation ? { word: row.word, piece: row.piece } : {};
+  const place = row && row.of === translation?.translation ? { word: row.word, token: row.token } : {};
   const only = row?.side === "source" && place.word ? { stack: "encoder" } : {};
   return { ...place, ...(isThere ? { stack, layer: Number(layer), head: Number(number) } : only) };
 }
 
 /**
- * What is drawn: where, from which parts of the state, and how. A picture is drawn anew when one of these changes, and
- * is empty while there is nothing of the first.
+ * The views: element id, the parts of the state it depends on, and the function that draws it. A view is redrawn when
+ * one of the parts changes, and is empty while the first part is.
  */
 const PICTURES = [
   ["problem", ({ problems }) => [problems.runs], foreign],
@@ -130,20 +130,20 @@ const PICTURES = [
     (history, translation, run, head) => drawHistory(history, translation, run, head, { pick })],
 ];
 
-const asked = {}; // the last question of each answer, as text
-const failed = new Set(); // the answers that did not come, though nothing is wrong with the question
-const underWay = {}; // for each answer, what stops its request
+const asked = {}; // the last request for each answer, as text
+const failed = new Set(); // answers whose request failed although it was valid; retried later
+const underWay = {}; // for each answer, the AbortController of its request
 const drawn = {};
 let speaking = null;
 
-/** The one way in which the state changes: then questions follow from it, and pictures. */
+/** Change the state; all changes go through here. Then send requests and redraw. */
 function change(patch) {
   Object.assign(state, patch);
   Object.keys(QUESTIONS).forEach((name) => pose(name));
   render();
 }
 
-/** Ask a question if it, or the step of the run, is another than before; the request before is not wanted any more. */
+/** Send a request if it, or the run's step, has changed; abort the previous one. */
 function pose(name, again = false) {
   const waits = name !== "translation" && underWay.translation;
   const question = waits ? null : QUESTIONS[name](state) || null;
@@ -195,7 +195,7 @@ function refused(error) {
     : error.message;
 }
 
-/** True while the translation is refused for the search that was asked for, not for the sentence. */
+/** True if the translation was refused because of the search settings, not the sentence. */
 function isOfSearch({ translation }) {
   return /^search\b/.test(translation);
 }
@@ -229,7 +229,7 @@ function render() {
   showCheckpoint();
 }
 
-/** The slider goes from the oldest checkpoint to the newest; with fewer than two there is none. */
+/** Update the slider from the oldest to the newest checkpoint; hide it if there are fewer than two. */
 function showCheckpoint() {
   const steps = state.run?.checkpoints ?? [];
   const slider = document.getElementById("checkpoint");
@@ -240,7 +240,7 @@ function showCheckpoint() {
   slider.closest("p").hidden = steps.length < 2;
 }
 
-/** Have the translation spoken once it has stood for a second. */
+/** Announce the translation to screen readers once it has been unchanged for a second. */
 function speak({ translation }) {
   speaking = setTimeout(() => {
     const spoken = document.getElementById("spoken");
@@ -250,12 +250,12 @@ function speak({ translation }) {
   }, SPEAKING);
 }
 
-// What a person does
+// User actions
 
 function chooseRun(name) {
   const run = state.runs.find((one) => one.run === name);
   const field = document.getElementById("source");
-  // What was typed while the list of runs came is kept, too.
+  // Also keep text typed before the list of runs arrived.
   const keeps = field.value.trim() !== "" && [undefined, run.source_language].includes(state.run?.source_language);
   field.lang = run.source_language;
   document.getElementById("run").value = name;
@@ -286,7 +286,7 @@ function open(place, from = place) {
   focusOn(`piece ${from}`);
 }
 
-/** From a word of the translation, which stands above every view. */
+/** Open the alternatives of a word of the translation, from any view. */
 function openWord(place) {
   change({ view: "choices" });
   open(place);
@@ -312,7 +312,7 @@ function pickRow(row) {
   change({ head, row: { ...row, of: state.translation.translation } });
 }
 
-/** The side of the pair that has the rows of a head. */
+/** The side of the pair with the rows of a head. */
 function sideOf(head) {
   return head.startsWith("encoder") ? "source" : "target";
 }
@@ -364,7 +364,7 @@ function listen() {
   roving(document.getElementById("tabs"), "[role=tab]", { line: true });
 }
 
-/** Look at the list of runs; while nothing has changed there, the answer is the one before. */
+/** Refresh the list of runs, and retry failed requests. */
 async function list() {
   try {
     const { runs } = await ask("runs", null, { waits: (said) => state.run || remark("runs", said) });
@@ -388,14 +388,14 @@ function offer(runs) {
   state.runs = runs;
   const first = runs.find((run) => run.stacks);
   const now = runs.find(({ run, stacks }) => stacks && run === state.run?.run);
-  const gone = state.run && !now && `The run ${state.run.run} is gone, or damaged; choose another.`;
+  const gone = state.run && !now && `The run ${state.run.run} is gone or damaged; choose another.`;
   remark("runs", gone || (first ? undefined : "No run here has a model yet; train one with: tmt train"));
   if (now) {
     select.value = now.run;
     const ageless = (run) => JSON.stringify({ ...run, bytes: 0, seconds_since: 0 });
     const offered = (run) => JSON.stringify(OFFERED.map((key) => run[key]));
     if (offered(now) !== offered(state.run)) {
-      chooseRun(now.run); // another model by the same name
+      chooseRun(now.run); // a different model of the same name
     } else if (ageless(now) !== ageless(state.run)) {
       change({ run: now, checkpoint: state.checkpoint < now.checkpoints.length ? state.checkpoint : null });
     }
@@ -404,7 +404,7 @@ function offer(runs) {
   }
 }
 
-/** Look again and again, as long as the page is seen. */
+/** Poll while the page is visible. */
 function every(milliseconds, look) {
   setTimeout(async () => {
     if (!document.hidden) {

@@ -1,23 +1,23 @@
-// View 2: what else might have been said at each piece, and the tree of the beam.
+// View 2: the alternatives at each token, and the tree of the beam.
 
 import { button, decimal, direction, element, foreign, logarithm, probability, shape, visible } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { layCurves } from "./words.js";
 
 /**
- * The pieces of a translation, each with its probability; those of the open `place` with the likeliest others.
+ * The tokens of a translation with their probabilities, and the likeliest others at the open `place`.
  *
- * `open(place)` opens and closes, `go(prefix)` continues a translation from pieces, and `undo` takes the last of those
- * back. `prefix` are the pieces that were chosen.
+ * `open(place)` opens and closes alternatives, `go(prefix)` continues a translation from tokens, `undo` reverts the
+ * last of these. `prefix` are the chosen tokens.
  */
 export function drawChoices(answer, run, place, { prefix, open, go, undo }) {
   const dir = direction(answer.translation);
-  const line = (answer.alternatives ?? []).map(({ piece, probability: likely }, number) =>
+  const line = (answer.alternatives ?? []).map(({ token, probability: likely }, number) =>
     button(`piece ${number}`, () => open(number === place ? null : number), {
       class: number < prefix.length ? "piece chosen" : "piece", "aria-expanded": String(number === place),
-    }, foreign(piece, null, dir), element("span", { class: "below-word" }, probability(likely))));
+    }, foreign(token, null, dir), element("span", { class: "below-word" }, probability(likely))));
   const language = run.target_language;
-  const attributes = { class: "pieces", role: "group", "aria-label": "Pieces", lang: language, dir };
+  const attributes = { class: "pieces", role: "group", "aria-label": "Tokens", lang: language, dir };
   const pieces = element("div", attributes, line);
   const position = place === null ? null : answer.alternatives?.[place];
   return [
@@ -26,35 +26,35 @@ export function drawChoices(answer, run, place, { prefix, open, go, undo }) {
     element("p", { class: "actions" }, [
       button("undo", undo, { "aria-disabled": String(!prefix.length) }, "Undo"),
       prefix.length > 0 && [" continued from ", foreign(prefix.join(" "), language)],
-      !prefix.length && " Press a piece to see what else was likely; choose one to go on from there.",
+      !prefix.length && " Press a token to see alternatives; choose one to continue from there.",
     ]),
   ];
 }
 
 function others(position, answer, place, { open, go }, { language, dir }) {
-  const choices = [[position.piece, position.probability], ...position.others];
-  const before = answer.pieces.slice(0, place);
-  const items = choices.map(([piece, likely], number) => {
+  const choices = [[position.token, position.probability], ...position.others];
+  const before = answer.tokens.slice(0, place);
+  const items = choices.map(([token, likely], number) => {
     const shown = likely < 0.01 ? likely.toFixed(4).replace("0.", ".") : decimal(likely);
-    return element("li", {}, button(`choice ${number}`, () => go([...before, piece], place), {
+    return element("li", {}, button(`choice ${number}`, () => go([...before, token], place), {
       class: "choice", "aria-current": number === 0 ? "true" : null,
-    }, foreign(piece, language, dir), " ", bar(likely), " ", element("span", { class: "number" }, shown)));
+    }, foreign(token, language, dir), " ", bar(likely), " ", element("span", { class: "number" }, shown)));
   });
-  const list = element("ol", { class: "others", dir, "aria-label": `Instead of ${visible(position.piece)}` }, items);
+  const list = element("ol", { class: "others", dir, "aria-label": `Instead of ${visible(position.token)}` }, items);
   return roving(list, ".choice", { line: true, leave: () => open(null, place) });
 }
 
-/** A bar as long as a share of its place. */
+/** A bar that fills a share of its place. */
 export function bar(share, kind = "") {
   const drawn = shape("rect", { class: `bar ${kind}`, width: Math.max(0.5, 100 * share), height: 10 });
   const size = { viewBox: "0 0 100 10", preserveAspectRatio: "none" };
   return shape("svg", { ...size, class: "bars", "aria-hidden": "true" }, drawn);
 }
 
-/** The tree of a beam search: a column a step, every node a button that continues from there. */
+/** The tree of a beam search: a column per step; every node is a button that continues from there. */
 export function drawBeam({ trace, translation }, run, { go }) {
   if (!trace) {
-    return element("p", {}, "Nothing was searched here: there is no beam to show.");
+    return element("p", {}, "No search was run here, so there is no beam to show.");
   }
   const dir = direction(translation);
   const children = Map.groupBy(trace.nodes.keys(), (number) => trace.nodes[number].parent);
@@ -62,7 +62,7 @@ export function drawBeam({ trace, translation }, run, { go }) {
   const start = element("span", { class: "start" }, foreign(trace.prefix.join(" ") || "<s>", run.target_language));
   const buttons = [];
   const ends = [];
-  const rows = []; // taken so far at each step
+  const rows = []; // rows used so far at each step
   const visit = (parent, from, depth) => {
     const following = (children.get(parent) ?? []).toSorted(
       (one, other) => trace.nodes[other].log_probability - trace.nodes[one].log_probability,
@@ -87,14 +87,14 @@ export function drawBeam({ trace, translation }, run, { go }) {
   roving(tree, ".node", { current: buttons.findLast(isBest) });
   new ResizeObserver(() => layCurves(inner, ends, curves, true)).observe(inner);
   return [
-    element("p", { class: "quiet" }, "What the beam kept at each step, likeliest first, with ln p so far. "
-      + "The marked path is the translation; dashed ends were dropped, or beaten because they could win no more."),
+    element("p", { class: "quiet" }, "The beam at each step, likeliest first, with ln p so far. The marked path is the "
+      + "translation. Dashed ends were dropped from the beam, or beaten: they could no longer win."),
     element("div", { class: "scrolls", dir }, inner),
   ];
 }
 
 function nodeButton(trace, number, { place, of, depth, isBest, dir }, go) {
-  const { piece, log_probability: total, end, score } = trace.nodes[number];
+  const { token, log_probability: total, end, score } = trace.nodes[number];
   const said = end === "ended" ? `, ended with score ${logarithm(score)}` : end ? `, ${end}` : "";
   const attributes = {
     role: "treeitem",
@@ -105,12 +105,12 @@ function nodeButton(trace, number, { place, of, depth, isBest, dir }, go) {
     "aria-selected": String(isBest),
     title: `ln p ${logarithm(total)}${said}`,
   };
-  const choose = () => go([...trace.prefix, ...pathTo(trace, number).map((one) => trace.nodes[one].piece)]);
+  const choose = () => go([...trace.prefix, ...pathTo(trace, number).map((one) => trace.nodes[one].token)]);
   const sum = element("span", { class: "number" }, logarithm(total));
-  return button(`node ${number}`, choose, attributes, foreign(piece, null, dir), " ", sum);
+  return button(`node ${number}`, choose, attributes, foreign(token, null, dir), " ", sum);
 }
 
-/** The numbers of the nodes that lead to one, itself the last. */
+/** The numbers of the nodes from the root to a node, itself included. */
 function pathTo(trace, number) {
   return number === null ? [] : [...pathTo(trace, trace.nodes[number].parent), number];
 }

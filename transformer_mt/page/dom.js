@@ -1,26 +1,26 @@
-// Elements made of attributes and children, text from strangers made safe to see, numbers in few characters.
+// DOM helpers: elements from attributes and children, safe display of untrusted text, short numbers.
 
 const SVG = "http://www.w3.org/2000/svg";
-// Cc: controls. Cf: among them the overrides that make text read backwards. Cs: halves of pairs. Zl, Zp: line breaks.
+// Cc: controls. Cf: format characters, including direction overrides. Cs: lone surrogates. Zl, Zp: line breaks.
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-// Format characters that scripts and emoji need, and that move nothing.
+// Format characters that scripts and emoji need and that do not reorder text.
 const HARMLESS = "\u200c\u200d\u00ad";
-// Letters of scripts that are read from right to left, each run with the mark of a word's beginning and with its marks.
+// Runs of right-to-left letters, with SentencePiece's word mark and combining marks.
 const FROM_RIGHT = "\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}";
 const RUNS = new RegExp(`(▁?(?=\\p{L})[${FROM_RIGHT}]+)`, "u");
 const IS_FROM_RIGHT = new RegExp(`^[${FROM_RIGHT}]`, "u");
 
-/** An HTML element. Attributes that are null or false are left out; one that begins with `on` is a listener. */
+/** Create an HTML element. Null and false attributes are left out; names starting with `on` are event listeners. */
 export function element(name, attributes = {}, ...children) {
   return filled(document.createElement(name), attributes, children);
 }
 
-/** A button that calls `onclick` when it is pressed, at a place for `replace`. */
+/** Create a button that calls `onclick`; `place` identifies it for `replace`. */
 export function button(place, onclick, attributes, ...children) {
   return element("button", { type: "button", "data-place": place, onclick, ...attributes }, ...children);
 }
 
-/** An SVG element, in the same way. */
+/** Create an SVG element, like `element`. */
 export function shape(name, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, name), attributes, children);
 }
@@ -41,7 +41,7 @@ function present(children) {
   return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 }
 
-/** Text with every character visible that could reorder it, as the terminal shows it: `␛`, `⟨U+202E⟩`. */
+/** Make control and reordering characters visible, as in the terminal: `␛`, `⟨U+202E⟩`. */
 export function visible(text) {
   return text.replace(CONTROLS, (character) => {
     const code = character.codePointAt(0);
@@ -55,28 +55,28 @@ export function visible(text) {
   });
 }
 
-/** The direction in which a text is read, `ltr` or `rtl`: that of its first letter, or without any the `usual` one. */
+/** The direction of a text, `ltr` or `rtl`, from its first letter; `usual` if it has none. */
 export function direction(text, usual = "ltr") {
   const [first] = text.match(/\p{L}/u) ?? [];
   return first ? (IS_FROM_RIGHT.test(first) ? "rtl" : "ltr") : usual;
 }
 
 /**
- * Text from a model, a corpus or the name of a run, which neither commands nor reorders what stands around it.
+ * Show untrusted text, from a model, a corpus or a run's name, isolated from the text around it.
  *
- * A part of a line, such as a word, has the direction of the line, `dir`, where it has no letter of its own.
+ * Part of a line, such as a word, without letters takes the direction of the line, `dir`.
  */
 export function foreign(text, language = null, dir = null) {
   return element("bdi", { lang: language, dir: dir && direction(text, dir) }, visible(text));
 }
 
-/** A sentence of the program with foreign words in it. */
+/** Show a sentence of the program that contains untrusted words. */
 export function mixed(sentence) {
   const parts = sentence.split(RUNS).map((part, place) => (place % 2 ? foreign(part) : visible(part)));
   return element("bdi", { dir: "ltr" }, parts);
 }
 
-/** Put other children into a container; what has the same `data-place` stays focused, or open or closed. */
+/** Replace the children of a container; elements with the same `data-place` keep focus and open state. */
 export function replace(container, ...children) {
   const focused = container.contains(document.activeElement) ? document.activeElement : null;
   const details = () => [...container.querySelectorAll("details")];
@@ -90,24 +90,24 @@ export function replace(container, ...children) {
   }
 }
 
-/** Two digits after the point, and none before it where that is a zero: `.42`, `−.31`, `1.00`. */
+/** Two decimals, without a leading zero: `.42`, `−.31`, `1.00`. */
 export function decimal(number) {
   return number.toFixed(2).replace(/^-?0?\.00$/, ".00").replace(/^(-?)0\./, "$1.").replace("-", "−");
 }
 
-/** Two digits after the point, for logarithms: `−0.61`. */
+/** Two decimals, for logarithms: `−0.61`. */
 export function logarithm(number) {
   return number.toFixed(2).replace(/^-(0\.00)$/, "$1").replace("-", "−");
 }
 
-/** Numbers of a column with one count of digits after the point: three, or what gives the largest of them four. */
+/** Format a column of numbers with equal decimals: three, or enough for four digits of the largest. */
 export function column(numbers) {
   const largest = numbers.reduce((most, number) => Math.max(most, Math.abs(number)), 0);
   const digits = largest ? Math.min(Math.max(3, 3 - Math.floor(Math.log10(largest))), 9) : 3;
   return numbers.map((number) => number.toFixed(digits).replace(/^-(0\.0*)$/, "$1").replace("-", "−"));
 }
 
-/** A probability; the smallest ones as a bound. */
+/** Format a probability; very small ones as `< .01`. */
 export function probability(number) {
   return number < 0.005 ? "< .01" : decimal(number);
 }

@@ -11,14 +11,14 @@ export const STACKS = {
   decoder: "Decoder self-attention",
   cross: "Cross-attention",
 };
-// Links that are drawn have at least this shade.
+// The minimum shade of links to draw.
 const LEAST = 1;
 
 /**
  * Every head as a small matrix and a switch, from an answer of `attend`.
  *
- * `losses` is an answer of `losses`, or null; `pick(head)` and `flip(head)` are called with a name as `cross.2.1`, and
- * without `flip` there are no switches.
+ * `losses` is an answer of `losses`, or null. `pick(head)` and `flip(head)` are called with a name such as
+ * `cross.2.1`; without `flip`, there are no switches.
  */
 export function drawHeads(attention, run, chosen, without, losses, { pick, flip }) {
   const scale = scaleOf(Object.values(attention.stacks).flatMap(matricesOf));
@@ -58,14 +58,14 @@ function headCell(name, matrix, scale, { off, loss, chosen, dir, pick, flip }) {
     loss !== null && element("span", { class: "loss" }, rounded(loss)));
 }
 
-/** The chosen head: what is lost without it, its links, and its numbers as a table. */
+/** The chosen head: the effect of removing it, its links, and its numbers as a table. */
 export function drawHead(attention, run, chosen, without, losses) {
   const found = matrixOf(attention, chosen);
   const loss = losses?.without[chosen] !== undefined &&
     element("p", {}, importance(chosen, losses), without.length > 0 && " All other heads are on here.");
   if (!found) {
     const isOff = without.includes(chosen);
-    return [element("p", {}, isOff ? `${chosen} is switched off.` : "Choose a head above to see its numbers."), loss];
+    return [element("p", {}, isOff ? `${chosen} is off.` : "Choose a head above to see its numbers."), loss];
   }
   const { maps, stack, numbers } = found;
   const [above, below] = sidesOf(stack, attention, run);
@@ -75,8 +75,8 @@ export function drawHead(attention, run, chosen, without, losses) {
   ).filter(({ weight }) => level(weight, scale.largest) >= LEAST);
   const words = (texts) => texts.map((text) => ({ text }));
   const lines = [
-    { words: words(maps.columns), ...above, name: "Columns: what it may look at" },
-    { words: words(maps.rows), ...below, name: "Rows: from where it looks" },
+    { words: words(maps.columns), ...above, name: "Columns: where it may look" },
+    { words: words(maps.rows), ...below, name: "Rows: where it looks from" },
   ];
   const { meaning } = run.methods[attention.method];
   const caption = `${STACKS[stack]}, ${chosen}. A number is ${meaning}; ${legend(scale)}.`;
@@ -94,14 +94,14 @@ export function drawHead(attention, run, chosen, without, losses) {
   ];
 }
 
-/** The language and the direction of the columns and of the rows of a stack. */
+/** The language and direction of the columns and rows of a stack. */
 function sidesOf(stack, { source, target }, run) {
   const ofSource = { language: run.source_language, dir: direction(source) };
   const ofTarget = { language: run.target_language, dir: direction(target) };
   return [stack === "decoder" ? ofTarget : ofSource, stack === "encoder" ? ofSource : ofTarget];
 }
 
-/** The chosen head if the model has it, also while it is off; else the first of the cross-attention with a matrix. */
+/** The chosen head if the model has it, even if it is off; otherwise the first cross-attention head with a matrix. */
 export function headToShow({ method, stacks }, run, chosen) {
   const [stack, layer, number] = (chosen ?? "").split(".");
   const other = "cross" in stacks ? "cross" : Object.keys(stacks)[0];
@@ -115,7 +115,7 @@ export function headToShow({ method, stacks }, run, chosen) {
   return stacks[other]?.weights.flatMap(named).find(Boolean);
 }
 
-/** The remark on numbers that are computed with all heads, while some are off. */
+/** A note for numbers that are computed with all heads, if some are off. */
 export function drawAllOn(without) {
   return without.length > 0 && element("p", { class: "quiet" }, "All heads are on here.");
 }

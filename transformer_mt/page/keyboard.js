@@ -1,13 +1,13 @@
-// One tab stop for many elements, and the arrow keys between them.
+// Roving tabindex: one tab stop for many elements, with arrow keys between them.
 
 const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /**
- * Give the elements of a container that match the selector one tab stop together.
+ * Make the elements of a container that match the selector a single tab stop.
  *
- * Arrow keys go to the nearest element on that side; with `line`, those to the left and right go to the one before and
- * after it, also in another row, or in a line from right to left to the one after and before it. Home and End go to the
- * first and the last. `current` is where the tab key enters; `leave` is called by Escape.
+ * Arrow keys move to the nearest element in that direction. With `line`, left and right move to the previous and next
+ * element, also across rows, and the other way round in right-to-left text. Home and End move to the first and last.
+ * Tab enters at `current`; Escape calls `leave`.
  */
 export function roving(container, selector, { line = false, current = null, leave = null } = {}) {
   const all = [...container.querySelectorAll(selector)];
@@ -55,7 +55,7 @@ function nearest(all, from, across, down) {
     const [dx, dy] = [edge(one)[0] - x, edge(one)[1] - y];
     const ahead = dx * across + dy * down;
     const aside = Math.abs(dx * down) + Math.abs(dy * across);
-    // What lies more to the side than ahead is in another direction, unless nothing else is there.
+    // Elements more to the side than ahead count as another direction, unless there are no others.
     const distance = ahead + 3 * aside;
     if (ahead > 2 && distance < least) {
       [best, least] = [one, distance];
@@ -64,7 +64,7 @@ function nearest(all, from, across, down) {
   return best;
 }
 
-// Where it begins, not the middle: buttons of one column begin together and are of different widths.
+// The start of an element, not its middle: buttons of a column start together but differ in width.
 function edge(one) {
   const { left, right, top, bottom } = one.getBoundingClientRect();
   return [isFromRight(one) ? right : left, (top + bottom) / 2];

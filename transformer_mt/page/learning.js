@@ -1,28 +1,28 @@
-// View 7: how a run learned: its curves, and a sentence at the checkpoints that are kept.
+// View 7: how a run learned: its curves, and a sentence at each saved checkpoint.
 
 import { element, shape } from "./dom.js";
 import { drawHead, drawHeads, headToShow } from "./heads.js";
 import { table } from "./steps.js";
 import { comparison } from "./translation.js";
 
-// The curves of each panel, with what each is called in it.
+// The curves of each panel, with their names there.
 const PANELS = {
-  "Loss, nats a target token": { validation_loss: "on validation", training_loss: "in training (dashed)" },
+  "Loss, nats per target token": { validation_loss: "on validation", training_loss: "in training (dashed)" },
   "Learning rate": { learning_rate: "" },
   "BLEU on validation": { bleu: "" },
 };
-// The columns of the table, by the same names.
+// The columns of the table.
 const COLUMNS = {
   training_loss: "training loss",
   validation_loss: "validation loss",
   learning_rate: "learning rate",
   bleu: "BLEU",
 };
-// A panel and the place of its curves, in units of the drawing.
+// The size of a panel and the area of its curves, in SVG units.
 const SIZE = { width: 320, height: 190, left: 46, right: 310, top: 10, bottom: 164 };
 const MOST_ROWS = 60;
 
-/** The curves of an answer of `curves` in panels, and their numbers as a table. */
+/** The curves of a run in panels, and their numbers as a table, from an answer of `curves`. */
 export function drawCurves({ runs: [curves] }) {
   const panels = Object.entries(PANELS).map(([title, names]) => {
     const shown = Object.entries(names).filter(([name]) => curves[name].length > 0);
@@ -57,13 +57,13 @@ function drawPanel(title, curves) {
   return element("figure", {}, element("figcaption", {}, title), drawing, element("ul", {}, said));
 }
 
-/** The ends of an axis, which are apart even where all numbers are the same. */
+/** The ends of an axis; they differ even if all numbers are the same. */
 function extent(numbers) {
   const [low, high] = [numbers.reduce((a, b) => Math.min(a, b)), numbers.reduce((a, b) => Math.max(a, b))];
   return high > low ? [low, high] : [low - Math.abs(low) / 2, high + (Math.abs(high) / 2 || 1)];
 }
 
-/** At most this many round numbers from one to another: multiples of 1, 2 or 5 times a power of ten. */
+/** At most `most` round numbers from `low` to `high`: multiples of 1, 2 or 5 times a power of ten. */
 function ticks(low, high, most) {
   const power = 10 ** Math.floor(Math.log10((high - low) / most));
   for (const step of [1, 2, 5, 10, 20].map((factor) => factor * power)) {
@@ -79,7 +79,7 @@ function short(number) {
   return Number(number.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
 }
 
-/** Every curve at the steps of validation; of many steps some, the last among them. */
+/** All curves at the steps of validation; of many steps, an even selection including the last. */
 function asTable(curves) {
   const measured = curves.validation_loss.length > 0 ? curves.validation_loss : curves.training_loss;
   const apart = Math.ceil(measured.length / MOST_ROWS);
@@ -92,7 +92,7 @@ function asTable(curves) {
   return element("details", {}, element("summary", { "data-place": "numbers" }, "As a table"), numbers);
 }
 
-/** The sentence at a checkpoint, from an answer of `history`: its translation then, and where the heads looked. */
+/** The sentence at a checkpoint, from an answer of `history`: its translation, and where the heads looked. */
 export function drawHistory(frame, { read, translation }, run, head, { pick }) {
   const loss = frame.loss === null ? "" : `, loss on validation ${short(frame.loss)}`;
   const attention = { ...frame, method: "weights", source: read, target: translation };
@@ -102,16 +102,16 @@ export function drawHistory(frame, { read, translation }, run, head, { pick }) {
     element("h3", {}, `After step ${short(frame.step)}`, loss),
     element("p", { class: "then" }, `It translated${now}: `,
       comparison(frame.translation, translation, run.target_language)),
-    element("p", { class: "quiet" }, "Where each head looked then, while it read today's translation."),
+    element("p", { class: "quiet" }, "Where each head looked then, given the current translation."),
     drawHeads(attention, run, chosen, [], null, { pick }),
     drawHead(attention, run, chosen, [], null),
   ];
 }
 
-/** What stands in place of the checkpoints where there are none to go back to. */
+/** A hint for runs without earlier checkpoints. */
 export function drawTooFew({ checkpoints }) {
   const how = "tmt train --set training.keep_checkpoints=weights --set training.validate_every=100";
   return checkpoints.length < 2 &&
-    element("p", {}, "This run keeps too few checkpoints to go back to. To keep the weights of every validation: ",
+    element("p", {}, "This run has no earlier checkpoints. To keep the weights of every validation: ",
       element("code", {}, how));
 }

@@ -4,7 +4,7 @@ import { decimal, element, foreign, shape } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { level } from "./shades.js";
 
-/** A matrix without numbers: one path a shade, a unit square a cell; columns in the direction `dir`. */
+/** A matrix without numbers: one path per shade, a unit square per cell; columns in the direction `dir`. */
 export function smallMatrix(numbers, scale, dir = "ltr") {
   const paths = new Map();
   numbers.forEach((row, down) =>
@@ -21,7 +21,7 @@ export function smallMatrix(numbers, scale, dir = "ltr") {
   return shape("svg", attributes, drawn);
 }
 
-/** A matrix as a table: `rows` and `columns` are `{ words, language, dir }`, `caption` says what a number is. */
+/** A matrix as a table: `rows` and `columns` are `{ words, language, dir }`; `caption` explains the numbers. */
 export function matrixTable({ numbers, rows, columns, scale, caption }) {
   const heads = columns.words.map((word) =>
     element("th", { scope: "col", lang: columns.language },

@@ -1,4 +1,4 @@
-// In the page of one pair this stands in place of `server.js`: it gives saved answers, and switches off the rest.
+// Replaces `server.js` in a saved page: returns saved answers and disables controls that need the model.
 
 import { element } from "./dom.js";
 
@@ -9,12 +9,12 @@ const WITH_MODEL = "#source, #run, #beam, #explained-row, #explained-head, #tab-
 
 let saved = [];
 
-/** Unpack the answers; switch off whatever asks the model, also what is drawn later, and say so. */
+/** Unpack the answers; disable all controls that need the model, also those drawn later, and show a note. */
 export async function prepare() {
   saved = await unpacked(document.getElementById("saved").textContent);
   document.querySelector("main").prepend(element("p", { class: "quiet" }, NOTE));
   const switchOff = () => document.querySelectorAll(WITH_MODEL).forEach((one) => {
-    one[one.matches("textarea") ? "readOnly" : "disabled"] = !one.matches("button"); // buttons stay in reach of keys
+    one[one.matches("textarea") ? "readOnly" : "disabled"] = !one.matches("button"); // buttons stay focusable
     one.setAttribute("aria-disabled", "true");
     one.title = NEEDS;
   });
@@ -23,7 +23,7 @@ export async function prepare() {
   document.addEventListener("click", stop, true);
 }
 
-/** The answer to a question that agrees with what was asked for it. Throws an `Error` where there is none. */
+/** The saved answer that matches a request. Throws an `Error` if there is none. */
 export async function ask(route, question) {
   const agrees = ([key, value]) => JSON.stringify(question?.[key]) === JSON.stringify(value);
   const found = saved.find((one) => one.route === route && Object.entries(one.asked).every(agrees));
@@ -33,13 +33,13 @@ export async function ask(route, question) {
   return route === "attend" ? separated(found.answer, Number(question.words)) : found.answer;
 }
 
-/** The value of a gzipped JSON text in base64. */
+/** Decode base64, gunzip, and parse JSON. */
 function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
-/** Of two answers of `attend` with weights side by side, the one over pieces, 0, or over words, 1. */
+/** Split a combined answer of `attend`: the part over tokens (0) or over words (1). */
 function separated({ both, weights }, which) {
   const stacks = Object.entries(both[which].stacks).map(([name, maps]) => [
     name,

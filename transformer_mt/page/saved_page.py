@@ -1,4 +1,4 @@
-"""The page of one sentence pair in one file: the same modules, joined, with answers in place of a server."""
+"""The page for one sentence pair in a single file: the same modules, joined, with saved answers instead of a server."""
 
 import base64
 import gzip
@@ -16,9 +16,9 @@ _EXPORT = re.compile(r"^export ", re.MULTILINE)
 
 
 def saved_page(answers: Sequence[Mapping[str, Any]]) -> bytes:
-    """The page with each `answer`, its `route` and what has to be `asked` for it.
+    """Build the page; each answer has an `answer`, its `route`, and the values `asked` that select it.
 
-    Its policy allows its own style and script, by their sums, and no request to anywhere.
+    Its content security policy allows only its own style and script, by checksum, and no requests.
     """
     style, script = _file("page.css"), "".join(_joined(_START, set()))
     icon = _base64(_file("icon.svg").encode())
@@ -43,7 +43,7 @@ def saved_page(answers: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _joined(name: str, seen: set[str]) -> Iterator[str]:
-    """A module after those that it imports, without the lines for that; each once."""
+    """Yield a module after its imports, each once, without import and export statements."""
     name = _SAVED if name == _SERVER else name
     if name not in seen:
         seen.add(name)
@@ -54,7 +54,7 @@ def _joined(name: str, seen: set[str]) -> Iterator[str]:
 
 
 def _sum(text: str) -> str:
-    """The source of a policy for an element with this text."""
+    """The source expression of a content security policy for an element with this text."""
     return f"'sha256-{_base64(hashlib.sha256(text.encode()).digest())}'"
 
 

@@ -1,11 +1,11 @@
-// The one module that talks to the server.
+// The only module that talks to the server.
 
 const STORED = "tmt key";
 const SAME = 304;
 const LATER = 503;
-const answers = new Map(); // by their routes those that had a tag
+const answers = new Map(); // answers with an ETag, by route
 
-/** What the server said instead of an answer; `status` is 0 where it said nothing. */
+/** An error response of the server; `status` is 0 if it did not respond. */
 class Refusal extends Error {
   constructor(status, message) {
     super(message);
@@ -14,15 +14,15 @@ class Refusal extends Error {
 }
 
 /**
- * Take the key from the address, now and whenever an address with another one is opened in this tab: a server that was
- * started again has a new one. `renewed` is called then.
+ * Take the key from the address, now and whenever the tab opens an address with a new one, for example after a restart
+ * of the server; `renewed` is called then.
  */
 export function prepare(renewed) {
   takeKey();
   addEventListener("hashchange", () => takeKey() && renewed());
 }
 
-/** Move the key from the address, where a person could read it over a shoulder, to this tab's own store. */
+/** Move the key from the visible address to this tab's session storage. */
 function takeKey() {
   const found = new URLSearchParams(location.hash.slice(1)).get("key");
   if (found) {
@@ -33,10 +33,10 @@ function takeKey() {
 }
 
 /**
- * The answer of a route: `GET` without a question, else `POST`. To `GET`, the same object while nothing is new.
+ * Request a route: `GET` without a question, otherwise `POST`. An unchanged `GET` returns the same object.
  *
- * While others are first, the server says so, `waits` is called, and the question is asked again. Throws a `Refusal`,
- * or an `AbortError` once the signal says that nobody wants the answer any more.
+ * If the server is busy, calls `waits` with its message and retries. Throws a `Refusal`, or an `AbortError` when the
+ * signal aborts.
  */
 export async function ask(route, question = null, { signal = null, waits = () => {} } = {}) {
   const request = {
@@ -58,7 +58,7 @@ export async function ask(route, question = null, { signal = null, waits = () =>
     if (response.status === SAME) {
       return known.answer;
     }
-    const answer = await response.json().catch(() => ({ error: `${route}: the answer was cut off; ask again` }));
+    const answer = await response.json().catch(() => ({ error: `${route}: the answer was cut off; try again` }));
     if (response.ok && !answer.error) {
       const tag = response.headers.get("ETag");
       if (tag) {

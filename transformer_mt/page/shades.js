@@ -1,28 +1,28 @@
-// The five shades of a number, which the terminal's matrices have, too.
+// The five shades of a number, as in the terminal's matrices.
 
 import { decimal } from "./dom.js";
 
-// Shades begin at these shares of the largest number: blank, and four more.
+// Shades begin at these shares of the largest number; below the first, cells are blank.
 const SHARES = [0.05, 0.25, 0.5, 0.75];
 
-/** The scale of numbers that are shares of 1. */
+/** The scale for shares of 1. */
 export const SHARES_OF_ONE = { largest: 1, unit: 1 };
 
-/** Where the shades begin, as numbers are printed. */
+/** Describe where the shades begin, in printed units. */
 export function legend({ largest, unit } = SHARES_OF_ONE) {
   const [first, second, third, last] = SHARES.map((share) => decimal((share * largest) / unit));
   return `shades from ${first}, ${second}, ${third} and ${last}`;
 }
 
-/** From 0, blank, to 4, full. */
+/** The shade of a number, from 0 (blank) to 4 (full). */
 export function level(number, largest = 1) {
   return SHARES.filter((share) => Math.abs(number) >= share * largest).length;
 }
 
 /**
- * What numbers are shaded by and printed in: shares of 1 by themselves, others by the largest of them.
+ * The common scale of matrices: 1 if all rows are shares of 1, otherwise the largest absolute number.
  *
- * Numbers too small or too large for two digits after the point are printed in a power of ten, `unit`.
+ * Numbers too small or too large for two decimals are printed in a power of ten, `unit`.
  */
 export function scaleOf(matrices) {
   const rows = matrices.flat().map((row) => row.filter((number) => number !== null));

@@ -1,4 +1,4 @@
-// View 5: how one number is computed, step by step, and what another temperature would make of it.
+// View 5: how one number is computed, step by step, and the effect of a different temperature.
 
 import { bar } from "./choices.js";
 import { column, element, foreign, logarithm, mixed, replace, visible } from "./dom.js";
@@ -6,15 +6,15 @@ import { drawAllOn, STACKS } from "./heads.js";
 import { smallMatrix } from "./matrix.js";
 import { scaleOf } from "./shades.js";
 
-// The stages that are open from the beginning have one of these steps.
+// Stages with one of these steps are open at first.
 const OPEN = ["scores", "weights", "head"];
 const TEXTS = { target: "Translation", source: "Sentence" };
 
-/** The head and the row of an answer of `explain`, in words; then its stages, as `tmt explain` prints them. */
+/** The head and row of an answer of `explain`, in words; then its stages, as in `tmt explain`. */
 export function drawSteps(answer, run, without) {
-  const { stack, layer, head, row, read, piece, choice } = answer;
+  const { stack, layer, head, row, read, token, choice } = answer;
   const title = `${STACKS[stack]}, layer ${layer}, head ${head}, row i = ${row}`;
-  const does = stack === "encoder" ? [] : [" and writes ", foreign(piece, run.target_language)];
+  const does = stack === "encoder" ? [] : [" and writes ", foreign(token, run.target_language)];
   const [all, fewer] = choice ? [choice.log_probability, choice.without[`${stack}.${layer}.${head}`]] : [];
   const language = stack === "encoder" ? run.source_language : run.target_language;
   return [
@@ -25,7 +25,7 @@ export function drawSteps(answer, run, without) {
         foreign(choice.of, run.target_language),
         ` is ${logarithm(all)} with all heads and ${logarithm(fewer)} without it.`),
     answer.in_words.map((sentence) => element("p", {}, mixed(sentence))),
-    element("p", { class: "quiet" }, "The row i and the columns j count from 0. Each stage has the name of the class "
+    element("p", { class: "quiet" }, "The row i and the columns j count from 0. Each stage is named after the class "
       + "that computes it. For each vector you see its length ‖·‖, some entries, and all entries as shades, "
       + "blue above zero."),
     answer.stages.map((stage, number) => drawStage(stage, number, answer, run)),
@@ -47,7 +47,7 @@ function drawStage({ title, steps }, number, answer, run) {
   );
 }
 
-/** Single numbers of keys, or of heads, that follow each other share a table. */
+/** Group steps: consecutive ones with a number per key, or per head, share a table. */
 function grouped(steps) {
   const groups = [];
   for (const step of steps) {
@@ -84,14 +84,14 @@ function formula({ words, symbol, formula: how, over, values }) {
   return element("p", {}, `${words[0].toUpperCase()}${words.slice(1)}: `, element("code", {}, equation, value));
 }
 
-/** The first columns of a table: the number j of each column and its piece, or the number of each head. */
+/** The first columns of a table: the number j of each column and its token, or the number of each head. */
 function labels(over, { stack, columns, heads }, run) {
   const language = stack === "decoder" ? run.target_language : run.source_language;
-  const pieces = columns.map((piece) => foreign(piece, language));
-  return over === "heads" ? { r: heads } : { j: [...columns.keys()], column: pieces };
+  const tokens = columns.map((token) => foreign(token, language));
+  return over === "heads" ? { r: heads } : { j: [...columns.keys()], column: tokens };
 }
 
-/** A table of columns by their headings; the first one heads the rows. */
+/** A table from columns by heading; the first one has the row headings. */
 export function table(name, columns) {
   const [labels, ...others] = Object.values(columns);
   const heads = Object.keys(columns).map((heading) => element("th", { scope: "col" }, heading));
@@ -108,14 +108,14 @@ function printed(values) {
   return values.some((value) => value % 1) ? column(values) : values.map((value) => names[value] ?? value);
 }
 
-/** Vectors with what each is called, its length, and its entries. */
+/** Vectors with their names, lengths and entries. */
 function vectorLines(symbol, vectors, names) {
   const [all, shades, lengths] = [entries(vectors), strips(vectors), column(vectors.map(length))];
   return names.map((name, place) =>
     element("p", { class: "vector" }, `${name}‖${symbol}‖ = ${lengths[place]}`, all[place], shades[place]));
 }
 
-/** The entries of vectors, of many the first four and the last. */
+/** The entries of vectors; of long ones, the first four and the last. */
 function entries(vectors) {
   const isLong = vectors[0].length > 6;
   const numbers = column(vectors.flatMap((values) => (isLong ? [...values.slice(0, 4), values.at(-1)] : values)));
@@ -126,7 +126,7 @@ function entries(vectors) {
   });
 }
 
-/** Vectors as a row of shaded squares each, all by one scale. */
+/** Vectors as rows of shaded squares, on a common scale. */
 function strips(vectors) {
   const scale = scaleOf([vectors]);
   return vectors.map((values) => smallMatrix([values], scale));
@@ -136,13 +136,13 @@ function length(values) {
   return Math.hypot(...values);
 }
 
-// What another temperature would make of it
+// The effect of a different temperature
 
-/** A slider that computes softmax, weights and the head's sum anew; where no softmax makes the weights, why not. */
+/** A slider that recomputes the softmax and the head for a temperature; without a softmax, an explanation. */
 function whatIf(answer, run) {
   const found = softmaxOf(answer.stages.flatMap(({ steps }) => steps));
   if (!found.isSoftmax) {
-    return element("p", {}, "These weights are no softmax of scores: there is no temperature to change.");
+    return element("p", {}, "These weights are not a softmax of scores, so there is no temperature to change.");
   }
   const shown = element("div");
   const said = element("output", { for: "temperature" });
@@ -159,12 +159,12 @@ function whatIf(answer, run) {
   draw(slider);
   const label = element("label", { for: "temperature" }, "Temperature");
   return element("section", { class: "what-if", "aria-label": "What if" }, element("h4", {}, "What if?"),
-    element("p", {}, "The scores are divided by T before the softmax: below 1 the largest weight grows, above 1 all "
-      + "become alike. Only with T = 1 these are the model's own numbers."),
+    element("p", {}, "The scores are divided by T before the softmax. Below 1, the largest weight grows; above 1, the "
+      + "weights become more equal. Only T = 1 gives the model's own numbers."),
     element("p", { class: "controls" }, label, slider, said), shown);
 }
 
-/** Scores, mask, weights, and the vectors that they weigh; `isSoftmax` where these are the weights of those scores. */
+/** Scores, mask, weights and weighted vectors; `isSoftmax` if the weights are the softmax of the scores. */
 function softmaxOf(steps) {
   const of = (name) => steps.findLast((step) => step.name === name);
   const scores = (of("scores_with_position") ?? of("scores")).values;
@@ -178,7 +178,7 @@ function softmaxOf(steps) {
   return { scores, mask, weights: weights.values, vectors, head: of("head").values, isSoftmax };
 }
 
-/** softmax(scores / temperature) over the columns that the mask leaves; zeros where it leaves none. */
+/** softmax(scores / temperature) over unmasked columns; all zeros if there are none. */
 function softened(scores, mask, temperature) {
   const most = Math.max(...scores.filter((_, j) => mask[j]));
   const powers = scores.map((score, j) => (mask[j] ? Math.exp((score - most) / temperature) : 0));
@@ -201,7 +201,7 @@ function imagined({ scores, mask, weights, vectors, head }, temperature, answer,
     "as bars, the model's above": weights.map((weight, j) => [bar(weight), bar(others[j], "imagined")]),
   };
   const difference = length(head.map((number, d) => number - sum[d]));
-  const apart = column([length(head), length(sum), difference])[2]; // to their digits: the rest may be of rounding
+  const apart = column([length(head), length(sum), difference])[2]; // without digits that may be rounding errors
   return [
     table("Weights of the model, and what if", columns),
     vectorLines("head", [head, sum], ["The model's ", "What if "]),
@@ -210,19 +210,19 @@ function imagined({ scores, mask, weights, vectors, head }, temperature, answer,
   ];
 }
 
-// What can be chosen
+// Options
 
-/** Options for the word: every piece that has a row, with `{ side, word, piece }` as its value. */
+/** Options for the word: every token with a row, with `{ side, word, token }` as its value. */
 export function rowOptions({ rows, stack, row }) {
   const own = stack === "encoder" ? "source" : "target";
   return Object.entries(rows).map(([side, words]) => {
     let count = 0;
     const texts = words.map(([word]) => word);
-    const options = words.flatMap(([word, pieces], number) =>
-      pieces.map((piece, place) => {
+    const options = words.flatMap(([word, tokens], number) =>
+      tokens.map((token, place) => {
         const name = texts.indexOf(word) === number ? word : String(number + 1);
-        const value = JSON.stringify({ side, word: name, piece: place + 1 });
-        const label = pieces.length > 1 ? `${word}: ${piece}` : word;
+        const value = JSON.stringify({ side, word: name, token: place + 1 });
+        const label = tokens.length > 1 ? `${word}: ${token}` : word;
         return element("option", { value, selected: side === own && (count += 1) === row + 1 }, visible(label));
       }),
     );
@@ -230,7 +230,7 @@ export function rowOptions({ rows, stack, row }) {
   });
 }
 
-/** Options for the head: none, so that the one that matters most is taken, and every head of the model. */
+/** Options for the head: the one that matters most (empty value), and every head of the model. */
 export function headOptions({ stack, layer, head, choice }, run) {
   const own = `${stack}.${layer}.${head}`;
   const groups = Object.entries(run.stacks).map(([name, layers]) => {

@@ -1,16 +1,16 @@
-// View 1: the sentence and its translation, which word made which, what was never seen, and what is doubtful.
+// View 1: the sentence, its translation and their word links, unseen words, and doubtful words.
 
 import { button, direction, element, foreign, logarithm, probability } from "./dom.js";
 import { linkedWords, linksAsText } from "./words.js";
 
-// A word is doubtful when anything else together is likelier.
+// A word with a lower probability is doubtful.
 const DOUBTFUL = 0.5;
 
 /**
- * The translation with its links, and remarks on it, from an answer of `translate`.
+ * The translation with its links and remarks, from an answer of `translate`.
  *
- * `place` is the piece whose alternatives are open. Pressing a word of the translation calls `open` with its first
- * piece, a sentence of several `take` with its text, and the button that switches all heads on `allOn`.
+ * `place` is the token with open alternatives. Pressing a word of the translation calls `open` with its first token;
+ * one of several sentences calls `take` with its text; the button that turns all heads on calls `allOn`.
  */
 export function drawTranslation(answer, run, place, { open, take, allOn }) {
   const languages = [run.source_language, run.target_language];
@@ -30,14 +30,14 @@ function severalSentences(lines, language, take) {
 
 function withLinks(answer, languages, place, open) {
   const { source_words: sources, target_words: targets, shares, links } = answer.alignment;
-  const positions = (answer.alternatives ?? []).slice(0, answer.pieces.length);
-  const words = answer.piece_words;
+  const positions = (answer.alternatives ?? []).slice(0, answer.tokens.length);
+  const words = answer.token_words;
   const unseen = new Set((answer.never_seen ?? []).map((word) => word.toLowerCase()));
   const above = sources.map((text) =>
     unseen.has(text.toLowerCase()) ? { text, marks: ["unseen"], note: "never seen in training" } : { text },
   );
   const below = targets.map((text, place) => {
-    const likely = positions.filter((_, piece) => words[piece].includes(place)).map((one) => one.probability);
+    const likely = positions.filter((_, token) => words[token].includes(place)).map((one) => one.probability);
     const product = likely.reduce((all, one) => all * one, 1);
     if (!likely.length || product >= DOUBTFUL) {
       return { text };
@@ -51,12 +51,12 @@ function withLinks(answer, languages, place, open) {
   ];
   const weighed = links.map(([from, to]) => ({ from, to, weight: shares[to][from] }));
   const choose = (side, number) => {
-    const piece = words.findIndex((of) => side === 1 && of.includes(number));
-    return piece >= 0 && open(piece);
+    const token = words.findIndex((of) => side === 1 && of.includes(number));
+    return token >= 0 && open(token);
   };
   const chosen = words[place] ?? [];
   return [
-    linkedWords({ lines, links: weighed, name: "Which word made which", choose, chosen }),
+    linkedWords({ lines, links: weighed, name: "Word links", choose, chosen }),
     linksAsText(lines, weighed),
   ];
 }
@@ -77,9 +77,9 @@ function remarks(answer, [source, target], allOn) {
   const total = `ln p ${logarithm(answer.log_probability)}, score ${logarithm(answer.score)}, step ${answer.step}`;
   return [
     usual !== undefined && element("li", {}, `Without ${answer.without.join(", ")}: `, both(), " ",
-      button("all on", allOn, {}, "Switch all on")),
+      button("all on", allOn, {}, "Turn all on")),
     answer.doubtful &&
-      element("li", { class: "warning" }, "The model is unsure here, as it is about anything it has not learned."),
+      element("li", { class: "warning" }, "The model gives this translation a low probability."),
     unseen.length > 0 && element("li", { class: "warning" }, "Never seen in training, so copied or guessed: ",
       foreign(unseen.join(", "), source)),
     answer.read !== answer.source && element("li", {}, "Read with capitals: ", foreign(answer.read, source)),
@@ -87,7 +87,7 @@ function remarks(answer, [source, target], allOn) {
   ];
 }
 
-/** A translation, with the words marked that the other one does not have there. */
+/** A translation, with the words marked that differ from another one. */
 export function comparison(own, other, language) {
   const words = own.split(" ");
   const kept = commonWords(words, other.split(" "));

@@ -1,19 +1,19 @@
-// Two lines of words, one above the other, with a curve for each link between them.
+// Two lines of words, one above the other, with a curve per link.
 
 import { button, decimal, element, foreign, shape, visible } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { level, SHARES_OF_ONE } from "./shades.js";
 
 const SIDES = ["above", "below"];
-let pictures = 0; // so that what describes a word has a name of its own
+let pictures = 0; // for unique ids
 
 /**
- * The picture of two lines and their links.
+ * Draw two lines of words and their links.
  *
- * `lines` are the upper and the lower one, each with its `words`, `language`, `dir` and `name`. A word has its `text`,
- * and may have `marks` (classes), a `note` that says in words why it is marked, and a `number` to stand below it. A
- * link is `{ from, to, weight }`, word numbers of the upper and the lower line. `choose(side, number)` is called for a
- * word that is pressed; the `chosen` ones of the lower line are marked. `scale` is that of the weights.
+ * `lines` are the upper and the lower one, each with `words`, `language`, `dir` and `name`. A word has a `text`, and
+ * optionally `marks` (classes), a `note` that explains them, and a `number` to show below it. A link is
+ * `{ from, to, weight }`, word numbers of the upper and the lower line. Pressing a word calls `choose(side, number)`;
+ * the `chosen` words of the lower line are marked. `scale` is the scale of the weights.
  */
 export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose = () => {}, chosen = [] }) {
   const picture = `words-${(pictures += 1)}`;
@@ -21,7 +21,7 @@ export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose 
   const curves = links.map(({ weight }) => shape("path", { class: `link shade-${level(weight, scale.largest)}` }));
   const numbers = links.map(({ weight }) => shape("text", { class: "link-number" }, decimal(weight / scale.unit)));
   const drawing = shape("svg", { class: "links", "aria-hidden": "true" }, curves, numbers);
-  const ruler = element("div"); // as wide as the picture, and of a height that nothing here changes
+  const ruler = element("div"); // as wide as the figure, with a height that drawing does not change
   const figure = element("div", { class: "linked", role: "group", "aria-label": name }, ruler, drawing, sides);
   const words = sides.map((side) => [...side.querySelectorAll(".word")]);
   const ends = links.map(({ from, to }) => [words[0][from], words[1][to]]);
@@ -31,7 +31,7 @@ export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose 
   };
   const light = (word) => {
     if (curves.some((curve) => !curve.hasAttribute("d"))) {
-      draw(); // the focus can come before the first layout
+      draw(); // focus can arrive before the first layout
     }
     lightLinks(figure, { ends, curves, numbers }, word);
   };
@@ -42,7 +42,7 @@ export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose 
     figure.addEventListener(kind, () => light(figure.contains(document.activeElement) ? document.activeElement : null));
   }
   new ResizeObserver(draw).observe(ruler);
-  figure.addEventListener("relayout", draw); // paper has no observer
+  figure.addEventListener("relayout", draw); // for printing, where ResizeObserver does not fire
   return figure;
 }
 
@@ -65,13 +65,13 @@ function wordLine({ words, language, dir, name }, side, { links, lines, scale, p
   return roving(line, ".word", { line: true, current: line.querySelector("[aria-current]") });
 }
 
-/** The words that a word is linked to, each with its number: `Kannst` and `.90`. */
+/** The words linked to a word, each with its weight: `Kannst` and `.90`. */
 function linkedTo(links, side, number, others, scale = SHARES_OF_ONE) {
   const own = links.filter(({ from, to }) => (side ? to : from) === number);
   return own.map(({ from, to, weight }) => [others[side ? from : to].text, decimal(weight / scale.unit)]);
 }
 
-/** The links of a pair in words, target word by target word. */
+/** The links as text, target word by target word. */
 export function linksAsText(lines, links) {
   const [above, below] = lines.map(({ words }) => words);
   const items = below.map((word, number) => {
@@ -89,7 +89,7 @@ function lightLinks(figure, { ends, curves, numbers }, word) {
   figure.querySelectorAll(".lit").forEach((one) => one.classList.remove("lit"));
   lit.forEach((is, number) => {
     if (is) {
-      // Where the curves that leave one word have parted.
+      // Where curves from the same word have separated.
       const share = ends[number][1] === word ? 0.22 : 0.78;
       const { x, y } = curves[number].getPointAtLength(share * curves[number].getTotalLength());
       numbers[number].setAttribute("x", x);
@@ -99,7 +99,7 @@ function lightLinks(figure, { ends, curves, numbers }, word) {
   });
 }
 
-/** Smaller words where they need more than a row; and where they still do, links stay in the background until lit. */
+/** Use smaller words if they need more than one row; if they still do, keep links in the background until lit. */
 function fit(figure, sides) {
   figure.classList.remove("tight", "wrapped");
   for (const kind of ["tight", "wrapped"]) {
@@ -109,7 +109,7 @@ function fit(figure, sides) {
   }
 }
 
-/** Draw each curve between its two elements: from above to below, or, `across`, from one side to the other. */
+/** Draw each curve between its two elements: downwards or, with `across`, sideways. */
 export function layCurves(figure, ends, curves, across = false) {
   const { left, top } = figure.getBoundingClientRect();
   ends.forEach(([first, second], number) => {

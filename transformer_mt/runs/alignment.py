@@ -1,4 +1,4 @@
-"""The heads that link the words of a run's sentences."""
+"""The cross-attention heads that a run uses for word links."""
 
 from typing import Annotated, Literal
 
@@ -17,9 +17,9 @@ def _cross_head(name: object) -> HeadName:
 
 
 class AlignmentHeads(BaseModel):
-    """The heads, how they were chosen, and their error rate on the validation pairs where links are known.
+    """The heads, how they were chosen, and their error rate on the validation pairs with known links.
 
-    `chosen_by` is `links` (of validation pairs), `guess` (no links are known) or `given` (by the user).
+    `chosen_by` is `links` (from the links of validation pairs), `guess` (no known links) or `given` (by the user).
     """
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)

@@ -1,11 +1,11 @@
-"""The checkpoints of a run: `checkpoints/step-N/`, from the weights alone to everything that exact resumption needs.
+"""The checkpoints of a run, `checkpoints/step-N/`: only the weights, or everything needed for exact resumption.
 
-    model.safetensors     the weights that are validated and used at that step, as in the run itself
-    progress.json         where training stood
-    state.json            the states of optimizer, average and random generators; their tensors are named there
-    state.safetensors     these tensors, and the sums of all four
+    model.safetensors     the weights to validate and use at that step, in the format of the run's own file
+    progress.json         the progress of training
+    state.json            the states of optimizer, average and random generators; refers to tensors by name
+    state.safetensors     these tensors, and the checksums of all four files
 
-A checkpoint is complete, and training can continue from it, as long as it has its state.
+A checkpoint is complete, and training can resume from it, while it has `state.safetensors`.
 """
 
 import json
@@ -34,15 +34,16 @@ from transformer_mt.files import (
 from transformer_mt.memory import free_memory, require
 from transformer_mt.runs.checksums import saved_sums, sha256
 from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps
+from transformer_mt.runs.packed import PROGRESS
 from transformer_mt.runs.weights import Tensors, pack, specs_of, unpack
 
 Natural = Annotated[int, Field(ge=0, lt=2**53)]
-PROGRESS, VALUES, STATE = "progress.json", "state.json", "state.safetensors"
+VALUES, STATE = "state.json", "state.safetensors"
 _LIMITS = {PROGRESS: 2**24, VALUES: 2**30}
 
 
 class Progress(BaseModel):
-    """The state of a training in numbers: the next batch, the results of validations (score: higher is better)."""
+    """The progress of training: the next batch and the validation scores (higher is better; a loss is negated)."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
@@ -56,9 +57,9 @@ class Progress(BaseModel):
     best_score: float | None = None
     validations_without_improvement: Natural = 0
     history: list[tuple[Natural, float]] = []
-    machine: Annotated[str, Field(max_length=500)] = ""  # that made the steps so far
-    steps: Natural = 0  # in all, as the last start of the training has it; 0 in checkpoints that do not say
-    epochs: Natural = 0
+    machine: Annotated[str, Field(max_length=500)] = ""  # where the steps so far were computed
+    steps: Natural = 0  # the goal set by the latest start of training; 0 in old checkpoints
+    epochs: Natural = 0  # likewise
 
     @property
     def last_epoch(self) -> int:
@@ -66,16 +67,16 @@ class Progress(BaseModel):
         return self.epoch + (self.batch > 0)
 
     def aims(self, training: TrainingConfig) -> TrainingConfig:
-        """The run's section with the end that the last start of the training set."""
+        """Return the run's section with the number of steps and epochs that its latest start set."""
         changes = {"steps": self.steps, "epochs": self.epochs} if self.steps else {}
         return training.model_copy(update=changes)
 
     def is_complete(self, training: TrainingConfig) -> bool:
-        """True once all steps are done, or all epochs where the configuration counts these."""
+        """True once all steps are done, or all epochs if the configuration counts epochs."""
         return self.epoch >= training.epochs if training.epochs else self.step >= training.steps
 
     def reason_to_finish(self, training: TrainingConfig) -> str | None:
-        """The reason for training to end here, None where it goes on."""
+        """The reason to stop training here, or None to go on."""
         if self.is_complete(training):
             return f"all {'epochs' if training.epochs else 'steps'} are done"
         if self.validations_without_improvement >= training.patience:
@@ -83,7 +84,7 @@ class Progress(BaseModel):
         return None
 
     def add_validation(self, score: float) -> bool:
-        """Note the score of a validation at this step; True if it is the best so far."""
+        """Record the validation score of this step; True if it is the best so far."""
         best = self.best_score is None or score > self.best_score
         if best:
             self.best_step, self.best_score = self.step, score
@@ -95,7 +96,7 @@ class Progress(BaseModel):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One moment of training: the weights to validate and use, and all else, in nested dicts and lists."""
+    """A snapshot of training: progress, the weights to validate and use, and the rest as nested dicts and lists."""
 
     progress: Progress
     weights: Tensors
@@ -103,29 +104,30 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """The checkpoints of a run, whose weights have the specs of `weights`."""
+    """The checkpoints of a run; `weights` gives the type and shape of each tensor."""
 
     def __init__(self, run: Run, weights: Tensors) -> None:
         self.run, self.directory, self.weights = run, run.path / CHECKPOINTS, specs_of(weights)
 
     def path(self, step: int) -> Path:
+        """The directory of a step's checkpoint, whether it exists or not."""
         return self.directory / f"step-{step}"
 
     def steps(self) -> list[int]:
-        """The steps with a complete checkpoint, the newest last."""
+        """The steps with a complete checkpoint, newest last."""
         return [step for step in saved_steps(self.directory) if os.path.lexists(self.path(step) / STATE)]
 
     def save(self, checkpoint: Checkpoint, complete: int | None = None, *, weights: Collection[int] = ()) -> None:
-        """Write a checkpoint; it is there whole or not at all. Then delete the others as far as nothing needs them.
+        """Write a checkpoint atomically, then delete the ones no longer needed.
 
-        The newest `complete` stay as they are (all for None), other steps in `weights` without their state. Later steps
-        go: a resumption that started before them has found them damaged. Raises `InputError` for an optimizer's state
-        that cannot be saved.
+        Keeps the newest `complete` checkpoints (None: all); of the other steps in `weights`, only the weights. Deletes
+        later checkpoints: we resumed from an earlier one because they were damaged. Raises `InputError` if the
+        optimizer's state cannot be saved, `MachineError` if writing fails.
         """
         step, tensors = checkpoint.progress.step, Tensors()
         try:
             values = take_tensors(checkpoint.state, tensors, "state")
-        except TypeError as error:  # it has come later than the trial before the first step could see
+        except TypeError as error:  # it appeared after the trial before the first step
             raise InputError("optimizer.name", f"its state cannot be saved ({error})", "choose another") from None
         files = {
             MODEL: self.run.pack_model(checkpoint.weights),
@@ -147,7 +149,10 @@ class Checkpoints:
                     remove(path)
 
     def load(self, step: int) -> Checkpoint:
-        """Read a complete checkpoint. Raises `MachineError` that names the damaged or foreign file."""
+        """Read a complete checkpoint.
+
+        Raises `MachineError`, with the file, for damaged or foreign files, and `InputError` if memory is too small.
+        """
         path = self.path(step)
         require_directory(path)
         files = {name: read_regular(path / name, limit=limit) for name, limit in _LIMITS.items()}
@@ -162,18 +167,19 @@ class Checkpoints:
         progress = _parse_progress(files[PROGRESS], step=step, path=path / PROGRESS)
         try:
             state = put_tensors(from_json(files[VALUES]), tensors, "state")
-        except (KeyError, ValueError):  # a name without a tensor, or no JSON
+        except (KeyError, ValueError):  # a name without a tensor, or invalid JSON
             raise MachineError(path / VALUES, "damaged", "restore it, or overwrite the run") from None
         return Checkpoint(progress, weights, state)
 
     def read_weights(self, step: int) -> Tensors:
+        """Read the weights of a checkpoint. Raises `MachineError` if they are damaged or do not fit the run."""
         return Run(self.run.path, step).read_weights(self.weights)
 
 
 def take_tensors(tree: Any, tensors: Tensors, name: str) -> Any:
-    """Nested dicts and lists as JSON, whose tensors go into `tensors` under names that begin with `name`.
+    """Convert nested dicts and lists to JSON values; move their tensors to `tensors`, under names prefixed with `name`.
 
-    Raises `TypeError` for any other value than tensors, numbers, strings, truth values and None.
+    Raises `TypeError` for values other than tensors, numbers, strings, booleans and None.
     """
     if isinstance(tree, Tensor):
         tensors[name] = tree.detach()
@@ -188,9 +194,9 @@ def take_tensors(tree: Any, tensors: Tensors, name: str) -> Any:
 
 
 def put_tensors(tree: Any, tensors: Tensors, name: str) -> Any:
-    """What `take_tensors` has taken apart; keys that are numbers become numbers again.
+    """Invert `take_tensors`; numeric keys become integers again.
 
-    Raises `ValueError` for a tensor at another place than its own.
+    Raises `ValueError` for a tensor in the wrong place, `KeyError` for a missing one.
     """
     if isinstance(tree, list):
         return [put_tensors(value, tensors, f"{name}.{index}") for index, value in enumerate(tree)]
@@ -208,13 +214,16 @@ def _key(key: str) -> str | int:
 
 
 def newest_progress(run: Run) -> Progress:
-    """The numbers of the last checkpoint, whose other files are not read; those of a start without any."""
+    """The progress saved in the last checkpoint, without reading its other files; step 0 without checkpoints."""
+    if run.pack:
+        content = run.pack.read(PROGRESS, limit=_LIMITS[PROGRESS])
+        return _parse_progress(content, step=None, path=run.path / PROGRESS)
     steps = saved_steps(run.path / CHECKPOINTS)
     return _read_progress(run, steps[-1]) if steps else Progress()
 
 
 def last_aims(run: Run) -> TrainingConfig:
-    """The run's section with the end that its last start set; damaged checkpoints are passed over."""
+    """The run's section with the steps and epochs that its latest start set; skips damaged checkpoints."""
     training = run.config().training
     for step in reversed(saved_steps(run.path / CHECKPOINTS)):
         with suppress(MachineError):
@@ -227,9 +236,12 @@ def _read_progress(run: Run, step: int) -> Progress:
     return _parse_progress(read_regular(path, limit=_LIMITS[PROGRESS]), step=step, path=path)
 
 
-def _parse_progress(content: bytes, *, step: int, path: Path) -> Progress:
+def _parse_progress(content: bytes, *, step: int | None, path: Path) -> Progress:
     with suppress(ValueError):
         progress = Progress.model_validate_json(content)
-        if progress.step == step and progress.model_fields_set >= set(Progress.model_fields) - {"steps", "epochs"}:
+        if step in (None, progress.step) and progress.model_fields_set >= set(Progress.model_fields) - {
+            "steps",
+            "epochs",
+        }:
             return progress
     raise MachineError(path, "damaged, or not of this version of tmt", "overwrite the run")

@@ -1,4 +1,4 @@
-"""Checksums of a run's files: the saved ones, and the sums of the bytes as they are read now."""
+"""Checksums of a run's files: the saved ones, and those computed from the bytes just read."""
 
 import hashlib
 from pathlib import Path
@@ -7,12 +7,14 @@ from pydantic_core import from_json
 
 from transformer_mt.errors import MachineError
 
-# How torch writes the types of a safetensors file.
+# The sum of the tensors as they are loaded, if a file holds them in less precision.
+LOADED = "loaded"
+# torch's names for the types in a safetensors file.
 _TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "U8": "uint8"}
 
 
 def saved_sums(content: bytes) -> dict[str, str]:
-    """The sums that `pack` wrote, from the JSON at the head of a file. Empty without any."""
+    """The sums that `pack` wrote, from the JSON header of a file; empty if it has none."""
     size = int.from_bytes(content[:8], "little")
     try:
         sums = from_json(from_json(content[8 : 8 + size])["__metadata__"]["sums"])
@@ -22,17 +24,17 @@ def saved_sums(content: bytes) -> dict[str, str]:
 
 
 def require_intact(content: bytes, path: Path) -> None:
-    """Raise `MachineError` unless the tensors of a file have the sum that is saved in it. torch is not imported."""
+    """Raise `MachineError` unless the tensors of a file match the sum saved in it. Does not import torch."""
     try:
         intact = saved_sums(content).get("tensors") == _digest_in(content)
     except (AttributeError, KeyError, TypeError, ValueError):
         intact = False
     if not intact:
-        raise MachineError(path, "damaged (its SHA-256 is not the one in it)", "restore it or train anew")
+        raise MachineError(path, "damaged (its SHA-256 is not the one in it)", "restore it or train again")
 
 
 def _digest_in(content: bytes) -> str:
-    """The `digest` of `runs/weights.py`, of the tensors as they lie in a file."""
+    """Compute `digest` of `runs/weights.py` directly from the bytes of a file."""
     start = 8 + int.from_bytes(content[:8], "little")
     entries, data, sha = from_json(content[8:start]), memoryview(content)[start:], hashlib.sha256()
     for name in sorted(entries.keys() - {"__metadata__"}):

@@ -1,19 +1,20 @@
-"""A run directory: everything that training leaves and translation needs, in one folder that can be copied.
+"""A run directory: everything that training writes and translation needs, in one folder that can be copied.
 
     config.toml          the resolved configuration
-    tokenizer.model      the sentencepiece vocabulary
+    tokenizer.model      the SentencePiece vocabulary
     data.json            fingerprints of the data, and the report of cleaning
     data.safetensors     the digests of its rows
     words.tsv            the words of the training data, with their counts
     model.safetensors    the weights to use
     alignment.json       the cross-attention heads that link words
-    metrics.jsonl        the measurements of training, one JSON object a line
-    tensorboard/         the same for TensorBoard, where training.tensorboard asks for it
-    train.log            the messages of training, each with the time
-    checkpoints/step-N/  the weights of a step, and of the newest two all that exact resumption needs
-    training.lock        held as long as a process trains here
+    metrics.jsonl        the measurements of training, one JSON object per line
+    tensorboard/         the same for TensorBoard, if training.tensorboard is set
+    train.log            the messages of training, with timestamps
+    checkpoints/step-N/  the weights of a step; the newest two have everything needed for exact resumption
+    training.lock        held while a process trains here
 
-Only safetensors, JSON, TOML and sentencepiece: nothing in it can execute.
+Only safetensors, JSON, TOML and SentencePiece: nothing in a run can execute. A packed run (`runs/packed.py`) is a zip
+file with the files that translation and views need.
 """
 
 import json
@@ -51,9 +52,10 @@ from transformer_mt.files import (
 from transformer_mt.memory import free_memory, require
 from transformer_mt.plugins import naming_plugins
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
-from transformer_mt.runs.checksums import require_intact, saved_sums, sha256
+from transformer_mt.runs.checksums import LOADED, require_intact, saved_sums, sha256
 from transformer_mt.runs.fingerprints import DATA, ROWS, DataRecord
 from transformer_mt.runs.lock import LOCK
+from transformer_mt.runs.packed import Pack
 from transformer_mt.runs.words import WORDS, pack_words, unpack_words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
@@ -65,33 +67,34 @@ CONFIG, TOKENIZER, MODEL, METRICS = "config.toml", "tokenizer.model", "model.saf
 TENSORBOARD, TRAIN_LOG, CHECKPOINTS = "tensorboard", "train.log", "checkpoints"
 PARTS = (CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, ALIGNMENT, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
 
-# The most bytes that each file may have. Those of weights depend on the model.
+# Size limits in bytes. The limit for weights depends on the model.
 _LIMITS = {
     CONFIG: 2**20, TOKENIZER: 2**26, DATA: 2**22, ROWS: DataRecord.MOST_BYTES + 2**16, WORDS: 2**28,
     ALIGNMENT: 2**20, METRICS: 2**28,
 }  # fmt: skip
-_MOST_LINES = 2_000_000  # of the metrics: a million steps that are all logged, and as many validations
+_MOST_LINES = 2_000_000  # of the metrics: a million steps, each logged and validated
 _CHECKPOINT = re.compile(r"step-(0|[1-9][0-9]{0,15})")
 
 
 class Run:
-    """The files of one training run below `path`, each a regular file of bounded size and checked before it is used.
+    """The files of one training run under `path`, a directory or a packed run: each is bounded and checked before use.
 
-    model.safetensors holds the SHA-256 sums of its tensors, the configuration and the vocabulary: readers compare them,
-    and so never mix files of different moments, also without a lock.
+    model.safetensors holds the SHA-256 sums of its tensors, the configuration and the vocabulary. Readers compare them,
+    so they never mix files of different snapshots, even without a lock.
     """
 
     def __init__(self, path: Path, step: int | None = None) -> None:
-        """With a step, the run as it was there: `load` gives the weights of that step's checkpoint."""
+        """With `step`, use the weights of that step's checkpoint."""
         self.path, self.step = path, step
         self.model_path = path / MODEL if step is None else path / CHECKPOINTS / f"step-{step}" / MODEL
-        self._kept: dict[str, Any] = {}  # the files as they were at a moment; None where there was none
+        self._kept: dict[str, Any] = {}  # a snapshot of small files by name; None for a missing file
+        self._opened: Pack | None = None
 
     @classmethod
     def create(
         cls, path: Path, config: Config, tokenizer: Tokenizer, data: DataRecord, words: TrainingWords | None
     ) -> "Run":
-        """Make a run directory. The configuration is written last: where it stands, the rest of the start does too."""
+        """Create a run directory. The configuration is written last: its presence means the directory is complete."""
         with write_errors(path):
             make_directory(path / CHECKPOINTS)
         files = {TOKENIZER: tokenizer.serialized, **data.files()}
@@ -102,76 +105,105 @@ class Run:
 
     @classmethod
     def open(cls, path: Path) -> "Run":
-        """An existing run. Raises `InputError` where there is none."""
+        """Open an existing run. Raises `InputError` if it does not exist."""
         if not (run := cls(path)).exists():
             raise InputError(path, f"not a run directory (no {CONFIG})", f"train one with: tmt train --run-dir {path}")
         return run
 
+    @property
+    def pack(self) -> Pack | None:
+        """The packed run, read once, if `path` is a file. Raises `InputError` if it is another file."""
+        if self._opened is None and self.path.is_file():
+            self._opened = Pack(self.path)
+        return self._opened
+
     def anew(self) -> "Run":
-        """Read the files of this run again: a copy that has none of them in memory."""
+        """Return a copy of this object that reads all files again."""
         return Run(self.path, self.step)
 
     def exists(self) -> bool:
-        return os.path.lexists(self.path / CONFIG)
+        """True if there is a complete run directory or a packed run. Raises `InputError` for any other file."""
+        return self._has(CONFIG)
 
     def has_model(self) -> bool:
-        return os.path.lexists(self.model_path)
+        """True if there are weights: of the run, or of the step's checkpoint."""
+        return self._has(MODEL) if self.step is None else os.path.lexists(self.model_path)
+
+    def _has(self, name: str) -> bool:
+        return name in self.pack if self.pack else os.path.lexists(self.path / name)
+
+    def _content(self, name: str, *, limit: int) -> bytes:
+        return self.pack.read(name, limit=limit) if self.pack else read_regular(self.path / name, limit=limit)
+
+    def _weights(self, *, limit: int | None = None) -> bytes:
+        """The file of the weights, by default at any size that fits in memory."""
+        if limit is None:
+            limit = self._model_size()
+            require(limit, free_memory, what=str(self.model_path), remedy="use a machine with more")
+        return self.pack.read(MODEL, limit=limit) if self.pack else read_regular(self.model_path, limit=limit)
+
+    def _model_size(self) -> int:
+        self._require_model()
+        return self.pack.size(MODEL) if self.pack else size_of(self.model_path)
 
     def config(self) -> Config:
+        """The configuration. Raises `InputError` if its content is invalid, `MachineError` if it cannot be read."""
         return parse_written_config(self._own(CONFIG), place=str(self.path / CONFIG))
 
     def tokenizer(self) -> Tokenizer:
+        """The tokenizer. Raises `MachineError` if its file is damaged or cannot be read."""
         return Tokenizer.parse(self._own(TOKENIZER), place=str(self.path / TOKENIZER))
 
     def data(self) -> DataRecord:
+        """The record of the training data. Raises `MachineError` if a file is damaged or cannot be read."""
         return DataRecord.parse(self._read(DATA), self._read(ROWS), path=self.path)
 
     def words(self) -> TrainingWords | None:
-        """The words of the training data; None where they are not known."""
+        """The words of the training data; None if unknown. Raises `MachineError` if the file is damaged."""
         content = self._beside(WORDS)
         return None if content is None else unpack_words(content, path=self.path / WORDS)
 
     def alignment(self) -> AlignmentHeads | None:
-        """The heads that link words; None before training ends."""
+        """The heads for word links; None before training ends. Raises `MachineError` if the file is damaged."""
         content = self._beside(ALIGNMENT)
         try:
             return None if content is None else AlignmentHeads.model_validate_json(content)
         except (InputError, ValidationError):
-            raise MachineError(self.path / ALIGNMENT, "damaged", "restore it, or delete it to do without") from None
+            raise MachineError(self.path / ALIGNMENT, "damaged", "restore it, or delete it to go without") from None
 
     def save_alignment(self, heads: AlignmentHeads) -> None:
+        """Write the heads for word links atomically. Raises `MachineError` if that fails."""
         write_atomically(self.path / ALIGNMENT, heads.model_dump_json().encode())
 
     def keep_beside(self) -> None:
-        """Read what lies beside the weights; `words` and `alignment` are from now on those of this moment.
+        """Take a snapshot of the small files; `words` and `alignment` read from it from now on.
 
-        Raises `MachineError` where the run has been written anew since its configuration was read.
+        Raises `MachineError` if the run has been replaced since its configuration was read.
         """
         self._kept |= {name: self._read_if_there(name) for name in (WORDS, ALIGNMENT)}
         for name in (CONFIG, TOKENIZER):
             if self._read(name) != self._own(name):
-                raise MachineError(self.path, "has just been written anew", "try again")
+                raise MachineError(self.path, "has just been overwritten", "try again")
 
     def _beside(self, name: str) -> bytes | None:
         return self._kept[name] if name in self._kept else self._read_if_there(name)
 
     def network(self) -> "Seq2Seq":
-        """The network with the weights to use, which belong to `config()` and `tokenizer()` of this object.
+        """Load the network; its weights belong to the `config()` and `tokenizer()` of this object.
 
-        Raises `MachineError` for damage, `InputError` before the first validation.
+        Raises `MachineError` for damaged files, `InputError` before the first validation or if memory is too small.
         """
         from transformer_mt.models.build_model import build_model, checking_size
         from transformer_mt.runs.weights import load_weights, specs_of, weights_of
 
         config, tokenizer = self.config(), self.tokenizer()
-        self._require_model()
-        size, free = size_of(self.model_path), free_memory()
+        size, free = self._model_size(), free_memory()
 
         def check(needed: int) -> None:
-            if needed > 2 * size:  # tied matrices are made apart
+            if needed > (4 if self.pack else 2) * size:  # tied matrices count twice; packed ones may be in bfloat16
                 problem = f"{size} bytes, too few for the model of {CONFIG}"
                 raise MachineError(self.model_path, problem, "restore both files from the same run")
-            # Of the model, of the file, and of the tensors in it.
+            # For the model, the file's bytes, and the tensors read from it.
             require(3 * needed, lambda: free, what=str(self.model_path), remedy="use a machine with more")
 
         with checking_size(check), naming_plugins(config.plugins):
@@ -180,52 +212,52 @@ class Run:
         return model.eval()
 
     def sums(self) -> dict[str, str]:
-        """The checksums saved with the weights, which identify them.
+        """The checksums saved with the weights; they identify the model.
 
-        Raises `MachineError` if the weights are damaged, or the configuration or the vocabulary has changed since;
-        `InputError` before the first validation.
+        Raises `MachineError` if the weights are damaged or the configuration or vocabulary has changed since,
+        `InputError` before the first validation or if memory is too small.
         """
-        self._require_model()
-        size = size_of(self.model_path)
-        require(size, free_memory, what=str(self.model_path), remedy="use a machine with more")
-        content = read_regular(self.model_path, limit=size)
+        content = self._weights()
         require_intact(content, self.model_path)
         return self._own_sums(content)
 
     def _own_sums(self, content: bytes) -> dict[str, str]:
         sums = saved_sums(content)
         if not sums.keys() >= {CONFIG, TOKENIZER, "tensors"}:
-            raise MachineError(self.model_path, "damaged, it has not all its sums", "restore it or train anew")
+            raise MachineError(self.model_path, "damaged (a checksum is missing)", "restore it or train again")
         for name in (CONFIG, TOKENIZER):
             if sums[name] != sha256(self._own(name)):
                 raise MachineError(self.path / name, f"not the one that {MODEL} was saved with", "restore both")
-        return sums
+        return sums | {"tensors": sums.get(LOADED, sums["tensors"])}
 
     def _require_model(self) -> None:
         if not self.has_model():
-            raise InputError(self.model_path, "missing", "continue tmt train until its first validation")
+            raise InputError(self.model_path, "missing", "run tmt train until its first validation")
 
     def read_weights(self, specs: "TensorSpecs") -> "Tensors":
-        """The weights. Raises `MachineError` unless they are undamaged, belong to the run, and fit the specs."""
-        from transformer_mt.runs.weights import require_specs, size_limit, unpack
+        """Read the weights. Raises `MachineError` unless they are intact, belong to the run, and fit the specs."""
+        from transformer_mt.runs.weights import converted, require_specs, size_limit, unpack
 
-        content = read_regular(self.model_path, limit=size_limit(specs))
+        content = self._weights(limit=size_limit(specs))
         weights = unpack(content, path=self.model_path)
         self._own_sums(content)
+        if self.pack:  # in bfloat16, perhaps
+            weights = converted(weights, "float32")
         require_specs(weights, specs, path=self.model_path)
         return weights
 
     def save_model(self, weights: "Tensors") -> None:
+        """Write the run's weights atomically. Raises `MachineError` if that fails."""
         write_atomically(self.path / MODEL, self.pack_model(weights))
 
     def pack_model(self, weights: "Tensors") -> bytes:
-        """Weights as a file, with the sums of the configuration and the vocabulary that they belong to."""
+        """Serialise weights, with the checksums of the run's configuration and vocabulary."""
         from transformer_mt.runs.weights import pack
 
         return pack(weights, {name: sha256(self._own(name)) for name in (CONFIG, TOKENIZER)})
 
     def _own(self, name: str) -> bytes:
-        """A file that weights belong to, as it was when first read: later damage is noticed."""
+        """The configuration or vocabulary as first read, so that later damage shows up as a wrong checksum."""
         if name not in self._kept:
             self._kept[name] = self._read(name)
         content: bytes = self._kept[name]
@@ -233,19 +265,23 @@ class Run:
 
     def _read(self, name: str) -> bytes:
         limit = _LIMITS[name]
-        if name == TOKENIZER:  # with room for many characters, which are all in it, whatever size is configured
+        if name == TOKENIZER:  # it holds every character, so leave room beyond the configured vocabulary size
             limit = min(limit, 2**20 + 2**7 * self.config().tokenizer.vocabulary_size)
-        return read_regular(self.path / name, limit=limit)
+        return self._content(name, limit=limit)
 
     def _read_if_there(self, name: str) -> bytes | None:
-        return self._read(name) if os.path.lexists(self.path / name) else None
+        return self._read(name) if self._has(name) else None
+
+    def small_files(self) -> dict[str, bytes]:
+        """The files that a packed run has too, without the weights. Raises `MachineError` if one cannot be read."""
+        return {name: self._read(name) for name in (CONFIG, TOKENIZER, WORDS, ALIGNMENT, METRICS) if self._has(name)}
 
     def log(self, step: int, record: Mapping[str, Any]) -> None:
-        """Append a line to the metrics."""
+        """Append a line to the metrics. Raises `MachineError` if that fails."""
         self._append(METRICS, json.dumps({"step": step, **record}, ensure_ascii=False))
 
     def say(self, *lines: str) -> None:
-        """Append printable lines to the log for people, each with the time."""
+        """Append printable lines, with timestamps, to train.log. Raises `MachineError` if that fails."""
         now = time.strftime("%Y-%m-%d %H:%M:%S")
         self._append(TRAIN_LOG, *(f"{now} {line}" for line in lines))
 
@@ -256,10 +292,13 @@ class Run:
             file.write("".join(f"{line}\n" for line in lines).encode())
 
     def metrics(self) -> Iterator[dict[str, Any]]:
-        """The lines of the metrics, one at a time; truncated lines and other records are skipped."""
+        """Yield the records of the metrics; skip truncated lines and anything else.
+
+        Raises `MachineError` if the file is too large or has more than two million lines.
+        """
         content = self._read_if_there(METRICS) or b""
         if content.count(b"\n") > _MOST_LINES:
-            raise MachineError(self.path / METRICS, f"more than {_MOST_LINES:,} lines", "delete it to do without")
+            raise MachineError(self.path / METRICS, f"more than {_MOST_LINES:,} lines", "delete it to go without")
         for line in BytesIO(content):
             with suppress(ValueError):
                 match from_json(line[:LONGEST_LINE], allow_inf_nan=False):
@@ -267,21 +306,21 @@ class Run:
                         yield record
 
     def forget_metrics_after(self, step: int) -> None:
-        """Drop the lines of steps that training is about to repeat."""
+        """Drop the records of steps that training is about to repeat."""
         with replacing(self.path / METRICS) as file:
             for record in self.metrics():
                 if record["step"] <= step:
                     file.write(f"{json.dumps(record, ensure_ascii=False)}\n".encode())
 
     def clear(self) -> None:
-        """Delete the files of the run, and nothing else that may lie in the directory."""
+        """Delete the files of the run, but no others in the directory."""
         with write_errors(self.path):
-            for name in PARTS:  # the configuration first: without it, it is no run
+            for name in PARTS:  # the configuration first: without it, the directory is not a run
                 if name != LOCK:
                     remove(self.path / name)
 
     def remove_leftovers(self) -> None:
-        """After a crash, in the process that trains here: delete half-written files, restore checkpoints set aside."""
+        """Clean up after a crash: delete half-written files, restore checkpoints set aside. Needs the lock."""
         checkpoints = self.path / CHECKPOINTS
         with write_errors(self.path):
             for path in map(self.path.joinpath, os.listdir(self.path)):
@@ -296,7 +335,7 @@ class Run:
 
 
 def newest_run(root: Path) -> Run:
-    """The run below `root` whose weights were written last. Raises `InputError` when there is none."""
+    """The run under `root` with the newest weights. Raises `InputError` if it does not exist."""
     trained = [(path.lstat().st_mtime, path.parent) for path in root.glob(f"*/{MODEL}") if not path.is_symlink()]
     if not trained:
         raise InputError(root, "no trained model here", "train one with: tmt train")
@@ -304,12 +343,12 @@ def newest_run(root: Path) -> Run:
 
 
 def saved_steps(checkpoints: Path) -> list[int]:
-    """The steps that have a checkpoint, complete or the weights alone, the newest last."""
+    """The steps with a checkpoint, complete or weights only, newest last."""
     return sorted(int(match[1]) for name in _names(checkpoints) if (match := _CHECKPOINT.fullmatch(name)))
 
 
 def _names(directory: Path) -> list[str]:
-    """The names in a directory; none where there is none. Raises `MachineError` for a link or a file."""
+    """The names in a directory; empty if it does not exist. Raises `MachineError` for a link or a file."""
     if os.path.lexists(directory):
         require_directory(directory)
         with suppress(FileNotFoundError):  # another process may just have deleted it
@@ -318,7 +357,7 @@ def _names(directory: Path) -> list[str]:
 
 
 def find_run(path: Path) -> Run:
-    """The run in a directory, or at the checkpoint `…/checkpoints/step-N` of one. Raises `InputError` for neither."""
+    """The run in a directory, or at a checkpoint `…/checkpoints/step-N`. Raises `InputError` for anything else."""
     place = path.absolute()
     named = _CHECKPOINT.fullmatch(place.name)
     if not (named and place.parent.name == CHECKPOINTS):

@@ -1,6 +1,6 @@
-"""The data that a run was trained on: the fingerprints of its splits, and the report of cleaning.
+"""The record of a run's training data: fingerprints of its splits, and the cleaning report.
 
-data.safetensors has four bytes of every pair's digest, to find the first that differs.
+data.safetensors has four bytes of every pair's digest, to find the first pair that differs.
 """
 
 import json
@@ -26,22 +26,22 @@ DATA, ROWS = "data.json", "data.safetensors"
 
 @dataclass(frozen=True)
 class DataRecord:
-    """The fingerprints of the splits that training depends on, and the report of cleaning as plain data."""
+    """The fingerprints of the splits that training depends on, and the cleaning report as plain data."""
 
-    # Bytes of digests that are kept; where there are more, the first pair that differs is not known.
+    # With more bytes of digests than this, none are saved, and the first pair that differs is unknown.
     MOST_BYTES: ClassVar[int] = 2**28
     fingerprints: Mapping[str, Fingerprint]
     cleaning: Mapping[str, Any]
 
     @classmethod
     def of(cls, corpus: "Corpus", mixed_with: "Sequence[Corpus]" = ()) -> "DataRecord":
-        """The record of a corpus, and of others mixed with it by their names."""
+        """The record of a corpus and of others mixed with it; those are listed by name."""
         own = {split: corpus.fingerprints[split] for split in ("train", "validation") if split in corpus.fingerprints}
         mixed = {f"{other.name} train": other.fingerprints["train"] for other in mixed_with}
         return cls(own | mixed, {split: asdict(report) for split, report in corpus.reports.items()})
 
     def files(self) -> dict[str, bytes]:
-        """The contents of both files."""
+        """The contents of data.safetensors and data.json, by file name."""
         splits = {split: {"rows": own.rows, "digest": own.digest} for split, own in self.fingerprints.items()}
         content = json.dumps({"splits": splits, "cleaning": self.cleaning}, ensure_ascii=False, indent=1)
         rows = {
@@ -55,11 +55,15 @@ class DataRecord:
 
     @classmethod
     def parse(cls, content: bytes, rows: bytes, *, path: Path) -> "DataRecord":
-        """The record in the contents of both files; raises `MachineError` for damaged ones in the directory `path`."""
+        """Parse the contents of data.json and data.safetensors in the directory `path`.
+
+        Raises `MachineError` if one is damaged.
+        """
         try:
             row_digests = {split: array.tobytes() for split, array in safetensors.numpy.load(rows).items()}
         except (safetensors.SafetensorError, KeyError, ValueError):  # KeyError: a type unknown to numpy
-            raise MachineError(path / ROWS, "damaged or not a safetensors file", "restore it or start anew") from None
+            problem = "damaged or not a safetensors file"
+            raise MachineError(path / ROWS, problem, "restore it, or overwrite the run") from None
         with suppress(AttributeError, KeyError, TypeError, ValueError):
             record = from_json(content, allow_inf_nan=False)
             fingerprints = {
@@ -72,7 +76,7 @@ class DataRecord:
         raise MachineError(path / DATA, "damaged", "restore it, or overwrite the run")
 
     def difference(self, now: "DataRecord") -> str | None:
-        """The first difference of the data now to that of the record, in words; None where there is none."""
+        """Describe the first difference between the recorded data and the data now; None if they agree."""
         for split in dict.fromkeys((*self.fingerprints, *now.fingerprints)):
             old, new = self.fingerprints.get(split), now.fingerprints.get(split)
             if old is None or new is None:

@@ -1,4 +1,4 @@
-"""A run in a few fields: its corpus, how far it has come, its size, its age."""
+"""The summary of a run: its corpus, progress, size and age."""
 
 import os
 import stat
@@ -14,17 +14,17 @@ from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.lock import is_held
 
-# The state of a run that tmt heads --prune wrote, and that has no training of its own.
+# The state of a run that tmt heads --prune wrote and that has not been trained further.
 PRUNED = "pruned"
 
 
 def list_runs(directory: Path) -> list[Path]:
-    """The directory, if it is a run, and the runs in it."""
-    return [path for path in (directory, *sorted(directory.iterdir())) if Run(path).exists()]
+    """The directory itself if it is a run, and the runs in it."""
+    return [path for path in (directory, *sorted(directory.iterdir())) if path.is_dir() and Run(path).exists()]
 
 
 def describe_run(path: Path) -> dict[str, Any]:
-    """The fields of a run for `tmt runs --json`; of a damaged one, its `error`."""
+    """The fields of a run for `tmt runs --json`; for a damaged one, its `error`, size and age."""
     files = list(_files(path))
     age = time.time() - max((file.st_mtime for file in files), default=0.0)
     size = {"bytes": sum(file.st_size for file in files), "seconds_since": max(0, round(age))}
@@ -32,7 +32,7 @@ def describe_run(path: Path) -> dict[str, Any]:
         run = Run(path)
         config, progress = run.config(), newest_progress(run)
         training = progress.aims(config.training)
-        # Weights that no step led to are those of another run, less the heads that `tmt heads --prune` masked.
+        # Weights without any training steps come from the parent run, with heads masked by `tmt heads --prune`.
         is_pruned = config.init_from.run and not progress.step and run.has_model() and not any(run.metrics())
         state = PRUNED if is_pruned else "finished" if progress.reason_to_finish(training) else "stopped"
     except TmtError as error:
@@ -42,7 +42,7 @@ def describe_run(path: Path) -> dict[str, Any]:
         "corpus": corpus_name(config.data),
         "source_language": config.data.source_language,
         "target_language": config.data.target_language,
-        # A loss is kept negated, so that higher is better.
+        # `best_score` is a negated loss, so that higher is better.
         "score": None if progress.best_score is None else abs(progress.best_score),
         "score_name": config.training.best_metric,
         "step": progress.step,
@@ -54,10 +54,12 @@ def describe_run(path: Path) -> dict[str, Any]:
 
 
 def _files(path: Path) -> Iterator[os.stat_result]:
-    """The regular files of a run. No link is followed."""
+    """The regular files of a run; links are not followed."""
+    if path.is_file():  # a packed run
+        yield path.stat()
     for folder, _, names in os.walk(path):
         for name in names:
-            with suppress(OSError):  # deleted meanwhile by a training
+            with suppress(OSError):  # training may delete files meanwhile
                 status = os.lstat(os.path.join(folder, name))
                 if stat.S_ISREG(status.st_mode):
                     yield status

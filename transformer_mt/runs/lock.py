@@ -1,4 +1,4 @@
-"""One training per directory: a lock that the system releases when its process ends, however that happens."""
+"""One training process per directory: a lock that the system releases however its process ends."""
 
 import os
 from pathlib import Path
@@ -10,25 +10,26 @@ from transformer_mt.files import require_own, write_errors
 
 LOCK = "training.lock"
 
-# The locks that this process holds, by the real path of the directory: it may open its own run again.
+# The locks of this process, by the directory's real path: it may open its own run again.
 _held: dict[Path, FileLock] = {}
 
 
 def acquire(directory: Path, *, seconds: float = 0.1) -> bool:
-    """Hold the lock until `release` or the end of the process; False where this process holds it already.
+    """Acquire the lock until `release` or the end of the process; False if this process holds it already.
 
-    Raises `InputError` when another process still holds it after this time. Readers need no lock.
+    Waits up to `seconds`. Raises `InputError` if another process still holds it then, and `MachineError` if the file is
+    a link, not a regular file, or not writable. Readers need no lock.
     """
     place, path = directory.resolve(), directory / LOCK
     if place in _held:
         return False
     if os.path.lexists(path):
         require_own(path, path.lstat())
-    lock = FileLock(path, timeout=seconds, mode=0o644)  # `is_held` of another process takes it for a moment
+    lock = FileLock(path, timeout=seconds, mode=0o644)  # wait a little: `is_held` elsewhere takes it for a moment
     with write_errors(path):
         try:
             lock.acquire()
-        except Timeout:  # an `OSError` too
+        except Timeout:  # an `OSError`, which `write_errors` would catch
             remedy = "wait for it, stop it, or choose another directory"
             raise InputError(directory, "is being trained by another process", remedy) from None
     _held[place] = lock
@@ -42,7 +43,7 @@ def release(directory: Path) -> None:
 
 
 def is_held(directory: Path) -> bool:
-    """True if a process trains in the directory; False also where nobody can say."""
+    """True if a process trains in the directory; False too if that cannot be determined."""
     if not os.path.lexists(directory / LOCK):
         return False
     try:

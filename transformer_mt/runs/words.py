@@ -1,6 +1,6 @@
 """The words of the training data, in words.tsv.
 
-It has side, count and word a line, the commonest of a side first; its first line says whether all words are there
+Each line has side, count and word, the most frequent of a side first. The first line says whether all words are listed
 (`complete`) or rare ones are missing (`common`), and the length of the longest source.
 """
 
@@ -15,7 +15,7 @@ WORDS = "words.tsv"
 
 
 def pack_words(words: TrainingWords) -> bytes:
-    """The content of words.tsv; several trainings together may have more words than one."""
+    """Serialise words as words.tsv. Keeps the most frequent ones: fine-tuning may add up to more than the limit."""
     complete = words.complete and max(len(words.source), len(words.target)) <= MOST_WORDS
     lines = [f"{'complete' if complete else 'common'}\t{words.longest}"]
     for side in ("source", "target"):
@@ -24,12 +24,12 @@ def pack_words(words: TrainingWords) -> bytes:
 
 
 def unpack_words(content: bytes, *, path: Path) -> TrainingWords:
-    """The words that `pack_words` packed; `path` names the file in errors."""
+    """Return the words that `pack_words` packed. Raises `MachineError`, with `path`, if the content is damaged."""
     sides: dict[str, Counter[str]] = {"source": Counter(), "target": Counter()}
     try:
         if content.endswith(b"\n") or content.count(b"\n") > 2 * MOST_WORDS:
             raise ValueError
-        # A longer line than this is not one of ours, and the rest of it is not read.
+        # A longer line is not ours; ignore the rest of it.
         lines = (line[:300].decode("utf-8").removesuffix("\n") for line in BytesIO(content))
         kind, longest = next(lines, "").split("\t")
         complete = {"complete": True, "common": False}[kind]
@@ -41,5 +41,5 @@ def unpack_words(content: bytes, *, path: Path) -> TrainingWords:
                 raise ValueError
             sides[side][word] += int(count)
     except (KeyError, ValueError):
-        raise MachineError(path, "damaged", "restore it, or delete it to do without") from None
+        raise MachineError(path, "damaged", "restore it, or delete it to go without") from None
     return TrainingWords(sides["source"], sides["target"], complete, int(longest))

@@ -1,12 +1,14 @@
-"""The page's server: one's own runs over HTTP, on this machine. Read in this order:
+"""The page's server: your own runs over HTTP, on this machine.
 
-guard          the headers of every answer; refuses foreign requests before they are read
-protocol       a client has ten seconds to send its request
-questions      the requests, with exact keys
-worker         the one thread that computes
-served_runs    the runs on offer; three stay in memory
-answers        each route's answer: the JSON that the command prints with `--json`
+Read in this order:
+
+guard          security headers for every response; rejects foreign requests before reading them
+protocol       timeouts for slow clients, and a limit on connections
+questions      the requests, parsed strictly
+worker         the single compute thread
+served_runs    the available runs; three stay in memory
+answers        the answer of each route: the JSON that the command prints with `--json`
 saved_answers  all answers about one pair, for a page without a server
-routes         from a request to its answer
-server         the port, the address with its key, and the loop
+routes         from a request to its response
+server         the port, the address with its key, and the event loop
 """

@@ -1,6 +1,6 @@
-"""The answer of each route: the object that the command prints with `--json`, made by the same function.
+"""The answer of each route: the object that the command prints with `--json`, from the same function.
 
-`run` and `step` are added where the answer is sent.
+`routes` adds `run` and `step`.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,24 +35,28 @@ Answer = dict[str, Any]
 
 
 def answer_translate(served: ServedRun, asked: Translate) -> Answer:
-    """`tmt translate --json`; for what looks into a sentence, of the `sentence`-th, with further keys for the page."""
+    """`tmt translate --json`, with extra keys for the page.
+
+    Alternatives, trace, links, a prefix and n_best > 1 need a single sentence: number `sentence`. Raises `InputError`
+    if it does not exist or is too long, and for invalid values.
+    """
     translator = served.translator
     search = changed_search(translator.model.config.search, asked.search)
     (line,) = translator.model.prepare.lines([asked.source], split=asked.split)
     looks = asked.alternatives or asked.trace or asked.align or not splits(search, asked.prefix)
     if looks and not 1 <= asked.sentence <= len(line.sentences):
-        raise InputError("sentence", f"there is no {asked.sentence}", f"give a number from 1 to {len(line.sentences)}")
+        raise InputError("sentence", f"no number {asked.sentence}", f"give a number from 1 to {len(line.sentences)}")
     return translation_of(translator, asked, line, line.only(asked.sentence) if looks else line)
 
 
 def translation_of(translator: Translator, asked: Translate, line: PreparedLine, read: PreparedLine) -> Answer:
-    """The answer of `answer_translate` for a line, of which `read` is translated."""
+    """The answer of `answer_translate` for a line; `read` is the part to translate."""
     heads, model, source = _heads(asked.without), translator.model, read.sentences[0]
     search = changed_search(model.config.search, asked.search)
     if asked.trace:
         require_beam(search)
     translator.require_fitting(read.sentences, "source")
-    linking = heads_of(model) if asked.align else None  # as `tmt align` chooses them, with all heads on
+    linking = heads_of(model) if asked.align else None  # as in `tmt align`, with all heads on
 
     def translated() -> tuple[list[Translation], Any]:
         if asked.trace:
@@ -75,9 +79,9 @@ def translation_of(translator: Translator, asked: Translate, line: PreparedLine,
     found |= {
         "read": read.text,
         "lines": [sentence.text for sentence in line.sentences],
-        "pieces": list(best.tokens),
-        # A translation that is not normalised, or bytes that are no character, have other letters than their pieces.
-        "piece_words": list(written.words_of_piece if is_as_written else [()] * len(best.tokens)),
+        "tokens": list(best.tokens),
+        # A translation that is not normalised or has invalid bytes differs from its joined tokens.
+        "token_words": list(written.words_of_piece if is_as_written else [()] * len(best.tokens)),
         "doubtful": best.is_doubtful and not (search.sample or asked.prefix),
     }
     if heads:
@@ -88,7 +92,7 @@ def translation_of(translator: Translator, asked: Translate, line: PreparedLine,
 def _alignment(
     model: Model, read: PreparedLine, target: str, chosen: AlignmentHeads, off: Sequence[HeadName]
 ) -> Answer | None:
-    """`tmt align --json`, by the chosen heads that are not off; None where all are."""
+    """`tmt align --json`, with the chosen heads that are on; None if all are off."""
     chosen = chosen.model_copy(update={"heads": tuple(head for head in chosen.heads if head not in off)})
     if not chosen.heads:
         return None
@@ -98,7 +102,7 @@ def _alignment(
 
 
 def attention_of(subject: Subject, asked: Attend) -> Answer:
-    """`tmt attend --json`, of some stacks."""
+    """`tmt attend --json` for the requested stacks. Raises `InputError` for an unknown stack, method or head."""
     subject.require_attention(asked.method)
     for stack in asked.stacks:
         lookup(STACKS, stack, key="stacks")
@@ -107,15 +111,15 @@ def attention_of(subject: Subject, asked: Attend) -> Answer:
 
 
 def losses_of(subject: Subject, asked: Pair) -> Answer:
-    """ln p of the translation with all heads, and without each."""
+    """ln p of the translation, with all heads and without each."""
     return to_json(head_losses(subject.network, subject.tokens))
 
 
 def explanation_of(subject: Subject, asked: Explain) -> Answer:
-    """`tmt explain --json`."""
+    """`tmt explain --json`. Raises `InputError` for a word, token, stack, layer or head that does not exist."""
     subject.require_attention()
-    options = asked.model_dump(include={"word", "piece", "stack", "layer", "head"})
-    return subject.to_json(explain_row(subject.network, subject.tokens, **options), {})
+    options = asked.model_dump(include={"word", "stack", "layer", "head"})
+    return subject.to_json(explain_row(subject.network, subject.tokens, piece=asked.token, **options), {})
 
 
 def lens_of(subject: Subject, asked: Pair) -> Answer:
@@ -124,7 +128,7 @@ def lens_of(subject: Subject, asked: Pair) -> Answer:
 
 
 def history(served: ServedRun, asked: HistoryQuestion) -> Answer:
-    """One of the `steps` of `tmt attend --history --json`."""
+    """One of the `steps` of `tmt attend --history --json`. Raises `InputError` for a checkpoint that does not exist."""
     subject = Subject.of(served.translator, asked.source, asked.target)
     then = served.checkpoint(asked.checkpoint)
     step, _ = subject.history_step(then, asked.checkpoint, words=asked.words)
@@ -145,8 +149,8 @@ def curves(run: Run, name: str) -> Answer:
 
 
 def tag_of_curves(run: Run) -> str:
-    """A tag that changes whenever something new has been measured."""
-    status = (run.path / METRICS).lstat()
+    """A tag that changes with every new measurement."""
+    status = (run.path if run.pack else run.path / METRICS).lstat()
     return f'"{status.st_ino:x}-{status.st_size:x}-{status.st_mtime_ns:x}"'
 
 
@@ -154,14 +158,14 @@ def _heads(names: Sequence[str]) -> tuple[HeadName, ...]:
     return tuple(dict.fromkeys(HeadName.parse(name, key="without") for name in names))
 
 
-# What is computed of a pair for a view.
+# The views of a pair: request and answer.
 VIEWS: dict[str, tuple[type[Any], Callable[[Subject, Any], Answer]]] = {
     "attend": (Attend, attention_of),
     "losses": (Pair, losses_of),
     "explain": (Explain, explanation_of),
     "lens": (Pair, lens_of),
 }
-# For each route below /v1 that is asked with a sentence, its request and its answer.
+# The POST routes under /v1: request and answer.
 ANSWERS: dict[str, tuple[type[Any], Callable[[ServedRun, Any], Answer]]] = {
     **{name: (kind, _of_pair(compute)) for name, (kind, compute) in VIEWS.items()},
     "translate": (Translate, answer_translate),

@@ -1,4 +1,4 @@
-"""Every request and every answer passes here: foreign pages and rebound names get nothing, `/v1` needs the key."""
+"""Request filter and response headers: blocks foreign pages and DNS rebinding; `/v1` needs the key."""
 
 import hmac
 import re
@@ -18,7 +18,7 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-# Of every answer. A page of another version of tmt must not come out of a browser's store either.
+# For every response. no-store: the browser must not mix versions of tmt.
 HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -32,8 +32,8 @@ API = "/v1/"
 _HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([0-9a-zA-Z.-]+))(?::\d{1,5})?", re.ASCII)
 
 
-class Refusal(Exception):  # noqa: N818 - an answer, though not the one that was asked for
-    """Why there is no other answer: a status and one line, and headers that go with them."""
+class Refusal(Exception):  # noqa: N818 - a regular response, not an error of ours
+    """A refused request: a status, one line of explanation, and extra headers."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -41,23 +41,23 @@ class Refusal(Exception):  # noqa: N818 - an answer, though not the one that was
 
 
 def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """An answer in JSON, in which no character could command a terminal."""
+    """A JSON response, with control characters escaped for terminals."""
     return Response(escaped_json(content), status, headers, media_type="application/json")
 
 
 def error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """An answer that says in one line why there is no other."""
+    """An error response with a one-line reason."""
     return answer({"error": message_line(message)}, status, headers)
 
 
 class Guard:
-    """An ASGI application around another one, which sees only the requests that pass."""
+    """ASGI middleware: passes only permitted requests to the application, and adds `HEADERS` to every response."""
 
     def __init__(self, app: ASGIApp, *, key: str) -> None:
         self._app, self._key = app, key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; a fault of ours becomes one line and a report file."""
+        """Handle a request; an internal error becomes one line and a report file."""
         started = False
 
         async def guarded(message: Message) -> None:
@@ -75,18 +75,20 @@ class Guard:
             await fault_of_ours(fault)(scope, receive, guarded)
 
     def refusal(self, scope: Scope) -> Response | None:
-        """The answer to a request that is not let through."""
+        """The error response to a forbidden request; None if it may pass."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not is_own_host(hosts[0]):
-            return error(421, "Host: is no address of this machine; open the address that tmt serve printed")
-        # The host has no name that a foreign page could have been loaded from, so its origin is ours.
+            return error(421, "Host: is not an address of this machine; open the address that tmt serve printed")
+        # No foreign page can come from such a host, so its origin is ours.
         if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in headers.getlist("origin")):
-            return error(403, "Origin: another page asks; open the address that tmt serve printed")
+            return error(403, "Origin: the request is from another page; open the address that tmt serve printed")
         if not scope["path"].startswith(API):
             return None
         if any(site not in ("same-origin", "none") for site in headers.getlist("sec-fetch-site")):
-            return error(403, "Sec-Fetch-Site: another page asks; open the address that tmt serve printed")
+            return error(
+                403, "Sec-Fetch-Site: the request is from another page; open the address that tmt serve printed"
+            )
         keys = headers.getlist("authorization")
         if len(keys) != 1 or not hmac.compare_digest(keys[0].encode(), f"Bearer {self._key}".encode()):
             remedy = "send Authorization: Bearer with the key in the address that tmt serve printed"
@@ -95,7 +97,7 @@ class Guard:
 
 
 def is_own_host(host: str) -> bool:
-    """True for an address or `localhost`, with a port or without. Any other name may be one that was bound anew."""
+    """True for an IP address or `localhost`, with or without a port. Any other name may be rebound to this machine."""
     found = _HOST.fullmatch(host)
     if not found:
         return False
@@ -106,6 +108,6 @@ def is_own_host(host: str) -> bool:
 
 
 def fault_of_ours(fault: Exception) -> Response:
-    """The line for a fault of tmt, after its traceback has been written to a file."""
+    """The response to an internal error; writes the traceback to a file."""
     what = f"internal error ({type(fault).__name__})"
-    return error(500, f"{what}: this is a fault of tmt; {write_report(fault)}; please report it")
+    return error(500, f"{what}: this is a bug in tmt; {write_report(fault)}; please report it")

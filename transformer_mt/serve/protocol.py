@@ -1,7 +1,7 @@
-"""HTTP as uvicorn speaks it, with limits that it lacks.
+"""uvicorn's HTTP protocol, with timeouts and a limit on connections.
 
-It waits without end for a request to arrive and for an answer to be read, and its `limit_concurrency` counts requests,
-not connections.
+uvicorn waits forever for a request to arrive and for a response to be read, and its `limit_concurrency` counts
+requests, not connections.
 """
 
 import asyncio
@@ -15,16 +15,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from transformer_mt.serve.guard import RAW_HEADERS
 from transformer_mt.text.terminal import escaped_json
 
-# For the headers and the body of a request, from the opening of the connection or its first byte on; and for an answer,
-# from its end on, to be taken.
+# Timeout for headers and body of a request, from the opening of the connection or the first byte; and for reading a
+# response, from its end.
 ARRIVAL_SECONDS = 10.0
 MOST_CONNECTIONS = 200
 
 
 @cache
 def most_connections() -> int:
-    """How many connections may be open. One more closes the one that has waited longest for its client."""
-    if sys.platform == "win32":  # which has no such limit
+    """The maximum number of open connections; one more closes the one that has waited longest for its client."""
+    if sys.platform == "win32":  # no limit on descriptors
         return MOST_CONNECTIONS
     import resource
 
@@ -32,7 +32,7 @@ def most_connections() -> int:
 
 
 class PunctualProtocol(H11Protocol):
-    """Closes a connection whose client takes longer than `ARRIVAL_SECONDS` to send a request or to take an answer."""
+    """Closes a connection if its client takes over `ARRIVAL_SECONDS` to send a request or read a response."""
 
     _deadline: asyncio.TimerHandle
 
@@ -49,13 +49,13 @@ class PunctualProtocol(H11Protocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        if self.timeout_keep_alive_task is not None:  # the first bytes after an answer
+        if self.timeout_keep_alive_task is not None:  # the first bytes after a response
             self._begin_anew()
         super().data_received(data)
 
     @override
     def on_response_complete(self) -> None:
-        self._begin_anew()  # to take the answer, for what is left of this request, or the next
+        self._begin_anew()  # to read the response, or for the rest of this request
         super().on_response_complete()
 
     @override
@@ -65,7 +65,7 @@ class PunctualProtocol(H11Protocol):
 
     @override
     def send_400_response(self, msg: str) -> None:
-        """An answer to bytes that are no HTTP, where one can still be sent, has the headers of every answer."""
+        """Respond to bytes that are not HTTP, if still possible, with the headers of every response."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             body = escaped_json({"error": f"the request: {msg} Send HTTP/1.1"}).encode()
             headers = [*RAW_HEADERS, (b"content-type", b"application/json"), (b"connection", b"close")]
@@ -75,14 +75,15 @@ class PunctualProtocol(H11Protocol):
         self.transport.close()
 
     def _begin_anew(self) -> None:
+        """Restart the timeout."""
         self._deadline.cancel()
         self._deadline = self.loop.call_later(ARRIVAL_SECONDS, self._cut_off)
 
     def _cut_off(self) -> None:
-        """Close the connection if it is the client that is waited for, and not an answer that takes its time."""
+        """Close the connection if it is waiting for the client, not for an answer still being computed."""
         if self._is_arriving() or self.transport.get_write_buffer_size():
             self.transport.abort()
 
     def _is_arriving(self) -> bool:
-        """True while nothing is computed for the client."""
+        """True while the client has not sent a whole request."""
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)

@@ -1,4 +1,4 @@
-"""The requests: JSON objects with exact keys, and the line that says what is wrong with one."""
+"""The requests: JSON objects with exact keys, and one-line errors for invalid ones."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
@@ -12,14 +12,14 @@ from transformer_mt.head_names import STACKS
 from transformer_mt.registry import suggest
 from transformer_mt.serve.guard import Refusal
 
-# Bytes of a body: a model takes some hundred subwords.
+# Limit for a request body in bytes: models take a few hundred tokens.
 LARGEST_BODY = 65_536
-# Alternatives of each piece, as the page asks for them.
+# Alternatives per token, as in the page's requests.
 OTHERS = 9
 
 
 class Question(BaseModel):
-    """A run by its name, and a sentence."""
+    """A run, by name, and a sentence."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -28,9 +28,9 @@ class Question(BaseModel):
 
 
 class Translate(Question):
-    """A question of `tmt translate`: `search` has keys of the section, `prefix` pieces, `without` heads.
+    """A request for `tmt translate`: `search` has keys of that section, `prefix` tokens, `without` heads.
 
-    `split` and `sentence` are as on the command line; one sentence is looked at for anything but its translation.
+    `split` and `sentence` are as on the command line; everything except a plain translation is for one sentence.
     """
 
     split: bool = True
@@ -44,7 +44,7 @@ class Translate(Question):
 
 
 def first_question(listed: Mapping[str, Any], source: str, **more: Any) -> Translate:
-    """The page's first question about a listed run: `translation` of the `QUESTIONS` in its `app.js`."""
+    """The page's first request for a listed run: `translation` of `QUESTIONS` in `app.js`."""
     has_beam = not listed["search"]["sample"]
     return Translate(
         run=listed["run"], source=source, alternatives=OTHERS, trace=has_beam, align=listed["has_links"], **more
@@ -52,13 +52,13 @@ def first_question(listed: Mapping[str, Any], source: str, **more: Any) -> Trans
 
 
 class Pair(Question):
-    """A sentence with a translation, as a view looks at it."""
+    """A sentence with a translation, for a view."""
 
     target: str
 
 
 class Attend(Pair):
-    """A question of `tmt attend`."""
+    """A request for `tmt attend`."""
 
     method: str = "weights"
     words: bool = True
@@ -67,10 +67,10 @@ class Attend(Pair):
 
 
 class Explain(Pair):
-    """A question of `tmt explain`."""
+    """A request for `tmt explain`; `token` is its option `--piece`."""
 
     word: str | None = None
-    piece: int = 1
+    token: int = 1
     stack: str | None = None
     layer: int | None = None
     head: int | None = None
@@ -87,16 +87,16 @@ AnyQuestion = TypeVar("AnyQuestion", bound=BaseModel)
 
 
 def parse(kind: type[AnyQuestion], body: bytes) -> AnyQuestion:
-    """The question in a body. Raises `Refusal` for what is no JSON or has wrong keys, `InputError` for wrong values."""
+    """Parse a request body. Raises `Refusal` for invalid JSON or unknown keys, `InputError` for invalid values."""
     try:
         content = from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        raise Refusal(400, f"the body: no JSON ({error}); send an object") from None
+        raise Refusal(400, f"the body: invalid JSON ({error}); send an object") from None
     if not isinstance(content, dict):
-        raise InputError("the body", "no object", "send one with the keys of the request")
+        raise InputError("the body", "not an object", "send one with the keys of the request")
     for key in content:
         if key not in kind.model_fields:
-            raise Refusal(422, f"{key}: there is no such key; {suggest(key, kind.model_fields)}")
+            raise Refusal(422, f"{key}: unknown key; {suggest(key, kind.model_fields)}")
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
@@ -108,4 +108,5 @@ def parse(kind: type[AnyQuestion], body: bytes) -> AnyQuestion:
 def in_request(error: InputError) -> InputError:
     """The error with the key of the request in place of an argument's name: `search.beam` for `beam`."""
     key = f"search.{error.key}" if error.key in SearchConfig.model_fields else error.key
+    key = "token" if key == "piece" else key
     return InputError(key, error.problem, error.remedy)

@@ -1,4 +1,4 @@
-"""From a request to its answer, or to one line that says why there is none."""
+"""From a request to its response, or to a one-line error."""
 
 from collections.abc import Callable
 from functools import partial
@@ -27,7 +27,7 @@ _START = "index.html"
 
 
 def page_files() -> dict[str, Response]:
-    """The files of the page by name, as answers."""
+    """The files of the page by name, as responses."""
     found = {}
     for file in files("transformer_mt.page").iterdir():
         ending = file.name[file.name.rfind(".") :]
@@ -37,13 +37,13 @@ def page_files() -> dict[str, Response]:
 
 
 class Routes:
-    """The routes of version 1: each reads its request, computes in the worker's thread, and answers."""
+    """The routes of version 1: each reads its request, computes in the worker's thread, and responds."""
 
     def __init__(self, runs: Runs, worker: Worker) -> None:
         self._runs, self._worker, self._page = runs, worker, page_files()
 
     def app(self, *, key: str) -> ASGIApp:
-        """All of it as an ASGI application, behind the guard."""
+        """The ASGI application with all routes, behind the guard."""
         routes = [
             Route("/", partial(self._file, name=_START)),
             Route("/page/{name}", self._file),
@@ -58,7 +58,7 @@ class Routes:
 
     async def _file(self, request: Request, name: str = "") -> Response:
         name = name or request.path_params["name"]
-        return self._page.get(name) or error(404, f"{request.scope['path']}: there is no such page; open /")
+        return self._page.get(name) or error(404, f"{request.scope['path']}: no such page; open /")
 
     async def _list(self, request: Request) -> Response:
         known = request.headers.get("if-none-match")
@@ -72,7 +72,7 @@ class Routes:
     async def _curves(self, request: Request) -> Response:
         keys = request.query_params.multi_items()
         if [key for key, _ in keys] != ["run"]:
-            return error(422, "the query: takes the key run, once; give the name of a run")
+            return error(422, "the query: must have the key run, once; give the name of a run")
         name, known = keys[0][1], request.headers.get("if-none-match")
 
         def measured(_: bytes) -> Response:
@@ -80,7 +80,7 @@ class Routes:
             try:
                 tag = tag_of_curves(run)
             except OSError:
-                raise Refusal(503, f"{name}: nothing has been measured, or the run is gone; see /v1/runs") from None
+                raise Refusal(503, f"{name}: has no measurements yet, or is gone; see /v1/runs") from None
             return _tagged(tag, known, lambda: curves(run, name) | {"run": name, "step": newest_progress(run).step})
 
         return await self._answer(request, measured)
@@ -98,7 +98,7 @@ class Routes:
         return await self._answer(request, computed)
 
     async def _answer(self, request: Request, compute: Callable[[bytes], Response]) -> Response:
-        """The answer that is computed of the body in the worker's thread, or the reason why there is none."""
+        """Compute the response to the body in the worker's thread; failures become error responses."""
         try:
             return await self._worker.run(partial(compute, await _body(request)), request.receive)
         except Exception as problem:
@@ -106,13 +106,13 @@ class Routes:
 
 
 def _tagged(tag: str, known: str | None, content: Callable[[], Answer]) -> Response:
-    """The answer, or 304 for a client that has it."""
+    """The response, or 304 if the client has it already."""
     headers = {"ETag": tag}
     return Response(status_code=304, headers=headers) if tag == known else answer(content(), headers=headers)
 
 
 async def _body(request: Request) -> bytes:
-    """The body. Raises `Refusal` for one that is too large, which is read no further, and where the client leaves."""
+    """Read the body. Raises `Refusal` if it is too large, without reading on, and if the client disconnects."""
     too_large, body = Refusal(413, f"the body: more than {LARGEST_BODY:,} bytes; send less"), b""
     if int(request.headers.get("content-length", 0)) > LARGEST_BODY:
         raise too_large
@@ -127,7 +127,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _problem(problem: Exception) -> Response:
-    """The answer for what went wrong while a request was computed."""
+    """The error response for an exception while computing."""
     if isinstance(problem, Refusal):
         return error(problem.status, str(problem), problem.headers)
     if isinstance(problem, InputError):
@@ -135,7 +135,7 @@ def _problem(problem: Exception) -> Response:
     if isinstance(problem, TmtError):
         return error(503, str(problem))
     if is_out_of_memory(problem):
-        return error(503, "memory: there is not enough; ask for less")
+        return error(503, "memory: not enough; ask for less")
     if isinstance(problem, OSError):
         return error(503, f"{problem.filename}: {problem.strerror}; check disk and permissions")
     return fault_of_ours(problem)
@@ -143,5 +143,5 @@ def _problem(problem: Exception) -> Response:
 
 async def _not_routed(request: Request, problem: Any) -> Response:
     """404 and 405 as one line."""
-    reasons = {404: "there is no such path; see /v1/runs", 405: f"takes no {request.method}; see Allow"}
+    reasons = {404: "no such path; see /v1/runs", 405: f"does not support {request.method}; see Allow"}
     return error(problem.status_code, f"{request.scope['path']}: {reasons[problem.status_code]}", problem.headers)

@@ -1,4 +1,4 @@
-"""The answers that a page of one sentence pair has in place of a server."""
+"""Precomputed answers about one sentence pair, for a page without a server."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,10 +17,9 @@ from transformer_mt.views.subject import Subject
 
 
 def saved_answers(subject: Subject, search: SearchConfig, *, is_given: bool, method: str, words: bool) -> list[Answer]:
-    """The answers that the page needs about a pair, each with its `route` and what has to be `asked` for it.
+    """The answers that the page needs about a pair, each with its `route` and the values `asked` that select it.
 
-    The page begins with this method, over words or pieces. A target that was given is a translation whose pieces were
-    all chosen.
+    The page opens with this method, over words or tokens. A given target is a translation with all tokens forced.
     """
     model, off = subject.model, [str(head) for head in subject.without]
     listed = _listed(model)
@@ -55,9 +54,9 @@ def saved_answers(subject: Subject, search: SearchConfig, *, is_given: bool, met
 
 
 def side_by_side(over_pieces: Answer, over_words: Answer) -> Answer:
-    """Two answers of `attend`; `weights` has each head's matrices one after the other.
+    """Combine two answers of `attend`; `weights` has both matrices of each head next to each other.
 
-    Most words are single pieces, so both have nearly the same rows, and gzip finds what repeats within 32 kB.
+    Most words are single tokens, so the matrices share most rows; gzip finds repetitions only within 32 kB.
     """
     both, weights = [over_pieces, over_words], {}
     for stack in over_pieces["stacks"]:
@@ -67,7 +66,7 @@ def side_by_side(over_pieces: Answer, over_words: Answer) -> Answer:
 
 
 def _listed(model: Model) -> Answer:
-    """The run as the page's list has it, without what is of the moment, or of this machine's folders."""
+    """The run's entry for the page's list, without transient fields and paths of this machine."""
     assert model.run is not None
     found = describe_run(model.path) | {"run": printable_name(model.path)} | describe_model(model.run)
     for key in ("bytes", "seconds_since", "init_from"):

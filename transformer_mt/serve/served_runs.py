@@ -1,4 +1,4 @@
-"""The runs on offer, by names that are never paths; three of them stay in memory, each with its newest weights."""
+"""The available runs, by names that are never paths; three stay in memory, with their newest weights."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -29,31 +29,31 @@ from transformer_mt.views.serialise import to_json
 from transformer_mt.views.subject import example
 
 RUNS_IN_MEMORY = 3
-# What an opened run has read.
+# The files that an opened run has read.
 _FILES = (CONFIG, TOKENIZER, WORDS, MODEL, ALIGNMENT)
-# When a file was written, which one it is, and its size.
+# Modification time, inode and size of files, to detect changes; None for a missing one.
 Moment = tuple[tuple[int, int, int] | None, ...]
 
 
 @dataclass(frozen=True)
 class ServedRun:
-    """An opened run, and what opens it at one of its checkpoints."""
+    """An opened run, and a function that opens it at a checkpoint."""
 
     translator: Translator
     checkpoint: Callable[[int], Translator]
 
 
 class Runs:
-    """The runs of `places`, which is asked anew for every list. For one thread only."""
+    """The runs at `places`, a function called for every listing. Not thread-safe."""
 
     def __init__(self, places: Callable[[], Sequence[Path]], *, device: str, opened: Callable[[Seq2Seq], None]) -> None:
-        """`opened` is called with every model that is loaded."""
+        """`opened` is called with every loaded model."""
         self._places, self._device, self._opened = places, device, opened
         self._paths: dict[str, Path] = {}
         self._newest = lru_cache(RUNS_IN_MEMORY)(self._open_newest)
 
     def describe(self) -> list[dict[str, Any]]:
-        """The fields of `tmt runs --json` for each run, the newest first, and those of its model where there is one."""
+        """The fields of `tmt runs --json` for each run, newest first, with the fields of its model if it has one."""
         listed = []
         for name, path in self.find().items():
             found = describe_run(path) | {"run": name}
@@ -66,7 +66,7 @@ class Runs:
         return sorted(listed, key=lambda one: one["seconds_since"])
 
     def tag(self) -> str:
-        """A tag that changes when a run appears, goes, trains on or stops, but not with its age; no file is read."""
+        """A tag that changes when a run appears, disappears, trains on or stops, not with its age; reads no files."""
         now = [
             (name, _moment(path), _stamp(path / METRICS), _stamp(path / CHECKPOINTS), is_held(path))
             for name, path in self.find().items()
@@ -74,7 +74,7 @@ class Runs:
         return f'"{sha256(repr(now).encode()).hexdigest()[:32]}"'
 
     def find(self) -> dict[str, Path]:
-        """The runs that there are now. A name, once given, stays that of its path."""
+        """The current runs by name. A name keeps belonging to its path."""
         known, found = {path: name for name, path in self._paths.items()}, {}
         for path in self._places():
             name = known.get(path) or printable_name(path)
@@ -84,11 +84,11 @@ class Runs:
         return found
 
     def open(self, name: str) -> ServedRun:
-        """The run with its newest weights."""
+        """Open the run with its newest weights. Raises `Refusal` if it is unknown, damaged or without weights."""
         path = self.path(name)
         with _unavailable():
             served = self._newest(path, _moment(path))
-            # Read each time: training writes weights first, and their step with the checkpoint that follows.
+            # Read each time: training writes the weights before the checkpoint with their step.
             served.translator.model.step = newest_progress(Run(path)).best_step
         return served
 
@@ -96,17 +96,18 @@ class Runs:
         return ServedRun(self._load(Run(path)), partial(self._open_checkpoint, path))
 
     def _open_checkpoint(self, path: Path, step: int) -> Translator:
-        """The run as it was at a checkpoint. Raises `InputError` where there is none of that step."""
+        """Open the run at a checkpoint. Raises `InputError` if that step has none."""
         if step not in saved_steps(path / CHECKPOINTS):
-            raise InputError("checkpoint", f"there is no {step}", "choose one that /v1/runs lists")
+            raise InputError("checkpoint", f"no number {step}", "choose one that /v1/runs lists")
         with _unavailable():
             return self._load(Run(path, step))
 
     def path(self, name: str) -> Path:
+        """The path of the run with this name. Raises `Refusal` if it does not exist."""
         if name not in self._paths:
             self.find()
         if name not in self._paths:
-            raise Refusal(404, "run: there is none of this name; choose one that /v1/runs lists")
+            raise Refusal(404, "run: unknown name; choose one that /v1/runs lists")
         return self._paths[name]
 
     def _load(self, run: Run) -> Translator:
@@ -116,13 +117,13 @@ class Runs:
 
 
 def printable_name(path: Path) -> str:
-    """The name of a run's directory; bytes that are not UTF-8 are replaced."""
+    """The name of a run's directory; replaces bytes that are not UTF-8."""
     return os.fsencode(path.absolute().name).decode(errors="replace")
 
 
 @contextmanager
 def _unavailable() -> Iterator[None]:
-    """A run that was deleted or damaged meanwhile, or has no weights yet."""
+    """Convert errors of a run that was deleted, is damaged or has no weights yet to a `Refusal`."""
     try:
         yield
     except TmtError as error:
@@ -130,9 +131,9 @@ def _unavailable() -> Iterator[None]:
 
 
 def describe_model(run: Run) -> dict[str, Any]:
-    """The views that a model offers, found without its weights."""
+    """The views that a model offers; does not load its weights."""
     config = run.config()
-    with torch.device("meta"):  # without memory
+    with torch.device("meta"):  # allocates no memory
         model = build_model(config.model, vocabulary_size=run.tokenizer().size)
     masked = getattr(getattr(config.model, "attention", None), "head_mask", ())
     stacks = {
@@ -165,7 +166,7 @@ def _describe_model(path: Path, _: Moment) -> dict[str, Any]:
 
 
 def _moment(path: Path) -> Moment:
-    return tuple(map(_stamp, map(path.joinpath, _FILES)))
+    return tuple(map(_stamp, [path] if path.is_file() else map(path.joinpath, _FILES)))
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

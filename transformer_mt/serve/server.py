@@ -1,4 +1,4 @@
-"""The port, the address with its key, and the loop that answers."""
+"""The port, the address with its key, and the event loop."""
 
 import asyncio
 import errno
@@ -25,24 +25,24 @@ from transformer_mt.serve.routes import Routes
 from transformer_mt.serve.served_runs import Runs
 from transformer_mt.serve.worker import Worker
 
-# The port without a wish, and how many after it are tried.
+# The default port, and the number of ports to try from there.
 PORT, PORTS_TRIED = 8420, 10
 _LOG = logging.getLogger(__name__)
 
 
 def listen(host: str, port: int | None) -> socket.socket:
-    """A socket at an address of this machine, on the port or the first free one of `PORTS_TRIED`.
+    """Listen at an address of this machine, on the given port or the first free default port.
 
-    Raises `InputError` for a host that is not this machine's, `MachineError` for a port in use.
+    Raises `InputError` if the host is not an address of this machine, `MachineError` if the port cannot be opened.
     """
     tried, problem = range(PORT, PORT + PORTS_TRIED) if port is None else [port], OSError()
     for number in tried:
         try:
             family, _, _, _, address = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
             return socket.create_server(address, family=family, backlog=128)
-        except (OSError, UnicodeError) as error:  # no name can be written so
+        except (OSError, UnicodeError) as error:  # UnicodeError: not a valid host name
             if isinstance(error, UnicodeError | socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-                raise InputError("host", f"{host!r} is no address of this machine", "leave it out") from None
+                raise InputError("host", f"{host!r} is not an address of this machine", "leave it out") from None
             problem = error
     ports = "–".join(dict.fromkeys((str(tried[0]), str(tried[-1]))))
     raise MachineError(
@@ -51,12 +51,12 @@ def listen(host: str, port: int | None) -> socket.socket:
 
 
 def is_open_to_others(listening: socket.socket) -> bool:
-    """True where other machines can reach the socket."""
+    """True if other machines can reach the socket."""
     return not ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
 
 
 class PageServer:
-    """The page of some runs, on a socket that listens already."""
+    """Serves the page for runs at `places`, on a listening socket."""
 
     def __init__(self, places: Callable[[], Sequence[Path]], *, listening: socket.socket, device: str) -> None:
         self._listening, self.worker, self._key = listening, Worker(), secrets.token_urlsafe(16)
@@ -67,7 +67,7 @@ class PageServer:
             ws="none",
             lifespan="off",
             interface="asgi3",
-            backlog=min(128, most_connections()),  # as many are accepted before one is counted
+            backlog=min(128, most_connections()),  # this many are accepted before they are counted
             log_config=None,
             log_level="critical",
             access_log=False,
@@ -78,14 +78,14 @@ class PageServer:
 
     @property
     def address(self) -> str:
-        """The address with the key, which a browser keeps to itself."""
+        """The address with the key in the fragment, which browsers do not send."""
         host, port = self._listening.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}/#key={self._key}"
 
     def warm_up(self, place: object) -> list[str]:
-        """Load the newest run that can be, and translate with it; with the reason for each that cannot.
+        """Load the newest usable run and translate with it; return the problems of the runs skipped.
 
-        Raises `InputError` that names the place where none can.
+        Raises `InputError`, naming `place`, if no run is usable.
         """
         return self.worker.wait_for(partial(self._load_first, place))
 
@@ -105,7 +105,7 @@ class PageServer:
         raise InputError(place, "no trained model to serve", "train one with: tmt train")
 
     def run(self) -> None:
-        """Answer requests until a signal ends the process."""
+        """Serve requests until a signal ends the process."""
         self.loop.run(sockets=[self._listening])
 
 
@@ -118,12 +118,12 @@ class _Server(uvicorn.Server):
     @override
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals end the process at once, as they do every command."""
+        """Leave signals alone: they end the process at once, as for every command."""
         yield
 
 
 def _say_once(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """A server without free descriptors tries again each second, and says it the first time only."""
+    """Report a lack of descriptors only once, although the server retries every second."""
     problem = context.get("exception")
     if isinstance(problem, OSError) and problem.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
         _say_exhausted(str(problem.strerror))
@@ -133,4 +133,4 @@ def _say_once(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 @cache
 def _say_exhausted(reason: str) -> None:
-    _LOG.warning("tmt: the server: takes no further connection for now (%s); close some, or raise ulimit -n", reason)
+    _LOG.warning("tmt: the server: cannot accept connections for now (%s); close some, or raise ulimit -n", reason)

@@ -1,4 +1,4 @@
-"""The one thread that computes. Heads are switched off on the model itself, so two requests at once would mix."""
+"""The single compute thread: turning heads off changes the model itself, so requests must not run concurrently."""
 
 import asyncio
 import time
@@ -17,29 +17,29 @@ from transformer_mt.serve.guard import Refusal
 
 Result = TypeVar("Result")
 
-# Requests that wait for the thread, and seconds that one may compute.
+# Limits: requests waiting for the thread, and seconds of computing per request.
 WAITING, LONGEST_SECONDS = 16, 30.0
 
 
 class Gone(Refusal):
-    """Nobody waits for the answer any more, and nobody gets this one."""
+    """The client has disconnected; nobody receives this response."""
 
     def __init__(self) -> None:
-        super().__init__(499, "the request: nobody waits for the answer")
+        super().__init__(499, "the request: the client has disconnected")
 
 
 @dataclass(eq=False)
 class _Job:
-    """A request while it waits and computes: when it must be done, and whether its answer is still wanted."""
+    """A waiting or running request: its deadline, and whether its answer is still wanted."""
 
     deadline: float = inf
     wanted: bool = True
 
 
 class Worker:
-    """Runs one function at a time, in the order of the requests; whoever leaves is passed over.
+    """Runs one function at a time, in the order of requests; skips those whose client has left.
 
-    `under_way` counts the requests that wait or compute.
+    `under_way` is the number of waiting and running requests.
     """
 
     def __init__(self) -> None:
@@ -48,24 +48,24 @@ class Worker:
         self._current = _Job()
 
     def stop_on_steps_of(self, model: Seq2Seq) -> None:
-        """Have the model stop where each step of a search ends, at its output layer, once nobody wants the answer.
+        """Make the model check for cancellation at its output layer, so a search stops at its next step.
 
-        Work without a model stops where it calls `advance`.
+        Other work stops where it calls `advance`.
         """
         model.output.register_forward_pre_hook(self._check)
 
     def wait_for(self, compute: Callable[[], Result]) -> Result:
-        """The result of a function, before there are any requests."""
+        """Run a function before the server takes requests; return its result."""
         return self._thread.submit(self._compute, _Job(), compute).result()
 
     async def run(self, compute: Callable[[], Result], receive: Receive) -> Result:
-        """The result of a function. `receive` is that of a request whose body has been read.
+        """Run a function and return its result; `receive` belongs to a request whose body has been read.
 
-        Raises `Refusal` where too many wait, where it takes too long, and where the client has left; and whatever the
-        function does.
+        Raises `Refusal` if too many requests wait, on timeout, and if the client disconnects, and errors of the
+        function.
         """
         if self.under_way > WAITING:
-            message = f"the server: {WAITING} others wait already; ask again in a second"
+            message = f"the server: {WAITING} requests are waiting; try again in a second"
             raise Refusal(503, message, {"Retry-After": "1"})
         self.under_way += 1
         job = _Job()
@@ -76,7 +76,7 @@ class Worker:
                 if gone.done():
                     raise Gone
                 if (left := job.deadline - time.monotonic()) <= 0.0:
-                    raise Refusal(504, f"the request: more than {LONGEST_SECONDS:g} seconds of computing; ask for less")
+                    raise Refusal(504, f"the request: took over {LONGEST_SECONDS:g} seconds to compute; ask for less")
                 await asyncio.wait(
                     (done, gone), timeout=min(left, LONGEST_SECONDS), return_when=asyncio.FIRST_COMPLETED
                 )
@@ -85,7 +85,7 @@ class Worker:
             job.wanted = False
             self.under_way -= 1
             gone.cancel()
-            done.cancel()  # passed over if it has not begun
+            done.cancel()  # skipped if it has not started
 
     def _compute(self, job: _Job, compute: Callable[[], Result]) -> Result:
         job.deadline = time.monotonic() + LONGEST_SECONDS

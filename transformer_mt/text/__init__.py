@@ -1,10 +1,10 @@
-"""Everything about strings, for every command. Read in this order:
+"""String handling for all commands. Reading order:
 
-normalize  one form for every text: NFC, single spaces, nothing invisible
-words      the words and punctuation marks of a normalised text, with offsets
-sentences  the sentences of a line
+normalize  canonical text: NFC, single spaces, nothing invisible
+words      words and punctuation marks of a normalised text, with offsets
+sentences  sentence splitting
 languages  language codes
-scripts    the tokens that BLEU counts in a script
+scripts    BLEU's tokens by script
 direction  left to right or right to left
-terminal   untrusted text made safe for a terminal
+terminal   makes untrusted text safe for a terminal
 """

@@ -1,4 +1,4 @@
-"""The direction in which a text is read (UAX #9), and isolates that keep it from moving the text around it."""
+"""Text direction (UAX #9), and isolates that keep a text from reordering its surroundings."""
 
 import unicodedata
 from typing import Literal
@@ -9,7 +9,7 @@ _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 
 
 def direction(text: str) -> Direction:
-    """The direction of the first letter that has one (UAX #9, rules P2 and P3); left to right without any."""
+    """The direction of the first strong character (UAX #9, rules P2 and P3); left to right if it has none."""
     for character in text:
         if (kind := unicodedata.bidirectional(character)) in ("L", "R", "AL"):
             return "ltr" if kind == "L" else "rtl"
@@ -17,6 +17,6 @@ def direction(text: str) -> Direction:
 
 
 def isolated(text: str) -> str:
-    """The text so that it moves nothing around it; as it is without characters that are read from right to left."""
+    """Wrap a text with right-to-left characters in isolates; return any other text unchanged."""
     moves = any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text)
     return f"{_FIRST_STRONG_ISOLATE}{text}{_POP_ISOLATE}" if moves else text

@@ -1,6 +1,6 @@
-"""Language codes: one code for each language, whichever standard a file or a user writes it in."""
+"""Language codes: one per language, whatever standard a file or a user follows."""
 
-# ISO 639-1 with the codes of ISO 639-2 and 639-3 for the same language.
+# ISO 639-1, each with the ISO 639-2 and 639-3 codes of the same language.
 _CODES = (
     "aa:aar ab:abk ae:ave af:afr ak:aka am:amh an:arg ar:ara as:asm av:ava ay:aym az:aze ba:bak be:bel bg:bul bi:bis "
     "bm:bam bn:ben bo:bod:tib br:bre bs:bos ca:cat ce:che ch:cha co:cos cr:cre cs:ces:cze cu:chu cv:chv cy:cym:wel "
@@ -20,8 +20,8 @@ _LANGUAGES = {code: one.split(":")[0] for one in _CODES.split() for code in one.
 
 
 def language_of(code: str) -> str | None:
-    """The shortest code of a language: `de` for `deu`, `ger`, `de-DE` and `de_DE`; None for no known language.
+    """The shortest code of a language: `de` for `deu`, `ger`, `de-DE` and `de_DE`; None if unknown.
 
-    Codes are from BCP 47, ISO 639-1, 639-2 or 639-3; script and region do not count.
+    Accepts BCP 47 and ISO 639-1, 639-2 and 639-3; script and region are ignored.
     """
     return _LANGUAGES.get(code.replace("_", "-").partition("-")[0].casefold())

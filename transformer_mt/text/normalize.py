@@ -1,21 +1,21 @@
-"""One form for every text: NFC, single spaces, no invisible characters.
+"""Text normalisation: NFC, single spaces, no invisible characters.
 
-`tmt export` copies this file next to an exported model, so it imports nothing but `re` and `unicodedata`.
+`tmt export` copies this file next to an exported model, so it imports only `re` and `unicodedata`.
 """
 
 import re
 import unicodedata
 
-# Part of cache keys and of run files. Raise it whenever some text gets another form.
+# Part of cache keys and run files. Raise it whenever the result changes for some text.
 VERSION = 1
 
-# More marks on one letter than any language writes; the limit of the Stream-Safe Text Format (UAX #15, §13).
+# More marks on one letter than any language uses; the limit of the Stream-Safe Text Format (UAX #15, §13).
 MOST_MARKS = 30
 _VIRAMA = 9  # the canonical combining class of viramas (UAX #44)
 
 
 def _characters(ranges: str) -> str:
-    """The inside of a character class: hexadecimal code points and ranges as `re` takes them."""
+    """Turn hexadecimal code points and ranges into the inside of a regex character class."""
     ends = (one.split("-") for one in ranges.split())
     return "".join("-".join(f"\\U{int(end, 16):08x}" for end in pair) for pair in ends)
 
@@ -25,7 +25,7 @@ _IGNORABLE = _characters(
     "ad 34f 61c 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e 2060-206f 3164 fe00-fe0f feff ffa0 fff0-fff8 "
     "1bca0-1bca3 1d173-1d17a e0000-e0fff"
 )
-# The letters that join the next one, and those that join the one before (Joining_Type L and D, R and D; UAX #44).
+# Letters that join the next one, and letters that join the one before (Joining_Type L and D, R and D; UAX #44).
 _DUAL = (
     "620 626 628 62a-62e 633-63f 641-647 649-64a 66e-66f 678-687 69a-6bf 6c1-6c2 6cc 6ce 6d0-6d1 6fa-6fc 6ff 712-714 "
     "71a-71d 71f-727 729 72b 72d-72e 74e-758 75c-76a 76d-770 772 775-777 77a-77f 7ca-7ea 841-845 848 84a-853 855 860 "
@@ -48,7 +48,7 @@ _UNSPACED = re.compile(f"[{_characters('e01-eff 1000-109f 1780-17ff a9e0-a9ff aa
 _PICTURES = (
     "a9 ae 203c 2049 2122 2139 2194-21aa 231a-23ff 24c2 25aa-27bf 2934-2935 2b05-2b55 3030 303d 3297 3299 1f000-1faff"
 )
-# A picture with its presentation and its tags (UTS #51, ED-16); a keycap; any other ignorable character.
+# An emoji with its presentation selector and tags (UTS #51, ED-16); a keycap; any other ignorable character.
 _ELEMENT = f"[{_characters(_PICTURES)}][\\ufe0e\\ufe0f]?(?:[\\U000e0020-\\U000e007e]+\\U000e007f)?"
 _FORMAT = re.compile(f"{_ELEMENT}(?:\\u200d{_ELEMENT})*|[0-9#*]\\ufe0f\\u20e3|([{_IGNORABLE}])")
 
@@ -56,18 +56,18 @@ _BLANKS = re.compile(r"[\s▁]+")  # sentencepiece writes a space as ▁
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BEYOND_LATIN = re.compile("[^\x00-\xac\xaf-\u02ff\u2010-\u2027\u2030-\u203b\u20a0-\u20bf]")
-_CROWD = re.compile(rf"[^\w\s\x00-\x7f]{{{MOST_MARKS + 1},}}")  # marks are no word characters for `re`
+_CROWD = re.compile(rf"[^\w\s\x00-\x7f]{{{MOST_MARKS + 1},}}")  # `re` does not count marks as word characters
 
 
 def normalize(text: str) -> str:
-    """The text in the one form that everything else reads; normalising it again changes nothing.
+    """Normalise a text. Idempotent; all other code expects the result.
 
-    White space, and sentencepiece's `▁`, becomes a single space, none at either end. Lone surrogates become `?`.
-    Control characters and Default_Ignorable_Code_Point go, except where they carry meaning: zero-width (non-)joiners
-    where RFC 5892 (appendix A) allows them, joiners, variation selectors and tags inside emoji, and zero-width spaces
-    between letters of Thai, Lao, Khmer and Burmese. Marks beyond the thirtieth in a row go. The rest is NFC.
+    White space and sentencepiece's `▁` become single spaces, with none at the ends. Lone surrogates become `?`. Control
+    characters and Default_Ignorable_Code_Point are removed unless they carry meaning: zero-width (non-)joiners where
+    RFC 5892 (appendix A) allows them; joiners, variation selectors and tags inside emoji; zero-width spaces between
+    letters of Thai, Lao, Khmer and Burmese. Marks beyond the thirtieth in a row are removed. The rest is NFC.
     """
-    while (clean := _step(text)) != text:  # what goes can bring together what goes next; no step adds such characters
+    while (clean := _step(text)) != text:  # removals can create new matches; no step adds any
         text = clean
     return text
 
@@ -78,7 +78,7 @@ def _step(text: str) -> str:
     text = _BLANKS.sub(" ", _CONTROLS.sub("", _SURROGATES.sub("?", text))).strip(" ")
     if not _BEYOND_LATIN.search(text):
         return text
-    text = unicodedata.normalize("NFC", _CROWD.sub(_fewer_marks, text))  # composing n marks takes n² steps
+    text = unicodedata.normalize("NFC", _CROWD.sub(_fewer_marks, text))  # composing n marks takes O(n²)
     return unicodedata.normalize("NFC", _FORMAT.sub(_format, text))
 
 
@@ -92,7 +92,7 @@ def _fewer_marks(crowd: re.Match[str]) -> str:
 
 
 def _format(found: re.Match[str]) -> str:
-    """An emoji as it is; an ignorable character only where it carries meaning."""
+    """Keep an emoji; keep an ignorable character only if it carries meaning."""
     character = found[1]
     if character is None:
         return found[0]
@@ -109,6 +109,6 @@ def _format(found: re.Match[str]) -> str:
 
 
 def _joins(text: str, letters: re.Pattern[str]) -> bool:
-    """Whether the first character that is not a mark is one of these letters."""
+    """Whether the first character other than marks is one of these letters."""
     first = next((character for character in text if unicodedata.category(character) not in ("Mn", "Me")), "")
     return bool(letters.match(first))

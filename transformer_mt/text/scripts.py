@@ -1,4 +1,4 @@
-"""The script of a text, and the tokens that BLEU counts in it."""
+"""Scripts, and how BLEU tokenizes them."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,22 +8,22 @@ import regex
 
 from transformer_mt.text.languages import language_of
 
-# A letter, by the name of sacrebleu's tokenizer for its script. `_13a`: blanks separate words. `char`: other scripts
-# without blanks, such as Thai, Lao, Khmer and Burmese (UAX #14, SA), Tibetan, Javanese, Balinese, Yi.
+# A letter; the group is sacrebleu's tokenizer for its script. `_13a`: scripts that put blanks between words. `char`:
+# the others, such as Thai, Lao, Khmer and Burmese (UAX #14, SA), Tibetan, Javanese, Balinese, Yi.
 _LETTER = regex.compile(
     r"(?P<zh>\p{Han})|(?P<ja>[\p{Hiragana}\p{Katakana}])|(?P<ko>\p{Hangul})"
     r"|(?P<char>[\p{Line_Break=SA}\p{Tibetan}\p{Javanese}\p{Balinese}\p{Yi}])|(?P<_13a>\p{L})"
 )
 _OF_LANGUAGES = {"zh": "zh", "ja": "ja", "ko": "ko"} | dict.fromkeys(("bo", "dz", "ii", "km", "lo", "my", "th"), "char")
-# What tokenizes without the extra that brings MeCab.
+# Tokenizers that need no MeCab.
 _WITHOUT_MECAB = {"ja": "char", "ko": "13a"}
 
 
 def bleu_tokenizer(language: str, references: Sequence[Sequence[str]]) -> tuple[str, tuple[str, ...]]:
-    """sacrebleu's tokenizer for a target language and the references of each sentence; notes for who reads the score.
+    """Return sacrebleu's tokenizer for a target language, and notes for the reader of the score.
 
-    For a language that puts blanks between words, and for one that is not known, the script of the references decides.
-    None of the tokenizers downloads anything.
+    If the language is unknown or separates words by blanks, the script of the references decides. Nothing is
+    downloaded.
     """
     from sacrebleu.metrics.bleu import BLEU  # slow to import
 
@@ -33,23 +33,24 @@ def bleu_tokenizer(language: str, references: Sequence[Sequence[str]]) -> tuple[
         extra, tokenizer = tokenizer, f"{tokenizer}-mecab"
         try:
             BLEU(tokenize=tokenizer)
-        except (RuntimeError, AssertionError):  # there is no MeCab, or one with another dictionary
+        except (RuntimeError, AssertionError):  # no MeCab, or one with a different dictionary
             tokenizer = otherwise
             notes.append(
-                f"BLEU: tokenizer {tokenizer} knows no words of this language; pip install 'transformer_mt[{extra}]'"
+                f"BLEU: tokenizer {tokenizer} cannot split this language into words; "
+                f"pip install 'transformer_mt[{extra}]'"
             )
     tokens = BLEU(tokenize=tokenizer).tokenizer
     if all(len(tokens(text).split()) < 4 for text in texts):
-        notes.append("BLEU: says nothing, since no reference has four tokens; read chrF")
+        notes.append("BLEU: meaningless, as no reference has four tokens; read chrF")
     return tokenizer, tuple(notes)
 
 
 def _script(texts: Iterable[str]) -> str:
-    """That of most letters."""
+    """The tokenizer for the script of most letters."""
     counts = Counter({"_13a": 0})
     for character, count in Counter("".join(texts)).items():
         if found := _LETTER.match(character):
             counts[found.lastgroup] += count
     most = max(counts, key=lambda script: counts[script])
-    # Japanese may have more Chinese characters than its own; Chinese may quote a Japanese word.
+    # Japanese can contain more Han than kana; Chinese may quote a Japanese word.
     return "ja" if most == "zh" and 10 * counts["ja"] > counts["zh"] else most.strip("_")

@@ -1,4 +1,4 @@
-"""The sentences of a line of text, in any language."""
+"""Sentence splitting, for any language."""
 
 from collections.abc import Iterable
 
@@ -6,8 +6,8 @@ import regex
 
 from transformer_mt.text.languages import language_of
 
-# After these a full stop ends a word and no sentence, as it does after most single letters (z. B., J. S. Bach) and
-# after a number of at most two digits (3. Mai). An abbreviation that usually ends its sentence is not listed.
+# A full stop after these does not end a sentence, nor after most single letters (z. B., J. S. Bach) or after a number
+# of at most two digits (3. Mai). Abbreviations that usually end a sentence are left out.
 _ANYWHERE = "dr fig jr mr mrs ms prof sr st tel vs"
 _BY_LANGUAGE = """\
 de en: abb abs apr approx aug bd betr bspw bsp bzw ca co dec dez dipl evtl feb fr frl gest ggf hr hrsg inkl jh jul \
@@ -42,22 +42,22 @@ _ABBREVIATIONS = {
     for language in languages.split()
 }
 _ALL = frozenset[str]().union(*_ABBREVIATIONS.values())
-# Of a language that is not known, or not listed: what is no word of other languages.
+# For other languages: abbreviations that are not words of another language.
 _OTHERS = _ABBREVIATIONS["de"] | {word for word in _ALL if not word.isascii()}
 _LONGEST = max(map(len, _ALL)) + 1
-_BEFORE_NUMBERS = regex.compile(r"no|art|kap|.*str")  # Room no. 5, Hauptstr. 5; before a word they end a sentence
+_BEFORE_NUMBERS = regex.compile(r"no|art|kap|.*str")  # Room no. 5, Hauptstr. 5; elsewhere they end a sentence
 
 _CHINESE = r"[\p{Han}\p{Hiragana}\p{Katakana}]"  # and Japanese
-# A single letter or digit, but none that is a word or the end of one (it's); matched from the end, as the last word is.
+# A single letter or digit that is neither a word nor the end of one (it's); matched backwards from the end.
 _INITIAL = regex.compile(rf"(?r)(?<!\w|\w['’])(?!{_CHINESE})[^\W\p{{Hangul}}яєạàưèéő]")
 _LAST_WORD = regex.compile(r"(?r)\w*")
-# These marks end a sentence before a small letter too, the last of them without a blank.
+# These marks end a sentence even before a lower-case letter; the marks in `_NO_BLANK` need no blank either.
 _NO_BLANK = "。！？｡"
 _ALWAYS = "؟۔।॥༎།။៕។።፧։᠃" + _NO_BLANK
 _MARKS = rf"[.!?…{_ALWAYS}]"
 _CLOSING, _OPENING = "\"'”’)\\]」』）》〉】", "\"'„“‚‘»«›‹(\\[「『（《〈【¿¡།"
-# An opening quotation mark, perhaps with what introduces it; or the marks at the end of a sentence, and the beginning
-# of the next one. Before a blank, “»«›‹ close.
+# An opening quotation mark and any mark introducing it; or the marks that end a sentence, and the start of the next.
+# Before a blank, “»«›‹ are closing marks.
 _BOUNDARY = regex.compile(
     rf"(?P<quote>[：:，,、]?[\"“‘「『（])|(?<!{_MARKS})(?:"
     rf"(?P<marks>{_MARKS}++|(?<=\p{{Greek}});)(?P<closing>[{_CLOSING}“»«›‹]*+)(?P<blank>\s++)|"
@@ -65,17 +65,17 @@ _BOUNDARY = regex.compile(
     rf")(?=[{_OPENING}]*+(?!\p{{M}})(?P<next>[\w\p{{N}}]))"
 )
 _UNSPACED = regex.compile(rf"[{_NO_BLANK}][^\w\s]*\n|{_CHINESE}[^\w\s]+\n[^\w\s]*{_CHINESE}")
-# In a line without capitals nothing else tells that a sentence goes on after these.
+# In all-lowercase text, nothing else shows that the sentence continues after these.
 _IN_SMALL_LETTERS = frozenset(("etc", "usw", "ff", "itd", "itp", "др", "пр", "enz", "osv", "vb"))
 
 
 def split_sentences(text: str, language: str = "") -> list[str]:
-    """The sentences of a line, one after the other, without the blanks between them; a blank line has none.
+    """Split a line into sentences, without the blanks between them; a blank line has none.
 
-    One ends at `.`, `!`, `?` or `…` before a blank and a capital letter, a digit or a letter of a script without
-    capitals. At `!` or `?` outside quotation marks one also ends before a small letter, since many people type no
-    capitals; in a line without any capitals it does so at a full stop too. The marks of other scripts end one, those of
-    Chinese and Japanese without a blank, but not where a sentence goes on after a quotation: 「…。」と言った.
+    A sentence ends at `.`, `!`, `?` or `…` before a blank and a capital, a digit or a letter of a script without
+    capitals. After `!` or `?` outside quotation marks a lower-case letter will do, because many people type no
+    capitals; in an all-lowercase line, so will one after a full stop. Marks of other scripts end a sentence, in Chinese
+    and Japanese even without a blank, unless it continues after a quotation: 「…。」と言った.
     """
     abbreviations, is_small = _ABBREVIATIONS.get(language_of(language) or "", _OTHERS), text.islower()
     abbreviations = abbreviations | _IN_SMALL_LETTERS if is_small else abbreviations
@@ -99,7 +99,7 @@ def _is_end(
         return not closing or (is_introduced and not "ぁ" <= following <= "ゟ")
     if not set(_ALWAYS).isdisjoint(marks):
         return True
-    goes_on = following.islower() and following.title() != following  # Georgian begins with small letters
+    goes_on = following.islower() and following.title() != following  # Georgian sentences start in lower case
     if goes_on and (closing or marks[-1] not in "!?;") and not (is_small and marks == "."):
         return False
     return marks != "." or not _is_no_end(before, following, abbreviations)
@@ -112,7 +112,7 @@ def _is_no_end(before: str, following: str, abbreviations: frozenset[str]) -> bo
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
-    """The sentences as one line, a blank between two of them, none in Chinese and Japanese."""
+    """Join sentences into one line, with a blank between them except in Chinese and Japanese."""
     parts: list[str] = []
     for sentence in filter(None, sentences):
         if parts and not _UNSPACED.search(f"{parts[-1][-_LONGEST:]}\n{sentence[:_LONGEST]}"):

@@ -1,36 +1,36 @@
-"""Untrusted text made safe for a terminal and for JSON."""
+"""Escaping of untrusted text for terminals and JSON."""
 
 import json
 import re
 import unicodedata
 from typing import Any
 
-# Cc: terminal commands begin with these. Cf: among them the overrides that make text read backwards. Cs: cannot be
-# encoded. Zl and Zp: line breaks that do not look like any.
+# Cc: starts terminal commands. Cf: includes the overrides that reverse text. Cs: cannot be encoded. Zl and Zp: line
+# breaks that do not look like any.
 _CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-# Format characters that scripts and emoji need, and that move nothing: zero-width (non-)joiner, soft hyphen.
+# Format characters that scripts and emoji need and that reorder nothing: zero-width (non-)joiner, soft hyphen.
 _HARMLESS = frozenset("\u200c\u200d\u00ad")
-# Most characters are printable ASCII, and need no look.
+# Most text is printable ASCII and needs no check.
 _NOT_ASCII = re.compile(r"[^ -~]")
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
 
 
 def escape_controls(text: str) -> str:
-    """The text as one line, with every character written visibly that could command a terminal or reorder the text.
+    """Escape a text to one line: characters that could control a terminal or reorder the text become visible.
 
-    ASCII controls become their pictures (`\\x1b` → `␛`, newline → `␊`), the others their number (`⟨U+202E⟩`).
+    ASCII controls become their pictures (`\\x1b` → `␛`, newline → `␊`), others their code point (`⟨U+202E⟩`).
     """
     return "".join(map(_visible, text))
 
 
 def message_line(text: str) -> str:
-    """Such a line for a message; of one too long to read, the beginning and the end, a place and a remedy."""
+    """Escape a message to one line. If it is over 2,000 characters, keep the beginning and the end."""
     line = escape_controls(text)
     return line if len(line) <= 2_000 else f"{line[:1_000]} … {line[-1_000:]}"
 
 
 def escaped_json(value: Any, *, compact: bool = False) -> str:
-    """The value as a line of JSON in which such characters are `\\uXXXX`, so that a reader gets them back.
+    """Return a value as one line of JSON, with such characters as `\\uXXXX`, so a reader gets them back.
 
     A compact line has no spaces between values.
     """
@@ -38,7 +38,7 @@ def escaped_json(value: Any, *, compact: bool = False) -> str:
 
 
 def _joined(value: Any, comma: str, colon: str) -> str:
-    """Lists of numbers one by one: Python's encoder lets no other thread run, here the server's, until it is done."""
+    """Encode nested lists item by item: Python's encoder blocks other threads (the server's) until it is done."""
     if isinstance(value, dict):
         entries = [f"{_joined(str(key), comma, colon)}{colon}{_joined(value[key], comma, colon)}" for key in value]
         return f"{{{comma.join(entries)}}}"

@@ -1,7 +1,7 @@
-"""Learning a sentencepiece model: from much text in a child process, so that a signal ends it at once.
+"""Training of sentencepiece models. Long training runs in a child process, so that a signal ends it at once.
 
-sentencepiece lets no signal handler run until it is done. `ProcessPoolExecutor` would import the caller's main module
-in the child, so that a script without `if __name__ == "__main__"` would start itself again.
+sentencepiece blocks signal handlers until it is done. `ProcessPoolExecutor` would not do: it imports the caller's main
+module in the child, so a script without `if __name__ == "__main__"` would start itself again.
 """
 
 import io
@@ -19,17 +19,17 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 
 OPTIONS: dict[str, Any] = {
-    "normalization_rule_name": "identity",  # the default rewrites much, `…` to `...` and `½` to `1⁄2`
+    "normalization_rule_name": "identity",  # the default rewrites too much, such as `…` to `...` and `½` to `1⁄2`
     "byte_fallback": True,
     "character_coverage": 1.0,
     "pad_id": PAD,
     "unk_id": UNK,
     "bos_id": BOS,
     "eos_id": EOS,
-    "num_threads": 1,  # the number of threads changes the last bits of a unigram model's scores
+    "num_threads": 1,  # the thread count changes the last bits of a unigram model's scores
     "minloglevel": 2,
 }
-# Characters that are learned from in less than half a second; a process takes as long to start.
+# This many characters train in under half a second, the start-up time of a process.
 FEW_TEXTS = 100_000
 _ATTEMPTS, _REFUSED = 8, 65
 _POSSIBLE_SIZE = re.compile(r"set it to a value <= (\d+)|smaller than required_chars\. \d+ vs (\d+)")
@@ -37,9 +37,10 @@ _NO_TEXT = re.compile(r"!sentences_\.empty\(\)|\(all_chars_count\) > \(0\)")
 
 
 def learn(sentences: Sequence[str], *, kind: str, size: int) -> bytes:
-    """The `unigram` or `bpe` model of this size, or of the nearest possible one, for sentences without line breaks.
+    """Train a `unigram` or `bpe` model of this size, or the nearest possible one, on sentences without line breaks.
 
-    It is the same, byte for byte, in whichever process it is learned. Raises `InputError` when there is no text.
+    The result is the same, byte for byte, in every process. Raises `InputError` without text or a possible size, and
+    `MachineError` if the child process dies.
     """
     possible = size
     for _ in range(_ATTEMPTS):
@@ -55,10 +56,10 @@ def learn(sentences: Sequence[str], *, kind: str, size: int) -> bytes:
 
 
 def learn_with(sentences: Sequence[str], options: dict[str, Any]) -> bytes:
-    """The model that these trainer options give. Raises the `RuntimeError` of sentencepiece."""
+    """Train a model with these options. Raises sentencepiece's `RuntimeError`, or `MachineError` if the child dies."""
     if sum(map(len, sentences)) <= FEW_TEXTS:
         return _learn(sentences, options)
-    # The child imports from where this process does, and nothing from its working directory.
+    # The child imports from the same places as this process, and nothing from its working directory.
     program = f"import sys; sys.path = {sys.path!r}; from {__name__} import main; main()"
     text = "".join(f"{sentence}\n" for sentence in sentences).encode()
     command = [sys.executable, "-c", program, json.dumps(options)]
@@ -67,15 +68,15 @@ def learn_with(sentences: Sequence[str], options: dict[str, Any]) -> bytes:
         raise RuntimeError(child.stdout.decode())
     if child.returncode:
         raise MachineError(
-            "vocabulary", f"the process that learns it ended with code {child.returncode}", "free memory"
+            "vocabulary", f"the process that trains it ended with code {child.returncode}", "free memory"
         )
     return child.stdout
 
 
 def main() -> None:
-    """The child: options in the argument, sentences from stdin, the model or the refusal to stdout."""
+    """Run in the child: read options from argv and sentences from stdin, write the model or the refusal to stdout."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends it at once
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # end at once
     try:
         answer, code = _learn(sys.stdin.buffer, json.loads(sys.argv[1])), 0
     except RuntimeError as refusal:

@@ -1,6 +1,6 @@
-"""A line of text as a model reads it. It is normalised, split and tokenized here, once, for every command and view.
+"""Lines of text as a model reads them: normalised, split and tokenized once, here, for all commands and views.
 
-A subword belongs to every word that it overlaps. One that overlaps none, such as a bare `▁`, belongs to the next word.
+A token belongs to every word it overlaps. A token that overlaps none, such as a bare `▁`, belongs to the next word.
 """
 
 from bisect import bisect_right
@@ -16,15 +16,15 @@ from transformer_mt.text.sentences import join_sentences, split_sentences
 from transformer_mt.text.words import Span, script_of, word_spans
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
-# Which words a piece belongs to, by their numbers.
+# The words that a token belongs to, by number.
 Owners = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class PreparedSentence:
-    """A normalised text, and the ids of its subwords, without special symbols.
+    """A normalised sentence and its token ids, without special symbols.
 
-    `case` says that capitals were `restored` in a sentence without any, or `lowered` in one with nothing else.
+    `case` is `restored` if an all-lowercase sentence got capitals, `lowered` if an all-caps one lost them.
     """
 
     text: str
@@ -34,27 +34,28 @@ class PreparedSentence:
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:
-        """The subwords as sentencepiece writes them."""
+        """The tokens in sentencepiece's spelling."""
         return tuple(self.tokenizer.pieces(self.ids))
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
-        """Where each word begins and ends in the text."""
+        """Start and end of each word in the text."""
         return tuple(word_spans(self.text))
 
     @cached_property
     def words(self) -> tuple[str, ...]:
+        """The words and punctuation marks of the text."""
         return tuple(self.text[start:end] for start, end in self.spans)
 
     @cached_property
     def words_of_piece(self) -> tuple[Owners, ...]:
-        """For each piece the numbers of the words that it belongs to, at least one."""
+        """For each token, the numbers of its words, at least one."""
         return words_of_pieces(self.text, self.spans, self.pieces)
 
 
 @dataclass(frozen=True)
 class PreparedLine:
-    """A line as it was given, and its sentences as the model reads them; a blank line has one without text."""
+    """A line as given, and its sentences as the model reads them. A blank line has one sentence without text."""
 
     given: str
     sentences: tuple[PreparedSentence, ...]
@@ -62,38 +63,40 @@ class PreparedLine:
 
     @property
     def text(self) -> str:
-        """The text that is read."""
+        """The text that the model reads."""
         return join_sentences(sentence.text for sentence in self.sentences)
 
     def only(self, number: int) -> "PreparedLine":
-        """The line with one of its sentences, counted from 1."""
+        """The line with only one of its sentences, counted from 1."""
         return replace(self, sentences=(self.sentences[number - 1],))
 
     @cached_property
     def word_counts(self) -> dict[str, int] | None:
-        """Each word with a letter, and how often training showed it; None where the run does not know."""
+        """How often each word with a letter occurs in training; None if the run did not record its words."""
         known = self.preparer.known
         return None if known is None else known.counts(word for one in self.sentences for word in one.words)
 
     @property
     def never_seen(self) -> list[str] | None:
-        """The words that training never showed; None where the run does not know."""
+        """The words unseen in training; None if the run did not record its words."""
         counts = self.word_counts
         return None if counts is None else [word for word, count in counts.items() if not count]
 
     @cached_property
     def remarks(self) -> "Remarks":
+        """Reasons to doubt the translation of this line."""
         return self.preparer.remarks(self)
 
 
 @dataclass(frozen=True)
 class Remarks:
-    """Reasons to doubt the translation of a line; None where the run does not know the words of its training.
+    """Reasons to doubt the translation of a line.
 
-    `spelled_as_bytes` are characters without a subword. `other_case` are words that training showed in other capitals
-    only. `new_scripts` are scripts that no source of training had. `longer_than_training` is the number of words and
-    punctuation marks of the longest sentence, where it is larger than any in training. `case` is `lowered` if any
-    sentence was lowered, else `restored` if any was restored.
+    `spelled_as_bytes` are characters without a token. `other_case` are words that training has only with other
+    capitals. `new_scripts` are scripts unseen in the training sources. `longer_than_training` is the length of the
+    longest sentence, in words and punctuation marks, if it exceeds all of training. `case` is `lowered` if any sentence
+    was lowered, else `restored` if any was restored. If the run did not record its words, all are None except the
+    first.
     """
 
     spelled_as_bytes: tuple[str, ...]
@@ -103,23 +106,23 @@ class Remarks:
     case: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """The remarks that apply, by name."""
+        """The remarks that apply, keyed by name."""
         return {name: value for name, value in vars(self).items() if value}
 
 
 @dataclass(frozen=True)
 class Preparer:
-    """Prepares lines for a model: with its subwords and, for text to translate, with what training knows of words."""
+    """Prepares lines for a model with its tokenizer and, for text to translate, the word counts of training."""
 
     tokenizer: Tokenizer
     known: SeenWords | None = None
     language: str = ""
 
     def lines(self, texts: Sequence[str], *, split: bool, restore: bool = True) -> list[PreparedLine]:
-        """The lines, in one call of the tokenizer.
+        """Prepare lines, in one call of the tokenizer.
 
-        With `split`, a line of several sentences becomes these. With `restore`, a line typed without capitals, or in
-        nothing but capitals, is read as training wrote its words.
+        With `split`, each line is split into sentences. With `restore`, all-lowercase and all-caps lines are
+        recapitalised as in training.
         """
         texts_read = []
         for text in map(normalize, texts):
@@ -136,12 +139,12 @@ class Preparer:
         ]
 
     def sentence(self, text: str) -> PreparedSentence:
-        """A text as one sentence, its capitals as they are."""
+        """Prepare a text as a single sentence, without changing its capitals."""
         (line,) = self.lines([text], split=False, restore=False)
         return line.sentences[0]
 
     def _restored(self, sentence: str) -> tuple[str, str | None]:
-        """The sentence with the capitals that training gave its words, and its `case`."""
+        """Return the sentence with training's capitals, and its `case`."""
         if self.known is None:
             return sentence, None
         if self.known.is_shouted(sentence):
@@ -150,6 +153,7 @@ class Preparer:
         return read, None if read == sentence else "restored"
 
     def remarks(self, line: PreparedLine) -> Remarks:
+        """Collect reasons to doubt the translation of a line."""
         known = self.known
         unknown = tuple(self.tokenizer.unknown_characters(sentence.text for sentence in line.sentences))
         if known is None:
@@ -166,7 +170,7 @@ class Preparer:
         )
 
     def _is_odd(self, word: str) -> bool:
-        """True for a known word that training wrote in other capitals, even where it began a sentence."""
+        """True for a known word that training only has with other capitals, allowing for sentence starts."""
         assert self.known is not None
         return word not in self.known.written and word[:1].lower() + word[1:] not in self.known.written
 
@@ -176,20 +180,20 @@ class Preparer:
 
 
 def words_of_pieces(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> tuple[Owners, ...]:
-    """For each piece the numbers of the words that it overlaps. If it overlaps none, it gets the next word."""
+    """For each token, the numbers of the words it overlaps, or of the next word if it overlaps none."""
     written = f"▁{text.replace(' ', '▁')}"  # as sentencepiece writes it
-    offsets = [0, *accumulate(len(character.encode()) for character in written)]  # in bytes: a piece may be one
+    offsets = [0, *accumulate(len(character.encode()) for character in written)]  # in bytes, as a token may be one
     starts, ends = ([offsets[span[side] + 1] for span in spans] for side in (0, 1))
-    owners, place = [], 0 if "".join(pieces).startswith("▁") else offsets[1]  # a model may write none
+    owners, place = [], 0 if "".join(pieces).startswith("▁") else offsets[1]  # a model may omit the first ▁
     for piece in pieces:
         end = place + (1 if is_byte(piece) else len(piece.encode()))
-        first = bisect_right(ends, place)  # the first word that ends behind the piece's beginning
-        last = bisect_right(starts, end - 1)  # the first word that begins behind the piece
+        first = bisect_right(ends, place)  # the first word that ends after the token's start
+        last = bisect_right(starts, end - 1)  # the first word that starts after the token
         owners.append(tuple(range(first, last)) or ((min(first, len(spans) - 1),) if spans else ()))
         place = end
     return tuple(owners)
 
 
 def is_byte(piece: str) -> bool:
-    """True for a piece that is one byte of a character, as sentencepiece writes it: `<0xE2>`."""
+    """True for a token that is a single byte, spelled `<0xE2>` by sentencepiece."""
     return len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">")

@@ -1,11 +1,11 @@
-"""The sentencepiece models that we train: reading one from a stranger, writing one with whole words, cutting a word.
+"""The sentencepiece models of tmt: reads untrusted files, writes models with whole words, segments a word.
 
-sentencepiece (0.2.3 and later) refuses damaged files itself. What is left to check is that a model has our special
-symbols and bytes. The format is protobuf (https://protobuf.dev/programming-guides/encoding), its fields are those of
+sentencepiece (0.2.3 and later) rejects damaged files itself. It remains to check that a model has tmt's special symbols
+and bytes. The format is protobuf (https://protobuf.dev/programming-guides/encoding) with the fields of
 `sentencepiece_model.proto`.
 
-The commonest words are one piece each, so that a matrix of attention can be read. A word is added as an ordinary piece:
-a longer one that begins with it is still cut as the model finds best.
+The most frequent words are one token each, to keep attention matrices readable. They are ordinary tokens: a longer word
+that starts with one is still segmented as the model finds best.
 """
 
 import math
@@ -19,55 +19,55 @@ from sentencepiece import SentencePieceProcessor
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 
 _SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
-# The pieces that every vocabulary of ours begins with.
+# The first tokens of every vocabulary.
 FIRST = (*_SPECIAL, *(f"<0x{byte:02X}>" for byte in range(256)))
 
 _LARGEST_SCORE = 2.0**20  # sums of scores stay finite
 _UNKNOWN, _CONTROL, _BYTE = 2, 3, 6
 _KINDS = {"unigram": 1, "bpe": 2}
-# The score of a whole word exceeds that of its parts at least by this.
+# A whole word scores at least this much more than the sum of its parts.
 _MARGIN = 0.1
 
 PieceScores = dict[str, float]
 
 
 def load_model(content: bytes) -> SentencePieceProcessor:
-    """The processor for the content of a file. Raises `RuntimeError` or `ValueError` unless we train such models."""
+    """Load a model file. Raises `RuntimeError` or `ValueError` unless it is a model as tmt trains them."""
     processor = SentencePieceProcessor()
     processor.LoadFromSerializedProto(content)
     first, rest = range(len(FIRST)), range(len(FIRST), processor.GetPieceSize())
     ids = processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id()
     if not rest or tuple(map(processor.IdToPiece, first)) != FIRST or ids != (PAD, UNK, BOS, EOS):
-        raise ValueError("special symbols and bytes are not where ours are")
+        raise ValueError("special symbols and bytes are not where tmt has them")
     are_bytes = all(map(processor.IsByte, first[len(_SPECIAL) :]))
     if not are_bytes or any(processor.IsControl(index) or processor.IsByte(index) for index in rest):
-        raise ValueError("a piece is of another type than ours")
-    scores = learned_scores(processor).values()  # raises a `ValueError` where a piece is not UTF-8
+        raise ValueError("a token has another type than in tmt's models")
+    scores = learned_scores(processor).values()  # raises `ValueError` if a token is not UTF-8
     are_small = all(abs(score) <= _LARGEST_SCORE for score in scores)
     if not are_small or not (is_unigram(processor) or all(map(float.is_integer, scores))):
-        raise ValueError("a score that sentencepiece does not give")
+        raise ValueError("a score that sentencepiece never assigns")
     return processor
 
 
 def learned_scores(processor: SentencePieceProcessor) -> PieceScores:
-    """The subwords of a model with their scores, without special symbols and bytes."""
+    """The tokens of a model with their scores, without special symbols and bytes."""
     return {processor.IdToPiece(i): processor.GetScore(i) for i in range(len(FIRST), processor.GetPieceSize())}
 
 
 def is_unigram(processor: SentencePieceProcessor) -> bool:
-    """True for a model of the kind `unigram`, False for `bpe`."""
+    """True for a `unigram` model, False for `bpe`."""
     try:
         processor.NBestEncode("a", nbest_size=2)
-    except RuntimeError:  # sentencepiece says a model's kind nowhere else
+    except RuntimeError:  # sentencepiece exposes the kind of a model nowhere else
         return False
     return True
 
 
 def with_whole_words(model: bytes, words: Mapping[str, float], *, kind: str, size: int) -> tuple[bytes, int]:
-    """A model in which the first of these words, each after a blank, are one piece, and their number.
+    """Make the first of these words, each after a blank, one token. Returns the model and the number of such words.
 
-    Each word has its share of all words. The model becomes no larger than it was, or than `size`: words replace the
-    rarest pieces of several characters, at most half of these.
+    `words` maps each word to its share of all words. The model does not outgrow its own size or `size`: words replace
+    the rarest multi-character tokens, at most half of them.
     """
     if not words:
         return model, 0
@@ -89,9 +89,9 @@ def with_whole_words(model: bytes, words: Mapping[str, float], *, kind: str, siz
 
 
 def _extend_unigram(scores: PieceScores, wanted: Mapping[str, float], *, most: int) -> int:
-    """Give the first `most` words a score that keeps them whole: that of their share, if it beats their parts'."""
+    """Make the first `most` words beat their parts: score by frequency, or just above the parts. Returns the number."""
     chosen = list(wanted)[:most]
-    for piece in sorted(chosen, key=len):  # the parts of a word are shorter than it
+    for piece in sorted(chosen, key=len):  # shorter words first, because they are parts of longer ones
         parts = score_of_parts(piece, scores)
         if scores.get(piece, -math.inf) <= parts + _MARGIN:
             scores[piece] = max(math.log(wanted[piece]), parts + _MARGIN)
@@ -99,7 +99,7 @@ def _extend_unigram(scores: PieceScores, wanted: Mapping[str, float], *, most: i
 
 
 def _extend_bpe(scores: PieceScores, wanted: Mapping[str, float], *, most: int) -> int:
-    """Add merges, after all others, that join the parts of the words from the left, `most` of them at the most."""
+    """Append at most `most` merges that build the words from left to right. Returns the number of whole words."""
     added, lowest = 0, min(scores.values())
     for held, piece in enumerate(wanted):
         parts = merged(piece, scores, 0.0, random.Random(0))
@@ -112,18 +112,18 @@ def _extend_bpe(scores: PieceScores, wanted: Mapping[str, float], *, most: int) 
 
 
 def write_model(scores: PieceScores, kind: str) -> bytes:
-    """A `unigram` or `bpe` model with these subwords after the special symbols and bytes."""
+    """Write a `unigram` or `bpe` model with the special symbols, the bytes, and these tokens."""
     types = [_CONTROL, _UNKNOWN, _CONTROL, _CONTROL, *[_BYTE] * 256]
     pieces = [_message({1: text, 2: 0.0, 3: piece_type}) for text, piece_type in zip(FIRST, types, strict=True)]
     pieces += [_message({1: text, 2: score}) for text, score in scores.items()]
-    # The trainer's settings: kind, size, byte fallback, and the ids of <unk>, <s>, </s> and <pad>.
+    # Trainer settings: kind, size, byte fallback, and the ids of <unk>, <s>, </s> and <pad>.
     trainer = _message({3: _KINDS[kind], 4: len(pieces), 35: 1, 40: UNK, 41: BOS, 42: EOS, 43: PAD})
     normaliser = _message({1: "identity", 2: ""})
     return b"".join(_message({1: piece}) for piece in pieces) + _message({2: trainer, 3: normaliser})
 
 
 def _message(fields: Mapping[int, str | bytes | int | float]) -> bytes:
-    """A protobuf message: fields by their numbers."""
+    """Encode a protobuf message from fields by number."""
     content = b""
     for field, value in fields.items():
         if isinstance(value, float):
@@ -137,17 +137,17 @@ def _message(fields: Mapping[int, str | bytes | int | float]) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    """Seven bits a byte, the lowest first."""
+    """Encode an integer in seven bits per byte, lowest first."""
     return bytes([value & 127 | 128]) + _varint(value >> 7) if value > 127 else bytes([value])
 
 
 def merged(word: str, merges: PieceScores, dropout: float, draw: random.Random) -> list[str]:
-    """Join neighbouring symbols, the best merge first (the leftmost of equals), until none is possible or kept.
+    """Apply BPE merges with dropout: join neighbours, best merge first (leftmost on ties), until none is left.
 
-    At every step the possible merges are taken from the best on, and the first that is not skipped is made: the same
-    as to skip among all of them and to make the best that is left, with fewer random numbers.
+    Each step goes through the possible merges from the best and makes the first one that is not dropped. This is
+    equivalent to dropping merges independently and taking the best survivor, with fewer random numbers.
     """
-    symbols = list(word)  # empty where a symbol has been joined to one before it
+    symbols = list(word)  # empty if joined to the symbol before it
     before, after = list(range(-1, len(word) - 1)), list(range(1, len(word) + 1))
     possible: list[tuple[float, int, str]] = []
 
@@ -164,7 +164,7 @@ def merged(word: str, merges: PieceScores, dropout: float, draw: random.Random) 
         _, left, joined = merge = heappop(possible)
         right = after[left]
         if not symbols[left] or right == len(word) or symbols[left] + symbols[right] != joined:
-            continue  # one of the two has been joined to another
+            continue  # one of the two is already part of another symbol
         if draw.random() < dropout:
             skipped.append(merge)
             continue
@@ -181,8 +181,8 @@ def merged(word: str, merges: PieceScores, dropout: float, draw: random.Random) 
 
 
 def score_of_parts(word: str, scores: PieceScores) -> float:
-    """The best score of a word in two pieces or more, the sum of theirs (Kudo 2018, §3.2); −∞ where there is none."""
-    best = [0.0]  # of the first characters
+    """The best score of a word in at least two tokens, the sum of theirs (Kudo 2018, §3.2); −∞ if impossible."""
+    best = [0.0]  # of each prefix
     for end in range(1, len(word) + 1):
         starts = range(1 if end == len(word) else 0, end)
         best.append(max((best[start] + scores.get(word[start:end], -math.inf) for start in starts), default=-math.inf))

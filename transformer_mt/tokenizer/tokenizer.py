@@ -1,4 +1,4 @@
-"""Subwords: one sentencepiece vocabulary for both languages, special symbols that no text can produce, and sampling."""
+"""The tokenizer: one sentencepiece vocabulary for both languages, special symbols no text can produce, and sampling."""
 
 import math
 import random
@@ -21,16 +21,16 @@ from transformer_mt.tokenizer.sentencepiece_model import (
 )
 from transformer_mt.tokenizer.symbols import SPECIAL, UNK
 
-# As in Kudo (2018, §4) for alpha = 0.1; over all segmentations, sentences would have twice as many subwords.
+# As in Kudo (2018, §4) for alpha = 0.1; over all segmentations, sentences would have twice as many tokens.
 _BEST_SEGMENTATIONS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Subword sampling by a seed, the same in every process.
+    """Subword sampling with a seed, the same in every process.
 
     `alpha` is the smoothing of Kudo (2018, §3.2) for a unigram vocabulary (smaller is more uniform, over the 64 best
-    segmentations) and the dropout probability of Provilkov et al. (2020, §3) for a BPE vocabulary.
+    segmentations), and the dropout probability of Provilkov et al. (2020, §3) for a BPE vocabulary.
     """
 
     seed: int
@@ -38,10 +38,9 @@ class Sampling:
 
 
 class Tokenizer:
-    """A sentencepiece model with byte fallback: every normalised text has subwords, and they give it back.
+    """A sentencepiece model with byte fallback: encoding any normalised text and decoding it returns the text.
 
-    `serialized` is the content of its sentencepiece file. `note` tells the user where training had to depart from the
-    configuration.
+    `serialized` is the sentencepiece file's content. `note` says how training had to deviate from the configuration.
     """
 
     def __init__(self, model: bytes, *, note: str | None = None) -> None:
@@ -52,54 +51,54 @@ class Tokenizer:
     def train(
         cls, sentences: Iterable[str], config: TokenizerConfig, *, whole: Mapping[str, float] = MappingProxyType({})
     ) -> "Tokenizer":
-        """Learn a vocabulary; the same sentences give the same vocabulary.
+        """Train a vocabulary. The same sentences produce the same vocabulary.
 
-        The words of `whole`, the most important first, each with its share of all words, are one subword each, as far
-        as they take no more than half of the subwords. A size that the sentences cannot fill, or that their characters
-        overfill, is moved to the nearest possible one. `note` says so. Raises `InputError` when there is no text.
+        `whole` maps words, most important first, to their share of all words. They become one token each, up to half of
+        the vocabulary. If the sentences cannot fill the configured size, or their characters need more, the nearest
+        possible size is used. `note` reports both. Raises `InputError` without text.
         """
         kind, size = config.kind, config.vocabulary_size
         learned = learn(list(sentences), kind=kind, size=size)
         model, held = with_whole_words(learned, whole, kind=kind, size=size)
         tokenizer, notes = cls(model), []
         if tokenizer.size != size:
-            too_few, too_many = "the text has no more that fit", "the characters and bytes alone take as many"
+            too_few, too_many = "the text does not support more", "the characters and bytes need this many"
             reason = too_few if tokenizer.size < size else too_many
             notes.append(f"tokenizer.vocabulary_size: {tokenizer.size} instead of {size}; {reason}")
         if held != len(whole):
-            full = "half of the vocabulary has no room for more"
+            full = "they fill half of the vocabulary"
             notes.append(f"tokenizer.whole_words: {held} of {len(whole)} words are whole; {full}")
         tokenizer.note = "; ".join(notes) or None
         return tokenizer
 
     @classmethod
     def parse(cls, content: bytes, *, place: str) -> "Tokenizer":
-        """The vocabulary in the content of a file, which `place` names in errors.
+        """Parse the content of a vocabulary file. `place` names it in errors.
 
-        Raises `MachineError` for one that is damaged or of a kind that we do not train.
+        Raises `MachineError` if it is damaged or not a model that tmt trains.
         """
         try:
             return cls(content)
         except (ValueError, RuntimeError) as error:
             problem = f"not a vocabulary that tmt trained, or damaged ({error})"
-            raise MachineError(place, problem, "restore it or train anew") from None
+            raise MachineError(place, problem, "restore it or train again") from None
 
     @property
     def size(self) -> int:
-        """The number of subwords, special symbols and bytes included."""
+        """The number of tokens, including special symbols and bytes."""
         return self._processor.GetPieceSize()
 
     def encode(self, text: str) -> list[int]:
-        """The most probable subwords of a text, without `BOS` and `EOS`."""
+        """The ids of the most probable tokens of a text, without `BOS` and `EOS`."""
         return self._processor.Encode(text, out_type=int)
 
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
-        """The subwords of each text; sampled ones are a function of both arguments.
+        """The token ids of each text. Sampled ones are a function of both arguments.
 
-        sentencepiece's own sampling draws other segmentations in every process, for the same seed.
+        sentencepiece's own sampling differs between processes, even for the same seed.
         """
         if sampling is None:
-            if len(sentences) == 1:  # for a list sentencepiece would start threads
+            if len(sentences) == 1:  # sentencepiece starts threads for a list
                 return [self._processor.Encode(sentences[0], out_type=int)]
             return self._processor.Encode(list(sentences), out_type=int)
         draw = random.Random(sampling.seed)
@@ -107,24 +106,24 @@ class Tokenizer:
         return [sample(text, sampling.alpha, draw) for text in sentences]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of the subwords; special symbols are skipped, bytes that are not UTF-8 become U+FFFD."""
+        """The text of token ids. Special symbols are skipped; invalid UTF-8 becomes U+FFFD."""
         return self._processor.Decode([index for index in ids if index not in SPECIAL])
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """Each subword as sentencepiece writes it: `▁` begins a word, `<0xE2>` is a byte, `</s>` is `EOS`."""
+        """The tokens in sentencepiece's spelling: `▁` starts a word, `<0xE2>` is a byte, `</s>` is `EOS`."""
         return list(map(self._pieces.__getitem__, ids))
 
     def ids(self, pieces: Iterable[str]) -> list[int]:
-        """The id of each subword, written as `pieces` gives it."""
+        """The ids of tokens in sentencepiece's spelling; the inverse of `pieces`."""
         return [self._processor.piece_to_id(piece) for piece in pieces]
 
     def unknown_characters(self, texts: Iterable[str]) -> Counter[str]:
-        """The characters that the vocabulary has no subword for and spells as bytes, with how often they occur."""
+        """Count the characters that have no token and are spelled as bytes."""
         counts = Counter(chain.from_iterable(texts))
         return Counter({c: count for c, count in counts.items() if c != " " and self._processor.PieceToId(c) == UNK})
 
     def _sample_unigram(self, text: str, alpha: float, draw: random.Random) -> list[int]:
-        """P(x | text) ∝ P(x)^α over the best segmentations x, P(x) the product over its subwords (Kudo 2018, §3.2)."""
+        """P(x | text) ∝ P(x)^α over the best segmentations x; P(x) is the product over tokens (Kudo 2018, §3.2)."""
         best: list[list[int]] = self._processor.NBestEncode(text, nbest_size=_BEST_SEGMENTATIONS, out_type=int)
         if len(best) < 2:
             return best[0] if best else []
@@ -133,7 +132,7 @@ class Tokenizer:
         return draw.choices(best, [math.exp(score - highest) for score in scores])[0]
 
     def _sample_bpe(self, text: str, alpha: float, draw: random.Random) -> list[int]:
-        """BPE in which each possible merge is skipped with probability α at every step (Provilkov et al. 2020)."""
+        """BPE with each possible merge dropped with probability α at every step (Provilkov et al. 2020)."""
         assert self._merges is not None
         ids: list[int] = []
         for piece in chain.from_iterable(merged(f"▁{word}", self._merges, alpha, draw) for word in text.split()):
@@ -150,5 +149,5 @@ class Tokenizer:
 
     @cached_property
     def _merges(self) -> dict[str, float] | None:
-        """The results of BPE merges, each with its score: minus the number of the merge. None for unigram."""
+        """The result of each BPE merge and its score, minus the number of the merge. None for unigram."""
         return None if is_unigram(self._processor) else learned_scores(self._processor)

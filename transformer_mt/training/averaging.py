@@ -1,4 +1,4 @@
-"""The weights that come out of training: the best, a running average, or a mean over checkpoints."""
+"""The weights to use after training: the best, a running average, or a mean over checkpoints."""
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
@@ -12,51 +12,51 @@ from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.weights import Tensors, load_weights, weights_of
 
-# The validated steps with their scores (higher is better), the present one last.
+# The validated steps with their scores (higher is better), the current one last.
 History = Sequence[tuple[int, float]]
 
 
 class Averaging:
-    """`none`: the weights being trained are validated, and the best of them are used afterwards."""
+    """`none`: validate the weights being trained, and use the best."""
 
     def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
         self.model, self.config = model, config
 
     def update(self, step: int) -> None:
-        """Take the weights after a step, counted from 1, into a running average."""
+        """Update a running average with the weights after a step, counted from 1."""
 
     def candidate(self) -> Seq2Seq:
         """The model to validate."""
         return self.model
 
     def averaged(self, history: History, count: int) -> list[int]:
-        """The validated steps, at most `count`, whose mean is used, in order of training; none to use the best."""
+        """The validated steps to average, at most `count`, in order of training; empty to use the best."""
         return []
 
     def select_weights(self, history: History, *, best: bool, read: Callable[[int], Tensors]) -> Tensors | None:
-        """The weights to use after a validation, None where they stay; `read` reads those of an earlier one."""
+        """The weights to use after a validation, or None to keep the old ones; `read` reads an earlier step's."""
         if steps := self.averaged(history, self.config.average_checkpoints):
             present = history[-1][0]
             return mean_weights(weights_of(self.model) if step == present else read(step) for step in steps)
         return weights_of(self.candidate()) if best else None
 
     def steps_to_keep(self, history: History) -> set[int]:
-        """The steps whose weights later means may need, and one more, in case the newest checkpoint gets damaged."""
+        """The steps whose weights a later mean may need, plus one in case the newest checkpoint gets damaged."""
         return set(self.averaged(history, self.config.average_checkpoints + 1))
 
     def state(self) -> Tensors:
-        """The tensors beside the candidate's weights from which training continues."""
+        """The tensors needed to resume training, except the candidate's weights."""
         return {}
 
     def load(self, weights: Tensors, state: Tensors) -> None:
-        """Continue from the candidate's weights and from the tensors of `state`."""
+        """Restore the candidate's weights and the tensors of `state()`."""
         load_weights(self.candidate(), weights)
 
 
 class ExponentialMovingAverage(Averaging):
-    """`ema`: w̄ ← d w̄ + (1 − d) w after every step t, d = min(decay, t / (9 + t)); the best w̄ is used.
+    """`ema`: w̄ ← d w̄ + (1 − d) w after every step t, d = min(decay, t / (9 + t)); use the best w̄.
 
-    Polyak and Juditsky 1992. It begins with the first w; the rising decay lets it forget the random start.
+    Polyak and Juditsky 1992. The average starts at the first w; the rising decay makes it forget the random start.
     """
 
     def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
@@ -71,7 +71,7 @@ class ExponentialMovingAverage(Averaging):
             if mean.is_floating_point():
                 means.append(mean)
                 weights.append(weight)
-            else:  # a count
+            else:  # a counter
                 mean.copy_(weight)
         decay = min(self.config.ema_decay, step / (9 + step)) if step > 1 else 0.0
         get_ema_multi_avg_fn(decay)(means, weights, step)  # type: ignore[no-untyped-call]
@@ -115,7 +115,7 @@ AVERAGING: dict[str, type[Averaging]] = {
 
 
 def mean_weights(several: Iterable[Tensors]) -> Tensors:
-    """The mean of every tensor over several sets of weights, summed in float64."""
+    """Average each tensor over several sets of weights, summed in float64."""
     sums: Tensors = {}
     for count, weights in enumerate(several, start=1):  # noqa: B007 - used below
         for name, tensor in weights.items():

@@ -1,4 +1,4 @@
-"""The pairs of each epoch as tokens and as batches, and the vocabulary that is learned from them."""
+"""The encoded pairs and batches of each epoch, and the vocabulary learned from the corpora."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,13 +24,13 @@ from transformer_mt.runs.words import WORDS, pack_words, unpack_words
 from transformer_mt.seeds import derive_seed
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 
-# Pairs that stand together in a sample of a corpus, where reading one of them takes as long as reading all.
+# Neighbouring pairs to take together when sampling a corpus: reading one takes as long as reading the group.
 _SAMPLED_TOGETHER = 100
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedCorpus:
-    """A corpus to train on, the digest of its content, and how many of its pairs go with one of the main corpus."""
+    """A corpus to train on, the digest of its content, and the number of its pairs per pair of the main corpus."""
 
     pairs: Pairs
     digest: str
@@ -39,14 +39,14 @@ class WeightedCorpus:
 
 @dataclass(frozen=True)
 class TrainingCorpora:
-    """The corpus whose pairs an epoch holds, and the corpora that are mixed with it, each with its weight."""
+    """The main corpus, which defines an epoch, and the corpora mixed with it, each with its weight."""
 
     main: Corpus
     others: tuple[tuple[Corpus, float], ...] = ()
 
     @property
     def weighted(self) -> list[WeightedCorpus]:
-        """The training pairs of each, the main corpus first."""
+        """The training pairs of each corpus, the main one first."""
         return [
             WeightedCorpus(corpus.splits["train"], corpus.fingerprints["train"].digest, weight)
             for corpus, weight in [(self.main, 1.0), *self.others]
@@ -54,15 +54,16 @@ class TrainingCorpora:
 
     @property
     def record(self) -> DataRecord:
+        """The record of this data that a run saves."""
         return DataRecord.of(self.main, [corpus for corpus, _ in self.others])
 
 
 class BatchStream:
-    """Epoch after epoch of batches, with a position that can be noted and returned to.
+    """An endless stream of batches, epoch by epoch, with a seekable position.
 
-    An epoch is a function of (corpora, vocabulary, configuration, epoch): the main corpus, each pair once, mixed with
-    pairs of the others in proportion to their weights. Of several processes, each
-    takes the batch of its rank from every group of as many batches.
+    An epoch is a function of (corpora, vocabulary, configuration, epoch): each pair of the main corpus once, mixed with
+    pairs of the others in proportion to their weights. With several processes, batches are dealt in groups, one per
+    process, by rank.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class BatchStream:
         )
 
     def take(self) -> Batch:
-        """The next batch of this process; an epoch ends where there is none left for one of them."""
+        """The next batch of this process; an epoch ends when too few batches are left for all processes."""
         position = self.next_position()
         if position != (self.epoch, self.index):
             self.seek(*position)
@@ -96,19 +97,19 @@ class BatchStream:
         return batch
 
     def next_position(self) -> tuple[int, int]:
-        """Epoch and index for `seek` of the batch that `take` begins with next: after an epoch the next one's first."""
+        """The arguments of `seek`, epoch and index, for the next `take`; after an epoch, the start of the next."""
         is_over = self.index + self._distributed.world_size > len(self.plan)
         return (self.epoch + 1, 0) if is_over else (self.epoch, self.index)
 
     def steps_of(self, epochs: int) -> int:
-        """Optimizer steps of `epochs` epochs, each of as many batches as this one."""
+        """The number of optimizer steps in `epochs` epochs, if all have as many batches as this one."""
         batches = epochs * (len(self.plan) // self._distributed.world_size)
         return math.ceil(batches / self._config.training.accumulation_steps)
 
     def pairs_of(self, epoch: int) -> tuple[EncodedPairs, Indices | None]:
-        """All corpora as tokens, one after the other, and the rows of them that this epoch takes: None for all.
+        """All corpora encoded, one after the other, and the rows that this epoch uses (None: all).
 
-        Where they are segmented anew in every epoch, only what it takes is.
+        With subword sampling, which segments again in every epoch, only the pairs of this epoch are encoded.
         """
         config, (main, *others) = self._config, self._corpora
         if config.tokenizer.sampling == "subword":
@@ -129,7 +130,7 @@ class BatchStream:
         return EncodedPairs.join(self._parts), torch.cat(rows)
 
     def _drawn(self, number: int, size: int, main: int, epoch: int) -> Indices:
-        """The pairs that go with `main` pairs of the main corpus, of a further one with `size` of them."""
+        """The rows of corpus `number`, with `size` pairs, to mix with `main` pairs of the main corpus."""
         seed = derive_seed(self._config.training.seed, number)
         return next_rows(size, round(self._corpora[number].weight * main), seed=seed, epoch=epoch)
 
@@ -146,7 +147,7 @@ class BatchStream:
 
 
 def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
-    """The `count` pairs that an epoch takes of a corpus: one random order after another, each gone through once."""
+    """The `count` rows of a corpus for an epoch; epoch after epoch walks through one permutation after another."""
     start = epoch * count
     rounds = range(start // pairs, (start + count - 1) // pairs + 1)
     order = [torch.randperm(pairs, generator=torch.Generator().manual_seed(derive_seed(seed, turn))) for turn in rounds]
@@ -154,7 +155,7 @@ def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
 
 
 def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> Tokenizer:
-    """A joint vocabulary of both sides, from `config.sample` pairs of each corpus at most; cached for large ones."""
+    """Learn a joint vocabulary from about `config.sample` pairs per corpus, both sides; cached for large corpora."""
 
     def learn() -> list[bytes]:
         pairs = list(sampled_pairs(corpora, config.sample))
@@ -170,7 +171,7 @@ def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) 
 
 
 def training_words(corpora: Sequence[WeightedCorpus]) -> TrainingWords:
-    """The words of all corpora, cached for large ones."""
+    """The words of all corpora; cached for large ones."""
     return reduce(add, (_words_of(corpus) for corpus in corpora))
 
 
@@ -182,14 +183,14 @@ def _words_of(corpus: WeightedCorpus) -> TrainingWords:
 
 
 def _cached_parts(key: str, make: Callable[[], list[bytes]]) -> list[bytes]:
-    """The byte strings that `make` makes, kept in the cache folder under this key."""
+    """The byte strings that `make` returns, cached on disk under this key."""
     schema = pa.schema({"content": pa.binary()})
     batches = (pa.record_batch([made()], schema=schema) for made in (make,))
     return cached(key, schema, batches, lambda table: table["content"].to_pylist())
 
 
 def sampled_pairs(corpora: Sequence[WeightedCorpus], count: int) -> Iterator[SentencePair]:
-    """All pairs of each corpus, or about `count` of them, taken evenly from the whole."""
+    """Yield all pairs of each corpus, or about `count` of them, spread evenly."""
     groups = count // _SAMPLED_TOGETHER + 1
     for pairs in (corpus.pairs for corpus in corpora):
         if len(pairs) <= max(count, groups * _SAMPLED_TOGETHER):
@@ -201,6 +202,6 @@ def sampled_pairs(corpora: Sequence[WeightedCorpus], count: int) -> Iterator[Sen
 
 
 def texts_of(pairs: Iterable[SentencePair]) -> Iterator[str]:
-    """Both sides of each pair."""
+    """Yield both sides of each pair."""
     for pair in pairs:
         yield from (pair.source, pair.target)

@@ -1,4 +1,4 @@
-"""What a training is made of before its data is known, so that mistakes come before the corpus is read."""
+"""The parts of a training that do not depend on its data, so that errors come before reading the corpus."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from transformer_mt.translation.model import Model
 
 @dataclass(frozen=True)
 class TrainingParts:
-    """The parts of a training, the model with its initial weights among them, not yet on the device."""
+    """The parts of a training. The model has its initial weights and is not yet on the device."""
 
     config: Config
     distributed: Distributed
@@ -36,13 +36,13 @@ class TrainingParts:
     averaging: Callable[[Seq2Seq, TrainingConfig], Averaging]
     score_of: Callable[[Validation], float]
     model: Seq2Seq
-    random_state: Tensor  # after the weights were drawn
+    random_state: Tensor  # after drawing the weights
 
 
 def build_parts(config: Config, distributed: Distributed | None = None) -> TrainingParts:
-    """The parts that the configuration names, each made once; in `Parts.config` it names the teacher's weights too.
+    """Build the configured parts; `TrainingParts.config` also has the digest of the teacher's weights.
 
-    Raises `InputError` for a name that no table knows, for values that do not go together, and for a model too large.
+    Raises `InputError` for unknown names, incompatible values, or a model that is too large.
     """
     training, distributed = config.training, distributed or Distributed()
     schedule_function(config.schedule)
@@ -60,9 +60,10 @@ def build_parts(config: Config, distributed: Distributed | None = None) -> Train
 
 
 def initial_model(config: Config, device: torch.device, *, vocabulary_size: int) -> Seq2Seq:
-    """The model with weights drawn from the configuration's seed, not yet on the device.
+    """Build the model with weights drawn from the configuration's seed, not yet on the device.
 
-    Raises `InputError` as soon as it, its gradient and Adam's two means cannot fit there, nor the logits of one batch.
+    Raises `InputError` if the model, its gradient, Adam's two means and the logits of one batch do not fit into the
+    device's memory.
     """
     logits = 4 * config.training.batch_tokens * vocabulary_size
     what, remedy = "model, training.batch_tokens", "lower model.width, its layers, or the batch"

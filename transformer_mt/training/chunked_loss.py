@@ -1,8 +1,8 @@
-"""The cross-entropy of an output layer's logits, of which only some hundred rows exist at a time.
+"""Cross-entropy fused with the output layer: only a block of logits exists at a time.
 
-The logits of a batch and their gradient take more memory than all the rest of a training, and on a CPU they take longer
-to move than to compute. Here the output layer and the loss are one function. Its gradient is made in the
-forward pass, while the logits of a block of rows lie in the processor's cache.
+The logits of a batch and their gradient take more memory than the rest of training, and on a CPU they take longer to
+move than to compute. So the output layer and the loss are one function. It computes the gradient in the forward pass,
+while the logits of a block of rows are in the processor's cache.
 """
 
 from typing import Any
@@ -18,20 +18,20 @@ from transformer_mt.tokenizer.symbols import PAD
 
 Sum = Float[Tensor, ""]
 
-# Rows for an efficient product; a GPU is busy only with more.
+# Rows per block; a GPU needs more to be busy.
 CPU_ROWS, GPU_ROWS = 512, 8192
-LARGEST_EXPONENT = 60.0  # exp(60) times any size of vocabulary is finite in float32, and exp(−60) not yet zero
+LARGEST_EXPONENT = 60.0  # in float32, exp(60) times any vocabulary size is finite, and exp(−60) is not zero
 
 
 def chunked_linear_cross_entropy(
     states: States, output: nn.Linear, labels: Target, *, tokens: int, label_smoothing: float
 ) -> Sum:
-    """The value and the gradients of `cross_entropy` of `output(states)`, where `tokens` of the labels are no padding.
+    """`cross_entropy` of `output(states)`, with its gradients; `tokens` is the number of labels that are not padding.
 
-    Padding is not computed at all. Not for float16, in which a gradient that is made before the loss is scaled has no
-    room.
+    States are B T D, labels B T. Padding is skipped. Not for float16: gradients computed before loss scaling would
+    underflow.
     """
-    # The number of tokens is given: a GPU would have to be waited for.
+    # `tokens` is an argument because counting them would synchronise with the GPU.
     real = (labels.flatten() == PAD).int().argsort(stable=True)[:tokens]
     inputs = as_computed(states.flatten(0, 1).index_select(0, real), output.weight, output.bias)
     loss: Tensor = _CrossEntropy.apply(*inputs, labels.flatten()[real], label_smoothing)  # type: ignore[no-untyped-call]
@@ -39,25 +39,26 @@ def chunked_linear_cross_entropy(
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """∂loss/∂z_k = p_k − (1 − ε) [k = label] − ε/V, z the logits of a row; products of it are all other gradients.
+    """∂loss/∂z_k = p_k − (1 − ε) [k = label] − ε/V, z the logits of a row; all other gradients are products of it.
 
-    p_k = e_k / Σ e, e_k = exp(z_k). Factors of a whole row, or of all k, act on the small factors of the products and
-    not on the V numbers of each row: 1 / Σ e, the mean of z, and ε/V.
+    p_k = e_k / Σ e, e_k = exp(z_k). Factors that are constant over a row (1 / Σ e, the mean of z) or over all k (ε/V)
+    are applied to the small operands of these products, not to the V numbers of each row.
     """
 
     @staticmethod
     @override
     def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-        precise = torch.promote_types(states.dtype, torch.float32)  # in which sums are made
+        """Return the loss, summed over N rows: states N D, weight V D, bias V, labels N."""
+        precise = torch.promote_types(states.dtype, torch.float32)  # the type of sums
         means = weight.mean(dim=0, dtype=precise), bias.mean(dtype=precise)
         loss = torch.zeros((), dtype=precise, device=states.device)
         gradients = [torch.zeros_like(tensor, dtype=precise) for tensor in (states, weight, bias)]
         of_states, of_weight, of_bias = gradients
         rows = CPU_ROWS if states.device.type == "cpu" else GPU_ROWS
-        # Memory that is allocated anew is slower to get than to compute with.
+        # Reuse buffers: allocating them would take longer than the computation.
         computed = states.new_empty(min(rows, len(states)), len(bias))
         summed = computed if states.dtype == precise else torch.empty_like(computed, dtype=precise)
-        # A GPU would have to be waited for.
+        # On a GPU always shift: reading the bound would wait for it.
         needs_shift = states.device.type != "cpu" or bool(_largest_logit(states, weight, bias) > LARGEST_EXPONENT)
         for first in range(0, len(states), rows):
             h, label, of_h = (x[first : first + rows] for x in (states, labels[:, None], of_states))
@@ -88,7 +89,7 @@ class _CrossEntropy(torch.autograd.Function):
 
 
 def _largest_logit(states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """No logit is larger, nor less than the negative: |h·w + b| ≤ ‖h‖ ‖w‖ + |b|."""
+    """An upper bound for the absolute value of all logits: |h·w + b| ≤ ‖h‖ ‖w‖ + |b|."""
     if not len(states):
         return torch.zeros(())
     precise = torch.promote_types(states.dtype, torch.float32)
@@ -97,7 +98,7 @@ def _largest_logit(states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
-    """total ← total + left right, in the precision of the total."""
+    """total ← total + left right, in the precision of `total`."""
     if total.dtype == left.dtype:
         total.addmm_(left, right)
     else:

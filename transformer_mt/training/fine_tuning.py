@@ -1,4 +1,4 @@
-"""What a training takes from other runs: weights and vocabulary, a vocabulary without weights, or a teacher."""
+"""Starting from other runs: a parent's weights and vocabulary, only a vocabulary, or a teacher."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,22 +16,22 @@ from transformer_mt.translation.model import Model
 
 
 def init_from_run(path: Path) -> InitFromConfig:
-    """The configuration section of a run that begins with the run at `path`."""
+    """The configuration section for fine-tuning the run at `path`."""
     return InitFromConfig(run=place_of(path), weights=digest(weights_of(Run.open(path).network())))
 
 
 def place_of(path: Path) -> str:
-    """The place of a run as a configuration has it. Raises `InputError` where it cannot."""
+    """The absolute path of a run, for a configuration. Raises `InputError` if it is not valid UTF-8."""
     place = str(path.resolve())
     if place != place.encode(errors="replace").decode():
-        raise InputError(place, "not UTF-8, as a configuration is", "rename it")
+        raise InputError(place, "not UTF-8, as a configuration requires", "rename it")
     return place
 
 
 def open_teacher(config: Config, device: torch.device) -> tuple[Config, Model | None]:
-    """The configuration with the sum of the teacher's weights, and the teacher, where the objective has one.
+    """Open the teacher, if the objective has one; return the configuration with the digest of its weights, and it.
 
-    Raises `InputError` where its weights have changed since.
+    Raises `InputError` if no teacher is given, or if its weights have changed since.
     """
     section = config.objective
     if not isinstance(section, TeacherConfig):
@@ -49,19 +49,19 @@ def open_teacher(config: Config, device: torch.device) -> tuple[Config, Model | 
 
 
 def taken_vocabulary(config: Config, run: Run) -> Tokenizer:
-    """The vocabulary of another run. Raises `InputError` where the configuration asks for another kind."""
+    """The vocabulary of another run. Raises `InputError` if the configuration asks for a different one."""
     theirs = run.config().tokenizer
     for key in ("kind", "vocabulary_size", "whole_words"):
         old, new = getattr(theirs, key), getattr(config.tokenizer, key)
         if old != new:
             raise InputError(
-                f"tokenizer.{key}", f"is {old} in {run.path}, whose vocabulary stays, and {new} now", "leave it"
+                f"tokenizer.{key}", f"is {old} in {run.path}, whose vocabulary is used, and {new} now", "do not set it"
             )
     return run.tokenizer()
 
 
 def load_parent(config: Config) -> tuple[Tokenizer, Seq2Seq]:
-    """The vocabulary and the network of the run that `init_from` names. Raises `InputError` if it has changed."""
+    """The vocabulary and network of the parent run. Raises `InputError` if its weights have changed."""
     parent = Run.open(Path(config.init_from.run))
     network = parent.network()
     if digest(weights_of(network)) != config.init_from.weights:
@@ -71,18 +71,18 @@ def load_parent(config: Config) -> tuple[Tokenizer, Seq2Seq]:
 
 
 def take_weights(model: Seq2Seq, pretrained: Seq2Seq, *, place: str) -> None:
-    """Give a model the weights of the run at `place`. Raises `InputError` where they do not fit."""
+    """Copy the weights of the run at `place` into a model. Raises `InputError` if they do not fit."""
     theirs = weights_of(pretrained)
     if other := dict(specs_of(weights_of(model)).items() ^ specs_of(theirs).items()):
-        raise InputError("model", f"{min(other)} is another one in {place}, whose weights are used", "leave its sizes")
+        raise InputError("model", f"{min(other)} differs in {place}, whose weights are used", "do not change its sizes")
     with torch.no_grad():
         load_weights(model, theirs)
 
 
 def vocabulary_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:
-    """A remark on the characters of the data that a vocabulary from elsewhere lacks, if there are any."""
+    """A note on characters of the data that another run's vocabulary lacks, if any."""
     texts = texts_of(sampled_pairs(corpora, config.tokenizer.sample))
     if not (unknown := tokenizer.unknown_characters(texts)):
         return []
     commonest = ", ".join(f"{character} {count}" for character, count in unknown.most_common(9))
-    return [f"characters that are not in the vocabulary, and become bytes: {unknown.total()} ({commonest})"]
+    return [f"characters missing from the vocabulary become bytes: {unknown.total()} ({commonest})"]

@@ -1,7 +1,6 @@
-"""The objectives of training, as sums over the real target tokens of a batch.
+"""Training objectives, as sums over the target tokens of a batch without padding.
 
-To add an objective, subclass `Objective`, enter how it is made in `OBJECTIVES`, and give it a section in
-`config/sections.py`.
+To add one, subclass `Objective`, register it in `OBJECTIVES`, and give it a section in `config/sections.py`.
 """
 
 from abc import ABC, abstractmethod
@@ -24,15 +23,16 @@ from transformer_mt.training.chunked_loss import Sum, chunked_linear_cross_entro
 
 
 class Objective(ABC):
-    """A loss summed over the target tokens of a batch, to take the gradient of; the model is in training mode."""
+    """A loss to minimise, summed over the target tokens of a batch; the model is in training mode."""
 
     @abstractmethod
-    def __call__(self, model: nn.Module, batch: Batch) -> Sum: ...
+    def __call__(self, model: nn.Module, batch: Batch) -> Sum:
+        """Return the differentiable loss, a scalar in nats, summed over the batch's target tokens."""
 
 
 @dataclass(frozen=True)
 class CrossEntropy(Objective):
-    """Σ −Σ_k q_k log p_k over real target tokens, q = (1 − ε) one-hot + ε/V; see `cross_entropy`."""
+    """Σ −Σ_k q_k log p_k over target tokens, q = (1 − ε) one-hot + ε/V; see `cross_entropy`."""
 
     label_smoothing: float
 
@@ -41,7 +41,7 @@ class CrossEntropy(Objective):
         labels, smoothing, tokens = batch.labels, self.label_smoothing, batch.target_tokens
 
         def of_states(states: States, output: nn.Linear) -> Sum:
-            if computed_in(states.device) == torch.float16:  # a gradient made before the loss is scaled has no room
+            if computed_in(states.device) == torch.float16:  # chunked gradients would underflow before loss scaling
                 return cross_entropy(output(states), labels, label_smoothing=smoothing)
             return chunked_linear_cross_entropy(states, output, labels, tokens=tokens, label_smoothing=smoothing)
 
@@ -51,9 +51,9 @@ class CrossEntropy(Objective):
 
 @dataclass(frozen=True)
 class RDrop(Objective):
-    """½ (CE_1 + CE_2) + α/4 (KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1)), p_1 and p_2 of two passes under different dropout.
+    """½ (CE_1 + CE_2) + α/4 (KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1)), p_1 and p_2 from two passes with different dropout.
 
-    Liang et al. 2021, eq. 4, halved, so that the loss stays comparable with that of one pass.
+    Liang et al. 2021, eq. 4, halved to keep the loss comparable to a single pass.
     """
 
     label_smoothing: float
@@ -68,9 +68,9 @@ class RDrop(Objective):
 
 
 def cross_entropy(logits: Logits, labels: Target, *, label_smoothing: float) -> Sum:
-    """Σ −Σ_k q_k log p_k over real tokens, q = (1 − ε) one-hot + ε/V.
+    """Σ −Σ_k q_k log p_k over tokens that are not padding, q = (1 − ε) one-hot + ε/V.
 
-    Szegedy et al. 2016, §7; Vaswani et al. 2017, §5.4. In float32 at least, whatever the logits' precision.
+    Szegedy et al. 2016, §7; Vaswani et al. 2017, §5.4. Logits B T V, labels B T; computed in float32 or more.
     """
     logits = logits.flatten(0, 1)  # B T V -> BT V
     if logits.dtype in (torch.bfloat16, torch.float16):
@@ -79,11 +79,11 @@ def cross_entropy(logits: Logits, labels: Target, *, label_smoothing: float) -> 
 
 
 def symmetric_divergence(first: Logits, second: Logits, labels: Target) -> Sum:
-    """Σ KL(p ‖ q) + KL(q ‖ p) = Σ Σ_k (p_k − q_k) (log p_k − log q_k) over real target tokens."""
+    """Σ KL(p ‖ q) + KL(q ‖ p) = Σ Σ_k (p_k − q_k) (log p_k − log q_k) over target tokens; logits B T V, labels B T."""
     dtype = torch.promote_types(first.dtype, torch.float32)
     p, q = (logits.to(dtype).log_softmax(dim=-1) for logits in (first, second))
     divergence = ((p.exp() - q.exp()) * (p - q)).sum(dim=-1)  # B T V -> B T
-    # Indexing by the mask would make a GPU tell its size first.
+    # Indexing with the mask would synchronise with the GPU to get its size.
     return torch.where(labels != PAD, divergence, 0.0).sum()
 
 
@@ -94,6 +94,9 @@ OBJECTIVES: dict[str, Callable[..., Objective]] = {
 
 
 def build_objective(config: ObjectiveConfig, teacher: Seq2Seq | None = None) -> Objective:
-    """The objective that the configuration names. One whose section is a `TeacherConfig` gets the teacher too."""
+    """Build the configured objective; if its section is a `TeacherConfig`, it gets the teacher.
+
+    Raises `InputError` for an unknown name.
+    """
     make = lookup(OBJECTIVES, config.name, key="objective.name")
     return make(config, teacher) if isinstance(config, TeacherConfig) else make(config)

@@ -1,7 +1,7 @@
-"""Optimizers by name, whose learning rate follows a schedule.
+"""Optimizers by name, with a scheduled learning rate.
 
-To add one, write a function that makes it, or several for different parameters, enter it in `OPTIMIZERS`, and give it a
-section in `config/sections.py`. The learning rate that it is made with is a factor of the schedule's.
+To add one, write a function that returns it, or a list for different parameters, register it in `OPTIMIZERS`, and give
+it a section in `config/sections.py`. Create it with a learning rate of 1, or with a factor for the scheduled rate.
 """
 
 import copy
@@ -23,7 +23,7 @@ from transformer_mt.runs.checkpoints import STATE, put_tensors, take_tensors
 from transformer_mt.runs.weights import Tensors, pack, unpack
 from transformer_mt.training.schedules import Schedule
 
-# Steps of the trial before it is stopped, and after.
+# Steps of the resumption trial before stopping, and after.
 STEPS_TRIED = 8
 _KEY = "optimizer.name"
 _UNSCALED = torch.amp.GradScaler(enabled=False)
@@ -35,7 +35,7 @@ def adam(model: nn.Module, config: AdamConfig) -> Optimizer:
 
 
 def adamw(model: nn.Module, config: AdamWConfig) -> Optimizer:
-    """w ← w − η λ w beside Adam's step (Loshchilov and Hutter 2019), for matrices that are no embeddings."""
+    """Adam with w ← w − η λ w (Loshchilov and Hutter 2019), the decay only for matrices other than embeddings."""
     embeddings = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
     matrices = [each for each in model.parameters() if each.ndim > 1 and id(each) not in embeddings]
     others = [each for each in model.parameters() if each.ndim <= 1 or id(each) in embeddings]
@@ -44,7 +44,7 @@ def adamw(model: nn.Module, config: AdamWConfig) -> Optimizer:
 
 
 def sgd(model: nn.Module, config: SGDConfig) -> Optimizer:
-    """m ← μ m + g, w ← w − η m (Sutskever et al. 2013, §2, as torch writes it)."""
+    """m ← μ m + g, w ← w − η m (Sutskever et al. 2013, §2, in torch's form)."""
     return SGD(model.parameters(), lr=1.0, momentum=config.momentum)
 
 
@@ -57,7 +57,7 @@ OPTIMIZERS: dict[str, Callable[[nn.Module, Any], Optimizer | list[Optimizer]]] =
 
 @dataclass(eq=False)
 class _Together:
-    """Several optimizers as the one that a `GradScaler` knows: a gradient that overflows stops all of them."""
+    """Several optimizers as one, for a `GradScaler`: if a gradient overflows, all of them skip the step."""
 
     optimizers: Sequence[Optimizer]
 
@@ -65,15 +65,15 @@ class _Together:
     def param_groups(self) -> list[dict[str, Any]]:
         return [group for optimizer in self.optimizers for group in optimizer.param_groups]
 
-    def step(self) -> None:
+    def step(self) -> None:  # called by the scaler
         for optimizer in self.optimizers:
             optimizer.step()
 
 
 class ScheduledOptimizer:
-    """Optimizers, each for its own parameters, whose learning rates follow a schedule.
+    """Optimizers, each with its own parameters, whose learning rates follow a schedule.
 
-    Where the loss is scaled and the gradient has overflowed, a step leaves the parameters as they are.
+    Under loss scaling, a step with an overflowed gradient leaves the parameters unchanged.
     """
 
     def __init__(self, optimizers: Sequence[Optimizer], schedule: Schedule, scaler: torch.amp.GradScaler) -> None:
@@ -84,7 +84,7 @@ class ScheduledOptimizer:
         self._untouched = copy.deepcopy(self.state())
 
     def step(self, number: int) -> float:
-        """Take the step of this number, from 1, and clear the gradients; returns the schedule's learning rate."""
+        """Take step `number`, counted from 1, and clear the gradients; return the scheduled learning rate."""
         learning_rate = self.schedule(number)
         self._take(learning_rate, self.scaler)
         self.scaler.update()
@@ -94,36 +94,36 @@ class ScheduledOptimizer:
         for group, factor in zip(self.together.param_groups, self.factors, strict=True):
             group["lr"] = learning_rate * factor
         for parameter in self.parameters:
-            if parameter.grad is None:  # as where a model does not use it
+            if parameter.grad is None:  # the model did not use it
                 parameter.grad = torch.zeros_like(parameter)
         scaler.step(self.together)
         for parameter in self.parameters:
             parameter.grad = None
 
     def unscale(self) -> None:
-        """Divide the gradients by the scale of the loss."""
+        """Divide the gradients by the loss scale."""
         self.scaler.unscale_(self.together)
 
     def state(self) -> dict[str, Any]:
-        """All that the next step depends on; of the scaler nothing where the loss is not scaled."""
+        """The state that the next step depends on; the scaler's is empty without loss scaling."""
         states = [optimizer.state_dict() for optimizer in self.together.optimizers]
         return {"scaler": self.scaler.state_dict(), "optimizers": states}
 
     def load(self, saved: Any) -> None:
-        """Continue from a state, which may be a stranger's; the parameters are changed, and to be loaded after it.
+        """Restore a state, possibly from an untrusted source. Changes the parameters: load them afterwards.
 
-        Raises whatever an optimizer that cannot continue from it raises.
+        Raises `ValueError` for tensors, parameters or options that do not match; optimizers may raise other errors.
         """
-        self._set(copy.deepcopy(self._untouched))  # another state may have been tried before
-        self._take(self.schedule(1), _UNSCALED)  # after which all state is there
+        self._set(copy.deepcopy(self._untouched))  # a previous call may have loaded another state
+        self._take(self.schedule(1), _UNSCALED)  # creates all state
         ours, theirs = Tensors(), Tensors()
         take_tensors(self.state(), ours, "state")
         take_tensors(saved, theirs, "state")
-        for name in ours.keys() & theirs.keys():  # a fused kernel would read beyond a smaller one
+        for name in ours.keys() & theirs.keys():  # a fused kernel would read beyond a smaller tensor
             if (ours[name].dtype, ours[name].shape) != (theirs[name].dtype, theirs[name].shape):
-                raise ValueError(f"{name} is of another type or shape")
+                raise ValueError(f"{name} has a different type or shape")
         self._set(copy.deepcopy(saved))
-        self._take(self.schedule(1), _UNSCALED)  # whatever numbers there are, a step can be taken
+        self._take(self.schedule(1), _UNSCALED)  # check that the loaded state allows a step
         self._set(saved)
 
     def _set(self, saved: Any) -> None:
@@ -131,7 +131,7 @@ class ScheduledOptimizer:
             self.scaler.load_state_dict(saved["scaler"])
         for optimizer, state in zip(self.together.optimizers, saved["optimizers"], strict=True):
             if _fixed(state) != _fixed(optimizer.state_dict()):
-                raise ValueError("its parameters have another order, or other options")
+                raise ValueError("its parameters have a different order or different options")
             optimizer.load_state_dict(state)
             parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
             for index, own in state["state"].items():
@@ -139,8 +139,11 @@ class ScheduledOptimizer:
 
 
 def _fixed(state: Any) -> list[dict[str, Any]]:
-    """Of each group, what a state may not change: in another order a parameter would get the state of another one, and
-    with an option such as `amsgrad` a kernel would read tensors whose shapes nobody has compared."""
+    """The entries of each group that a state must not change.
+
+    In a different order, a parameter would get another one's state; with a different option such as `amsgrad`, a kernel
+    would read tensors of unchecked shape.
+    """
     groups = []
     for group in state["param_groups"]:
         groups.append({key: value for key, value in group.items() if key == "params" or type(value) in (bool, str)})
@@ -148,7 +151,7 @@ def _fixed(state: Any) -> list[dict[str, Any]]:
 
 
 def _with_strings(loaded: Any, saved: Any) -> Any:
-    """A loaded state with its strings as they were saved; torch makes others of them."""
+    """A loaded state with its strings as saved; torch converts them when loading."""
     if isinstance(saved, dict):
         return {key: _with_strings(loaded[key], value) for key, value in saved.items()}
     if isinstance(saved, list):
@@ -157,27 +160,27 @@ def _with_strings(loaded: Any, saved: Any) -> Any:
 
 
 def reason(error: Exception) -> str:
-    """An error in a few words."""
+    """The type and first line of an error, at most 200 characters."""
     return f"{type(error).__name__}: {error}".splitlines()[0][:200]
 
 
 def build_optimizer(
     config: OptimizerConfig, model: nn.Module, schedule: Schedule, scaler: torch.amp.GradScaler
 ) -> ScheduledOptimizer:
-    """The optimizer that the configuration names, for the parameters of the model.
+    """Build the configured optimizer for the parameters of the model.
 
-    Raises `InputError` unless it takes every parameter once, and can be stopped and continued exactly.
+    Raises `InputError` unless it gets every trainable parameter exactly once and can be resumed exactly.
     """
     optimizer = ScheduledOptimizer(_made(config, model), schedule, scaler)
     if sorted(map(id, optimizer.parameters)) != sorted(id(each) for each in model.parameters() if each.requires_grad):
-        problem = f"{config.name} does not take each parameter once"
-        raise InputError(_KEY, problem, "have it take all, or freeze the others")
+        problem = f"{config.name} does not get each parameter exactly once"
+        raise InputError(_KEY, problem, "pass it all of them, or freeze the others")
     try:
         why = _try_to_resume(config, model)
-    except Exception as error:  # optimizers raise many
+    except Exception as error:  # optimizers may raise anything
         why = reason(error)
     if why:
-        problem = f"{config.name} cannot be stopped and continued exactly ({why})"
+        problem = f"{config.name} cannot be resumed exactly ({why})"
         raise InputError(_KEY, problem, "choose or write another")
     return optimizer
 
@@ -187,15 +190,15 @@ def _made(config: OptimizerConfig, model: nn.Module) -> list[Optimizer]:
     optimizers = made if isinstance(made, list) else [made]
     for each in optimizers:
         if not (isinstance(each, Optimizer) and all("lr" in group for group in each.param_groups)):
-            problem = f"{config.name} makes {type(each).__name__}, no optimizer of torch with a learning rate"
-            raise InputError(_KEY, problem, "have it return one, or a list of them")
+            problem = f"{config.name} returns {type(each).__name__}, not a torch optimizer with a learning rate"
+            raise InputError(_KEY, problem, "return one, or a list of them")
     return optimizers
 
 
 def _try_to_resume(config: OptimizerConfig, model: nn.Module) -> str | None:
-    """Why an optimizer that is saved and loaded does not go on as before; None where it does.
+    """Save and load an optimizer halfway; return why its further steps differ, or None if they do not.
 
-    Each has two small parameters of a group, and its state goes through the formats of a checkpoint.
+    Uses two small parameters per group, and the file formats of a checkpoint.
     """
     device = next(model.parameters()).device
     before = random_states(device)
@@ -213,18 +216,18 @@ def _try_to_resume(config: OptimizerConfig, model: nn.Module) -> str | None:
             _walk(optimizer, first=STEPS_TRIED + 1)
     finally:
         restore_random_states(before, device)
-    return None if _saved(whole) == _saved(resumed) else "the steps after it are others"
+    return None if _saved(whole) == _saved(resumed) else "its steps differ after resuming"
 
 
 def _saved(optimizer: ScheduledOptimizer) -> tuple[bytes, bytes]:
-    """Parameters and state in the formats of a checkpoint."""
+    """Parameters and state in the file formats of a checkpoint."""
     tensors = Tensors()
     values = take_tensors({"parameters": optimizer.parameters, "state": optimizer.state()}, tensors, "optimizer")
     return to_json(values), pack(tensors)
 
 
 def _small(config: OptimizerConfig, model: nn.Module) -> list[Optimizer]:
-    """The optimizers for a copy of the model with small parameters, of which each group keeps two."""
+    """The optimizers for a copy of the model with small parameters; each group keeps two."""
     copied: dict[int, Any] = {}
     for each in model.parameters():
         shape = [min(size, 3 + axis) for axis, size in enumerate(each.shape)]
@@ -233,13 +236,13 @@ def _small(config: OptimizerConfig, model: nn.Module) -> list[Optimizer]:
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             for each in group["params"][2:]:
-                optimizer.state.pop(each, None)  # where it is there before the first step
+                optimizer.state.pop(each, None)  # some create it before the first step
             del group["params"][2:]
     return optimizers
 
 
 def _walk(optimizer: ScheduledOptimizer, *, first: int) -> None:
-    """A few steps, whose gradients depend on the number of the step."""
+    """Take a few steps with gradients that depend on the step number."""
     for step in range(first, first + STEPS_TRIED):
         for parameter in optimizer.parameters:
             numbers = torch.arange(parameter.numel(), device=parameter.device, dtype=parameter.dtype)

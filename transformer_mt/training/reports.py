@@ -1,4 +1,4 @@
-"""The reports of the training loop, and where they are written: `metrics.jsonl`, and TensorBoard where asked for."""
+"""The reports of the training loop, and their log: `metrics.jsonl` and, if configured, TensorBoard."""
 
 import importlib.util
 from collections.abc import Callable, Iterator
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """One optimizer step: loss in nats a target token, its time in seconds. `float` waits for a GPU's loss and norm.
+    """One optimizer step: loss in nats per target token, gradient norm before clipping, time in seconds.
 
-    Of all reports `epoch`, counted from 1, is that of the step's last batch.
+    `float` of loss and norm waits for a GPU. In all reports, `epoch` (from 1) refers to the step's last batch.
     """
 
     step: int
@@ -33,7 +33,7 @@ class StepReport:
 
 @dataclass(frozen=True, slots=True)
 class WindowReport:
-    """The steps since the last report of this kind: mean loss in nats a target token, the last learning rate."""
+    """The steps since the last window: mean loss in nats per target token, and the last learning rate."""
 
     step: int
     epoch: int
@@ -44,7 +44,10 @@ class WindowReport:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Cross-entropy in nats a target token, without smoothing; samples of (source, reference, translation)."""
+    """Cross-entropy in nats per target token, without smoothing; BLEU and chrF from 0 to 100.
+
+    Samples are (source, reference, translation).
+    """
 
     loss: float
     bleu: float
@@ -52,7 +55,7 @@ class Validation:
     samples: tuple[tuple[str, str, str], ...]
 
 
-# The metrics by which the best weights can be chosen, turned so that higher is better.
+# The metrics for choosing the best weights, signed so that higher is better.
 VALIDATION_METRICS: dict[str, Callable[[Validation], float]] = {
     "loss": lambda validation: -validation.loss,
     "bleu": lambda validation: validation.bleu,
@@ -62,7 +65,7 @@ VALIDATION_METRICS: dict[str, Callable[[Validation], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """A validation after a step; `best` where no earlier one was as good."""
+    """A validation after a step; `best` if it beats all earlier ones."""
 
     step: int
     epoch: int
@@ -85,7 +88,10 @@ Report = StepReport | WindowReport | ValidationReport | FinishReport
 
 
 class MetricsLog:
-    """A run's metrics, written by the main process: every validation, and the mean of every `every` steps."""
+    """Writes a run's metrics in the main process: each validation, and the mean of every `every` steps.
+
+    Raises `MachineError` if TensorBoard is configured but not installed.
+    """
 
     def __init__(self, run: Run, config: TrainingConfig, *, every: int, is_main: bool) -> None:
         if config.tensorboard and importlib.util.find_spec("tensorboard") is None:
@@ -97,7 +103,7 @@ class MetricsLog:
 
     @contextmanager
     def training_from(self, step: int) -> Iterator[None]:
-        """Keep TensorBoard's file open, if asked for; points of later steps, which are repeated now, are purged."""
+        """Keep TensorBoard's file open, if configured; purge points after `step`, which training repeats."""
         if not (self.config.tensorboard and self.is_main):
             yield
             return
@@ -112,19 +118,20 @@ class MetricsLog:
             yield
 
     def step(self, report: StepReport) -> WindowReport | None:
-        """Log a step; returns the report of the window that it completes, if it does."""
+        """Log a step; return a report if the step completes a window."""
         self.steps.append(report)
         if report.step % self.every:
             return None
         tokens = sum(step.target_tokens for step in self.steps)
         loss = sum(float(step.loss) * step.target_tokens for step in self.steps) / tokens
-        speed = tokens / max(sum(step.seconds for step in self.steps), 1e-9)  # some clocks stand still for a while
+        speed = tokens / max(sum(step.seconds for step in self.steps), 1e-9)  # coarse clocks may measure 0
         window = WindowReport(report.step, report.epoch, loss, report.learning_rate, speed)
         self.steps = []
         self._write("training", asdict(window) | {"tokens_per_second": round(window.tokens_per_second, 1)})
         return window
 
     def validation(self, report: ValidationReport) -> None:
+        """Log a validation."""
         record = {"step": report.step, "epoch": report.epoch, **asdict(report.validation), "best": report.best}
         names = ("source", "reference", "translation")
         samples = [dict(zip(names, sample, strict=True)) for sample in record.pop("samples")]

@@ -1,4 +1,4 @@
-"""Continuing a run: by the same configuration, with the same data, from its newest sound checkpoint."""
+"""Resuming a run: same configuration, same data, from its newest sound checkpoint."""
 
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import differences
@@ -9,7 +9,7 @@ from transformer_mt.training.batch_stream import TrainingCorpora
 from transformer_mt.training.schedules import depends_on_steps
 from transformer_mt.training.trainer import Trainer
 
-# What may change between a stopped run and its continuation, because no step before depends on it.
+# Keys that may change on resuming, because earlier steps do not depend on them.
 MAY_CHANGE = (
     "training.steps", "training.epochs", "training.patience", "training.device", "training.tensorboard",
     "training.keep_checkpoints", "search.", "plugins",
@@ -17,16 +17,16 @@ MAY_CHANGE = (
 
 
 def as_begun(config: Config, there: Config) -> Config:
-    """The configuration for a run to continue, with the place and the weights of a parent that moved or trained on."""
+    """The configuration, with the run's own record of a parent that has been moved or trained further."""
     parent, begun = config.init_from, there.init_from
     same = parent.run == begun.run or parent.weights == begun.weights
     return config.model_copy(update={"init_from": begun}) if same else config
 
 
 def require_same(run: Run, config: Config, corpora: TrainingCorpora) -> Tokenizer:
-    """The tokenizer of a run to continue. Raises `InputError` for another configuration or other data."""
+    """The tokenizer of a run to resume. Raises `InputError` if the configuration or the data has changed."""
     remedy = "choose another directory, or overwrite the run"
-    # The last step sets the learning rate of every step of such a schedule.
+    # Such a schedule depends on the total number of steps from the first one on.
     fixed = ("training.steps", "training.epochs") if depends_on_steps(config.schedule) else ()
     changed = [
         f"{key} is {old!r} there, {new!r} now"
@@ -41,9 +41,9 @@ def require_same(run: Run, config: Config, corpora: TrainingCorpora) -> Tokenize
 
 
 def resume_newest(trainer: Trainer) -> list[str]:
-    """Continue from the newest sound checkpoint, if there is one; returns remarks.
+    """Resume from the newest sound checkpoint, if any; return notes.
 
-    Raises `MachineError` where there are checkpoints and none is sound.
+    Raises `MachineError` if there are checkpoints but none is sound and complete.
     """
     on_main, checkpoints = trainer.distributed.broadcast_from_main, trainer.checkpoints
     damaged: list[MachineError] = []
@@ -53,10 +53,10 @@ def resume_newest(trainer: Trainer) -> list[str]:
         except MachineError as damage:
             damaged.append(damage)
             continue
-        notes = [f"{damage}; trying the one before" for damage in damaged]
+        notes = [f"{damage}; trying the previous one" for damage in damaged]
         there, here = trainer.progress.machine, trainer.machine
         if there != here:
-            notes.append(f"not bit for bit as without the stop: {there} before, {here} now")
+            notes.append(f"resuming is not bit-exact: {there} before, {here} now")
         return [*notes, f"continuing {trainer.run.path} from step {step}"]
     if on_main(lambda: saved_steps(checkpoints.directory)):
         reason = f"no sound checkpoint ({damaged[0]})" if damaged else "no complete checkpoint"

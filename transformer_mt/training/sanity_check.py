@@ -1,4 +1,4 @@
-"""`tmt train --check`: shapes, cost, and whether the model can learn a single batch, before training starts."""
+"""`tmt train --check`: report shapes and cost, and overfit a single batch, before training starts."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -23,8 +23,11 @@ TIMED_STEPS, PAIRS_SHOWN = 5, 3
 
 
 def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]:
-    """Lines about the training to come; remarks go to `note`. Raises `MachineError` if one batch cannot be learned."""
-    parts = build_parts(config)  # mistakes come before the corpus is read
+    """Yield lines about the training to come; pass notes to `note`.
+
+    Raises `MachineError` if one batch cannot be learned.
+    """
+    parts = build_parts(config)  # errors come before reading the corpus
     corpora, config = open_corpora(parts.config)
     session = build_session(replace(parts, config=config), Run(Path("unwritten")), corpora)
     trainer, corpus, tokenizer = session.trainer, session.corpus, session.tokenizer
@@ -32,8 +35,8 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
     plan, encoded = trainer.stream.plan, trainer.stream.encoded
     yield f"device      {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus      {corpus.name}: {corpus.sizes} pairs, {sum(corpus.left_out.values())} left out"
-    yield f"vocabulary  {tokenizer.size} subwords"
-    yield f"batches     {len(plan)} an epoch of at most {config.training.batch_tokens} tokens a side"
+    yield f"vocabulary  {tokenizer.size} tokens"
+    yield f"batches     {len(plan)} per epoch, at most {config.training.batch_tokens} tokens per side"
     sizes = {"parameters": trainer.model} | {f"  {name}": part for name, part in trainer.model.named_children()}
     yield from (f"{name:11} {sum(map(Tensor.numel, part.parameters())):,}" for name, part in sizes.items())
     batch = encoded.batch(plan[0]).to(trainer.device)
@@ -52,7 +55,7 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
     seconds = seconds_per_step(trainer)
     yield f"time        {seconds:.2f} s a step, {seconds * steps / 60:.1f} minutes for {steps} steps"
     if trainer.device.type == "cuda":
-        yield f"memory      {torch.cuda.max_memory_allocated(trainer.device) / 2**30:.2f} GiB at the most so far"
+        yield f"memory      {torch.cuda.max_memory_allocated(trainer.device) / 2**30:.2f} GiB peak so far"
     batch = encoded.batch(plan[0][:PAIRS_LEARNED]).to(trainer.device)
     for step, accuracy in overfit(trainer, batch):
         note(f"overfitting {len(batch.pairs)} pairs: step {step}, {100 * accuracy:.1f} % right")
@@ -63,7 +66,7 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
 
 
 def shapes(model: nn.Module, batch: Batch) -> dict[str, str]:
-    """The shape of the tensor that each part of the model makes, in the order of their first use."""
+    """The output shape of each module of the model, in order of first use."""
     shapes: dict[str, str] = {}
 
     def note(_: nn.Module, inputs: object, output: object, *, name: str) -> None:
@@ -80,7 +83,7 @@ def shapes(model: nn.Module, batch: Batch) -> dict[str, str]:
 
 
 def seconds_per_step(trainer: Trainer) -> float:
-    """The time of a real training step, after one that warms up. Changes the trainer; writes nothing."""
+    """Time real training steps, after one warm-up step. Changes the trainer; writes nothing."""
     float(trainer.step().gradient_norm)
     start = time.perf_counter()
     steps = [trainer.step() for _ in range(TIMED_STEPS)]
@@ -89,7 +92,7 @@ def seconds_per_step(trainer: Trainer) -> float:
 
 
 def try_largest(trainer: Trainer) -> Iterator[Batch]:
-    """Both passes over the largest batch and over the longest one, the most memory that a step can take."""
+    """Run both passes on the largest and on the longest batch, which need the most memory; yield each afterwards."""
     plan, pairs = trainer.stream.plan, trainer.stream.encoded
     widths = [(int(pairs.source_lengths[rows].max()), int(pairs.target_lengths[rows].max())) for rows in plan]
     largest = max(range(len(plan)), key=lambda index: len(plan[index]) * sum(widths[index]))
@@ -102,7 +105,7 @@ def try_largest(trainer: Trainer) -> Iterator[Batch]:
 
 
 def overfit(trainer: Trainer, batch: Batch) -> Iterator[tuple[int, float]]:
-    """Train on one batch until every target token is the likeliest; yields the share of them after every ten steps."""
+    """Train on one batch until all target tokens are the argmax; yield (step, share of them) every ten steps."""
     model = trainer.model.eval()  # without dropout, the easiest case
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     real = batch.labels != PAD

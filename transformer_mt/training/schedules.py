@@ -1,7 +1,7 @@
 """Schedules by name: the learning rate as a pure function of the step.
 
-To add one, write its function, enter it in `SCHEDULES`, and give it a section in `config/sections.py`. A function gets
-the numbers that it names: keys of its section, `width`, that of the model, and `steps`, how many there are in all.
+To add one, write its function, register it in `SCHEDULES`, and give it a section in `config/sections.py`. A function
+gets the arguments that it names: keys of its section, `width` of the model, and the total number of `steps`.
 """
 
 import inspect
@@ -13,15 +13,15 @@ from transformer_mt.config.sections import Config, NoamConfig, ScheduleConfig
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 
-# From the step, counted from 1, to the learning rate.
+# Maps the step, counted from 1, to the learning rate.
 Schedule = Callable[[int], float]
 
 
 def noam(step: int, *, width: int, factor: float, warmup: int, learning_rate: float) -> float:
     """factor · D^{−1/2} · min(step^{−1/2}, step · warmup^{−3/2}).
 
-    Vaswani et al. 2017, §5.3: a linear rise over `warmup` steps, then a fall with the square root of the step. With a
-    learning rate, which is the peak, it is `inverse_sqrt`.
+    Vaswani et al. 2017, §5.3: linear warm-up over `warmup` steps, then inverse square root decay. With a nonzero
+    `learning_rate`, the peak, this is `inverse_sqrt`.
     """
     if learning_rate:
         return inverse_sqrt(step, learning_rate=learning_rate, warmup=warmup)
@@ -34,12 +34,12 @@ def constant(step: int, *, learning_rate: float, warmup: int) -> float:
 
 
 def inverse_sqrt(step: int, *, learning_rate: float, warmup: int) -> float:
-    """learning_rate · min(step / warmup, (warmup / step)^{1/2}): Noam's form, said by its peak."""
+    """learning_rate · min(step / warmup, (warmup / step)^{1/2}): Noam's form, parametrised by its peak."""
     return float(learning_rate * min(step / warmup, (warmup / step) ** 0.5))
 
 
 def linear(step: int, *, learning_rate: float, warmup: int, steps: int) -> float:
-    """learning_rate · min(step / warmup, 1 − p), where p goes from 0 at the peak to just below 1 at the last step."""
+    """learning_rate · min(step / warmup, 1 − p), where p rises from 0 at the peak to just below 1 at the last step."""
     return learning_rate * min(step / warmup, 1.0 - _progress(step, warmup=warmup, steps=steps))
 
 
@@ -62,16 +62,16 @@ SCHEDULES: dict[str, Callable[..., float]] = {
 
 
 def schedule_function(config: ScheduleConfig) -> Callable[..., float]:
-    """The function that the configuration names. Raises `InputError` for two peaks."""
+    """The configured function. Raises `InputError` for an unknown name, or if two keys set the peak."""
     if isinstance(config, NoamConfig) and config.learning_rate and config.factor != NoamConfig().factor:
         raise InputError("schedule.learning_rate", "schedule.factor sets another peak", "leave one of them out")
     return lookup(SCHEDULES, config.name, key="schedule.name")
 
 
 def build_schedule(config: Config, steps: int | None = None) -> Schedule:
-    """The schedule that the configuration names, for a training of `steps` steps, or as many as it says.
+    """Build the configured schedule for `steps` steps; the default is the configured number.
 
-    A warm-up that does not fit them is made shorter; its peak stays.
+    A warm-up that is too long for them is shortened; the peak stays.
     """
     function, steps = schedule_function(config.schedule), config.training.steps if steps is None else steps
     known = config.schedule.model_dump() | {"width": config.model.width, "steps": steps}
@@ -80,27 +80,27 @@ def build_schedule(config: Config, steps: int | None = None) -> Schedule:
     if numbers.get("warmup", warmup) == warmup:
         return configured
     fitting = partial(configured, warmup=warmup)
-    scale = configured(numbers["warmup"]) / fitting(warmup)  # of Noam's, whose peak the warm-up sets
+    scale = configured(numbers["warmup"]) / fitting(warmup)  # Noam's peak depends on the warm-up
     return lambda step: scale * fitting(step)
 
 
 def fitting_warmup(config: Config, steps: int) -> int:
-    """The warm-up for a training of `steps` steps: as configured, unless these are too few.
+    """The warm-up for a training of `steps` steps.
 
-    A tenth of them at most where training begins with the weights of a run, and where it would end within the warm-up.
+    As configured, but at most a tenth of the steps when fine-tuning or when training would end during the warm-up.
     """
     configured, tenth = config.schedule.warmup, max(1, steps // 10)
     return min(configured, tenth) if config.init_from.run or configured >= steps else configured
 
 
 def depends_on_steps(config: ScheduleConfig) -> bool:
-    """True where another number of steps in all changes the learning rate of every step."""
+    """True if the learning rate depends on the total number of steps."""
     return "steps" in inspect.signature(lookup(SCHEDULES, config.name, key="schedule.name")).parameters
 
 
 def _progress(step: int, *, warmup: int, steps: int) -> float:
-    """The fraction of the fall that lies behind: 0 until the end of the warm-up, just below 1 at the last step.
+    """The fraction of the decay that is done: 0 until the end of the warm-up, just below 1 at the last step.
 
-    It stays 1 after that: the steps of epochs are counted by the first, and further ones may have more.
+    Clipped to 1: with epochs, the total is estimated from the first, and later ones may have more steps.
     """
     return min(1.0, max(0, step - warmup) / max(1, steps - warmup + 1))

@@ -1,4 +1,4 @@
-"""From a configuration to a trainer: a new run, or the continuation of one."""
+"""From a configuration to a trainer: start a new run or resume one."""
 
 import copy
 import sys
@@ -36,7 +36,7 @@ from transformer_mt.training.validation import Validator
 
 @dataclass(frozen=True)
 class TrainingSession:
-    """A trainer with what it was made of, and remarks for the person who starts it."""
+    """A trainer, its configuration, corpus and tokenizer, and notes for the user."""
 
     config: Config
     trainer: Trainer
@@ -45,10 +45,10 @@ class TrainingSession:
     notes: tuple[str, ...]
 
     def train(self) -> Iterator[Report]:
-        """Train to the end, choose the heads that link words before the last report, and release the directory.
+        """Train to the end, choose the heads for word links before the last report, and release the directory.
 
-        Who leaves the loop of reports by `break` finds a checkpoint of that moment; several processes, each of which
-        may leave alone, and a program that ends in the loop, the last one.
+        `break` saves a checkpoint. With several processes, or at interpreter exit, only the last periodic one remains.
+        Raises `Diverged` if loss or weights stop being finite, and `MachineError` if memory or a file fails.
         """
         try:
             for report in self.trainer.train():
@@ -66,13 +66,13 @@ class TrainingSession:
     def _write_alignment(self) -> None:
         trainer = self.trainer
         try:
-            weights = trainer.run.anew().read_weights(trainer.checkpoints.weights)  # not the last step's
-        except MachineError:  # a file was damaged meanwhile; opening the run will report it
+            weights = trainer.run.anew().read_weights(trainer.checkpoints.weights)  # may differ from the last step's
+        except MachineError:  # damaged meanwhile; opening the run will report it
             return
         model = copy.deepcopy(trainer.model)
         with torch.no_grad():
             load_weights(model, weights)
-        with working("finding the heads that link words"):
+        with working("choosing the heads for word links"):
             chosen = choose_heads(model.eval(), self.tokenizer, self.corpus.splits["validation"])
         if chosen is not None:
             trainer.run.save_alignment(chosen)
@@ -88,13 +88,13 @@ def open_training(
     overwrite: bool = False,
     distributed: Distributed | None = None,
 ) -> TrainingSession:
-    """Training in the run directory `path`: from its newest sound checkpoint, or from the start.
+    """Open training in the run directory `path`: resume from its newest sound checkpoint, or start.
 
-    A corpus made in Python takes the place of the configured one. With `overwrite`, a run that is there is deleted once
-    everything new has been built. Raises `InputError` for a directory with something else, and with the differences for
-    another configuration or other data; `MachineError` where none of its checkpoints is sound.
+    `corpus` replaces the configured one. With `overwrite`, an existing run is deleted once the new one has been built.
+    Raises `InputError` for invalid settings, for a directory with other files, for a run that another process trains,
+    and, listing the differences, for a changed configuration or changed data; `MachineError` if no checkpoint is sound.
     """
-    parts = build_parts(config, distributed)  # mistakes come before the corpus is read
+    parts = build_parts(config, distributed)  # errors come before reading the corpus
     run, on_main = Run(Path(path)), parts.distributed.broadcast_from_main
     with ExitStack() as unless_opened:
         exists = on_main(lambda: _lock(run, unless_opened))
@@ -112,7 +112,7 @@ def open_training(
         on_main(run.remove_leftovers)
         notes = (*session.notes, *resume_newest(session.trainer))
         if config.init_from.run and not on_main(session.trainer.checkpoints.steps):
-            session.trainer.save()  # from now on the run needs its parent no more
+            session.trainer.save()  # so the run no longer needs its parent
         unless_opened.pop_all()
     return replace(session, notes=notes)
 
@@ -125,10 +125,11 @@ def build_session(
     tokenizer: Tokenizer | None = None,
     begun: TrainingConfig | None = None,
 ) -> TrainingSession:
-    """A session at its first step, whose weights depend on the configuration's seed alone; writes nothing.
+    """Build a session at step 0; new weights depend only on the seed. Writes nothing.
 
-    Without a tokenizer, one is learned or taken from another run. `begun` is the section that a run to continue began
-    with: its schedule stays the one for that many steps.
+    Without `tokenizer`, learn a vocabulary or take it from another run. `begun` is the training section that a resumed
+    run was created with: its schedule keeps that number of steps. Raises `InputError` if a split is missing, or for a
+    teacher, parent run or norm that does not fit.
     """
     config, distributed = parts.config, parts.distributed
     notes = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes)]
@@ -140,15 +141,15 @@ def build_session(
     _require_fitting(parts, tokenizer)
     torch.manual_seed(config.training.seed)
     torch.set_rng_state(parts.random_state)
-    if not distributed.is_main:  # every process draws a dropout of its own
+    if not distributed.is_main:  # each process draws its own dropout
         torch.manual_seed(derive_seed(config.training.seed, distributed.rank, 0))
-    with working("making subwords of the pairs"):
+    with working("encoding the pairs"):
         stream = BatchStream(corpora.weighted, tokenizer, config, distributed=distributed)
     begun = begun or config.training
     steps = stream.steps_of(begun.epochs) if begun.epochs else begun.steps
     configured, warmup = config.schedule.warmup, fitting_warmup(config, steps)
     if is_new and warmup != configured:
-        remark = f"{warmup} instead of {configured}, for a training of {steps} steps; its peak is the same"
+        remark = f"{warmup} instead of {configured}, because training has only {steps} steps; the peak stays"
         notes.append(f"schedule.warmup: {remark}")
     schedule = build_schedule(config, steps)
     validate = Validator(corpora.main.splits["validation"], tokenizer, config, parts.device, distributed)
@@ -157,37 +158,37 @@ def build_session(
 
 
 def _require_fitting(parts: TrainingParts, tokenizer: Tokenizer) -> None:
-    """Raise `InputError` for a teacher with another vocabulary, and a norm that several processes cannot have."""
+    """Raise `InputError` for a teacher with another vocabulary, and for batch norm with several processes."""
     if (teacher := parts.teacher) and teacher.tokenizer.serialized != tokenizer.serialized:
         remedy = f"take the vocabulary of {teacher.path}"
         raise InputError("objective.teacher", f"{teacher.path} has another vocabulary", remedy)
     if parts.distributed.world_size > 1 and any(isinstance(module, BatchNorm) for module in parts.model.modules()):
-        problem = "batch would be measured by each process alone"
-        raise InputError("model.norm", problem, "choose layer, or train with one")
+        problem = "batch would use separate statistics in each process"
+        raise InputError("model.norm", problem, "choose layer, or train with one process")
 
 
 def _with_weights(
     parts: TrainingParts, run: Run, corpora: TrainingCorpora, tokenizer: Tokenizer | None, notes: list[str]
 ) -> tuple[Tokenizer, TrainingParts]:
-    """The vocabulary, and the parts with a model for it, which has the weights of the run to begin with, if any."""
+    """The vocabulary, and the parts with a model of its size and the parent run's weights, if any."""
     config, on_main, pretrained = parts.config, parts.distributed.broadcast_from_main, None
     parent, place = config.init_from.run, config.init_from.run or config.tokenizer.from_run
     is_new = tokenizer is None
-    # A run that was stopped before its first checkpoint still needs the weights that it begins with.
+    # A run that was stopped before its first checkpoint still needs the parent's weights.
     if parent and (is_new or not saved_steps(run.path / CHECKPOINTS)):
         tokenizer, pretrained = on_main(lambda: load_parent(config))
-        notes.append(f"beginning with the weights and the vocabulary of {parent}")
+        notes.append(f"starting from the weights and vocabulary of {parent}")
     elif tokenizer is None and place:
         tokenizer = on_main(lambda: taken_vocabulary(config, Run.open(Path(place))))
     elif tokenizer is None:
-        with working(f"learning a vocabulary of {config.tokenizer.vocabulary_size} subwords"):
+        with working(f"learning a vocabulary of {config.tokenizer.vocabulary_size} tokens"):
             tokenizer = on_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
         if tokenizer.note:
             notes.append(tokenizer.note)
     if is_new and place:
-        with working("looking for characters that the vocabulary lacks"):
+        with working("looking for characters missing from the vocabulary"):
             notes += vocabulary_notes(config, corpora.weighted, tokenizer)
-    if tokenizer.size != parts.model.output.out_features:  # it has come out smaller than configured
+    if tokenizer.size != parts.model.output.out_features:  # the vocabulary is smaller than configured
         model = initial_model(config, parts.device, vocabulary_size=tokenizer.size)
         parts = replace(parts, model=model, random_state=torch.get_rng_state())
     if pretrained is not None:
@@ -196,7 +197,7 @@ def _with_weights(
 
 
 def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[TrainingCorpora, Config]:
-    """The corpora to train on, loaded unless one is given, and the configuration with its name and its languages."""
+    """Load the corpora to train on, unless one is given; return them and the configuration with name and languages."""
     data = config.data if corpus is None else config.data.model_copy(update={"corpus": corpus.name})
     corpus = corpus or load_corpus(data)
     data = resolved(data, corpus)
@@ -204,19 +205,20 @@ def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[Training
 
 
 def _lock(run: Run, unless_opened: ExitStack) -> bool:
-    """True where a run is there, which from now on no other training may enter."""
-    path, exists = run.path, run.exists()
-    # Parts of a start that was cut off may stand there, but nothing else.
+    """Lock an existing run against other training processes; return whether there is one."""
+    path = run.path
+    exists = path.is_dir() and run.exists()  # training cannot continue a packed run
+    # Otherwise only the remains of an interrupted start may be there.
     is_ours = path.is_dir() and all(original_name(entry.name) in PARTS for entry in path.iterdir())
     if path.exists() and not (exists or is_ours):
-        raise InputError(path, "exists and is not a run of tmt", "choose another directory")
+        raise InputError(path, "exists and is not a tmt run", "choose another directory")
     if exists and acquire(path):
         unless_opened.callback(release, path)
     return exists
 
 
 def _create(run: Run, config: Config, corpora: TrainingCorpora, tokenizer: Tokenizer, *, exists: bool) -> None:
-    """Write the files with which a run begins, in place of one that existed, under the directory's lock."""
+    """Lock the directory and write the first files of a run, replacing one that `exists`."""
     with working("counting words"):
         words: TrainingWords | None = training_words(corpora.weighted)
     if config.init_from.run:  # add the words of all earlier training, if known
@@ -226,6 +228,6 @@ def _create(run: Run, config: Config, corpora: TrainingCorpora, tokenizer: Token
         make_directory(run.path)
     acquire(run.path)
     if run.exists() and not exists:
-        raise InputError(run.path, "another training has begun here", "choose another directory")
+        raise InputError(run.path, "another process has started training here", "choose another directory")
     run.clear()
     Run.create(run.path, config, tokenizer, corpora.record, words)

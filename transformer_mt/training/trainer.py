@@ -33,15 +33,15 @@ from transformer_mt.training.reports import (
 )
 from transformer_mt.training.schedules import Schedule
 
-# With byte fallback no text has unknown subwords, so their symbol is free to stand for a masked one.
+# With byte fallback, no text has unknown tokens, so their symbol can mark masked ones.
 MASK = UNK
 
 
 class Trainer:
-    """Trains a model in a run directory, and writes its metrics and checkpoints there.
+    """Trains a model in a run directory, where it writes metrics and checkpoints.
 
-    Between two reports, and wherever `can_interrupt` is true, `save` writes a consistent state, from which training
-    continues bit for bit.
+    Between two reports, and whenever `can_interrupt` is true, `save` writes a consistent state; training resumes from
+    it bit for bit.
     """
 
     def __init__(
@@ -61,26 +61,29 @@ class Trainer:
         self.machine = describe_machine(self.device, processes=self.distributed.world_size)
         self.score_of = parts.score_of
         self.max_grad_norm = config.optimizer.max_grad_norm
-        # Numbers of float16 under 6e-8 are zero; the gradients of the scaled loss are not (Micikevicius et al. 2018).
+        # In float16, numbers below 6e-8 are zero; loss scaling keeps gradients above that (Micikevicius et al. 2018).
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == torch.float16)
         self.optimizer = build_optimizer(config.optimizer, self.model, schedule, self.scaler)
         self.averaging = parts.averaging(self.model, self.config)
         self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()))
-        log_every = max(1, min(self.config.log_every, stream.steps_of(1)))  # at least once an epoch
+        log_every = max(1, min(self.config.log_every, stream.steps_of(1)))  # at least once per epoch
         self.log = MetricsLog(run, self.config, every=log_every, is_main=self.distributed.is_main)
-        # Reading a number forces a GPU to finish all its work first, so it is done only every `log_every` steps there.
+        # Reading a number waits for the GPU, so there it is done only every `log_every` steps.
         self.check_every = 1 if self.device.type == "cpu" else log_every
         self.progress, self.saved_step = Progress(), 0
         self._can_interrupt = False
 
     @property
     def can_interrupt(self) -> bool:
-        """True if `save` writes a consistent state after an exception that ends training now."""
+        """True if `save` would write a consistent state after an exception now."""
         return self._can_interrupt and self.distributed.can_interrupt
 
     @torch.inference_mode(False)
     def train(self) -> Iterator[Report]:
-        """Train until all steps or epochs are done or validations bring no more improvement."""
+        """Train until all steps or epochs are done, or validation stops improving; yield reports.
+
+        Raises `Diverged` if loss or weights stop being finite, and `MachineError` if memory or a file fails.
+        """
         progress = self.progress
         with self.log.training_from(progress.step):
             while True:
@@ -99,15 +102,16 @@ class Trainer:
         yield FinishReport(progress.step, reason, progress.best_step)
 
     def share_done(self) -> float:
-        """The fraction of the training that is done, from 0 to 1, unless validations end it before."""
+        """The fraction of training that is done, from 0 to 1, not counting early stopping."""
         if not self.config.epochs:
             return min(1.0, self.progress.step / self.config.steps)
         return min(1.0, (self.progress.epoch + self.progress.batch / len(self.stream.plan)) / self.config.epochs)
 
     def step(self) -> StepReport:
-        """Accumulate the gradient over several batches, then let the optimizer take a step.
+        """Accumulate the gradient over several batches, then take an optimizer step.
 
-        The sum over all tokens of all processes is divided by their number, so the gradient is that of one large batch.
+        The loss is the mean over all tokens of all processes, so the gradient equals that of one large batch. Raises
+        `Diverged` if loss, gradient or weights are not finite, and `MachineError` if memory runs out.
         """
         start, step = time.perf_counter(), self.progress.step + 1
         batches: list[Batch] = []
@@ -116,7 +120,7 @@ class Trainer:
             batches.extend(self.stream.take() for _ in range(self.config.accumulation_steps))
             return sum(batch.target_tokens for batch in batches)
 
-        with self._interruptible():  # a new epoch may encode the whole corpus anew
+        with self._interruptible():  # a new epoch may encode the whole corpus again
             tokens = sum(self.distributed.all_gather(take))
         loss: float | Tensor = self._accumulate(batches, tokens)
         is_looked_at = step % self.check_every == 0
@@ -125,13 +129,13 @@ class Trainer:
             norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
             if is_looked_at:
                 loss, norm = float(loss), float(norm)
-                # Under loss scaling a gradient may overflow: the step is skipped and the scale halved, down to 1.
+                # Under loss scaling, a gradient may overflow: the step is skipped and the scale halved, down to 1.
                 may_overflow = self.scaler.is_enabled() and self.scaler.get_scale() >= 1.0
                 if not (math.isfinite(loss) and (may_overflow or math.isfinite(norm))):
                     raise self._diverged("loss", step)
             learning_rate = self.optimizer.step(step)
         if is_looked_at:
-            self._require_finite_weights(step)  # before an average takes them in, or a checkpoint
+            self._require_finite_weights(step)  # before they reach an average or a checkpoint
         self.averaging.update(step)
         seconds = time.perf_counter() - start
         self.progress.step = step
@@ -141,7 +145,7 @@ class Trainer:
         return StepReport(step, self.progress.last_epoch, loss, learning_rate, norm, tokens, seconds)
 
     def _accumulate(self, batches: list[Batch], tokens: int) -> Tensor:
-        """The mean loss over the tokens of all batches and processes, and its gradient; a GPU still computes it."""
+        """Accumulate the gradient; return the mean loss over the tokens of all batches and processes (asynchronous)."""
         self.model.train()
         losses = []
         for batch in batches:
@@ -150,7 +154,10 @@ class Trainer:
         return self.distributed.all_reduce(torch.stack(losses).sum())
 
     def backward(self, batch: Batch, tokens: int) -> Tensor:
-        """Add the gradient of a batch's share of the mean loss over `tokens` tokens; returns that share."""
+        """Add the gradient of a batch's share of the mean loss over `tokens` tokens; return that share.
+
+        Raises `MachineError` if memory runs out.
+        """
         batch = replace(batch, source=mask_tokens(batch.source, share=self.config.token_masking))
         with self._naming(batch):
             with compute_in(self.precision, self.device):
@@ -159,7 +166,7 @@ class Trainer:
         return loss.detach()
 
     def _validated(self) -> ValidationReport:
-        """Validate the candidate weights, and store the weights to use if that changes them."""
+        """Validate the candidate weights, and save the weights to use if they change."""
         start, progress = time.perf_counter(), self.progress
         self._require_finite_weights(progress.step)
         with self._interruptible():
@@ -176,12 +183,15 @@ class Trainer:
         report = ValidationReport(
             progress.step, progress.last_epoch, validation, best, progress.validations_without_improvement, seconds
         )
-        self.log.validation(report)  # before the checkpoint, after which this validation is not made again
+        self.log.validation(report)  # before the checkpoint: resuming from it does not repeat the validation
         self.save()
         return report
 
     def save(self) -> None:
-        """Write a checkpoint of this moment; others are deleted, or reduced to their weights, as configured."""
+        """Write a checkpoint; delete others or reduce them to their weights, as configured.
+
+        Raises `Diverged` if weights are not finite, and `MachineError` if writing fails.
+        """
         self._require_finite_weights(self.progress.step)
         random = self.distributed.all_gather(lambda: random_states(self.device))
         self.progress.machine = self.machine
@@ -196,7 +206,7 @@ class Trainer:
         self.saved_step = self.progress.step
 
     def resume(self, step: int) -> None:
-        """Continue from the checkpoint of a step. Raises `MachineError` where it is damaged or another run's."""
+        """Resume from the checkpoint of a step. Raises `MachineError` if it is damaged or from another run."""
         checkpoint = self.distributed.broadcast_from_main(lambda: self.checkpoints.load(step))
         path = self.checkpoints.path(step) / STATE
         self.distributed.all_gather(lambda: self._restore(checkpoint, path))
@@ -215,14 +225,14 @@ class Trainer:
                 self.averaging.load(checkpoint.weights, averaging)
             if rank < len(random):
                 restore_random_states(random[rank], self.device)
-            else:  # fewer processes have saved theirs
+            else:  # saved by fewer processes
                 torch.manual_seed(derive_seed(self.config.seed, rank, checkpoint.progress.step))
-        except Exception as error:  # a stranger's state may be anything
+        except Exception as error:  # an untrusted state may be anything
             raise MachineError(path, f"not a state of this training ({reason(error)})", "restore it") from None
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Mark work that leaves everything that `save` writes as it is."""
+        """Mark work that does not change anything that `save` writes."""
         self._can_interrupt = True
         try:
             yield
@@ -231,7 +241,7 @@ class Trainer:
 
     @contextmanager
     def _naming(self, batch: Batch) -> Iterator[None]:
-        """Turn a lack of memory inside into an error that names the batch and the remedy."""
+        """Convert out-of-memory errors to a `MachineError` with the batch and a remedy."""
         try:
             yield
         except (RuntimeError, MemoryError) as error:
@@ -249,16 +259,16 @@ class Trainer:
 
     def _diverged(self, what: str, step: int) -> Diverged:
         when, rate = "at" if self.check_every == 1 else "by", self.optimizer.schedule(step)
-        saved = [f"; the checkpoint of step {earlier} is sound and stays" for earlier in self.checkpoints.steps()]
+        saved = [f"; the checkpoint of step {earlier} is intact" for earlier in self.checkpoints.steps()]
         problem = f"the {what} diverged {when} step {step}, at a learning rate of {rate:.1e}"
         remedy = "lower schedule.factor or schedule.learning_rate, or raise schedule.warmup, and start again"
         return Diverged("training", problem, f"{remedy}{''.join(saved[-1:])}")
 
 
 def mask_tokens(source: Source, *, share: float) -> Source:
-    """The sentences with each subword replaced by `MASK` with probability `share`, never `EOS` or padding.
+    """Replace each token by `MASK` with probability `share`, except `EOS` and padding; the source is B S.
 
-    As in BERT (Devlin et al. 2019, §3.1), but without a loss of its own: the decoder's is enough.
+    As in BERT (Devlin et al. 2019, §3.1), but without a separate loss.
     """
     if share == 0.0:
         return source

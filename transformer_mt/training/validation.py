@@ -1,4 +1,4 @@
-"""Validation: the loss, BLEU and chrF of weights, and a few of their translations."""
+"""Validation: loss, BLEU, chrF and a few sample translations."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -25,13 +25,13 @@ from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import Translator
 
 SAMPLES = 3
-SPARE_LENGTH = 10  # subwords by which a translation may be longer than the longest reference
+SPARE_LENGTH = 10  # tokens by which a translation may exceed the longest reference
 
 
 class Validator:
     """Measures a model on fixed pairs, in float32: cross-entropy, and BLEU and chrF of greedy translations.
 
-    Of several processes each measures its share, and all of them have the scores of the whole.
+    With several processes, each measures its share, and all get the total scores.
     """
 
     def __init__(
@@ -48,13 +48,16 @@ class Validator:
         self.kept = [pairs[position] for position in self.encoded.pair_index.tolist()]
         self.references = [pair.translations for pair in self.kept]
         self.bleu_tokenizer, self.notes = bleu_tokenizer(config.data.target_language, self.references)
-        # A model that has not yet learned to stop would otherwise take minutes.
+        # Limits the length, since a model that has not learned to stop would take minutes.
         longest = int(self.encoded.target_lengths.max()) + SPARE_LENGTH
         margin = config.search.max_length_margin
         self.search = SearchConfig(beam=1, batch_size=128, max_length_margin=margin, max_length=longest)
 
     def __call__(self, model: Seq2Seq) -> Validation:
-        """The scores of a model, zero where the loss is not finite, and a few translations. Draws no random number."""
+        """Score a model and translate a few samples; the scores are zero if the loss is not finite.
+
+        Draws no random numbers.
+        """
         loss = self.loss(model)
         if not math.isfinite(loss):
             return Validation(loss, 0.0, 0.0, ())
@@ -68,11 +71,11 @@ class Validator:
         return Validation(loss, scores.bleu, scores.chrf, samples)
 
     def loss(self, model: Seq2Seq) -> float:
-        """−log p of the references, in nats a target token."""
+        """−log p of the references, in nats per target token."""
         sources, targets = self.encoded.source_lengths, self.encoded.target_lengths
         budget = max(self.config.training.batch_tokens, self.config.model.max_length)  # even the longest pair fits
         batches = list(fixed_batches(sources, targets, batch_tokens=budget))
-        # In the order of the batches, so that any number of processes has the same sum.
+        # Summed in batch order, so that the sum does not depend on the number of processes.
         return sum(self._shared(batches, partial(self._losses, model))) / int(targets.sum())
 
     @torch.inference_mode()
@@ -85,7 +88,7 @@ class Validator:
         return [float(loss) for loss in losses]
 
     def _shared(self, items: Sequence[Any], measure: Callable[[Sequence[Any]], list[Any]]) -> list[Any]:
-        """A measurement of each item, several processes taking turns."""
+        """Measure all items, dealt out to the processes in turn."""
         rank, count = self.distributed.rank, self.distributed.world_size
         shares = self.distributed.all_gather(lambda: measure(items[rank::count]))
         return [shares[number % count][number // count] for number in range(len(items))]

@@ -1,12 +1,14 @@
-"""From sentences to translations, with any model. Read in this order:
+"""From sentences to translations, with any model.
+
+Read in this order:
 
 search        beam search and sampling, token ids in, token ids out
 sampling      temperature, top-k, top-p and the draw
-engine        the interface of whatever finds translations, token ids in, hypotheses out
+engine        the interface of search backends: token ids in, hypotheses out
 torch_engine  our own search as an engine
 model         an opened run: its network or engine, its words, its alignment heads
 translator    sentences in, translations out
 scoring       ln p of given translations, token by token
-alternatives  the likeliest other subwords at each position of a translation
+alternatives  the likeliest other tokens at each position of a translation
 beam_tree     the tree of hypotheses that a beam search kept
 """

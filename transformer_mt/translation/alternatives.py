@@ -1,4 +1,4 @@
-"""Alternatives at each subword of a translation: the likeliest other subwords."""
+"""The likeliest other tokens at each position of a translation."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -11,31 +11,31 @@ from transformer_mt.translation.translator import Translation
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A subword and the model's probability for it, given the source and what was written before."""
+    """A token and the model's probability for it, given the source and the tokens before it."""
 
-    piece: str
+    token: str
     probability: float
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenAmong:
-    """The subword that a translation has at a position, and the likeliest others there."""
+    """The token of a translation at a position, and the likeliest others there."""
 
     chosen: Alternative
     others: tuple[Alternative, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Keys: `piece` and `probability`; `others`, pairs of both, the likeliest first."""
-        return asdict(self.chosen) | {"others": [[other.piece, other.probability] for other in self.others]}
+        """Keys: `token` and `probability`; `others`, pairs of both, likeliest first."""
+        return asdict(self.chosen) | {"others": [[other.token, other.probability] for other in self.others]}
 
 
 def find_alternatives(
     model: Model, source: PreparedSentence, translation: Translation, *, count: int
 ) -> list[ChosenAmong]:
-    """At each subword of a translation of the source, the end symbol too, the `count` likeliest other ones.
+    """Find the `count` likeliest other tokens at each position of a translation, end symbol included.
 
-    The probabilities are the model's own under teacher forcing, neither tempered nor cut, whatever search found the
-    translation. A sentence without text has none.
+    The probabilities are the model's own under teacher forcing, without temperature or truncation, for any search.
+    Empty for a sentence without text.
     """
     tokenizer = model.tokenizer
     if not source.ids:

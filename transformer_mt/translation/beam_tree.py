@@ -1,4 +1,4 @@
-"""The hypotheses that a beam search kept at every step, as a tree of subwords."""
+"""The hypotheses that a beam search kept at every step, as a tree of tokens."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,9 +10,9 @@ ENDED, BEATEN, DROPPED = "ended", "beaten", "dropped"
 
 
 class Kept(NamedTuple):
-    """A candidate that a beam search kept for the sentence `origin`: the tokens of the whole hypothesis without `BOS`.
+    """A candidate that a beam search kept for the sentence `origin`; `tokens` is the whole hypothesis without `BOS`.
 
-    Steps count from 1, where a search begins. `end` is None for a candidate that will be continued.
+    Steps count from 1 in each search. `end` is None for a candidate that stays live.
     """
 
     origin: int
@@ -29,7 +29,7 @@ _recorded: ContextVar[SearchSteps | None] = ContextVar("recorded_steps", default
 
 @contextmanager
 def recording_search() -> Iterator[SearchSteps]:
-    """A context in which every beam search adds the candidates of its steps to a list."""
+    """Within this context, every beam search adds the candidates of each step to a list."""
     steps: SearchSteps = []
     token = _recorded.set(steps)
     try:
@@ -39,22 +39,21 @@ def recording_search() -> Iterator[SearchSteps]:
 
 
 def recorded_steps() -> SearchSteps | None:
-    """The list that the surrounding `recording_search` fills; None outside of one."""
+    """The list of the surrounding `recording_search`; None outside of one."""
     return _recorded.get()
 
 
 @dataclass(frozen=True, slots=True)
 class BeamNode:
-    """A subword that the beam kept at a step (from 1), after the node `parent` (None: at the beginning).
+    """A token that the beam kept at a step (from 1), after the node `parent` (None: at the root).
 
-    `log_probability` and `score` cover the hypothesis up to here. `end` says how it ended, if nothing follows:
-    `ended` with the end symbol, `beaten` when it could not win any more, `dropped` when none of its continuations was
-    among the ones that the beam keeps.
+    `log_probability` and `score` cover the hypothesis up to here. `end` tells how a leaf ended: `ended` with the end
+    symbol, `beaten` because it could no longer win, `dropped` because none of its continuations stayed in the beam.
     """
 
     step: int
     parent: int | None
-    piece: str
+    token: str
     log_probability: float
     score: float
     end: str | None
@@ -62,35 +61,35 @@ class BeamNode:
 
 @dataclass(frozen=True, slots=True)
 class BeamTrace:
-    """The tree of a beam search for one sentence; nodes stand after their parents, and after the common prefix."""
+    """The tree of a beam search for one sentence, after the forced prefix; parents come before their children."""
 
     prefix: tuple[str, ...]
     nodes: tuple[BeamNode, ...]
 
     @property
     def best(self) -> int:
-        """The node in which the best hypothesis ends."""
+        """The node that ends the best hypothesis."""
         ended = [number for number, node in enumerate(self.nodes) if node.end == ENDED]
         return max(ended, key=lambda number: self.nodes[number].score)
 
     def children(self) -> dict[int | None, list[int]]:
-        """The nodes that follow each node, and the beginning, the likeliest first."""
+        """The children of each node, and of the root (None), likeliest first."""
         children: dict[int | None, list[int]] = {}
         for number in sorted(range(len(self.nodes)), key=lambda number: -self.nodes[number].log_probability):
             children.setdefault(self.nodes[number].parent, []).append(number)
         return children
 
     def to_json(self) -> dict[str, Any]:
-        """Keys: `prefix`, pieces; `nodes`, each with the fields of a `Node`; `best`, the index of a node."""
+        """Keys: `prefix`, tokens; `nodes`, each with the fields of `BeamNode`; `best`, the index of a node."""
         return {"prefix": list(self.prefix), "nodes": [asdict(node) for node in self.nodes], "best": self.best}
 
 
 def beam_trace(steps: Sequence[Sequence[Kept]], pieces: Callable[[list[int]], list[str]]) -> BeamTrace | None:
-    """The tree of the last search that was recorded, for one sentence, with a tokenizer's pieces for ids.
+    """The tree of the last recorded search, for one sentence; `pieces` turns ids into tokens.
 
-    None where nothing was searched.
+    None if nothing was searched.
     """
-    if not (steps := [step for step in steps if step]):  # nothing is kept where nothing is more probable than nothing
+    if not (steps := [step for step in steps if step]):  # a step is empty if every candidate has probability zero
         return None
     first = max(index for index, step in enumerate(steps) if step[0].step == 1)
     kept = [candidate for step in steps[first:] for candidate in step]

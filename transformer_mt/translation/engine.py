@@ -1,4 +1,4 @@
-"""An engine finds translations: subword ids in, hypotheses out. Our own search is one, another program's is another."""
+"""The interface of engines: token ids in, hypotheses out. We have our own search and CTranslate2's."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ Prefix = tuple[int, ...]
 
 
 class Task(NamedTuple):
-    """A sentence to translate and the maximum length of its translation, `EOS` included in both; its seed for draws."""
+    """A sentence to translate, the maximum length of its translation (both with `EOS`), and the seed for sampling."""
 
     source: Sequence[int]
     limit: int
@@ -31,15 +31,15 @@ class Hypothesis(NamedTuple):
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """((5 + length) / 6)^α, where the length counts `EOS` (Wu et al. 2016, eq. 14).
+    """((5 + length) / 6)^α; the length includes `EOS` (Wu et al. 2016, eq. 14).
 
-    A score is a log-probability divided by this; at α = 0 the probability alone ranks, which favours short hypotheses.
+    A score is a log-probability divided by this. α = 0 ranks by probability, which favours short hypotheses.
     """
     return float(((5 + length) / 6) ** alpha)
 
 
 class Likeliest(NamedTuple):
-    """The probability of a token; the ids of the likeliest others at its position and their probabilities, in order."""
+    """The probability of a token, and the ids and probabilities of the likeliest others at its position, in order."""
 
     chosen: float
     ids: list[int]
@@ -47,33 +47,33 @@ class Likeliest(NamedTuple):
 
 
 class Engine(ABC):
-    """A trained model and the search for its translations.
+    """A trained model and a search for its translations.
 
-    The model reads, and writes, at most `max_length` tokens, `EOS` included. It translates up to `batches` batches in
+    `max_length` limits source and translation, in tokens with `EOS`; `batches` is the number of batches translated in
     parallel.
     """
 
     name: ClassVar[str]
     max_length: int
     batches = 1
-    # The network itself, to look into; None where another program computes.
+    # The network, for views; None if another program computes.
     network: "Seq2Seq | None" = None
 
     @abstractmethod
     def search(
         self, tasks: Sequence[Task], search: SearchConfig, *, count: int, prefix: Prefix
     ) -> Iterator[list[Hypothesis]]:
-        """The `count` best hypotheses, or samples, of each sentence, best first.
+        """Yield the `count` best hypotheses, or samples, of each sentence, best first.
 
-        All begin with the prefix. The beam is at least `count` wide. Sentences are translated `search.batch_size` at a
-        time, in their order: those of like length should be neighbours. Raises `MachineError` for a model whose
-        numbers are not finite.
+        All begin with `prefix`. The beam is at least `count` wide. Sentences are translated in order, in batches of
+        `search.batch_size`: sort them by length. Raises `InputError` if the engine does not support the search, and
+        `MachineError` if the model's numbers are not finite.
         """
 
     @abstractmethod
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
-        """At each position of the target, `EOS` included, the probabilities of the model under teacher forcing."""
+        """The model's probabilities under teacher forcing at each position of the target, `EOS` included."""
 
     @abstractmethod
     def free_memory(self) -> int | None:
-        """Bytes that are free where it computes; None where the system does not say."""
+        """Free memory of the device in bytes; None if unknown."""

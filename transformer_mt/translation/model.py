@@ -1,4 +1,4 @@
-"""A trained model, opened once, for everything that translates with it or looks into it."""
+"""A trained model, opened once, for translation and for views."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Model:
-    """A configuration, a tokenizer and an engine that belong together, and the run that they are from, if any."""
+    """A configuration with its tokenizer and engine, and the run they come from, if any."""
 
     config: Config
     tokenizer: Tokenizer
@@ -31,10 +31,10 @@ class Model:
 
     @classmethod
     def open(cls, run: Run, *, device: str = "auto", engine: str = OWN, quantization: str | None = None) -> Self:
-        """The model of a run, or of its checkpoint. All its files are of one moment.
+        """Open the model of a run, or of its checkpoint, from a consistent snapshot of its files.
 
         Raises `InputError` before the first validation, for an unknown device or engine, and for a model that the
-        engine cannot compute; `MachineError` for a damaged file.
+        engine does not support; `MachineError` for damaged files.
         """
         module = import_module(lookup(ENGINES, engine, key="engine"))
         run, opened = module.open_engine(run.anew(), device=device, quantization=quantization)
@@ -43,9 +43,9 @@ class Model:
 
     @property
     def network(self) -> "Seq2Seq":
-        """The network, to look into. Raises `InputError` where another program computes."""
+        """The network, for views. Raises `InputError` if another program computes."""
         if self.engine.network is None:
-            raise InputError("engine", f"{self.engine.name} shows nothing of the model", "leave it out")
+            raise InputError("engine", f"{self.engine.name} does not expose the model", "leave it out")
         return self.engine.network
 
     @property
@@ -56,19 +56,19 @@ class Model:
 
     @cached_property
     def known(self) -> SeenWords | None:
-        """The source words of training; None where the run does not say."""
+        """The source words of training; None if the run does not have them."""
         words = None if self.run is None else self.run.words()
         return None if words is None else words.seen(self.config.data.source_language)
 
     @cached_property
     def alignment(self) -> AlignmentHeads | None:
-        """The heads that validation chose to link words by; None before training ends."""
+        """The heads chosen on validation data for word links; None before training ends."""
         return None if self.run is None else self.run.alignment()
 
     @cached_property
     def step(self) -> int:
-        """The step at which its weights were validated."""
-        from transformer_mt.runs.checkpoints import newest_progress  # which imports torch
+        """The step of its best validation, or of its checkpoint."""
+        from transformer_mt.runs.checkpoints import newest_progress  # imports torch
 
         assert self.run is not None
         return newest_progress(self.run).best_step if self.run.step is None else self.run.step
@@ -79,6 +79,6 @@ class Model:
         return Preparer(self.tokenizer, self.known, self.config.data.source_language)
 
 
-# The module of each engine, imported when somebody asks for it: only one of them needs torch, and the other comes later
-# in the order of the packages. Each has `open_engine(run, device=…, quantization=…) -> (run, engine)`.
+# The module of each engine, imported on demand: only one needs torch, and the other is in a higher package. Each has
+# `open_engine(run, device=…, quantization=…) -> (run, engine)`.
 ENGINES = {OWN: "transformer_mt.translation.torch_engine", "ctranslate2": "transformer_mt.export.ctranslate2_engine"}

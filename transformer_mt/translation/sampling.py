@@ -1,4 +1,4 @@
-"""From logits to a drawn token: temperature, the two usual cuts of the distribution, and the draw itself."""
+"""From logits to a sampled token: temperature, top-k, top-p, and the draw."""
 
 import torch
 from jaxtyping import Float, Int
@@ -8,12 +8,12 @@ RowLogits = Float[Tensor, "N V"]
 
 
 def temper(logits: RowLogits, temperature: float) -> RowLogits:
-    """logits / temperature, less the largest of their row first so that no temperature overflows."""
+    """(logits − row maximum) / temperature; subtracting first avoids overflow."""
     return (logits - logits.amax(dim=-1, keepdim=True)) / temperature
 
 
 def keep_top_k(logits: RowLogits, k: int) -> RowLogits:
-    """The k largest logits of each row, −∞ for the others (Fan et al. 2018, §5.4); a k of 0 keeps all."""
+    """The k largest logits of each row, −∞ for the others (Fan et al. 2018, §5.4); 0 keeps all."""
     if k == 0 or k >= logits.shape[1]:
         return logits
     kept, index = logits.topk(k)
@@ -21,9 +21,9 @@ def keep_top_k(logits: RowLogits, k: int) -> RowLogits:
 
 
 def keep_top_p(logits: RowLogits, p: float) -> RowLogits:
-    """The fewest largest logits of each row whose probabilities add up to p, −∞ for the others.
+    """The smallest set of largest logits of each row whose probabilities sum to at least p, −∞ for the others.
 
-    Holtzman et al. 2020, §3.1; a p of 1 keeps all.
+    Holtzman et al. 2020, §3.1; 1 keeps all.
     """
     if p == 1.0:
         return logits
@@ -34,10 +34,10 @@ def keep_top_p(logits: RowLogits, p: float) -> RowLogits:
 
 
 def draw(logits: RowLogits, uniform: Float[Tensor, " N"]) -> Int[Tensor, " N"]:
-    """One token a row from softmax(logits): the first whose cumulative probability exceeds `uniform`, in [0, 1).
+    """Draw a token per row from softmax(logits): the first whose cumulative probability exceeds `uniform`, in [0, 1).
 
-    With float64 logits and float32 `uniform` no token is drawn that has no probability: their product with the total
-    stays below the total. Where logits are not finite, it is any token.
+    Float64 logits with float32 `uniform` never select a token of probability zero, since uniform × total stays below
+    the total. Non-finite logits give an arbitrary token.
     """
     cumulative = logits.softmax(dim=1).cumsum(dim=1)
     level = uniform[:, None] * cumulative[:, -1:]

@@ -19,35 +19,36 @@ from transformer_mt.progress import advance
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
-# Tokens that go through a model at a time, at least one longest sentence's.
+# Tokens per batch; raised to the model's longest sentence.
 BATCH_TOKENS = 4_096
-_READ_AHEAD = 1_000  # pairs, to be sorted by length
-_ANY = 2**31  # tokens: none is left out in silence
+_READ_AHEAD = 1_000  # pairs to sort by length
+_ANY = 2**31  # tokens: no pair is silently dropped
 
 
 @dataclass(frozen=True, slots=True)
 class PairScore:
-    """A translation's subwords and `</s>`, and ln p of each, given the source and all before it."""
+    """The tokens of a translation, `</s>` included, and ln p of each, given the source and the tokens before."""
 
     pieces: tuple[str, ...]
     log_probabilities: tuple[float, ...]
 
     @property
     def log_probability(self) -> float:
-        """ln p of the translation, the end included."""
+        """ln p of the translation, `</s>` included."""
         return math.fsum(self.log_probabilities)
 
 
 def perplexity(log_probability: float, tokens: int) -> float:
-    """exp(−ln p / N), N the number of tokens with the end symbols; infinite where that is no number of Python."""
+    """exp(−ln p / N), N the number of tokens with end symbols; infinite on overflow."""
     mean = -log_probability / tokens
     return math.exp(mean) if mean < math.log(1e308) else math.inf
 
 
 def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePair]) -> Iterator[PairScore]:
-    """The score of each target given its source, in the order of the pairs, which are read as they are needed.
+    """Yield the score of each target given its source, in order, reading pairs as needed.
 
-    Raises `InputError` for a pair that is too long for the model, which it names by its number from 1.
+    Raises `InputError`, with the pair's number from 1, if a pair is too long for the model, and `MachineError` if the
+    model's numbers are not finite.
     """
     remaining, first = iter(pairs), 1
     while chunk := list(islice(remaining, _READ_AHEAD)):
@@ -62,7 +63,7 @@ def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePa
 
 
 def batches(model: Seq2Seq, encoded: EncodedPairs) -> Iterator[tuple[Tensor, Batch]]:
-    """The pairs in batches on the model's device, with their rows among the encoded ones."""
+    """Yield batches on the model's device, each with the rows of its pairs in `encoded`."""
     budget = max(BATCH_TOKENS, model.max_length)
     for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=budget):
         yield rows, encoded.batch(rows).to(next(model.parameters()).device)
@@ -81,7 +82,7 @@ def _scores(model: Seq2Seq, tokenizer: Tokenizer, encoded: EncodedPairs) -> list
 
 
 def label_log_probabilities(model: Seq2Seq, batch: Batch) -> Float[Tensor, "B T"]:
-    """ln p of each label of a batch, zero for padding."""
+    """ln p of each label of a batch, zero for padding. Raises `MachineError` if logits are not finite."""
     logits = require_finite(model(batch.source, batch.decoder_input))
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     losses = F.cross_entropy(logits.flatten(0, 1), batch.labels.flatten(), ignore_index=PAD, reduction="none")

@@ -1,7 +1,7 @@
 """Beam search and sampling over any `Seq2Seq`: token ids in, token ids out.
 
-Letters: B sentences, N live hypotheses of all sentences together (the rows the decoder works on), C candidates, which
-continue them by one token. A hypothesis leaves the decoder as soon as it ends or cannot win, so N shrinks on the way.
+Letters: B sentences; N live hypotheses of all sentences together, the decoder's rows; C candidates, each a hypothesis
+plus one token. A hypothesis leaves the decoder as soon as it ends or cannot win, so N shrinks over time.
 """
 
 import math
@@ -23,27 +23,27 @@ from transformer_mt.translation.sampling import RowLogits, draw, keep_top_k, kee
 
 # The maximum length of each sentence's translation, `EOS` included.
 Limits = Sequence[int]
-# The hypotheses of each, best first.
+# The hypotheses of each sentence, best first.
 Found = list[list[Hypothesis]]
 
 
 def beam_search(
     model: Seq2Seq, source: Source, *, beam: int, alpha: float, limits: Limits, n_best: int, prefix: Prefix = ()
 ) -> Found:
-    """The `n_best` best hypotheses that a beam finds for each source sentence, best first.
+    """Beam search over the sources B S: the `n_best` best hypotheses of each sentence, best first.
 
-    Each step keeps the `beam` likeliest candidates of a sentence. Those that end in `EOS` are finished; the others stay
-    live as long as they can still beat the `n_best`-th finished one, so stopping early never changes the result. A beam
-    of one is greedy search, and one that holds every live hypothesis is exhaustive. Fewer than `n_best` come back where
-    the beam is narrower than that or no more exist.
+    Each step keeps the `beam` likeliest candidates of a sentence. Candidates that end in `EOS` are finished; the others
+    stay live while they can still beat the `n_best`-th finished one, so early stopping never changes the result. A beam
+    of 1 is greedy search; one wide enough for every live hypothesis is exhaustive. Returns fewer than `n_best` if the
+    beam is narrower or no more exist.
 
-    Every hypothesis begins with the prefix, which is shorter than any of the `limits`; its tokens count in the
-    log-probability and the length as any others do. `PAD`, `UNK` and `BOS` are never chosen.
+    Every hypothesis begins with the prefix; it must be shorter than all `limits`, and its tokens count towards
+    log-probability and length. `PAD`, `UNK` and `BOS` are never generated.
     """
     assert len(prefix) < min(limits)
     finished: Found = [[] for _ in source]
     live = _Live.start(model, source, prefix)
-    # A candidate cannot raise a log-probability, and the longest has the largest penalty to divide it by.
+    # A bound for live hypotheses: log-probabilities only fall, and the largest penalty belongs to the longest.
     largest_penalty = [length_penalty(limit, alpha) for limit in limits]
     for length in range(len(prefix) + 1, max(limits) + 1):
         penalty = length_penalty(length, alpha)
@@ -77,22 +77,22 @@ def sample(
     generators: Sequence[torch.Generator],
     prefix: Prefix = (),
 ) -> Found:
-    """`num_samples` independent hypotheses for each source sentence, in the order drawn; the same may come again.
+    """Sample `num_samples` independent hypotheses per source sentence, in the order drawn; repeats are possible.
 
-    Tokens are drawn from softmax(logits / `temperature`), cut to `top_k` (0: uncut), then to `top_p`. The
-    log-probabilities are the model's own, neither tempered nor cut. The random numbers of sentence i come from
-    `generators[i]`, on the CPU: its result depends on no other sentence in the batch, and the first of many samples are
-    what fewer samples give. `limits` and `prefix` are as in `beam_search`.
+    Tokens are drawn from softmax(logits / `temperature`), truncated to `top_k` (0: all), then to `top_p`. The
+    log-probabilities are the model's own, without temperature or truncation. Sentence i uses the CPU generator
+    `generators[i]`: its result does not depend on the rest of the batch, and drawing fewer samples gives the first ones
+    of drawing more. `limits` and `prefix` are as in `beam_search`.
     """
     assert len(prefix) < min(limits)
-    # B·n L: a row for each sample, a column for each step.
+    # B·n L: a row per sample, a column per step.
     uniform = torch.zeros(len(source) * num_samples, max(limits), dtype=torch.float32)
     for draws, limit, own in zip(uniform.view(len(source), num_samples, -1), limits, generators, strict=True):
         draws[:, :limit] = torch.rand(num_samples, limit, generator=own, dtype=torch.float32)
     finished: Found = [[] for _ in uniform]
     live = _Live.start(model, source, prefix).repeat(num_samples)
     for length in range(len(prefix) + 1, max(limits) + 1):
-        # In float64 on the CPU, so that every device draws alike.
+        # In float64 on the CPU, so that all devices draw the same.
         last = [limit == length for limit in limits for _ in range(num_samples)]
         choices = live.choices(last=last).cpu().double()
         logits = keep_top_p(keep_top_k(temper(choices, temperature), top_k), top_p)
@@ -112,7 +112,7 @@ Continued = Int[Tensor, " C"]
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """For each candidate its search, the live hypothesis it continues, the token it adds, and ln p with that."""
+    """For each candidate: its search, the live hypothesis it extends, the token it adds, and ln p including it."""
 
     origin: Continued
     parent: Continued
@@ -120,10 +120,11 @@ class _Candidates:
     log_probability: Float[Tensor, " C"]
 
     def rows(self) -> list[tuple[int, int, float]]:
-        """Search, token and ln p of each, since Python decides about few rows faster than torch."""
+        """Search, token and ln p of each candidate; Python is faster than torch on so few rows."""
         return list(zip(self.origin.tolist(), self.token.tolist(), self.log_probability.tolist(), strict=True))
 
     def select(self, kept: Sequence[bool]) -> "_Candidates":
+        """The candidates marked in `kept`."""
         if all(kept):
             return self
         chosen = torch.tensor([row for row, stays in enumerate(kept) if stays], device=self.token.device)
@@ -132,9 +133,9 @@ class _Candidates:
 
 @dataclass(frozen=True, slots=True)
 class _Live:
-    """The live hypotheses, in order of the searches (sentences or samples) they belong to.
+    """The live hypotheses, ordered by their search (a sentence or a sample).
 
-    `tokens` begin with `BOS`; `following` has ln p of every token after them, −∞ where a token is never chosen.
+    `tokens` begin with `BOS`; `following` is ln p of every next token, −∞ for tokens that are never generated.
     """
 
     origin: Rows
@@ -145,7 +146,7 @@ class _Live:
 
     @classmethod
     def start(cls, model: Seq2Seq, source: Source, prefix: Prefix) -> "_Live":
-        """One hypothesis for each sentence: the prefix."""
+        """One hypothesis per sentence: the prefix."""
         tokens = source.new_tensor([[BOS, *prefix]]).repeat(len(source), 1)
         logits, state = model.decode(tokens, model.start(source))
         following = _log_softmax(logits)  # B 1+P V
@@ -154,13 +155,13 @@ class _Live:
         return cls(origin, tokens, of_prefix, _without_symbols(following[:, -1]), state)
 
     def repeat(self, times: int) -> "_Live":
-        """Every hypothesis several times, each as a search of its own."""
+        """Repeat every hypothesis; each copy is its own search."""
         rows = self.origin.repeat_interleave(times)
         origin, state = torch.arange(len(rows), device=rows.device), self.state.select(rows)
         return _Live(origin, self.tokens[rows], self.log_probability[rows], self.following[rows], state)
 
     def choices(self, *, last: Sequence[bool]) -> RowLogits:
-        """ln p of every token that may follow, −∞ for the others; only `EOS` in the searches whose last step it is."""
+        """ln p of every allowed next token, −∞ for the others; searches marked in `last` allow only `EOS`."""
         if not any(last):
             return self.following
         end = torch.full_like(self.following, -torch.inf)
@@ -169,12 +170,12 @@ class _Live:
         return end.where(at_end[:, None], self.following)
 
     def candidates(self, token: Int[Tensor, " N"]) -> _Candidates:
-        """The continuation of each hypothesis by its token."""
+        """Extend each hypothesis by its token."""
         log_probability = self.log_probability + self.following.gather(1, token[:, None]).squeeze(1)
         return _Candidates(self.origin, torch.arange(len(token), device=token.device), token, log_probability)
 
     def extend(self, model: Seq2Seq, candidates: _Candidates) -> "_Live":
-        """The live hypotheses that the candidates become."""
+        """Run the decoder on the candidates' tokens; the candidates become the live hypotheses."""
         state = self.state
         if not torch.equal(candidates.parent, torch.arange(len(self.tokens), device=candidates.parent.device)):
             state = state.select(candidates.parent)
@@ -185,14 +186,14 @@ class _Live:
 
 
 def _best_candidates(live: _Live, choices: RowLogits, *, beam: int, sentences: int) -> _Candidates:
-    """The `beam` likeliest candidates of each sentence (all, where it has fewer), in order of the sentences."""
+    """The `beam` likeliest candidates of each sentence (or all, if fewer), ordered by sentence."""
     origin = live.origin
     best, token = choices.topk(min(beam, choices.shape[1]))
     if beam == 1:
         return live.candidates(token[:, 0])
-    first = torch.searchsorted(origin, torch.arange(sentences, device=origin.device))  # B: where its hypotheses begin
-    place = torch.arange(len(origin), device=origin.device) - first[origin]  # N: which of its sentence's it is
-    # N V -> N k: a hypothesis has at most `beam` candidates among the best of its sentence.
+    first = torch.searchsorted(origin, torch.arange(sentences, device=origin.device))  # B: row of its first hypothesis
+    place = torch.arange(len(origin), device=origin.device) - first[origin]  # N: index within its sentence
+    # N V -> N k: a hypothesis contributes at most `beam` candidates.
     best = best + live.log_probability[:, None]
     width = best.shape[1]
     table = best.new_full((sentences, beam, width), -torch.inf)
@@ -205,7 +206,7 @@ def _best_candidates(live: _Live, choices: RowLogits, *, beam: int, sentences: i
 
 
 def _kept(live: _Live, candidates: _Candidates, goes_on: Sequence[bool], *, step: int, penalty: float) -> list[Kept]:
-    """The candidates with all of their tokens."""
+    """The candidates of a step as records for the beam's tree."""
     tokens = torch.cat((live.tokens[candidates.parent, 1:], candidates.token[:, None]), dim=1).tolist()
     kept = []
     for hypothesis, (origin, token, log_probability), on in zip(tokens, candidates.rows(), goes_on, strict=True):
@@ -223,7 +224,7 @@ def _finish(
     penalty: float,
     n_best: int,
 ) -> None:
-    """Add the candidates that end to the finished ones of their searches, which keep the `n_best` best each."""
+    """Add candidates ending in `EOS` to the finished hypotheses of their search; keep the `n_best` best."""
     for row, (origin, token, log_probability) in enumerate(rows):
         if token == EOS and log_probability > -math.inf:
             tokens = tuple(live.tokens[candidates.parent[row], 1:].tolist())
@@ -233,11 +234,11 @@ def _finish(
 
 
 def _without_symbols(following: RowLogits) -> RowLogits:
-    """The tensor, changed in place to −∞ for the tokens that are never generated."""
+    """Set tokens that are never generated to −∞, in place."""
     following[:, list(NEVER_GENERATED)] = -torch.inf
     return following
 
 
 def _log_softmax(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
-    """In float32 or finer, whatever the model computes in."""
+    """Log-softmax in float32 or finer, whatever the model's precision."""
     return logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)

@@ -18,15 +18,15 @@ from transformer_mt.translation.search import beam_search, sample
 
 
 def open_engine(run: Run, *, device: str, quantization: str | None) -> tuple[Run, Engine]:
-    """The engine of a run, which has no quantization."""
+    """Open a run with our own search. Raises `InputError` for a quantization: it supports none."""
     if quantization is not None:
-        raise InputError("quantization", "our own search has none", "choose the engine ctranslate2, or leave it out")
+        raise InputError("quantization", "needs the engine ctranslate2", "choose that engine, or leave it out")
     place, network = choose_device(device), run.network()
     return run, TorchEngine(network.to(place), device=place)
 
 
 class TorchEngine(Engine):
-    """A model that stands on `device` already and computes in `precision`."""
+    """Our own search with a model that is already on `device` and computes in `precision`."""
 
     name = OWN
 
@@ -53,13 +53,13 @@ class TorchEngine(Engine):
                 if not search.sample:
                     found = beam_search(self.network, source, beam=max(search.beam, count), n_best=count, **common)
                 else:
-                    # Its own random numbers for every sentence, however the sentences are batched.
+                    # A generator per sentence, so that samples do not depend on batching.
                     generators = [torch.Generator().manual_seed(task.seed) for task in batch]
                     found = sample(
                         self.network, source, temperature=search.temperature, top_k=search.top_k, top_p=search.top_p,
                         num_samples=count, generators=generators, **common,
                     )  # fmt: skip
-            if not all(found):  # where nothing is more probable than anything else, nothing can be found
+            if not all(found):  # only logits that are not finite leave a sentence without hypotheses
                 raise MachineError(*NOT_FINITE)
             yield from found
 

@@ -23,20 +23,20 @@ from transformer_mt.translation.model import Model
 if TYPE_CHECKING:
     from transformer_mt.translation.scoring import PairScore
 
-# Searches for the n best of a sentence, each for twice as many hypotheses as the one before.
+# Searches for the n best of a sentence; each doubles the number of hypotheses.
 ATTEMPTS = 4
-# A stream is read this many batches at a time: enough to sort the sentences by length.
+# Batches of a stream to read at a time: enough to sort the sentences by length.
 BATCHES_READ = 16
-# Mean ln p of a subword below which a translation is doubted. By the model of `tmt train` none of 650 sentences of
-# `validation` and `test_everyday` was below, and 98 % of strings of random letters and of English sentences were.
+# A translation with a lower mean ln p per token is doubtful. With the model of `tmt train`, none of 650 sentences of
+# `validation` and `test_everyday` was, and 98 % of random letter strings and of English sentences were.
 DOUBTFUL = -0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A translation: its text, the score that ranks it, ln p of its subwords and the end symbol, and its subwords.
+    """A translation: its text, the score that ranks it, ln p of its tokens and the end symbol, and its tokens.
 
-    A line that was translated sentence by sentence has the translations of its `sentences`, and their sums.
+    If a line was translated sentence by sentence, `sentences` has their translations, and score and ln p are sums.
     """
 
     text: str
@@ -47,12 +47,12 @@ class Translation:
 
     @property
     def mean_log_probability(self) -> float:
-        """ln p a subword, each end symbol being one."""
+        """Mean ln p per token, counting an end symbol per sentence."""
         return self.log_probability / (len(self.tokens) + max(len(self.sentences), 1))
 
     @property
     def is_doubtful(self) -> bool:
-        """True where the model is less sure than of anything that it has learned."""
+        """True if the mean ln p per token is below `DOUBTFUL`."""
         return self.mean_log_probability < DOUBTFUL
 
 
@@ -60,22 +60,22 @@ EMPTY = Translation(text="", score=0.0, log_probability=0.0, tokens=())
 
 PlaceName = Callable[[int], str]
 IsWaiting = Callable[[], bool]
-# Different translations, best first.
+# Distinct translations, best first.
 Ranked = list[Translation]
-# The number of a text, then, unless it is its first sentence, the sentence's number in it; both from 0.
+# The number of a line and, except for its first sentence, the number of the sentence in it; both from 0.
 Key = tuple[int, ...]
-# The subwords of sentences with `EOS`.
+# The token ids of sentences with `EOS`.
 Encoded = dict[Key, list[int]]
 
 
 def numbered(number: int) -> str:
-    """The place of a sentence in messages that have no better one: `sentence 3`, counted from 1; `number` is from 0."""
+    """The default name of a sentence in messages, from its number (from 0): `sentence 3` for 2."""
     return f"sentence {number + 1}"
 
 
 @dataclass(eq=False)
 class Translator:
-    """Translates text with an opened model. `search` says how, where a call does not."""
+    """Translates text with an opened model; `search` is the default for calls without their own."""
 
     model: Model
     _: KW_ONLY
@@ -86,14 +86,14 @@ class Translator:
     def load(
         cls, directory: str | Path, *, device: str = "auto", engine: str = OWN, quantization: str | None = None
     ) -> Self:
-        """The trained model of a run directory, which computes in float32 and searches as the run is configured.
+        """Load the trained model of a run directory, in float32, with the run's configured search.
 
-        A checkpoint of a run, `…/checkpoints/step-N`, gives the weights that were validated there. The engine is
-        `torch` or, which needs the extra of that name, `ctranslate2`: `transformer_mt.export.ctranslate2_engine` says
-        where its search differs. The latter may have its weights quantized: `int8`, `int16`, `bfloat16`, `float16`.
+        A checkpoint, `…/checkpoints/step-N`, loads the weights validated at that step. The engine is `torch` or
+        `ctranslate2` (needs that extra; see `transformer_mt.export.ctranslate2_engine` for differences in search). The
+        latter can quantize weights: `int8`, `int16`, `bfloat16`, `float16`.
 
         Raises `InputError` for a directory that is not a run or has no model yet, for an unknown device or engine, and
-        for a model that the engine cannot compute; `MachineError` for a damaged file.
+        for a model that the engine does not support; `MachineError` for damaged files.
         """
         run = find_run(Path(directory))
         return cls.of(Model.open(run, device=device, engine=engine, quantization=quantization))
@@ -101,7 +101,7 @@ class Translator:
     @classmethod
     @checked
     def of(cls, model: Model) -> Self:
-        """A translator that searches as the model is configured."""
+        """A translator with the model's configured search."""
         return cls(model, search=model.config.search)
 
     @checked
@@ -114,19 +114,21 @@ class Translator:
         place: PlaceName = numbered,
         split: bool = True,
     ) -> list[Ranked]:
-        """The `search.n_best` best translations of each line, of different texts, best first.
+        """Return the `search.n_best` best translations of each line, with distinct texts, best first.
 
-        With `split`, a line of several sentences is translated sentence by sentence, and has one translation; for
-        n_best > 1 and with a prefix it is not split. A line typed without capitals, or in capitals only, is read as
-        training wrote its words. Every translation begins with the prefix, a text or pieces; pieces that end in `</s>`
-        are the translation. That of an empty line is empty. The model's `max_length` limits a translation, too.
-        Hypotheses of different subwords can have the same text, so with n_best > 1 the beam, or the number of samples,
-        is at least 2 n_best and is doubled, up to `ATTEMPTS` times, while too few texts are found; fewer than `n_best`
-        come back if that does not help.
+        With `split`, a line of several sentences is translated sentence by sentence into one translation, unless
+        n_best > 1 or a prefix is given. Lines in all lowercase or all capitals get the capitalisation of training.
+        Every translation begins with the prefix, a text or tokens; tokens ending in `</s>` are the whole translation.
+        An empty line has an empty translation. Translations are limited by the model's `max_length` too.
 
-        The result for a line depends on no other, but for rounding; a sampled one depends on the seed and the number of
-        the line. Raises `InputError`, before anything is translated, for a sentence that is too long, which `place`
-        names by its number from 0, and for a prefix that is too long.
+        Hypotheses with different tokens can have the same text. So with n_best > 1 the beam, or the number of samples,
+        starts at 2 n_best or more and doubles, for up to `ATTEMPTS` searches, while there are too few texts; the result
+        may still have fewer than `n_best`.
+
+        The result for a line does not depend on other lines, except for rounding; a sampled one depends on the seed and
+        the line's number. Raises `InputError`, before translating anything, for a sentence that is too long, named by
+        `place` from its number (from 0), for a prefix that is too long, and if memory is too small; `MachineError` for
+        a model whose numbers are not finite.
         """
         search = search or self.search
         lines = self.model.prepare.lines(sentences, split=split and splits(search, prefix))
@@ -143,7 +145,7 @@ class Translator:
         split: bool = True,
         is_waiting: IsWaiting | None = None,
     ) -> Iterator[Ranked]:
-        """Like `translate`, for any number of lines, which it reads as `translate_lines` does."""
+        """Like `translate`, for a stream of lines, read as in `translate_lines`."""
         search = search or self.search
         split, prepare = split and splits(search, prefix), checked(self.model.prepare.lines)
         lines = (line for text in sentences for line in prepare([text], split=split))
@@ -159,10 +161,10 @@ class Translator:
         place: PlaceName = numbered,
         is_waiting: IsWaiting | None = None,
     ) -> Iterator[Ranked]:
-        """The translations of prepared lines: reads and yields `BATCHES_READ` batches at a time.
+        """Yield the translations of prepared lines, reading `BATCHES_READ` batches (per parallel batch) at a time.
 
-        That many for each batch that the engine translates in parallel. Fewer where `is_waiting` says that the next
-        line is not there yet: the lines before it go first.
+        Translates earlier if `is_waiting` returns False: the next line is not available yet. Raises as `translate`,
+        for one read at a time.
         """
         chunk: list[tuple[int, PreparedLine]] = []
         for item in enumerate(lines):
@@ -176,13 +178,13 @@ class Translator:
     @checked
     def score(self, pairs: Sequence[SentencePair]) -> "list[PairScore]":
         """ln p of each target given its source, token by token. Raises `InputError` for a pair that is too long."""
-        from transformer_mt.translation.scoring import score_pairs  # which imports torch
+        from transformer_mt.translation.scoring import score_pairs  # imports torch
 
         return list(score_pairs(self.model.network, self.model.tokenizer, map(normalized_pair, pairs)))
 
     @checked
     def require_fitting(self, sentences: Iterable[PreparedSentence], place: str) -> None:
-        """Raise `InputError` that names the place for a sentence of more tokens than the model takes."""
+        """Raise `InputError`, naming `place`, for a sentence with more tokens than the model takes."""
         for sentence in sentences:
             self._require_fitting(len(sentence.ids) + 1, lambda _: place)
 
@@ -195,7 +197,7 @@ class Translator:
         prefix: str | Sequence[str] = "",
         place: PlaceName = numbered,
     ) -> list[Ranked]:
-        """The translations of prepared lines, each with its number."""
+        """Translate prepared lines, each given with its number. Raises as `translate`."""
         tokenizer, engine = self.model.tokenizer, self.model.engine
         limit = min(search.max_length, engine.max_length)
         forced, ends = self._forced(prefix)
@@ -209,7 +211,7 @@ class Translator:
                 self._require_fitting(len(encoded[key]), place, number)
         waiting = [(key, own) for key, own in encoded.items() if len(own) > 1]
         waiting.sort(key=lambda item: len(item[1]), reverse=True)
-        # The logits and log-probabilities alone of the batches in parallel.
+        # A lower bound: only the logits and log-probabilities of the parallel batches.
         needed = 8 * tokenizer.size * min(self._at_once(search), len(waiting)) * max(search.beam, search.n_best)
         require(needed, engine.free_memory, what="search.beam, n_best and batch_size", remedy="lower them")
         translations = {key: [EMPTY] for key in encoded}
@@ -218,7 +220,7 @@ class Translator:
         return [_joined([translations[key] for key in keys]) for _, keys in by_line]
 
     def _at_once(self, search: SearchConfig) -> int:
-        """The sentences translated in parallel; for draws, which depend on it, the same number on every machine."""
+        """The number of sentences translated in parallel; for sampling, the same on every machine."""
         return search.batch_size * (1 if search.sample else self.model.engine.batches)
 
     def _forced(self, prefix: str | Sequence[str]) -> tuple[Prefix, bool]:
@@ -229,7 +231,7 @@ class Translator:
         ends = ids[-1:] == [EOS]
         for piece, index in zip(prefix, ids[:-1] if ends else ids, strict=False):
             if index in SPECIAL:
-                raise InputError("prefix", f"{piece!r} is no piece that goes on", "give those of a translation")
+                raise InputError("prefix", f"{piece!r} is not a text token", "give tokens of a translation")
         return tuple(ids[: len(ids) - ends]), ends
 
     def _require_fitting(self, count: int, place: PlaceName, number: int = 0) -> None:
@@ -238,7 +240,7 @@ class Translator:
             raise InputError(place(number), f"{count} tokens, the model takes at most {limit}", "split it")
 
     def _found(self, waiting: Encoded, search: SearchConfig, prefix: Prefix, longest: int) -> dict[Key, Ranked]:
-        """The translations of every sentence; searches again for those with too few different texts."""
+        """Translate every sentence; search again for sentences with too few distinct texts."""
         found: dict[Key, Ranked] = {}
         count = 1 if search.n_best == 1 else 2 * search.n_best
         for _ in range(ATTEMPTS):
@@ -255,7 +257,7 @@ class Translator:
     def _search(
         self, waiting: Encoded, search: SearchConfig, prefix: Prefix, longest: int, count: int
     ) -> Iterator[list[Hypothesis]]:
-        # Vaswani et al. 2017, §6.1: a translation may be a certain number of tokens longer than its source.
+        # Vaswani et al. 2017, §6.1: a translation may exceed its source by a fixed number of tokens.
         tasks = []
         for key, tokens in waiting.items():
             limit = min(max(len(tokens), len(prefix) + 1) + search.max_length_margin, longest)
@@ -263,7 +265,7 @@ class Translator:
         return self.model.engine.search(tasks, search, count=count, prefix=prefix)
 
     def _different(self, hypotheses: list[Hypothesis], *, count: int) -> Ranked:
-        """The first hypotheses of different texts as translations, best first."""
+        """The first hypotheses with distinct texts, as translations, best first."""
         by_text: dict[str, Translation] = {}
         for hypothesis in hypotheses:
             text = self.model.tokenizer.decode(hypothesis.tokens)
@@ -274,12 +276,12 @@ class Translator:
 
 
 def splits(search: SearchConfig, prefix: str | Sequence[str]) -> bool:
-    """True for a search that can translate a line sentence by sentence."""
+    """True if a line may be translated sentence by sentence."""
     return search.n_best == 1 and not prefix
 
 
 def _joined(sentences: list[Ranked]) -> Ranked:
-    """The translations of a text: of its one sentence, or the best of each of several in one."""
+    """The translations of a line: of its only sentence, or the best of each sentence, joined."""
     if len(sentences) == 1:
         return sentences[0]
     best = tuple(ranked[0] for ranked in sentences)

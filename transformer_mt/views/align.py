@@ -9,7 +9,7 @@ from transformer_mt.views.rendering import inline
 
 
 def alignment_lines(alignment: Alignment) -> Iterator[Text]:
-    """The links in Pharaoh format; the source with the number of every word; the target with the words linked to."""
+    """The links in Pharaoh format; the source with word numbers; the target with the numbers of linked words."""
     yield Text(alignment.pharaoh)
     yield Text("  ".join(f"{number} {inline(word)}" for number, word in enumerate(alignment.source_words)))
     targets = []

@@ -1,4 +1,4 @@
-"""`tmt attend`: the matrices of a sentence pair by a method, chosen and drawn, or as graphs."""
+"""`tmt attend`: select the matrices of a sentence pair and draw them, also as graphs."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from transformer_mt.views.matrix import Blocks, LabelledMatrix, Scale, is_convex
 from transformer_mt.views.methods import METHODS
 from transformer_mt.views.rendering import label, rendered, table, wrapped
 
-# The sides of a stack's matrices.
+# The rows and columns of each stack's matrices.
 BETWEEN = {"encoder": "source against source", "decoder": "target against target", "cross": "target against source"}
 
 
@@ -32,7 +32,7 @@ def view_attention(
     words: bool = True,
     stacks: Collection[str] = tuple(STACKS),
 ) -> AttentionMaps:
-    """The matrices of a pair by a method, over words or pieces, for the given stacks that the method covers.
+    """The matrices of a pair by a method, over words or tokens, for the given stacks that the method covers.
 
     Raises `InputError` for an unknown method, or one that does not apply to the model.
     """
@@ -42,7 +42,7 @@ def view_attention(
 
 @dataclass(frozen=True, slots=True)
 class HistoryStep:
-    """The maps by the weights of one validation, its loss if it is known, and the translation that they gave."""
+    """The attention maps and translation of a checkpoint, and its validation loss (nats per token) if known."""
 
     step: int
     loss: float | None
@@ -51,10 +51,10 @@ class HistoryStep:
 
 
 def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) -> LabelledMatrix:
-    """The one matrix that explains a translation best: the mean over these heads of the cross-attention.
+    """The matrix that explains a translation best: the mean over the given cross-attention heads.
 
-    Heads that the model does not have are left out. Without any they are all of the last layer but one, a guess, or
-    where that has none, all that are left. For a method that has one matrix for the whole model it is that one.
+    Ignores heads that the model does not have. Without any, guesses: all heads of the second-last layer or, if it has
+    none, all heads. For a method with one matrix for the whole model, returns that one.
     """
     stack = lookup(maps.stacks, "cross", key="stack")
     every, guess = stack.heads("cross"), max(1, len(stack.weights) - 1)
@@ -71,10 +71,10 @@ def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) ->
 def layer_matrices(
     maps: AttentionMaps, *, stack: str = "cross", layer: str | None = None, head: str | None = None
 ) -> list[LabelledMatrix]:
-    """The matrices of a stack that were asked for: `layer` is a number from 1 or `all`, `head` may also be `mean`.
+    """Select matrices of a stack: `layer` is a number from 1 or `all`, `head` may also be `mean`.
 
-    Without them they are all layers and the mean over their heads. Raises `InputError` that names the option for an
-    unknown stack, layer or head, and for a layer or head of a method that has one matrix for the whole model.
+    The default is all layers and the mean over their heads. Raises `InputError` for an unknown stack, layer or head,
+    and for a layer or head of a method with one matrix for the whole model.
     """
     chosen = lookup(maps.stacks, stack, key="stack")
     if METHODS[maps.method].whole:
@@ -97,7 +97,7 @@ def layer_matrices(
 
 
 def _mean(maps: AttentionMaps, heads: Sequence[HeadName], *, key: str, place: str, name: str) -> LabelledMatrix:
-    """The mean over heads of one stack."""
+    """The mean over heads of one stack, as a labelled matrix."""
     stack, prefix = maps.stacks[heads[0].stack], "" if maps.method == "weights" else f"{maps.method}, "
     return LabelledMatrix(key, f"{prefix}{place}", name, stack.mean(heads), stack.rows, stack.columns)
 
@@ -108,7 +108,7 @@ def _every_matrix(maps: AttentionMaps) -> Iterator[LabelledMatrix]:
 
 
 def agreement(matrix: LabelledMatrix, erased: AttentionMaps) -> tuple[float, float] | None:
-    """The agreement of a matrix with erasure, `</s>` aside; None for self-attention, and for a single column."""
+    """The agreement of a matrix with erasure, without `</s>`; None for self-attention, and if no row has a τ."""
     if not matrix.key.startswith("cross"):
         return None
     (reference,) = layer_matrices(erased)
@@ -116,7 +116,7 @@ def agreement(matrix: LabelledMatrix, erased: AttentionMaps) -> tuple[float, flo
 
 
 def agreements(maps: AttentionMaps, erased: AttentionMaps) -> dict[str, Any]:
-    """For `--json`: `tau` and `first` for each matrix of the cross-attention by its name, as `cross.2.1`, or null."""
+    """For `--json`: `tau` and `first` (or null) of each cross-attention matrix, by name, for example `cross.2.1`."""
     found: dict[str, Any] = {}
     for matrix in _every_matrix(maps):
         if matrix.key.startswith("cross"):
@@ -126,7 +126,7 @@ def agreements(maps: AttentionMaps, erased: AttentionMaps) -> dict[str, Any]:
 
 
 def agreement_lines(matrices: Sequence[LabelledMatrix], erased: AttentionMaps) -> Iterator[str]:
-    """The agreement of each matrix with erasure, where it is known."""
+    """Yield the agreement of each matrix with erasure, if defined."""
     for matrix in matrices:
         if scores := agreement(matrix, erased):
             tau, first = scores
@@ -137,10 +137,10 @@ def agreement_lines(matrices: Sequence[LabelledMatrix], erased: AttentionMaps) -
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """The graph of a matrix: an edge from row i to column j where |α_ij| / Σ_k |α_ik| reaches a threshold.
+    """The graph of a matrix: an edge from row i to column j if |α_ij| / Σ_k |α_ik| reaches a threshold.
 
-    An edge is a row, a column, both from 0, and the weight. `convex` is true if the output of every row that may attend
-    at all is a convex combination of the columns' values: no number is negative, and they sum to 1.
+    An edge is a row and a column, both from 0, and the weight. `convex` tells whether every row that may attend at all
+    is a convex combination of the columns' values: no number is negative, and they sum to 1.
     """
 
     edges: list[tuple[int, int, float]]
@@ -163,13 +163,13 @@ def adjacency(matrix: LabelledMatrix, *, threshold: float) -> Adjacency:
 
 
 def graphs(maps: AttentionMaps, *, threshold: float) -> dict[str, Any]:
-    """For `--json`: the `threshold`, and `matrices`, the graph of every head or stack by its name, as `cross.2.1`."""
+    """For `--json`: the `threshold`, and `matrices`, the graph of every head or stack by name."""
     matrices = {matrix.key: adjacency(matrix, threshold=threshold) for matrix in _every_matrix(maps)}
     return {"threshold": threshold, "matrices": matrices}
 
 
 def graph_lines(matrix: LabelledMatrix, *, threshold: float, width: int, scale: Scale) -> Iterator[str | Text]:
-    """The edges and the out-degree of each row, the in-degree of each column, and a sentence about the rows' sums."""
+    """Yield the edges and out-degree of each row, the in-degree of each column, and whether rows are convex."""
     graph = adjacency(matrix, threshold=threshold)
     rows: list[list[str | Text]] = []
     for i, name in enumerate(matrix.rows):
@@ -184,12 +184,12 @@ def graph_lines(matrix: LabelledMatrix, *, threshold: float, width: int, scale: 
     yield from rendered(table(incoming, headings=("column", "in-degree"), right=(0, 1)), width=width)
     yield ""
     convex = "Every row is a convex combination: no number is negative, and they sum to 1."
-    other = "Rows are no convex combinations: numbers are negative, or do not sum to 1."
+    other = "Not all rows are convex combinations: some numbers are negative or do not sum to 1."
     yield from wrapped(convex if graph.convex else other, width=width)
 
 
 def rows_of_matrices(views: Sequence[Sequence[LabelledMatrix]]) -> list[list[LabelledMatrix]]:
-    """The matrices in rows. One view: a row for each place. Several views: a row for each layer and head."""
+    """Arrange matrices in rows: for one view, a row per layer; for several views, a row per layer and head."""
     if len(views) == 1:
         return [list(group) for _, group in groupby(views[0], lambda matrix: matrix.place)]
     return [[matrix for matrix in row if matrix] for row in zip_longest(*views)]
@@ -204,7 +204,7 @@ def attention_lines(
     compact: bool,
     threshold: float | None,
 ) -> Iterator[str | Text]:
-    """Rows of matrices beside each other, as graphs where there is a threshold, and the meaning of their numbers."""
+    """Yield rows of matrices, side by side, or as graphs if there is a threshold; then the meaning of their numbers."""
     matrices = list(chain(*rows))
     if threshold is None:
         for row in rows:

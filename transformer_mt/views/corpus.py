@@ -1,4 +1,4 @@
-"""The content of a corpus, which `tmt data` shows: counts, lengths, results of cleaning, random pairs."""
+"""The content of a corpus, for `tmt data`: counts, lengths, cleaning results, random pairs."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -13,15 +13,14 @@ from transformer_mt.text.words import words
 from transformer_mt.views.rendering import table_lines
 
 SIDES = ("source", "target")
-_COUNTED = 100_000  # pairs; of a larger split, the words of a random part of this size are counted
+_COUNTED = 100_000  # pairs; larger splits are sampled to count their words
 
 
 def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, Any]:
-    """Counts, lengths in words and punctuation marks, results of cleaning, and `sample` random pairs of each split.
+    """Counts, lengths in words and punctuation marks, cleaning results, and `sample` random pairs of each split.
 
-    `tmt data --json` prints the same keys. The words of
-    many pairs are counted in a part of them that is drawn at random, `counted`. The `structure` of a sample has for
-    `source` and `target` a node for each word; heads are counted from 0, and that of the root is -1.
+    These are the keys of `tmt data --json`. In large splits, lengths come from a random sample of `counted` pairs. The
+    `structure` of a sample has a node per word for `source` and `target`; heads count from 0, the root's is -1.
     """
     splits = {}
     for name, pairs in corpus.splits.items():
@@ -63,7 +62,7 @@ def _sample(pair: SentencePair) -> dict[str, Any]:
 
 
 def statistics_lines(corpus: Corpus, statistics: dict[str, Any], *, structure: bool) -> Iterator[str]:
-    """The result of `corpus_statistics` as lines of text; `structure` adds the dependency trees of samples."""
+    """Yield `corpus_statistics` as lines of text; `structure` adds the dependency trees of samples."""
     links = "with word links" if corpus.has_links else "without word links"
     yield f"corpus {corpus.name}, {' → '.join(corpus.languages)}, {links}"
     for name, split in statistics["splits"].items():
@@ -76,7 +75,7 @@ def statistics_lines(corpus: Corpus, statistics: dict[str, Any], *, structure: b
             for example in report.examples.get(problem, ()):
                 yield f"    pair {example.number}: {example.source} | {example.target}"
         if split["counted"] != split["pairs"]:
-            yield f"  of {split['counted']} of them:"
+            yield f"  in a random sample of {split['counted']}:"
         for side in SIDES:
             lengths = split[side]
             yield (
@@ -100,7 +99,7 @@ def _sample_lines(sample: dict[str, Any], *, structure: bool) -> Iterator[str]:
 
 
 def _tree_lines(nodes: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Every word with its number from 1, part of speech, relation and head."""
+    """Yield every word with its number from 1, part of speech, relation and head."""
     rows = []
     for number, node in enumerate(nodes, start=1):
         head = nodes[node["head"]]["word"] if node["head"] >= 0 else ""

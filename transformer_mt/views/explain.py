@@ -1,8 +1,8 @@
-"""`tmt explain`: one row of one attention head, step by step, from the values that the modules show as they compute.
+"""`tmt explain`: one row of one attention head, step by step, from the values that hooks report.
 
-Of a forward pass, the part is told that belongs to the head's layer: from the state that comes in to the one that goes
-on. Each stage is a module: its title is the class and the first sentence of its docstring. Only a head's contributions
-to the output are computed here, since the layer sums over all heads at once.
+Explains the part of the forward pass inside the head's layer, from its input state to its output state. Each stage is a
+module; its title is the class name and the first paragraph of its docstring. Only a head's contributions to the output
+are computed here, since the layer sums over all heads at once.
 """
 
 import math
@@ -31,31 +31,31 @@ from transformer_mt.views.head_importance import HeadLosses, head_losses
 from transformer_mt.views.rendering import inline, label, rendered, table
 from transformer_mt.views.serialise import to_json
 
-# A word of this many letters is content, not an article or a pronoun.
+# Words of at least this many letters count as content words.
 CONTENT = 4
-# A float32 comes back from JSON as it was.
+# Enough digits for a float32 to survive JSON.
 _DIGITS = 9
 
-# For each symbol a name that is a word, for --json and --npz, and what it is. Other symbols are their own names.
+# For each symbol, a name for --json and --npz, and a description. Other symbols are their own names.
 _NAMES = {
-    "√D e": ("embedding", "the embedding of the token that the row reads, scaled"),
+    "√D e": ("embedding", "the scaled embedding of the token that the row reads"),
     "pe": ("position_encoding", "the encoding of the row's position i"),
-    "x": ("state", "the state of the row, as it comes to this layer"),
+    "x": ("state", "the row's state before this layer"),
     "h": ("read", "the input of the attention"),
     "q₀": ("shared_query", "the query that all heads share"),
-    "μ_r": ("mixing", "the head's mixing vector, learned"),
+    "μ_r": ("mixing", "the head's learned mixing vector"),
     "q": ("query", "the query: what the row looks for"),
-    "k_j": ("keys", "the keys, from the states h_j of the columns: what each answers to"),
+    "k_j": ("keys", "the keys, from the columns' states h_j: what each answers to"),
     "φ(q)": ("mapped_query", "the query, made positive"),
     "φ(k_j)": ("mapped_keys", "the keys, made positive"),
     "q′": ("rotated_query", "the query turned by its position i: features 2t and 2t + 1 by i θ_t"),
     "k′_j": ("rotated_keys", "every key turned by its own position j"),
     "u_j": ("hidden", "query and key added, squashed"),
-    "v": ("direction", "the direction in which a pair fits, learned"),
+    "v": ("direction", "the learned vector that scores a pair"),
     "τ": ("temperature", "the head's factor, learned"),
     "e_j": ("scores", "the score of every key"),
     "s_j": ("scores", "the similarity of the query with every key, never negative"),
-    "c_j": ("distances", "how far right of the row every column stands, clipped"),
+    "c_j": ("distances", "the distance of every column to the right of the row, clipped"),
     "bucket_j": ("buckets", "the bucket of every column's distance"),
     "a_j": ("position_keys", "the learned vector of every distance"),
     "m": ("slope", "the slope of the head"),
@@ -63,24 +63,27 @@ _NAMES = {
     "e′_j": ("scores_with_position", "the score with the term of the position"),
     "j ∈ N": ("mask", "which columns the row may attend to: its neighbours in the graph"),
     "α_j": ("weights", "the weights, which sum to 1"),
-    "v_j": ("values", "the values, from the same states: what each gives when it is chosen"),
+    "v_j": ("values", "the values, from the same states: what each column passes on"),
     "a^V_j": ("position_values", "the learned value of every distance"),
-    "head": ("head", "the head: the values, each as much as its weight says"),
+    "head": ("head", "the head: the weighted sum of the values"),
     "o": ("head_output", "the head's part of the output"),
-    "o_j": ("column_outputs", "the part of it that comes from every column"),
-    "share_j": ("column_shares", "how much that is: o_j in the direction of o; they sum to 1"),
+    "o_j": ("column_outputs", "the part of o from every column"),
+    "share_j": ("column_shares", "each column's share of o: o_j in the direction of o; they sum to 1"),
     "o_r": ("head_outputs", "the parts of all heads r of the layer"),
-    "share_r": ("head_shares", "how much of y comes from each"),
+    "share_r": ("head_shares", "each head's share of y"),
     "y": ("attention_output", "the output of the attention for this row"),
     "z": ("residual", "the state with the output of the attention"),
     "i_c": ("gates", "the context's part of the gates of the decoder's first layer"),
-    "x′": ("output", "the state as it goes on"),
+    "x′": ("output", "the state passed on"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A number or vector of the row, or one for each key or head: its symbol and formula, and the numbers."""
+    """One value of the computation: its symbol, formula and numbers.
+
+    `values` is a number or vector of the row or, with `over`, one per key or head.
+    """
 
     name: str
     words: str
@@ -91,11 +94,12 @@ class Step:
 
     @classmethod
     def of(cls, symbol: str, formula: str, values: Tensor, over: Literal["row", "keys", "heads"] = "row") -> "Step":
-        """A step with the name and the words of its symbol."""
+        """Create a step with the name and description of its symbol."""
         return cls(*_NAMES.get(symbol, (symbol, symbol)), symbol, formula, over, values.detach().cpu())
 
     @property
     def is_vector(self) -> bool:
+        """True for vectors, False for numbers."""
         return self.values.ndim > (self.over != "row")
 
 
@@ -109,17 +113,16 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One row of an attention head, from 0: that of the piece written there, or read there in an encoder.
+    """One row of an attention head. `row` counts from 0; its `token` is the one written there or, in an encoder, read.
 
-    `read` is the piece that the model reads there in any case. `heads` are the numbers of the layer's heads. `rows` has
-    of `target` and `source`, where they are attended from, every word with its pieces. `choice` is None where the head
-    was given.
+    `read` is the token that the model reads at this position. `heads` are the numbers of the layer's heads. `rows` maps
+    `target` and `source`, if they have rows, to every word with its tokens. `choice` is None if the head was given.
     """
 
     source: str
     target: str
     word: str
-    piece: str
+    token: str
     read: str
     row: int
     head: HeadName
@@ -130,19 +133,21 @@ class Explanation:
     stages: tuple[Stage, ...]
 
     def steps(self) -> Iterator[Step]:
+        """Yield the steps of all stages."""
         return (step for stage in self.stages for step in stage.steps)
 
     def __getitem__(self, name: str) -> Tensor:
         return next(step.values for step in self.steps() if step.name == name)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields; the head by `stack`, `layer` and `head`; and `contributions`, the shares, also `in_words`."""
+        """The fields, with the head as `stack`, `layer` and `head`; `contributions`, the shares; and `in_words`."""
         entries = {field.name: getattr(self, field.name) for field in fields(self)} | self.head._asdict()
         told = {"contributions": self["column_shares"], "in_words": in_words(self)}
         return to_json(entries | told, digits=_DIGITS)
 
     def arrays(self) -> dict[str, Any]:
-        labels = {name: getattr(self, name) for name in ("source", "target", "piece", "columns", "heads")}
+        """The arrays for `--npz`: texts and labels, every step by its name, and `contributions`."""
+        labels = {name: getattr(self, name) for name in ("source", "target", "token", "columns", "heads")}
         steps = {step.name: step.values for step in self.steps()}
         return labels | {"head_name": str(self.head)} | steps | {"contributions": self["column_shares"]}
 
@@ -157,12 +162,13 @@ def explain_row(
     layer: int | None = None,
     head: int | None = None,
 ) -> Explanation:
-    """The row of a word in an attention head while the model, in evaluation mode, reads the pair (teacher forcing).
+    """Explain the row of a word in an attention head, under teacher forcing in evaluation mode.
 
-    A word of the translation has its row where it is written, in `cross` and `decoder`, a word of the source in
-    `encoder`; a number is the place of a word, from 1. Without a word it is the first of `CONTENT` letters or more. Of
-    the heads that fit stack, layer and head it is the one without which ln p of the piece falls most; of a piece of the
-    source, which has none, ln p of the translation. Raises `InputError` that names the option for what there is not.
+    Target words have rows in `cross` and `decoder`, where they are written; source words in `encoder`. `word` may also
+    be a number, from 1; the default is the first word of at least `CONTENT` letters. `piece` is the number of the token
+    in the word, from 1. Of the heads that match stack, layer and head, takes the one whose removal lowers ln p of the
+    token most (for a source token, ln p of the translation). Raises `InputError`, with the argument's name, for a word,
+    token, stack, layer or head that does not exist.
     """
     stacks, every = model.attention_stacks(), _sides(tokens, model.attention_stacks())
     if stack is not None:
@@ -183,13 +189,13 @@ def explain_row(
     with evaluating(model):
         with watching(shown.append), record_attention(model) as recording:
             require_finite(model(*tokens.inputs(model)))
-        recording.of_tokens(name.stack, len(tokens.source.ids), len(tokens.read.ids))  # or it is not between these
+        recording.of_tokens(name.stack, len(tokens.source.ids), len(tokens.read.ids))  # checks that it fits the tokens
         stages = tuple(_stages(shown, module, row, name))
     return Explanation(
         source=tokens.source.text,
         target=tokens.written.text,
         word=side.words[number],
-        piece=side.pieces[row],
+        token=side.pieces[row],
         read=(tokens.source if name.stack == "encoder" else tokens.read).pieces[row],
         row=row,
         head=name,
@@ -207,7 +213,7 @@ def _stages(shown: Sequence[Shown], module: InspectableAttention, row: int, name
     last: Shown | None = None
     for each in layer:
         owner, step = each.module, _step(each, row, name.head - 1)
-        # A norm's result is shown again by the module that goes on with it, and a sum that a position has changed.
+        # The next module reports a norm's result again, and the sum after a position was added.
         if last and each.value is last.value and last.symbol in ("norm(x)", each.symbol):
             owner, earlier = steps.pop()
             formulas = filter(None, [step.formula, f"{earlier.symbol} = {earlier.formula}"])
@@ -224,9 +230,9 @@ def _stages(shown: Sequence[Shown], module: InspectableAttention, row: int, name
 def _layer_of(
     shown: Sequence[Shown], module: InspectableAttention, row: int, *, embedded: bool
 ) -> tuple[Sequence[Shown], int]:
-    """From the state that comes to the module, or its embedding, to the one that goes on; and the row in that call."""
+    """The values of the module's layer, from its input state, or the embedding, to its output; and the row in them."""
     symbols = [each.symbol for each in shown]
-    # A recurrent decoder calls its attention once a token.
+    # A recurrent decoder calls its attention once per token.
     calls = [place for place, each in enumerate(shown) if each.module is module and each.symbol == "h"]
     while row >= (queries := shown[calls[0]].value.shape[1]):
         row -= queries
@@ -239,7 +245,7 @@ def _layer_of(
 
 
 def _step(shown: Shown, row: int, head: int) -> Step:
-    """The numbers of the row and the head, taken out of a value by the names of its axes."""
+    """Select the numbers of the row and the head from a value by the names of its axes."""
     axes, wanted = shown.axes.split(), {"B": 0, "H": head, "Q": row}
     sizes = zip(axes, shown.value.shape, strict=True)
     place = [min(wanted[axis], size - 1) if axis in wanted else slice(None) for axis, size in sizes]
@@ -265,33 +271,36 @@ def _contributions(module: InspectableAttention, shown: Sequence[Shown], row: in
 
 
 def projected_shares(parts: Float[Tensor, "N D"], total: Float[Tensor, " D"]) -> Float[Tensor, " N"]:
-    """The part of the total's squared length that each part gives: parts·total / ‖total‖²; zero of a zero total."""
+    """The share of each part in the total's squared length: parts·total / ‖total‖²; zero for a zero total."""
     length = total.square().sum()
     return (parts @ total) / length.masked_fill(length == 0.0, 1.0)
 
 
 def _sides(tokens: PairTokens, stacks: Collection[str]) -> dict[str, Tokens]:
-    """The sides of a pair that have rows in any of the stacks."""
+    """The sides of a pair with rows in any of the stacks."""
     sides = {"target": tokens.written} if "cross" in stacks or "decoder" in stacks else {}
     return sides | ({"source": tokens.source} if "encoder" in stacks else {})
 
 
 def find_row(sides: Mapping[str, Tokens], *, word: str | None, piece: int) -> tuple[str, int, int]:
-    """The side of the pair that has a word, the word's place, and the row of its piece, from 0."""
+    """The side of the pair with the word, the word's place, and the row of its token `piece`; both from 0.
+
+    Raises `InputError` if the word or token does not exist.
+    """
     title, number = _find_word(word, sides)
     side = sides[title]
     rows = [row for row, owners in enumerate(side.words_of_piece) if number in owners]
     if not 1 <= piece <= len(rows):
         remedy = f"give a number from 1 to {len(rows)}"
-        raise InputError("piece", f"{side.words[number]!r} has no piece {piece}", remedy)
+        raise InputError("piece", f"{side.words[number]!r} has no token {piece}", remedy)
     return title, number, rows[piece - 1]
 
 
 def _find_word(word: str | None, sides: Mapping[str, Tokens]) -> tuple[str, int]:
-    """The side and the place of a word, as it is written or else in other capitals, or of a number from 1."""
+    """The side and place of a word, matched exactly or else ignoring case, or of a number from 1."""
     first, side = next(iter(sides.items()))
     places = range(len(side.words))
-    if word is None:  # the first content word, else the first word with letters, else the first of all
+    if word is None:  # the first content word, else the first word with letters, else the first word
         return first, max(places, key=lambda place: _interest(side.words[place]))
     word = normalize(word)
     for title, each in sides.items():
@@ -303,7 +312,7 @@ def _find_word(word: str | None, sides: Mapping[str, Tokens]) -> tuple[str, int]
         return first, int(word) - 1
     every = dict.fromkeys(word for each in sides.values() for word in each.words)
     texts = " or ".join("the translation" if title == "target" else "the source" for title in sides)
-    raise InputError("word", f"there is no {word!r} in {texts}", suggest(word, every))
+    raise InputError("word", f"{word!r} is not in {texts}", suggest(word, every))
 
 
 def _interest(word: str) -> int:
@@ -314,20 +323,20 @@ def _interest(word: str) -> int:
 
 # As text
 
-# Contributions below this share are not told in words, and of the others no more than this.
+# The summary names contributions from this share on, and at most this many.
 _SMALL, _TOLD = 0.05, 3
 _NOTES = (
     "The row i and the columns j count from 0, as positions do. Each stage is named after the class that computes it. "
     "A vector is shown by its length ‖·‖ and some of its entries; --json has them all. "
-    "h_j is to column j what h is to the row; in cross-attention it is the encoder's last state there."
+    "h_j is column j's h; in cross-attention, it is the encoder's last state of column j."
 )
 
 
 def lines_of(explanation: Explanation, *, width: int) -> list[Text]:
-    """The stages, numbered, and a summary in words, in lines of at most `width` cells, or 40."""
+    """The numbered stages and a summary in words, in lines of at most `width` cells (at least 40)."""
     stack, layer, head = explanation.head
-    read, piece = map(inline, (explanation.read, explanation.piece))
-    does = f"reads {read}" + ("" if stack == "encoder" else f" and writes {piece}")
+    read, written = map(inline, (explanation.read, explanation.token))
+    does = f"reads {read}" + ("" if stack == "encoder" else f" and writes {written}")
     title = f"{STACKS[stack][:1].upper()}{STACKS[stack][1:]}, layer {layer}, head {head}, row i = {explanation.row}"
     why = ""
     if choice := explanation.choice:
@@ -337,7 +346,7 @@ def lines_of(explanation: Explanation, *, width: int) -> list[Text]:
     parts: list[RenderableType] = [f"{title}, which {does}", why + _NOTES]
     for number, stage in enumerate(explanation.stages, start=1):
         parts += ["", f"{number}. {stage.title}"]
-        # Single numbers of keys, or of heads, share a table.
+        # Steps with a number per key, or per head, share a table.
         for _, group in groupby(stage.steps, key=lambda step: (step.over, step.is_vector and id(step))):
             parts.append(_indented(_steps(explanation, list(group))))
     parts += ["", "In words", _indented(in_words(explanation, inline))]
@@ -349,9 +358,9 @@ def _indented(parts: Iterable[RenderableType]) -> Padding:
 
 
 def in_words(explanation: Explanation, shown: Callable[[str], str] = str) -> list[str]:
-    """Sentences about where the head's part of the output comes from, and its share of the layer's."""
+    """Describe which columns the head's output comes from, and the head's share of the layer's output."""
     _, layer, head = explanation.head
-    pieces, row = [*map(shown, explanation.columns)], shown(explanation.piece)
+    pieces, row = [*map(shown, explanation.columns)], shown(explanation.token)
     names = [f"{each} (j = {j})" if pieces.count(each) > 1 else each for j, each in enumerate(pieces)]
     shares = sorted(zip(explanation["column_shares"].tolist(), names, strict=True), reverse=True)
     gives = [f"{name} gives {_percent(share)}" for share, name in shares if share >= _SMALL][:_TOLD]
@@ -367,7 +376,7 @@ def in_words(explanation: Explanation, shown: Callable[[str], str] = str) -> lis
 
 
 def _steps(explanation: Explanation, steps: Sequence[Step]) -> Iterator[RenderableType]:
-    """A line for each step, then their numbers: a vector on a line, or a table with a column for each step."""
+    """A line per step, then the numbers: a vector on one line, or a table with a column per step."""
     for step in steps:
         formula = " = ".join(filter(None, [step.symbol, step.formula]))
         value = f" = {step.values.item():.6g}" if step.values.ndim == 0 else ""
@@ -391,7 +400,7 @@ def _steps(explanation: Explanation, steps: Sequence[Step]) -> Iterator[Renderab
 
 
 def _vectors(values: Tensor) -> list[str]:
-    """The entries of one or several vectors, of many the first four and the last, all with the same decimals."""
+    """The entries of one or several vectors with equal decimals; of long vectors, the first four and the last."""
     cells = _numbers(values.flatten())
     cells = [cell.rjust(max(map(len, cells))) for cell in cells]
     size = values.shape[-1]
@@ -400,7 +409,7 @@ def _vectors(values: Tensor) -> list[str]:
 
 
 def _numbers(values: Tensor) -> list[str]:
-    """The numbers of a column with one count of decimals: three, or as many as give the largest four digits."""
+    """The numbers of a column with equal decimals: three, or enough for four digits of the largest."""
     if not values.dtype.is_floating_point:
         return [str(value).replace("True", "yes").replace("False", "·") for value in values.tolist()]
     largest = values.abs().amax().item()

@@ -1,4 +1,4 @@
-"""`tmt heads --faithful`: how far a picture of attention agrees with what happens when words are taken out."""
+"""`tmt heads --faithful`: the agreement of attention with the effect of erasing words."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.methods import METHODS, REFERENCE
 from transformer_mt.views.rendering import table_lines, wrapped
 
-# The name of the baseline beside the methods: the rows of erasure itself, shuffled.
+# The name of the baseline: the rows of erasure itself, shuffled.
 SHUFFLED = "shuffled"
 _SEED = 1
 
 WordMatrix = Float[np.ndarray, "W V"]
-# Method, layer (None: of the whole model) and head (None: the mean over the layer's).
+# Method, layer (None: the whole model) and head (None: the mean over the layer).
 MatrixKey = tuple[str, int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The agreement of a method with erasure, in the `sentences` in which a τ_b is defined.
+    """The agreement of a method with erasure, over the `sentences` with a defined τ_b.
 
-    `correlation` is Kendall's τ_b, from −1 over 0, chance, to 1; `first` the share of target words that have the same
-    source word first. Without a layer the matrix is of the whole model, without a head the mean over the layer's.
+    `correlation` is Kendall's τ_b, from −1 to 1, 0 being chance; `first` is the share of target words for which both
+    rank the same source word first. `layer` is None for a matrix of the whole model, `head` for the layer's mean.
     """
 
     method: str
@@ -52,14 +52,14 @@ class Faithfulness:
 def faithfulness(
     model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, *, methods: Iterable[str] = METHODS
 ) -> Faithfulness:
-    """The agreement of each method's cross-attention matrix with erasure, over pairs with given targets.
+    """Measure the agreement of each method's cross-attention matrices with erasure, over pairs with given targets.
 
-    Each target word's row over the source's words, without `</s>`, is compared with that of erasure by Kendall's τ_b,
-    as Jain and Wallace (2019, §4.1) compare attention weights with the effect of leaving a word out. Their change of
-    the whole distribution has no sign; here it is the fall of ln p of the word that is written, and signs count. The
-    mean over a sentence's words is its figure. Rows in which all numbers are equal, or that have one word, have no τ.
+    Kendall's τ_b compares each target word's row over the source words, without `</s>`, with the row of erasure, as
+    Jain and Wallace (2019, §4.1) compare attention weights with leaving a word out. They use the unsigned change of the
+    whole distribution; we use the signed fall of ln p of the target word. A sentence's figure is the mean over its
+    words. Rows with one word, or with all numbers equal, have no τ.
 
-    The methods are all that apply to the model, unless some are named. Raises `InputError` for a text that is too long.
+    `methods` defaults to all that apply to the model. Raises `InputError` for a text that is too long.
     """
     names = dict.fromkeys((REFERENCE, *methods))
     applied = [name for name in names if METHODS[name]().applies_to(model)]
@@ -84,7 +84,7 @@ def faithfulness(
 
 
 def _matrices(name: str, model: Seq2Seq, tokens: PairTokens) -> Iterator[tuple[MatrixKey, np.ndarray]]:
-    """The matrices over words, without `</s>`."""
+    """Yield the matrices of a method over words, without `</s>`."""
     method = METHODS[name]()
     maps = method.maps(model, tokens, stacks=["cross"]).by_words().stacks["cross"]
     for layer, names in groupby(maps.heads("cross"), lambda one: one.layer):
@@ -95,9 +95,9 @@ def _matrices(name: str, model: Seq2Seq, tokens: PairTokens) -> Iterator[tuple[M
 
 
 def compare_rows(first: WordMatrix, second: WordMatrix) -> tuple[float, float] | None:
-    """Kendall's τ_b between the rows of two matrices, and the share that has the same column first.
+    """Kendall's τ_b between the rows of two matrices, and the share of rows with the same largest column.
 
-    The means over the rows that have a τ_b; None without any.
+    Both are means over the rows with a τ_b; None if there are none.
     """
     correlations = kendall(first, second)
     rows = ~np.isnan(correlations)
@@ -108,10 +108,10 @@ def compare_rows(first: WordMatrix, second: WordMatrix) -> tuple[float, float] |
 
 
 def kendall(first: WordMatrix, second: WordMatrix) -> Float[np.ndarray, " W"]:
-    """Kendall's τ_b of each row: pairs of columns in the same order less those in opposite order, over √(n₁ n₂).
+    """Kendall's τ_b of each row: (concordant − discordant pairs of columns) / √(n₁ n₂).
 
-    n₁ and n₂ are the numbers of pairs that differ in the first and in the second, so ties count for neither (Kendall
-    1945). Columns that are NaN in either are left out; a row without pairs that differ is NaN.
+    n₁ and n₂ count the pairs that are not tied in the first and in the second matrix (Kendall 1945). Columns that are
+    NaN in either are ignored; a row with only ties is NaN.
     """
     correlations = []
     for row in zip(first, second, strict=True):
@@ -125,11 +125,11 @@ def kendall(first: WordMatrix, second: WordMatrix) -> Float[np.ndarray, " W"]:
 
 
 def faithfulness_lines(found: Faithfulness, *, width: int) -> Iterator[str]:
-    """For each method the mean over the heads of each layer, and its best head."""
+    """Yield a table with the mean over the heads of each layer, and the best head, for each method."""
     explanation = (
-        f"Agreement with erasure in {found.sentences} sentences: a target word's row over the source words, beside the "
-        "fall of its ln p without each of them. tau is Kendall's, 0 is chance; first: how often both have the same "
-        "word first. Intervals of 95 % over sentences; best heads are the best on these very sentences."
+        f"Agreement with erasure in {found.sentences} sentences: compares each target word's row over the source words "
+        "with the fall of its ln p without each of them. tau is Kendall's, 0 is chance; first: how often both rank the "
+        "same word first. Intervals are 95 % over sentences; best heads are chosen on these same sentences."
     )
     yield from (*wrapped(explanation, width=width), "")
     rows = []

@@ -28,7 +28,7 @@ Measured = TypeVar("Measured")
 
 
 def without_each(model: Seq2Seq, measure: Callable[[], Measured]) -> dict[HeadName, Measured]:
-    """The measurement with each head switched off, one at a time."""
+    """Measure with each head turned off, one at a time."""
     measured = {}
     for name in head_names(model):
         with without_heads(model, [name]):
@@ -37,7 +37,7 @@ def without_each(model: Seq2Seq, measure: Callable[[], Measured]) -> dict[HeadNa
 
 
 def best_texts(translator: Translator, pairs: Pairs) -> list[str]:
-    """The translations of the pairs' sources."""
+    """The best translations of the pairs' sources."""
     return [best.text for best, *_ in translator.translate([pair.source for pair in pairs])]
 
 
@@ -52,7 +52,7 @@ def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> Float[np.ndarray, 
 
 @dataclass(frozen=True, slots=True)
 class HeadLosses:
-    """ln p of `of`, with all heads, and without each of those in question."""
+    """ln p of `of` (a token, or the translation), with all heads and without each candidate."""
 
     of: str
     log_probability: float
@@ -62,9 +62,9 @@ class HeadLosses:
 def head_losses(
     model: Seq2Seq, tokens: PairTokens, *, row: int | None = None, candidates: Sequence[HeadName] = ()
 ) -> HeadLosses:
-    """ln p of a row's piece, or of the whole translation, without each candidate, by default every head.
+    """ln p of a row's token, or of the whole translation, without each candidate head (default: every head).
 
-    The model reads a copy of the pair for each.
+    Runs batches with a copy of the pair per head. Raises `MachineError` if the model's numbers are not finite.
     """
     heads, layers, (source, read) = candidates or head_names(model), attention_layers(model), tokens.inputs(model)
     rows, found = [*range(len(tokens.written.ids))] if row is None else [row], list[float]()
@@ -86,8 +86,10 @@ def head_losses(
 
 
 def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
-    """The sum over pairs of |∂L/∂ξ| at ξ = 1 in nats a target token, where L is the pair's loss and ξ the head's number
-    in the mask (Michel et al. 2019, §4.1)."""
+    """Σ |∂L/∂ξ| over pairs at ξ = 1, in nats per target token, for each head (Michel et al. 2019, §4.1).
+
+    L is a pair's loss, ξ the head's factor in the mask.
+    """
     layers = attention_layers(model)
     slopes: dict[HeadName, float] = dict.fromkeys(head_names(model), 0.0)
     for rows, batch in batches(model, encoded):
@@ -97,20 +99,20 @@ def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, floa
             gradients = torch.autograd.grad(_losses(model, batch).sum(), list(masks.values()))
         for layer, of_layer in zip(layers, gradients, strict=True):
             for number, slope in enumerate(of_layer.abs().double().sum(dim=0).tolist(), start=1):
-                if layer.head(number) in slopes:  # else it is off
+                if layer.head(number) in slopes:  # otherwise it is off
                     slopes[layer.head(number)] += slope
     return {name: slope / int(encoded.target_lengths.sum()) for name, slope in slopes.items()}
 
 
 def exact_importance(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
-    """The rise of the loss without each head, in nats a target token."""
+    """The rise of the loss without each head, in nats per target token."""
     before, tokens = sentence_losses(model, encoded).sum(), int(encoded.target_lengths.sum())
     without = without_each(model, lambda: sentence_losses(model, encoded).sum())
     return {name: float(after - before) / tokens for name, after in without.items()}
 
 
 def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
-    """`mean_gradients` divided in each layer by their Euclidean norm (Michel et al. 2019, §4.1); zeros stay."""
+    """`mean_gradients` divided by their Euclidean norm in each layer (Michel et al. 2019, §4.1); zeros stay zero."""
     importance = mean_gradients(model, encoded)
     for _, of_layer in groupby(list(importance), key=lambda name: name.of_layer):
         names = list(of_layer)
@@ -119,7 +121,7 @@ def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName
     return importance
 
 
-# How much each head matters to the loss of the pairs.
+# Measures of how much each head matters for the loss of the pairs.
 IMPORTANCE: dict[str, Callable[[Seq2Seq, EncodedPairs], dict[HeadName, float]]] = {
     "gradient": normalised_gradients,
     "unnormalised": mean_gradients,

@@ -1,4 +1,4 @@
-"""`tmt heads`: where each attention head looks, the relations that it finds, and the loss without it."""
+"""`tmt heads`: where each attention head looks, the relations it finds, and the loss without it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,22 +22,21 @@ from transformer_mt.views.faithfulness import kendall
 from transformer_mt.views.head_importance import best_texts, normalised_gradients, sentence_losses, without_each
 from transformer_mt.views.rendering import table_lines
 
-# The fields of `HeadFigures` that say where a head looks, with their headings in the text.
+# The fields of `HeadFigures` about where a head looks, with their headings in the text.
 LOOKS = {
     "entropy": "entropy", "distance": "distance", "previous": "before", "same": "same", "next": "after",
     "aligned": "linked", "punctuation": "punct.", "symbol": "</s>",
 }  # fmt: skip
 
-# A relation with fewer cases is not in the text: its share says little.
+# Relations with fewer cases are left out of the text: their shares mean little.
 CASES = 20
 
 
 class Instance(NamedTuple):
-    """A case of a relation: the column that the row of a word should look at; both are counted over `words(text)`.
+    """A case of a relation: the column that a word's row should look at; both are indices into `words(text)`.
 
-    `kind` is the relation, of Universal Dependencies or `antecedent`, and the end that is looked for, `head` or
-    `dependent`. `offset` is the distance in words from the row's own word or, in cross-attention, from the source word
-    that it is linked with.
+    `kind` is the relation, of Universal Dependencies or `antecedent`, and the end to find, `head` or `dependent`.
+    `offset` is the distance in words from the row's own word or, in cross-attention, from its linked source word.
     """
 
     kind: tuple[str, str]
@@ -47,10 +46,10 @@ class Instance(NamedTuple):
 
 
 def instances(pair: SentencePair, stack: str) -> Iterator[Instance]:
-    """The cases in a stack's matrix of a pair; none where the corpus does not know them.
+    """Yield the cases of a pair for a stack's matrices; none if the corpus has no dependency trees.
 
-    The encoder shows the relations of the source. The decoder shows the target's relations to earlier words, since it
-    sees no later ones. In cross-attention a target word represents the source word that it is linked with.
+    The encoder has the relations of the source; the decoder has the target's relations to earlier words, since it sees
+    no later ones. In cross-attention, a target word represents its linked source word.
     """
     if pair.structure is None:
         return
@@ -77,12 +76,12 @@ def _of_tree(tree: Tree) -> Iterator[Instance]:
 
 @dataclass(frozen=True, slots=True)
 class HeadFigures:
-    """A head: where it looks, and what is lost without it; a figure that is not known is None.
+    """A head: where it looks, and the loss without it; unknown figures are None.
 
-    `entropy` in bits; `distance` in words, |column − row| over the weight on words; the share of weight on the word
-    before the row's, at the same place, after it, linked with it (`aligned`), on punctuation marks, and on the `symbol`
-    `</s>`, in the decoder `<s>`. `loss` is the rise of the loss without the head, in nats a target token, `bleu` that
-    without the head, `gradient` the head's in `normalised_gradients`.
+    `entropy` is in bits; `distance` in words, the mean |column − row| over the weight on words. The other figures are
+    shares of weight: on the word before the row's, at the same place, after it, linked with it (`aligned`), on
+    punctuation marks, and on the `symbol` `</s>` (in the decoder `<s>`). `loss` is the rise of the loss without the
+    head, in nats per target token, `bleu` is BLEU without it, `gradient` is from `normalised_gradients`.
     """
 
     head: HeadName
@@ -101,10 +100,10 @@ class HeadFigures:
 
 @dataclass(frozen=True, slots=True)
 class RelationFigures:
-    """For each head of a stack the share of a relation's cases in which the word with the most weight is right.
+    """For each head of a stack, the share of a relation's cases in which the word with the most weight is right.
 
-    `baseline` is the share for one fixed `offset`, the best one, from the row's word (in cross-attention, from the
-    source word linked with it). `count` is the number of cases, `best` the head that finds it most often.
+    `baseline` is the share for the best fixed `offset` from the row's word (in cross-attention, from its linked source
+    word). `count` is the number of cases, `best` the head that finds the relation most often.
     """
 
     stack: str
@@ -117,15 +116,15 @@ class RelationFigures:
     found: Mapping[HeadName, Estimate]
 
     def lead(self) -> float:
-        """By how much the best head beats the baseline."""
+        """The best head's share minus the baseline's."""
         return self.found[self.best].value - self.baseline.value
 
 
 @dataclass(frozen=True, slots=True)
 class HeadTable:
-    """The heads of a model over sentence pairs, by Clark et al. 2019, §3 and §4, and Michel et al. 2019, §3.
+    """The heads of a model over sentence pairs, after Clark et al. 2019, §3 and §4, and Michel et al. 2019, §3.
 
-    `loss` is the whole model's in nats a target token, given the references; `bleu` None where it was not asked for.
+    `loss` is that of the whole model on the references, in nats per target token; `bleu` is None unless requested.
     """
 
     sentences: int
@@ -136,7 +135,7 @@ class HeadTable:
 
 
 def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -> HeadTable:
-    """The table of a model over pairs of which none is too long for it; for BLEU it translates once a head."""
+    """Measure the heads of a model over pairs, none of them too long; `bleu` translates all pairs once per head."""
     opened, model = translator.model, translator.model.network
     names = head_names(model)
     stacks = {stack: _Stack(stack, list(own), pairs) for stack, own in groupby(names, key=lambda name: name.stack)}
@@ -176,21 +175,21 @@ class _Stack:
         self.stack, self.names, self.pairs = stack, names, pairs
         self.sums = np.zeros((len(pairs), len(LOOKS), len(names)))
         self.totals = np.zeros_like(self.sums)
-        # Of each relation: the sentence of a case, its number there, its offset, and the heads that find it.
+        # For each relation, its cases: sentence, number in the sentence, offset, and which heads find it.
         self.cases: dict[tuple[str, str], list[tuple[int, int, int, np.ndarray]]] = defaultdict(list)
 
     def add(self, row: int, over: Float[np.ndarray, "H W V"]) -> None:
-        """Add the weights of a sentence over words; the symbol has the last column."""
+        """Add the weights of a sentence over words; the last column is the symbol."""
         pair, weights = self.pairs[row], over[:, :, :-1]
         apart = np.arange(weights.shape[2]) - np.arange(weights.shape[1])[:, None]
         own, linked = apart == 0, np.zeros(apart.shape, bool)
         if self.stack == "cross":
             for source, target in pair.links or ():
                 linked[target, source] = True
-            own = linked  # the columns that are the row's own word, or its translation
+            own = linked  # columns to exclude: the row's own word or, here, its translation
         marks = [not is_word(word) for word in words(pair.target if self.stack == "decoder" else pair.source)]
         cells = np.stack([apart == -1, apart == 0, apart == 1, linked, np.broadcast_to(marks, apart.shape)])
-        rest = np.maximum(1.0 - over.sum(axis=2, keepdims=True), 0.0)  # on pieces of no word
+        rest = np.maximum(1.0 - over.sum(axis=2, keepdims=True), 0.0)  # on tokens outside words
         p = np.concatenate((over, rest), axis=2)
         self.sums[row, 0] = -(p * np.log2(np.where(p > 0.0, p, 1.0))).sum(axis=(1, 2))
         self.sums[row, 1] = (weights * np.abs(apart)).sum(axis=(1, 2))
@@ -199,12 +198,12 @@ class _Stack:
         self.totals[row] = len(apart)
         self.totals[row, 1], self.totals[row, 5] = weights.sum(axis=(1, 2)), linked.any(axis=1).sum()
         for number, case in enumerate(instances(pair, self.stack)):
-            # Without the word itself and symbols, as in Clark et al. 2019.
+            # Excludes the word itself and symbols, as in Clark et al. 2019.
             best = (weights[:, case.row] * ~own[case.row]).argmax(axis=1)  # H V -> H
             self.cases[case.kind].append((row, number, case.offset, best == case.column))
 
     def relations(self) -> Iterator[RelationFigures]:
-        """The relations, sorted by number of cases, then by first appearance in the corpus."""
+        """Yield the relations, sorted by number of cases, then by first appearance in the corpus."""
         for kind in sorted(self.cases, key=lambda kind: (-len(self.cases[kind]), min(self.cases[kind])[:2])):
             rows, _, offsets, hits = zip(*self.cases[kind], strict=True)
             offset = _commonest(Counter(offsets))
@@ -218,15 +217,15 @@ class _Stack:
 
 
 def _commonest(offsets: Counter[int]) -> int:
-    """The offset that occurs most often; of equally frequent ones the nearest, then the one before."""
+    """The most frequent offset; among ties, the nearest, then the negative one."""
     return min(offsets, key=lambda offset: (-offsets[offset], abs(offset), offset))
 
 
 def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
-    """All tables, one after the other."""
+    """Yield all tables as lines of text."""
     whole = heads.bleu
     bleu = f", BLEU {whole.text()}" if whole else ""
-    yield f"{heads.sentences} sentences, loss {heads.loss.text(3)} nats a token{bleu}"
+    yield f"{heads.sentences} sentences, loss {heads.loss.text(3)} nats per token{bleu}"
     yield "± is the 95 % interval over sentences"
     groups = {stack: list(of) for stack, of in groupby(heads.heads, key=lambda head: head.head.stack)}
     for stack, group in groups.items():
@@ -235,13 +234,13 @@ def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
         rows = [[_short(head.head), *(_look(look, getattr(head, look)) for look in looks)] for head in group]
         yield from ("", f"{STACKS[stack]}: where each head looks")
         yield from table_lines(rows, headings=["head", *headings], right=range(1, 9), gap=1, width=width)
-    yield from ("", "what is lost without each head, the most important first")
+    yield from ("", "loss without each head, most important first")
     headings, rows = ["head", "loss rises by", "gradient", *(["BLEU changes by"] if whole else [])], []
     for head in sorted(heads.heads, key=lambda head: -head.loss.value):
         change = [head.bleu.change(whole.score)] if head.bleu and whole else []
         rows.append([str(head.head), head.loss.text(4), f"{head.gradient:.2f}", *change])
     yield from table_lines(rows, headings=headings, right=(1, 2, 3), width=width)
-    agreements = []  # how far the gradient orders heads as the loss without them does
+    agreements = []  # between the rankings by gradient and by loss
     for name, of_stack in ({"all": [*heads.heads]} | groups).items():
         losses, gradients = np.array([(head.loss.value, head.gradient) for head in of_stack]).T
         agreements.append(f"{name} {kendall(losses[None], gradients[None])[0]:.2f}")
@@ -265,7 +264,7 @@ def _look(look: str, figure: Estimate | None) -> str:
 
 
 def _relation_rows(relations: Sequence[RelationFigures]) -> list[list[str]]:
-    """Of the two ways to look for a relation, the one in which a head beats the baseline more."""
+    """For each relation, the row of the direction in which a head beats the baseline by more."""
     chosen: dict[str, RelationFigures] = {}
     for each in relations:
         chosen[each.relation] = max(chosen.get(each.relation, each), each, key=RelationFigures.lead)

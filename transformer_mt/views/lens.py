@@ -1,4 +1,4 @@
-"""`tmt lens`: the guesses of the decoder after each of its layers, and the layer that decides each word."""
+"""`tmt lens`: the decoder's guesses after each layer, and the layer that decides each word."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.rendering import format_weight, label, rendered, table
 from transformer_mt.views.serialise import HIDDEN
 
-# The number of pieces that are kept of each layer.
+# The number of guesses to keep per layer.
 GUESSES = 5
 
 
@@ -24,14 +24,14 @@ GUESSES = 5
 class Lens:
     """The guesses of each decoder layer at each position of the target (the logit lens, nostalgebraist 2020).
 
-    `guesses[layer][position]` are the likeliest pieces, the likeliest first, with `guess_probabilities`;
-    `probabilities` belong to the target's own `pieces`. `decided` has for each position the first layer, counted
-    from 1, from which on the likeliest piece is the target's, None where it is not so in the last.
+    `guesses[layer][position]` are the likeliest tokens, likeliest first, with `guess_probabilities`; `probabilities`
+    belong to the target's own `tokens`. `decided` is, for each position, the first layer (from 1) such that it and all
+    later ones rank the target token first; None if the last layer does not.
     """
 
     source: str
     target: str
-    pieces: tuple[str, ...]
+    tokens: tuple[str, ...]
     words: tuple[str, ...]
     words_of_piece: tuple[Owners, ...] = field(metadata=HIDDEN)
     guesses: tuple[tuple[tuple[str, ...], ...], ...]
@@ -41,7 +41,7 @@ class Lens:
 
     @property
     def words_decided(self) -> tuple[int | None, ...]:
-        """For each word of the target the layer from which on all of its pieces are decided."""
+        """For each word of the target, the first layer with all of its tokens decided; None if one is not."""
         found: list[int | None] = []
         for word in range(len(self.words)):
             layers = [self.decided[t] for t, owners in enumerate(self.words_of_piece) if word in owners]
@@ -49,23 +49,24 @@ class Lens:
         return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
+        """The texts, the number of `layers`, `positions` (a token each) and `words`."""
         positions = []
-        for t, piece in enumerate(self.pieces):
+        for t, token in enumerate(self.tokens):
             layers = []
             for layer, guesses in enumerate(self.guesses):
                 best = list(zip(guesses[t], self.guess_probabilities[layer, t].tolist(), strict=True))
                 layers.append({"probability": self.probabilities[layer, t].item(), "guesses": best})
-            of_piece = {"piece": piece, "words": self.words_of_piece[t], "decided": self.decided[t], "layers": layers}
-            positions.append(of_piece)
+            of_token = {"token": token, "words": self.words_of_piece[t], "decided": self.decided[t], "layers": layers}
+            positions.append(of_token)
         words = [{"word": word, "decided": layer} for word, layer in zip(self.words, self.words_decided, strict=True)]
         texts = {"source": self.source, "target": self.target}
         return {**texts, "layers": len(self.guesses), "positions": positions, "words": words}
 
 
 def look_through(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens) -> Lens:
-    """The model's guesses after each decoder layer while it is given the target (teacher forcing).
+    """The model's guesses after each decoder layer, from `Seq2Seq.layer_logits` under teacher forcing.
 
-    They come from `Seq2Seq.layer_logits`.
+    Raises `MachineError` if the model's numbers are not finite.
     """
     written = tokens.written
     with evaluating(model):
@@ -76,7 +77,7 @@ def look_through(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens) -> Le
     return Lens(
         tokens.source.text,
         written.text,
-        pieces=written.pieces,
+        tokens=written.pieces,
         words=written.words,
         words_of_piece=written.words_of_piece,
         guesses=tuple(tuple(tuple(tokenizer.pieces(row)) for row in layer) for layer in ids.tolist()),
@@ -87,15 +88,15 @@ def look_through(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens) -> Le
 
 
 def decided_at(likeliest: Int[Tensor, "L T"], written: Int[Tensor, " T"]) -> tuple[int | None, ...]:
-    """For each position the first layer, from 1, from which on the likeliest piece is the written one; None: none."""
+    """For each position, the first layer (from 1) such that it and all later ones rank the written token first."""
     layers = len(likeliest)
-    right = (likeliest == written).flip(0).int().cumprod(dim=0).sum(dim=0)  # the number of last layers that are right
+    right = (likeliest == written).flip(0).int().cumprod(dim=0).sum(dim=0)  # number of final layers that are right
     return tuple(layers - count + 1 if count else None for count in right.tolist())
 
 
 def lens_lines(lens: Lens, *, width: int) -> Iterator[Text]:
-    """A row for each piece, a column for each layer's guess, `*` from the layer on that decides; then the words."""
-    labels, columns = [*map(label, ("writes", *lens.pieces))], []
+    """Yield a table of guesses, a row per token, a column per layer, `*` from the deciding layer on; then the words."""
+    labels, columns = [*map(label, ("writes", *lens.tokens))], []
     for layer, (guesses, best) in enumerate(zip(lens.guesses, lens.guess_probabilities, strict=True), start=1):
         columns.append([Text(f"layer {layer}")])
         for (piece, *_), number, decided in zip(guesses, best[:, 0].tolist(), lens.decided, strict=True):
@@ -109,5 +110,5 @@ def lens_lines(lens: Lens, *, width: int) -> Iterator[Text]:
     for layer in (*range(1, len(columns) + 1), None):
         words = [word for word, decided in zip(lens.words, lens.words_decided, strict=True) if decided == layer]
         if words:
-            where = f"decided from layer {layer} on" if layer else "not what the model would write"
+            where = f"decided from layer {layer} on" if layer else "not the model's own choice"
             yield from rendered(Text.assemble(f"{where}: ", label(" ".join(words))), width=width)

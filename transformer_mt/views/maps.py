@@ -1,4 +1,4 @@
-"""The attention maps of a sentence pair over pieces and over words."""
+"""The attention maps of a sentence pair over tokens and over words."""
 
 import math
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ from transformer_mt.views.serialise import HIDDEN
 
 @dataclass(frozen=True, slots=True)
 class StackMaps:
-    """The maps of one stack: weights, the cells of a layer that may have any (True), and the labels along both sides.
+    """The maps of one stack: weights, a mask of the cells that may be attended to (True), and the labels of both sides.
 
-    `present` marks the heads that are switched on (None: all); the weights of the others are zero. `over_words` are the
-    weights over words, where they do not follow from those over pieces as attention weights do.
+    `present` marks the heads that are on (None: all); weights of the others are zero. `over_words` has weights over
+    words for methods that do not derive them from tokens by means and sums.
     """
 
     weights: Float[Tensor, "L H Q K"]
@@ -36,18 +36,18 @@ class StackMaps:
     over_words: Float[Tensor, "L H W V"] | None = field(default=None, metadata=HIDDEN)
 
     def heads(self, stack: str) -> list[HeadName]:
-        """The heads that are switched on."""
+        """The heads that are on."""
         present = torch.ones(self.weights.shape[:2]) if self.present is None else self.present
         return [HeadName(stack, i + 1, j + 1) for i, j in present.nonzero().tolist()]
 
     def mean(self, heads: Sequence[HeadName]) -> Float[np.ndarray, "Q K"]:
-        """The mean over heads; NaN where no query of theirs may attend."""
+        """The mean over heads; NaN in cells masked in all their layers."""
         layers = [head.layer - 1 for head in heads]
         weights = self.weights[layers, [head.head - 1 for head in heads]].mean(dim=0)
         return weights.masked_fill(~self.mask[layers].any(dim=0), math.nan).double().numpy()
 
     def to_json(self) -> dict[str, Any]:
-        """`weights[layer][head][row][column]`, null where a query may not attend, and for a head that was left out."""
+        """`rows`, `columns` and `weights[layer][head][row][column]`; null for masked cells and heads that are off."""
         weights: list[list[Any]] = [list(layer) for layer in self.weights.masked_fill(~self.mask[:, None], math.nan)]
         for layer, head in () if self.present is None else (~self.present).nonzero().tolist():
             weights[layer][head] = None
@@ -56,7 +56,7 @@ class StackMaps:
 
 @dataclass(frozen=True, slots=True)
 class AttentionMaps:
-    """The maps of a sentence pair by a method of `METHODS` for each stack, over pieces or, after `by_words`, words."""
+    """The maps of a sentence pair by a method of `METHODS` for each stack, over tokens or, after `by_words`, words."""
 
     source: str
     target: str
@@ -65,7 +65,7 @@ class AttentionMaps:
     tokens: PairTokens = field(metadata=HIDDEN)
 
     def by_words(self) -> "AttentionMaps":
-        """The maps over words: those that a stack has of its own, else a word's mean over rows and sum over columns."""
+        """The maps over words: a stack's own `over_words`, or the mean over a word's rows and sum over its columns."""
         stacks = {}
         for name, maps in self.stacks.items():
             sides = self.tokens.sides(name)
@@ -73,48 +73,48 @@ class AttentionMaps:
             weights = maps.over_words
             if weights is None:
                 weights = torch.from_numpy(over_words(maps.weights.numpy(), rows, columns))
-            # Any piece of the word to any piece of the other.
+            # True if any token of one word may attend to any of the other.
             mask = torch.from_numpy(rows @ maps.mask.float().numpy() @ columns.T > 0.0)
             stacks[name] = StackMaps(weights, mask, sides[0].words, sides[1].words, maps.present)
         return replace(self, stacks=stacks)
 
 
 def maps_of(method: str, tokens: PairTokens, stacks: dict[str, StackMaps]) -> AttentionMaps:
-    """The maps of a pair over pieces."""
+    """Create the maps of a pair over tokens."""
     return AttentionMaps(tokens.source.text, tokens.written.text, method, stacks, tokens)
 
 
 @checked
 def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
-    """Every attention map while the model, in evaluation mode, reads the source and writes the target.
+    """All attention maps of a pair, under teacher forcing in evaluation mode.
 
-    The decoder is given the target (teacher forcing): it reads `<s>` and the target's pieces, and each row of its maps
-    is labelled with the piece *predicted* there, the last one `</s>`. So in `cross` the row of a piece says where the
-    model looked to write it, and in `decoder` the columns are one behind the rows: they start with `<s>`.
+    The decoder reads `<s>` and the target's tokens; each row of its maps is labelled with the token *predicted* there,
+    the last one `</s>`. So in `cross`, a token's row shows where the model looked to write it. In `decoder`, the
+    columns are one behind the rows: they start with `<s>`.
 
-    A text is cut into its most probable pieces; a search can have found the same text in others. Raises `InputError`
-    for a text longer than the model's `max_length`.
+    Texts use their most probable tokens; a search may have found the same text with others. Raises `InputError` for a
+    text longer than the model's `max_length`, and `MachineError` if the model's numbers are not finite.
     """
     tokens = prepare_pair(model, tokenizer, source, target)
     return maps_of("weights", tokens, weights_of_pair(model, tokens))
 
 
 def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
-    """The attention weights of every stack."""
+    """The attention weights of every stack. Raises `MachineError` if the model's numbers are not finite."""
     with evaluating(model), record_attention(model) as recording:
         require_finite(model(*tokens.inputs(model)))
     stacks = {}
     for name, modules in model.attention_stacks().items():
         layers = recording.of_tokens(name, len(tokens.source.ids), len(tokens.read.ids))
         rows, columns = (side.pieces for side in tokens.sides(name))
-        mask = torch.ones(len(modules), len(rows), len(columns), dtype=torch.bool)  # a single sentence has no padding
+        mask = torch.ones(len(modules), len(rows), len(columns), dtype=torch.bool)  # no padding in a single sentence
         present = torch.zeros(len(modules), modules[0].heads, dtype=torch.bool)
         for layer, module in enumerate(modules):
             present[layer, [head - 1 for head in active_heads(module)]] = True
             if graph := getattr(module, "graph", None):
                 mask[layer] = graph.mask(len(rows), len(columns), device=mask.device)
         maps = StackMaps(torch.cat(layers).float().cpu(), mask, rows, columns)  # layers of 1 H Q K
-        if present.any() and not present.all():  # a stack that is switched off as a whole still shows its weights
+        if present.any() and not present.all():  # a stack with all heads off still shows its weights
             maps = replace(maps, weights=maps.weights * present[:, :, None, None], present=present)
         stacks[name] = maps
     return stacks

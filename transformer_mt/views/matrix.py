@@ -1,4 +1,4 @@
-"""Matrices as text: rows' labels at the left, columns' labels above as stairs, shaded numbers or shades alone."""
+"""Matrices as text: row labels at the left, column labels as stairs above, and shaded numbers or only shades."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,21 +18,21 @@ from transformer_mt.text.direction import isolated
 from transformer_mt.text.terminal import escape_controls
 from transformer_mt.views.rendering import format_weight, rendered, trimmed, wrapped
 
-# The width of a number: a shade or a space, three characters of number, and a space.
+# The width of a cell with a number: a shade or a space, three characters, and a space.
 CELL = 5
-# Lines never get narrower than this, nor the column of the rows' labels.
+# Minimum width of lines, and of the column of row labels.
 NARROWEST, NARROWEST_GUTTER = 20, 6
 MASKED, LEADER, GAP = "·", "│", 3
-# Numbers within these print in three characters; others are printed in a unit of their own.
+# If the largest number is outside this range, numbers are printed in a power of ten, to fit three characters.
 READABLE = (0.05, 99.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledMatrix:
-    """A matrix to show: numbers, NaN where a query may not attend, and the labels along both sides.
+    """A matrix to show: numbers, NaN for masked cells, and the labels of both sides.
 
-    `place` and `name` are the parts of its title, as `cross-attention, layer 2 of 3` and `head 1 of 4`. `key` is short:
-    `cross.2.1` for a head, `cross.2` for a mean over a layer, `cross` for one of the whole model.
+    The title is `place`, for example `cross-attention, layer 2 of 3`, and `name`, such as `head 1 of 4`. `key` is
+    `cross.2.1` for a head, `cross.2` for a layer's mean, `cross` for a matrix of the whole model.
     """
 
     key: str
@@ -44,19 +44,22 @@ class LabelledMatrix:
 
     @property
     def title(self) -> str:
+        """`place` and `name`, joined."""
         return ", ".join(filter(None, (self.place, self.name)))
 
     @property
     def masked(self) -> bool:
+        """True if some cells are masked."""
         return bool(np.isnan(self.numbers).any())
 
     @property
     def negative(self) -> bool:
+        """True if some numbers are negative."""
         return bool((self.numbers < 0.0).any())
 
 
 def is_convex(numbers: Float[np.ndarray, "R C"]) -> bool:
-    """True if the numbers of every row are shares: none is negative, and they sum to 1. Empty rows do not count."""
+    """True if every row has no negative numbers and sums to 1; fully masked rows do not count."""
     known = np.isfinite(numbers)
     sums = np.where(known, numbers, 0.0).sum(axis=1)[known.any(axis=1)]
     return not (numbers < 0.0).any() and bool((np.abs(sums - 1.0) <= 1e-3).all())
@@ -64,14 +67,14 @@ def is_convex(numbers: Float[np.ndarray, "R C"]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Numbers are shaded by their share of `largest`, and printed in multiples of `unit`."""
+    """The scale of a matrix: numbers are shaded relative to `largest` and printed in multiples of `unit`."""
 
     largest: float = 1.0
     unit: float = 1.0
 
     @classmethod
     def of(cls, matrices: Iterable[Float[np.ndarray, "R C"]]) -> "Scale":
-        """The scale of all together: shares of 1 are shaded by themselves, other numbers relative to the largest."""
+        """The common scale of matrices: 1 if all rows are convex, otherwise the largest absolute number."""
         every = list(matrices)
         if all(map(is_convex, every)):
             return cls()
@@ -81,12 +84,13 @@ class Scale:
         return cls(largest, 1.0 if readable else 10.0 ** math.floor(math.log10(largest)))
 
     def printed(self, number: float) -> str:
+        """Format a number in this unit."""
         return format_weight(number / self.unit)
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Shades as characters in front of the numbers, for files and terminals without colour; alone they show signs."""
+    """Shades as characters before the numbers, for files and terminals without colour; without numbers, with signs."""
 
     scale: Scale = field(default_factory=Scale)
 
@@ -97,13 +101,15 @@ class Blocks:
 
     @property
     def levels(self) -> tuple[float, ...]:
+        """The absolute numbers where each shade begins."""
         return tuple(share * self.scale.largest for share in self.shares)
 
     def level(self, number: float) -> int:
+        """The shade of a number, from 0."""
         return sum(abs(number) >= level for level in self.levels)
 
     def cell(self, number: float, width: int) -> Text:
-        """A cell of the picture, with its number where it is `CELL` columns wide; a dot where nothing may be."""
+        """A cell, with its number if it is `CELL` columns wide; a dot for masked cells."""
         if math.isnan(number):
             return Text((f" {MASKED}" if width == CELL else MASKED).ljust(width))
         level = self.level(number)
@@ -113,9 +119,9 @@ class Blocks:
 
 
 class Colours(Blocks):
-    """Backgrounds from near black over blue and green to yellow, each with black or white numbers on it.
+    """Background colours from near black through blue and green to yellow, with white or black numbers.
 
-    Lightness rises from shade to shade, so they stay in order for colour-blind readers and on a grey projector.
+    Lightness rises from shade to shade, so the order is visible to colour-blind readers and in greyscale.
     """
 
     shares = (0.05, 0.15, 0.3, 0.5, 0.75)
@@ -127,17 +133,17 @@ class Colours(Blocks):
 
 
 def shading_for(console: Console, scale: Scale) -> Blocks:
-    """Colours where the console shows any, else blocks: off a terminal, under NO_COLOR, on one without colours."""
+    """Colours if the console has them, otherwise blocks: outside a terminal, under NO_COLOR, without colour support."""
     return Colours(scale) if console.color_system and not console.no_color else Blocks(scale)
 
 
 def matrix_lines(
     matrices: Sequence[LabelledMatrix], *, width: int, shading: Blocks, compact: bool = False
 ) -> list[Text]:
-    """Matrices side by side as far as they fit, as lines of at most `width` terminal cells.
+    """Draw matrices side by side if they fit, in lines of at most `width` terminal cells (at least `NARROWEST`).
 
-    Columns that do not fit make another block below, labels that do not fit are folded. `compact` shows only shades;
-    matrices of one place with the same labels share these. A `width` below `NARROWEST` counts as that.
+    Columns that do not fit continue in a block below; labels that do not fit are folded. `compact` shows only shades;
+    matrices of the same place and labels share the labels.
     """
     width = max(width, NARROWEST)
     groups = [[matrix] for matrix in matrices]
@@ -150,7 +156,7 @@ def matrix_lines(
 
 
 def legend(matrices: Sequence[LabelledMatrix], *, width: int, shading: Blocks, compact: bool = False) -> list[Text]:
-    """The meaning of the shades, and of the signs for masked cells and numbers below zero where there are any."""
+    """Explain the shades, and the signs for masked cells and negative numbers if there are any."""
     parts: list[Text | str] = ["shades from "]
     for level in shading.levels:
         parts.append(shading.cell(level, 2 if compact else CELL))
@@ -162,25 +168,25 @@ def legend(matrices: Sequence[LabelledMatrix], *, width: int, shading: Blocks, c
     if shading.scale.unit != 1.0:
         parts.append(f"in units of {shading.scale.unit:g} ")
     if any(matrix.masked for matrix in matrices):
-        parts.append(f"and {MASKED} where nothing may be attended to")
+        parts.append(f"and {MASKED} for masked cells")
     return rendered(Text.assemble(*parts), width=max(width, NARROWEST))
 
 
 def _block(group: Sequence[LabelledMatrix], *, width: int, shading: Blocks, compact: bool) -> Iterator[Text]:
-    """Matrices with the same labels: the title, then one block of columns or several."""
+    """Draw matrices with the same labels: the title, then one or more blocks of columns."""
     rows, columns = (list(map(_carried, labels)) for labels in (group[0].rows, group[0].columns))
     gutter = min(max(map(cell_len, ["", *rows])), max(NARROWEST_GUTTER, width // 4))
     captions = [_carried(matrix.name) if compact else "" for matrix in group]
 
     def across(cells: int) -> int:
-        """The number of matrices of this width that fit beside each other, with their captions."""
+        """The number of matrices of this width that fit side by side, with their captions."""
         return (width - gutter - 1 + GAP) // (max(cells, *map(cell_len, captions)) + GAP)
 
     cell = CELL
-    if compact:  # wide cells if all then fit on one line
+    if compact:  # wide cells if all fit on one line
         cell = 2 if across(2 * len(columns)) >= len(group) else 1
     yield from map(Text, wrapped(group[0].place if compact else group[0].title, width=width))
-    blocks = max(1, math.ceil(len(columns) / ((width - gutter - 1) // cell)))  # as equal as they can be
+    blocks = max(1, math.ceil(len(columns) / ((width - gutter - 1) // cell)))  # of nearly equal size
     for block in range(blocks):
         first, end = (len(columns) * number // blocks for number in (block, block + 1))
         if blocks > 1:
@@ -189,7 +195,7 @@ def _block(group: Sequence[LabelledMatrix], *, width: int, shading: Blocks, comp
         for start in range(0, len(group), beside):
             if start:
                 yield Text()
-            # A number stands one column behind its shade.
+            # A number is one column right of its shade.
             yield from _stairs(columns[first:end], start=gutter + (1 if compact else 2), step=cell, width=width)
             panels = []
             for matrix, caption in list(zip(group, captions, strict=True))[start : start + beside]:
@@ -200,18 +206,18 @@ def _block(group: Sequence[LabelledMatrix], *, width: int, shading: Blocks, comp
 
 
 def _carried(text: str) -> str:
-    """The text made safe; a combining mark at its beginning gets a circle to carry it."""
+    """Escape control characters; put a dotted circle before an initial combining mark."""
     text = escape_controls(text)
     return f"◌{text}" if text and cell_len(text[0]) == 0 else text
 
 
 def _stairs(labels: Sequence[str], *, start: int, step: int, width: int) -> list[Text]:
-    """The columns' labels, each just above those to its right that its text reaches over, with a line down to it."""
-    lines: list[tuple[int, str]] = []  # from below: where the line's text begins, and the text
+    """The column labels, each above the labels to its right that it overlaps, with a line down to its column."""
+    lines: list[tuple[int, str]] = []  # from the bottom: start of the line's text, and the text
     for number, text in reversed([*enumerate(labels)]):
         column = start + number * step
         folded = chop_cells(text, width - column) or [""]
-        end = column + max(map(cell_len, folded)) + 1  # one space is left free
+        end = column + max(map(cell_len, folded)) + 1  # plus one space
         parts = [LEADER] * sum(begin < end for begin, _ in lines) + folded[::-1]
         lines += [(column, "")] * (len(parts) - len(lines))
         for row, part in enumerate(parts):
@@ -221,7 +227,7 @@ def _stairs(labels: Sequence[str], *, start: int, step: int, width: int) -> list
 
 
 def _beside(labels: Sequence[str], panels: Sequence[Sequence[Text]], *, gutter: int) -> Iterator[Text]:
-    """The lines of panels, with their labels, of which folded ones take several, and a line between every two."""
+    """Yield the lines of panels with their labels, folded if too long, and a vertical line between panels."""
     size = max((line.cell_len for panel in panels for line in panel), default=0)
     for label, *cells in zip(labels, *panels, strict=True):
         for cell in cells[:-1]:

@@ -1,6 +1,6 @@
-"""Methods of attribution, by name: the numbers that a matrix of source and target can show besides raw weights.
+"""Attribution methods by name: raw attention weights, and other numbers for a matrix to show.
 
-To add one, subclass `Method` and enter it in `METHODS`.
+To add one, subclass `Method` and register it in `METHODS`.
 """
 
 from abc import ABC, abstractmethod
@@ -30,14 +30,15 @@ from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.translation.scoring import BATCH_TOKENS
 from transformer_mt.views.maps import AttentionMaps, StackMaps, maps_of, weights_of_pair
 
-# For each part of a sentence, such as a word, the pieces that are taken out together (True).
+# For each part of a sentence, such as a word, the tokens to erase together (True).
 ErasedParts = Bool[Tensor, "N L"]
 
 
 class Method(ABC):
-    """A way to say how much each column matters to each row of a stack's matrices; `meaning` follows "A number is …".
+    """A measure of how much each column matters to each row of a stack's matrices.
 
-    `whole` methods have one matrix of the whole model a stack, as layer 1 and head 1; others one for every head.
+    `meaning` completes "A number is …". A `whole` method has one matrix per stack for the whole model, stored as head 1
+    of layer 1; others have one per head.
     """
 
     name: ClassVar[str]
@@ -45,14 +46,19 @@ class Method(ABC):
     meaning: ClassVar[str]
 
     def applies_to(self, model: Seq2Seq) -> bool:
+        """True if the method can be computed for the model; by default, methods per head need attention."""
         return self.whole or bool(model.attention_stacks())
 
     def maps(self, model: Seq2Seq, tokens: PairTokens, *, stacks: Collection[str] = tuple(STACKS)) -> AttentionMaps:
-        """The matrices over pieces of the stacks that the method covers."""
+        """The matrices over tokens, for the given stacks that the method covers."""
         return maps_of(self.name, tokens, self.compute(model, tokens, stacks))
 
     @abstractmethod
-    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]: ...
+    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
+        """Compute the maps over tokens, L H Q K, for the given stacks that the method covers.
+
+        Raises `InputError` if the method does not apply to the model.
+        """
 
 
 class AttentionWeights(Method):
@@ -68,7 +74,7 @@ class AttentionWeights(Method):
 
 
 class ValueNorms(AttentionWeights):
-    """‖α_ij v_j W_o‖: a large weight on a short vector counts little (Kobayashi et al. 2020)."""
+    """‖α_ij v_j W_o‖: a large weight on a short vector counts for little (Kobayashi et al. 2020)."""
 
     name = "values"
     meaning = "the length of the vector that the column's token adds to the row's: weight times projected value"
@@ -85,15 +91,15 @@ class ValueNorms(AttentionWeights):
 
 
 class OfModel(Method):
-    """A method with one matrix for the whole model, of the decoder's stacks."""
+    """A method with one matrix for the whole model, for the stacks `decoder` and `cross`."""
 
     whole = True
-    # The first column of the decoder's matrices that has numbers.
+    # The first column with numbers in the decoder's matrix.
     first: ClassVar[int] = 0
 
     @abstractmethod
     def matrices(self, model: Seq2Seq, tokens: PairTokens, stack: str) -> tuple[Tensor, Tensor]:
-        """A stack's matrix over pieces, and that over words."""
+        """Compute a stack's matrix over tokens, and its matrix over words."""
 
     @override
     def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
@@ -103,7 +109,7 @@ class OfModel(Method):
                 rows, columns = (side.pieces for side in tokens.sides(stack))
                 of_pieces, of_words = self.matrices(model, tokens, stack)
                 mask = torch.ones(1, *of_pieces.shape, dtype=torch.bool)
-                if stack == "decoder":  # whose rows do not see the pieces after them
+                if stack == "decoder":  # rows do not see later tokens
                     mask = mask.tril()
                     mask[:, :, : self.first] = False
                 by_stack[stack] = StackMaps(of_pieces[None, None], mask, rows, columns, over_words=of_words[None, None])
@@ -113,11 +119,11 @@ class OfModel(Method):
 class Gradient(OfModel):
     """x_j · ∂ ln p(y_i) / ∂x_j: gradient × input; see `gradient_times_input`.
 
-    Over words rows and columns are summed: ln p of a word is the sum over its pieces, and so are its parts.
+    Over words, rows and columns are summed: ln p of a word is the sum over its tokens.
     """
 
     name = "gradient"
-    meaning = "the slope of the row's ln p along the column's embedding, times that; below zero it speaks against"
+    meaning = "the gradient of the row's ln p for the column's embedding, times the embedding; below zero it is against"
 
     @override
     def applies_to(self, model: Seq2Seq) -> bool:
@@ -133,18 +139,18 @@ class Gradient(OfModel):
 class Erasure(OfModel):
     """The fall of the row's ln p without the column (Li et al. 2016); see `erase`.
 
-    Over words all pieces of a column's word are taken out at once, and the rows of a word are summed.
+    Over words, all tokens of a column's word are erased at once, and the rows of a word are summed.
     """
 
     name = "erasure"
-    first = 1  # behind `<s>`, which cannot be taken out
+    first = 1  # `<s>` cannot be erased
     meaning = "how far the row's ln p falls when the column is taken out of the sentence; below zero it rises"
 
     @override
     def matrices(self, model: Seq2Seq, tokens: PairTokens, stack: str) -> tuple[Tensor, Tensor]:
         rows, columns = tokens.sides(stack)
         pieces, words = torch.eye(len(columns.pieces)), torch.from_numpy(columns.membership())
-        # A word of one piece is taken out once.
+        # A word of a single token is erased only once.
         parts, places = torch.unique(torch.cat((pieces, words)).bool(), dim=0, return_inverse=True)
         falls = erase(model, tokens, parts, stack=stack).cpu()[:, places]
         of_words = torch.from_numpy(rows.membership()) @ falls[:, len(pieces) :]
@@ -152,14 +158,14 @@ class Erasure(OfModel):
 
 
 METHODS: dict[str, type[Method]] = {method.name: method for method in (AttentionWeights, ValueNorms, Gradient, Erasure)}
-REFERENCE = Erasure.name  # the method that others are compared with
+REFERENCE = Erasure.name  # the method to compare others with
 
 
 @torch.no_grad()
 def value_norms(module: InspectableAttention, weights: Scores, values: ValueVectors) -> Scores:
-    """‖α_ij v_j W_o,r‖ of key j, query i and head r (Kobayashi et al. 2020); in a recurrent decoder ‖α_ij h_j‖.
+    """‖α_ij v_j W_o,r‖ for key j, query i and head r (Kobayashi et al. 2020); in a recurrent decoder ‖α_ij h_j‖.
 
-    Where positions add to the values, v_j is the sum for the pair (i, j): v_j + a^V_c.
+    Weights and result are B H Q K. If positions add to the values, v_j is the sum for the pair (i, j): v_j + a^V_c.
     """
     lengths = []
     for key in range(weights.shape[3]):
@@ -176,17 +182,18 @@ def value_norms(module: InspectableAttention, weights: Scores, values: ValueVect
 def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> Float[Tensor, "T N"]:
     """x_j · ∂ ln p(y_i) / ∂x_j for the columns of `cross` or `decoder` (Denil et al. 2014; Shrikumar et al. 2016).
 
-    Signed: a column with a positive number speaks for the piece, one with a negative number against it. x_j is the
-    embedding of the token, without its position: a position is not taken away with its token.
+    Positive numbers are evidence for the row's token, negative ones against it. x_j is the token's embedding without
+    its position, since removing a token does not remove the position. Raises `InputError` for other models than a
+    Transformer or a recurrent one.
     """
     if not isinstance(model, Transformer | RecurrentSeq2Seq):
         raise InputError("method", "gradient needs a Transformer or a recurrent model", "choose another")
     source, read = tokens.inputs(model)
-    # cuDNN has the gradients of a GRU in training mode only.
+    # cuDNN computes gradients of a GRU only in training mode.
     with evaluating(model, gradients=True), torch.backends.cudnn.flags(enabled=False):
         side, ids = (model.source_embedding, source) if stack == "cross" else (model.target_embedding, read)
         x = side.table.weight.detach()[ids].requires_grad_()
-        # While its hook is there the table gives x; one that both sides share gives it to one side alone.
+        # The hook makes the table return x; with a shared table, only while this side is embedded.
         with side.table.register_forward_hook(lambda *_: x) if stack == "cross" else nullcontext():
             state = model.start(source)
         with side.table.register_forward_hook(lambda *_: x) if stack == "decoder" else nullcontext():
@@ -203,23 +210,23 @@ def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> F
 def erase(model: Seq2Seq, tokens: PairTokens, parts: ErasedParts, *, stack: str) -> Float[Tensor, "T N"]:
     """ln p(y_i) − ln p(y_i | without part j), for parts of the source (`cross`) or of the target before i (`decoder`).
 
-    Li et al. 2016. The part is really taken out and the sentence becomes shorter (Jain and Wallace 2019, §4.1): the
-    model was never trained on the zero vector or `<unk>` that others put in its place. Tokens behind the part move up,
-    so the change of their position counts too. `<s>`, without which no decoder begins, stays, and its fall is zero.
+    Li et al. 2016. The part is removed and the sentence becomes shorter (Jain and Wallace 2019, §4.1): the model was
+    never trained on a zero vector or `<unk>` in its place. Later tokens move up, and this change of position counts
+    too. `<s>` always stays, and its fall is zero. Raises `MachineError` if the model's numbers are not finite.
     """
     at_once = max(1, BATCH_TOKENS // max(len(tokens.source.ids), len(tokens.read.ids)))
     with evaluating(model):
         whole = _log_probabilities(model, tokens, torch.zeros_like(parts[:1]), stack=stack)
         without = [_log_probabilities(model, tokens, some, stack=stack) for some in torch.split(parts, at_once)]
         falls = whole - torch.cat(without)
-    if stack == "decoder":  # tokens read after a piece cannot matter to it, not even by rounding
+    if stack == "decoder":  # tokens read later cannot matter: exactly zero, without rounding errors
         has_read = parts.index_fill(1, torch.tensor(0), False).cummax(dim=1).values
         falls = falls.masked_fill(~has_read.to(falls.device), 0.0)
     return falls.T
 
 
 def _log_probabilities(model: Seq2Seq, tokens: PairTokens, parts: ErasedParts, *, stack: str) -> Float[Tensor, "N T"]:
-    """ln p of each written piece, without each part of the source or of the target."""
+    """ln p of each written token, without each part of the source or of the target."""
     device = next(model.parameters()).device
     ids = {"cross": torch.tensor(tokens.source.ids), "decoder": torch.tensor(tokens.read.ids)}
     kept = {side: torch.ones(len(parts), len(whole), dtype=torch.bool) for side, whole in ids.items()}
@@ -229,9 +236,9 @@ def _log_probabilities(model: Seq2Seq, tokens: PairTokens, parts: ErasedParts, *
         pad_sequence([ids[side][row] for row in rows], batch_first=True, padding_value=PAD).to(device)
         for side, rows in kept.items()
     )
-    if not source.shape[1]:  # of a source without anything, padding alone
+    if not source.shape[1]:  # an empty source becomes padding
         source = source.new_full((len(source), 1), PAD)
-    last = (kept["decoder"].cumsum(dim=1) - 1).to(device)  # where the last token stands that is read before each piece
+    last = (kept["decoder"].cumsum(dim=1) - 1).to(device)  # the last token read before each written one
     log_p = require_finite(model(source, read)).log_softmax(dim=-1)
     written = torch.tensor(tokens.written.ids, device=device).expand_as(last)
     return log_p[torch.arange(len(parts), device=device)[:, None], last, written]

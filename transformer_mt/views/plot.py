@@ -1,6 +1,6 @@
-"""`tmt plot`: curves of training, schedules and the encoding of positions, drawn with characters.
+"""`tmt plot`: training curves, schedules and position encodings, drawn with characters.
 
-And figures, also of matrices, by matplotlib, which the extra `plot` installs; it is imported when one is drawn.
+Also draws figures, of matrices too, with matplotlib (extra `plot`), imported on demand.
 """
 
 import io
@@ -42,11 +42,11 @@ Coordinate = int | float
 Points = Sequence[tuple[Coordinate, Coordinate]]
 
 CHART_ROWS, NARROWEST_CHART = 10, 40
-# Positions that are shown on a screen.
+# Positions to show.
 SHOWN_POSITIONS = 24
 _SHADES = " ░▒▓█"
 
-# The curves of a run: their name, the kind of line in the metrics, and the key in it.
+# The curves of a run: name, kind of record in the metrics, and key.
 CURVES = {
     "training_loss": ("training", "loss"),
     "validation_loss": ("validation", "loss"),
@@ -57,7 +57,7 @@ Curves = Mapping[str, Points]
 
 
 def read_curves(run: Run) -> Curves:
-    """The `CURVES` of a run, of all measurements in its metrics. Raises `InputError` where there are none."""
+    """Read the `CURVES` of a run from its metrics. Raises `InputError` if there are no measurements."""
     points: dict[str, list[tuple[Coordinate, Coordinate]]] = {name: [] for name in CURVES}
     for record in run.metrics():
         for name, (kind, key) in CURVES.items():
@@ -72,7 +72,7 @@ def read_curves(run: Run) -> Curves:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A curve. The curves of one `group` (a run) share a colour; a `dashed` one is the lesser of its group."""
+    """A curve. Curves of the same `group` (a run) share a colour; secondary ones are `dashed`."""
 
     name: str
     points: Points
@@ -82,14 +82,14 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Curves over one horizontal axis; the title names the measurement and its unit."""
+    """Curves over a common horizontal axis; the title has the quantity and its unit."""
 
     title: str
     series: Sequence[Series]
     across: str = "step"
 
     def extent(self, axis: int) -> tuple[float, float]:
-        """The ends of an axis, 0 the horizontal one; they are apart even where all values are the same."""
+        """The ends of an axis (0: horizontal); they differ even if all values are the same."""
         values = [float(point[axis]) for curve in self.series for point in curve.points]
         low, high = min(values), max(values)
         if high > low:
@@ -99,7 +99,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot as numbers for JSON and for numpy, as lines of text for a `width`, and as a picture for a `path`."""
+    """A plot: data for JSON, arrays for numpy, lines of text for a `width`, and a picture for a `path`."""
 
     data: Mapping[str, Any]
     arrays: Mapping[str, Any]
@@ -109,16 +109,16 @@ class Plot:
 
 # The panels of runs: the curves in each, and their names.
 _PANELS = {
-    "loss, nats a target token": {"training_loss": "training", "validation_loss": "validation"},
+    "loss, nats per target token": {"training_loss": "training", "validation_loss": "validation"},
     "learning rate": {"learning_rate": ""},
     "BLEU on validation": {"bleu": ""},
 }
 
 
 def plot_runs(runs: Mapping[str, Curves]) -> Plot:
-    """Loss, learning rate and BLEU of runs by their names, as far as they were measured.
+    """Plot loss, learning rate and BLEU of runs by name, if measured.
 
-    Arrays: `runs`, the names, and of run n, from 0, `n.training_loss` and so on, pairs of step and value.
+    Arrays: `runs`, the names; for run n (from 0), `n.training_loss` and so on, pairs of step and value.
     """
     panels = []
     for title, names in _PANELS.items():
@@ -137,7 +137,7 @@ def plot_runs(runs: Mapping[str, Curves]) -> Plot:
 
 
 def plot_schedules(schedules: Mapping[str, Points]) -> Plot:
-    """Learning rates over the steps of a training by their names; arrays: `names`, and `n` for curve n, from 0."""
+    """Plot learning-rate schedules by name over training steps; arrays: `names`, and `n` for curve n (from 0)."""
     series = [Series(name, points, group) for group, (name, points) in enumerate(schedules.items())]
     data = {"curves": [{"name": name, "points": points} for name, points in schedules.items()]}
     arrays = {"names": [*schedules], **{str(curve.group): np.array(curve.points) for curve in series}}
@@ -149,7 +149,7 @@ def _plot_panels(panels: Sequence[Panel], data: Mapping[str, Any], arrays: Mappi
 
 
 def plot_positions(features: int) -> Plot:
-    """The sinusoidal encoding (Vaswani et al. 2017, §3.5) of the first positions: a row each, a column a feature."""
+    """Plot the sinusoidal encoding (Vaswani et al. 2017, §3.5): a row per position, a column per feature."""
     rows = sinusoids(SHOWN_POSITIONS, features, torch.device("cpu"), torch.float64).numpy()
     title = f"sinusoidal encoding: {SHOWN_POSITIONS} positions down, {features} features across"
     draw = partial(heat_map_lines, rows, title=title), partial(positions_figure, rows, title=title)
@@ -157,7 +157,7 @@ def plot_positions(features: int) -> Plot:
 
 
 def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
-    """The panels one above the other; every curve is drawn with a letter of its own."""
+    """Yield the panels, one below the other; each curve is drawn with its own letter."""
     for place, panel in enumerate(panels):
         yield from [""] * (place > 0)
         yield from _chart(panel, max(width, NARROWEST_CHART))
@@ -173,7 +173,7 @@ def _chart(panel: Panel, width: int) -> Iterator[str]:
     canvas, names = np.full((CHART_ROWS, columns), " "), []
     for letter, curve in zip(cycle(ascii_lowercase), panel.series, strict=False):
         names.append(Text(f"{letter} {escape_controls(curve.name)}"))
-        # Straight between its points, in each column that it reaches.
+        # Interpolates linearly between points.
         xs, ys = np.reshape(curve.points, (-1, 2)).T
         xs = (xs - left) / (right - left) * (columns - 1)
         across = np.arange(round(xs[0]), round(xs[-1]) + 1)
@@ -190,7 +190,7 @@ def _chart(panel: Panel, width: int) -> Iterator[str]:
 
 
 def heat_map_lines(rows: Float[np.ndarray, "N D"], *, title: str, width: int) -> Iterator[str]:
-    """Numbers from -1 (blank) to 1 (full), rows with their number, the columns from the left as far as they fit."""
+    """Yield a heat map of numbers from -1 (blank) to 1 (full), with row numbers; columns that do not fit are cut."""
     yield f"{title}; blank -1, full 1"
     gutter = len(str(len(rows) - 1))
     levels = np.rint((rows[:, : width - gutter - 1] + 1) / 2 * (len(_SHADES) - 1)).astype(int)
@@ -199,7 +199,7 @@ def heat_map_lines(rows: Float[np.ndarray, "N D"], *, title: str, width: int) ->
 
 
 def ticks(low: Coordinate, high: Coordinate, *, most: int) -> list[float]:
-    """At most this many round numbers from `low` to `high`: multiples of 1, 2 or 5 times a power of ten."""
+    """At most `most` round numbers from `low` to `high`: multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10((high - low) / most))
     for step in (power, 2 * power, 5 * power, 10 * power, 20 * power):
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
@@ -209,7 +209,7 @@ def ticks(low: Coordinate, high: Coordinate, *, most: int) -> list[float]:
 
 
 def _horizontal_axis(panel: Panel, columns: int) -> str:
-    """The numbers of the axis, each under its place and too few to touch, and its name."""
+    """The labels of the axis, each under its place without touching, and the axis name."""
     left, right = panel.extent(0)
     line, name = "", f" {escape_controls(panel.across)}"
     for value in ticks(left, right, most=max(2, columns // 14)):
@@ -220,26 +220,29 @@ def _horizontal_axis(panel: Panel, columns: int) -> str:
     return f"{line:<{columns - len(name)}}{name}"
 
 
-# As pictures for slides and papers
+# Figures for slides and papers
 
-# By ending, what must not be in a file for it to be the same every time.
+# For each format, the metadata to remove so that files are reproducible.
 _FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
-# Text is text and no formula, and the names inside an SVG are the same every time.
+# No math in text, and reproducible ids inside an SVG.
 _SETTINGS: Any = {"text.parse_math": False, "text.usetex": False, "svg.hashsalt": "tmt", "svg.fonttype": "none"}
-# Inches of a cell, and of the labels and the title around a matrix.
+# Inches per cell, and for the labels and title around a matrix.
 _CELL, _AROUND = 0.42, 1.6
 _PANEL = (7.0, 2.6)
 _LARGEST = 60.0
-# Cells of a matrix in which numbers can still be read.
+# Larger matrices are drawn without numbers: they would be too small to read.
 _MOST_NUMBERS = 1_000
 
 
 def check_figure(path: Path, *, npz: Path | None) -> None:
-    """Raise `InputError` for a name that is no PNG, PDF or SVG, or --npz too; `MachineError` without matplotlib."""
+    """Raise `InputError` unless the name ends in .png, .pdf or .svg, and if --npz names the same file.
+
+    Raises `MachineError` if matplotlib is not installed.
+    """
     if npz is not None and npz.resolve() == path.resolve():
-        raise InputError("npz", f"the picture goes to {npz} too", "give another name")
+        raise InputError("npz", f"{npz} is also the file of the figure", "give another name")
     if path.suffix.lower() not in _FORMATS:
-        raise InputError("figure", f"{path} says no format", "end it in .png, .pdf or .svg")
+        raise InputError("figure", f"{path} has no known format", "end it in .png, .pdf or .svg")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -247,7 +250,7 @@ def check_figure(path: Path, *, npz: Path | None) -> None:
 
 
 def matrix_figure(rows: Sequence[Sequence[LabelledMatrix]], *, meaning: str, path: Path) -> bytes:
-    """Rows of matrices in one picture as the content of a file, with one scale of colours and its meaning below."""
+    """Draw rows of matrices with a common colour scale and its meaning below; return the content of the file."""
     columns, matrices = max(map(len, rows)), list(chain(*rows))
     scale = Scale.of(matrix.numbers for matrix in matrices)
     low = -scale.largest if any(matrix.negative for matrix in matrices) else 0.0
@@ -267,7 +270,7 @@ def matrix_figure(rows: Sequence[Sequence[LabelledMatrix]], *, meaning: str, pat
 
 
 def curves_figure(panels: Sequence[Panel], *, path: Path) -> bytes:
-    """Panels of curves, one above the other, as the content of a file."""
+    """Draw panels of curves, one below the other; return the content of the file."""
     with _drawing(_PANEL[0], _PANEL[1] * len(panels), [one.name for each in panels for one in each.series]) as figure:
         for axes, panel in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
             for curve in panel.series:
@@ -282,7 +285,7 @@ def curves_figure(panels: Sequence[Panel], *, path: Path) -> bytes:
 
 
 def positions_figure(rows: Float[np.ndarray, "N D"], *, title: str, path: Path) -> bytes:
-    """Numbers from -1 to 1, positions down and features across, as the content of a file."""
+    """Draw numbers from -1 to 1, positions down and features across; return the content of the file."""
     with _drawing(_PANEL[0], max(_PANEL[1], 0.12 * len(rows) + 1.0)) as figure:
         axes = figure.subplots()
         image = axes.imshow(rows, cmap="RdBu_r", vmin=-1.0, vmax=1.0, aspect="auto", interpolation="nearest")
@@ -294,7 +297,7 @@ def positions_figure(rows: Float[np.ndarray, "N D"], *, title: str, path: Path) 
 def _draw_matrix(axes: "Axes", matrix: LabelledMatrix, *, low: float, scale: Scale) -> "AxesImage":
     numbers = np.array(matrix.numbers, float)  # None becomes NaN
     image = axes.imshow(numbers, cmap="RdBu_r" if low else "viridis", vmin=low, vmax=scale.largest, aspect="equal")
-    axes.set_facecolor("0.92")  # where nothing may be attended to
+    axes.set_facecolor("0.92")  # masked cells
     room = 14 + 5 * len(matrix.columns)
     title = "\n".join(textwrap.fill(escape_controls(part), room) for part in (matrix.place, matrix.name))
     axes.set_title(title, fontsize="medium")
@@ -317,18 +320,18 @@ def _drawing(width: float, height: float, *texts: Iterable[str]) -> Iterator["Fi
 
     families = _families({letter for letter in chain(*chain(*texts)) if letter.isprintable()})
     with matplotlib.rc_context(_SETTINGS | {"font.family": families}), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # letters that the font lacks, labels that leave no room
+        warnings.simplefilter("ignore", UserWarning)  # missing glyphs, labels that do not fit
         smaller = min(1.0, _LARGEST / max(width, height))
         yield Figure(figsize=(smaller * width, smaller * height), layout="constrained")
 
 
 def _families(letters: set[str]) -> list[str]:
-    """matplotlib's own families, and installed ones with letters that these lack; a note if some still are missing."""
+    """matplotlib's default families plus installed ones with missing letters; warns if some are still missing."""
     from matplotlib import font_manager, rcParams
 
     families, usual = [*rcParams["font.family"]], font_manager.findfont(font_manager.FontProperties())
     letters = letters - _letters_in(font_manager.FontEntry(usual), letters)
-    # The last resort of matplotlib has a box for every letter.
+    # matplotlib's "Last Resort" font draws a box for every letter.
     fonts = [font for font in font_manager.fontManager.ttflist if letters and "Last Resort" not in font.name]
     found = [(font.name, _letters_in(font, letters)) for font in fonts]
     for name, of_font in sorted(found, key=lambda font: -len(font[1])):
@@ -343,7 +346,7 @@ def _families(letters: set[str]) -> list[str]:
 def _letters_in(font: Any, letters: set[str]) -> set[str]:
     from matplotlib.ft2font import FT2Font
 
-    with suppress(OSError, RuntimeError):  # the file is gone, or damaged
+    with suppress(OSError, RuntimeError):  # the file is missing or damaged
         face = FT2Font(font.fname, face_index=font.index)
         return {letter for letter in letters if face.get_char_index(ord(letter))}
     return set()

@@ -1,4 +1,4 @@
-"""Numbers in few characters, tables and wrapped lines, for a terminal."""
+"""Text for a terminal: short numbers, tables and wrapped lines."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from transformer_mt.text.direction import isolated
 from transformer_mt.text.terminal import escape_controls
 
-if TYPE_CHECKING:  # what starts a command does not wait for rich
+if TYPE_CHECKING:  # rich is slow to import
     from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
 
 
 def format_weight(weight: float) -> str:
-    """A number above -99.5 and below 999.5 in three characters: `.42`, `1.0`, `-.3`, ` 12`; others take more.
+    """Format a number between -99.5 and 999.5 in three characters: `.42`, `1.0`, `-.3`, ` 12`; others take more.
 
-    `-.0` is a negative number that is too small for its one digit, and not too small for two.
+    `-.0` is a negative number that rounds to zero with one digit, but not with two.
     """
     if not math.isfinite(weight):
         return {math.inf: "+oo", -math.inf: "-oo"}.get(weight, "nan")
@@ -28,12 +28,12 @@ def format_weight(weight: float) -> str:
 
 
 def inline(text: str) -> str:
-    """The text for a line of other text: it commands no terminal, and moves nothing around it."""
+    """Escape untrusted text for use in a line: no control characters, and no effect on the direction around it."""
     return isolated(escape_controls(text))
 
 
 def label(text: str) -> "Text":
-    """The same for `rendered`, which isolates each line of it."""
+    """Like `inline`, but for use in `rendered`: each line of the text is isolated."""
     from rich.style import Style
     from rich.text import Text
 
@@ -43,7 +43,7 @@ def label(text: str) -> "Text":
 def table(
     rows: Iterable[Sequence["str | Text"]], *, headings: Sequence[str] = (), right: Sequence[int] = (), gap: int = 2
 ) -> "Table":
-    """Columns without lines around them, for `rendered`, which wraps cells; those in `right` are aligned so."""
+    """A table without borders, for `rendered`; the columns in `right` are right-aligned."""
     from rich.table import Table
     from rich.text import Text
 
@@ -67,12 +67,12 @@ def table_lines(
     right: Sequence[int] = (),
     gap: int = 2,
 ) -> list[str]:
-    """The same as lines of text."""
+    """Like `table`, as lines of text."""
     return [line.plain for line in rendered(table(rows, headings=headings, right=right, gap=gap), width=width)]
 
 
 def rendered(content: "RenderableType", *, width: int) -> list["Text"]:
-    """Anything that rich can print as lines of at most `width` cells, without spaces at their ends; text is literal."""
+    """Render rich content to lines of at most `width` cells, without trailing spaces; no markup in text."""
     from rich.console import Console
     from rich.text import Text
 
@@ -85,13 +85,13 @@ def rendered(content: "RenderableType", *, width: int) -> list["Text"]:
 
 
 def trimmed(line: "Text") -> "Text":
-    """The line without trailing spaces, except those that shade a cell."""
+    """The line without trailing spaces, except for shaded cells."""
     shaded = max((span.end for span in line.spans), default=0)
     return line[: max(shaded, len(line.plain.rstrip(" ")))]
 
 
 def wrapped(text: str, *, width: int) -> list[str]:
-    """The text in lines of at most `width` cells, broken between words where that is possible."""
+    """Wrap text to lines of at most `width` cells, between words if possible; control characters are escaped."""
     from rich.text import Text
 
     return [line.plain for line in rendered(Text(escape_controls(text)), width=width)]

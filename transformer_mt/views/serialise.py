@@ -1,7 +1,6 @@
 """Views as data: any dataclass as JSON (`--json`) and as named arrays (`--npz`).
 
-The names of the fields are the keys. A class whose keys differ from its fields has a method `to_json` or `arrays`
-that returns its own keys and values.
+Keys are field names. A class with other keys has a method `to_json` or `arrays` that returns its keys and values.
 """
 
 import math
@@ -14,18 +13,18 @@ import numpy as np
 from transformer_mt.head_names import HeadName
 from transformer_mt.progress import advance
 
-# Significant digits of the numbers of a tensor in JSON: enough for every use of a weight, in a third of the characters.
+# Significant digits of tensors in JSON: enough for weights, in a third of the characters.
 DIGITS = 5
 
-# The metadata of a field of a dataclass that neither JSON nor arrays show.
+# Metadata for dataclass fields to leave out of JSON and arrays.
 HIDDEN = {"hidden": True}
 
 
 def to_json(value: Any, *, digits: int = DIGITS) -> Any:
-    """The value as `json.dumps` takes it; numbers of tensors and arrays are rounded, NaN and infinities are null."""
+    """Convert a value for `json.dumps`; rounds the numbers of tensors and arrays; NaN and infinities become null."""
     value = _in_place_of(value, "to_json")
     if hasattr(value, "tolist"):
-        advance(0)  # long answers are a place to stop
+        advance(0)  # allows cancelling long answers
         return _rounded(value.tolist(), digits)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -42,8 +41,8 @@ def to_json(value: Any, *, digits: int = DIGITS) -> Any:
 def to_arrays(value: Any, prefix: str = "") -> dict[str, np.ndarray]:
     """The fields as arrays for `numpy.savez`.
 
-    A nested dataclass prefixes its fields with its name (`loss.value`); a mapping has only its own keys. A sequence
-    of dataclasses gives one array for each of their fields; of a missing one the numbers are NaN. None is left out.
+    Fields of a nested dataclass get its name as a prefix (`loss.value`); a mapping keeps its own keys. A sequence of
+    dataclasses becomes one array per field, with NaN for missing ones. None is left out.
     """
     arrays: dict[str, np.ndarray] = {}
     for name, entry in _entries(_in_place_of(value, "arrays")).items():
@@ -59,7 +58,7 @@ def to_arrays(value: Any, prefix: str = "") -> dict[str, np.ndarray]:
 
 
 def _columns(rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """Dataclasses or mappings by field."""
+    """Transpose a list of dataclasses or mappings to a list per field."""
     entries = [{} if row is None else _entries(row) for row in rows]
     names = dict.fromkeys(name for row in entries for name in row)
     return {str(name): [row.get(name) for row in entries] for name in names}
@@ -87,7 +86,7 @@ def _array(value: Any) -> np.ndarray:
 
 
 def _rounded(numbers: Any, digits: int) -> Any:
-    """The numbers of nested lists, those with a point to so many digits."""
+    """Round the floats of nested lists to `digits` significant digits."""
     if isinstance(numbers, list):
         return [_rounded(entry, digits) for entry in numbers]
     if not isinstance(numbers, float):

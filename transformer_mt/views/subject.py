@@ -1,4 +1,4 @@
-"""A sentence and its translation that a model looks into, and the object that `--json` prints of a view of it."""
+"""The pair that a view looks at: a sentence, its translation and the model, and the JSON of a view."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -29,10 +29,10 @@ DEFAULT_METHOD = "weights"
 
 @dataclass(frozen=True)
 class Subject:
-    """A sentence of a line, its translation, and the model that reads the one and writes the other.
+    """A sentence of a line, its translation, and the model that reads and writes them.
 
-    `number` is the sentence's in its line, from 1. Some heads may be switched off; `usual` is then the translation of
-    the whole model, if the target was not given.
+    `number` is the sentence's number in its line, from 1. `without` are the heads turned off; `usual` is then the
+    translation with all heads, unless the target was given.
     """
 
     model: Model
@@ -52,17 +52,17 @@ class Subject:
         number: int = 1,
         without: Iterable[HeadName] = (),
     ) -> Self:
-        """A sentence of a line with the given translation, or the model's own without those heads.
+        """Create a subject with the given target, or with the model's own translation without those heads.
 
-        With a given translation the line is one sentence, and its capitals stay as they are. Raises `InputError` for a
-        sentence that there is not, for one that is too long, and for an unknown head.
+        With a target, the line counts as one sentence and keeps its capitals. Raises `InputError` for an empty line, a
+        sentence number that does not exist, a text that is too long, and an unknown head.
         """
         model, off = translator.model, tuple(dict.fromkeys(without))
         (line,) = model.prepare.lines([text], split=target is None, restore=target is None)
         if not line.text:
             raise InputError("source", "empty", "give a sentence to look at")
         if not 1 <= number <= len(line.sentences):
-            raise InputError("sentence", f"there is no {number}", f"give a number from 1 to {len(line.sentences)}")
+            raise InputError("sentence", f"no number {number}", f"give a number from 1 to {len(line.sentences)}")
         alone = line.only(number)
         usual = None
         if target is None:
@@ -74,15 +74,17 @@ class Subject:
 
     @property
     def name(self) -> str:
+        """The path of the run."""
         return str(self.model.path)
 
     @property
     def network(self) -> Seq2Seq:
+        """The model's network. Raises `InputError` if another program computes."""
         return self.model.network
 
     @property
     def read(self) -> PreparedLine:
-        """The line with this sentence only."""
+        """The line with only this sentence."""
         return self.line.only(self.number)
 
     @property
@@ -92,21 +94,22 @@ class Subject:
 
     @property
     def target(self) -> str:
+        """The translation."""
         return self.tokens.written.text
 
     def require_attention(self, method: str = DEFAULT_METHOD) -> None:
-        """Raise `InputError` where the model has no attention at all and the method needs some."""
+        """Raise `InputError` if the method needs attention and the model has none."""
         applies = lookup(METHODS, method, key="method")().applies_to(self.network)
         if not (applies or self.network.attention_stacks()):
             raise InputError(self.name, "this model has no attention to show", "choose a model that has")
 
     def attention(self, *, method: str, words: bool, stacks: Collection[str] = tuple(STACKS)) -> AttentionMaps:
-        """The matrices of some stacks by a method."""
+        """The matrices of the given stacks by a method. Raises as `view_attention`."""
         with without_heads(self.network, self.without):
             return view_attention(self.network, self.tokens, method=method, words=words, stacks=stacks)
 
     def agreement(self, maps: AttentionMaps, *, words: bool) -> dict[str, Any]:
-        """A further key of `tmt attend --json`: the agreement of other methods than the weights with erasure."""
+        """An extra key of `tmt attend --json`: for methods other than the weights, their agreement with erasure."""
         if maps.method in (DEFAULT_METHOD, REFERENCE):
             return {}
         erased = self.attention(method=REFERENCE, words=words, stacks=maps.stacks)
@@ -115,20 +118,20 @@ class Subject:
     def history_step(
         self, then: Translator, step: int, *, method: str = DEFAULT_METHOD, words: bool
     ) -> tuple[HistoryStep, AttentionMaps]:
-        """The translation by the weights of an earlier step, and their attention for this sentence's target."""
+        """The translation with the weights of an earlier step, and their attention for this subject's target."""
         translation = _translation(then, self.read)
         maps = replace(self, model=then.model).attention(method=method, words=words)
         losses = dict(read_curves(Run(self.model.path))["validation_loss"])
         return HistoryStep(step, losses.get(step), translation, maps.stacks), maps
 
     def to_json(self, view: Any, remarks: Mapping[str, Any]) -> dict[str, Any]:
-        """The view, a dataclass or a mapping; the remarks; what is odd about the line; and the heads that are off."""
+        """The JSON of a view (a dataclass or mapping), with remarks, `described` of the line, and the heads off."""
         off = {"without": list(map(str, self.without)), "usual": self.usual} if self.without else {}
         return to_json(view) | to_json(remarks) | described(self.line, self.number) | off
 
 
 def described(line: PreparedLine, number: int = 1) -> dict[str, Any]:
-    """Keys of `--json`: words never seen, and remarks, of one sentence; of a line of several also their texts."""
+    """Keys of `--json` for a sentence: `never_seen`, `remarks`; in a line of several, also `sentence`, `sentences`."""
     read = line.only(number)
     found: dict[str, Any] = {"never_seen": read.never_seen, "remarks": read.remarks.to_json()}
     if len(line.sentences) > 1:
@@ -142,9 +145,9 @@ def _translation(translator: Translator, line: PreparedLine) -> str:
 
 
 def example(run: Path, data: DataConfig) -> str:
-    """The sentence to show when none is given: the showcase of the built-in corpus, or the first that training showed.
+    """The default sentence: the showcase of the built-in corpus, or the first sample that training logged.
 
-    Nothing but the run is opened. Raises `InputError` where there is none.
+    Opens only the run, not its data. Raises `InputError` if no sample was logged.
     """
     if data.corpus == BUILTIN:
         return SHOWCASE if data.source_language == "de" else SHOWCASE_TRANSLATION
@@ -152,4 +155,4 @@ def example(run: Path, data: DataConfig) -> str:
         match record:
             case {"samples": [{"source": str(text)}, *_]}:
                 return text
-    raise InputError("source", f"the training of {run} has shown none", "give a sentence")
+    raise InputError("source", f"{run} has no sample sentence", "give a sentence")

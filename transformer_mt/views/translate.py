@@ -1,4 +1,4 @@
-"""`tmt translate`: translations as an object, other subwords at each position, and the tree of a beam search."""
+"""`tmt translate`: translations as JSON, alternatives at each position, and the tree of a beam search."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -15,20 +15,20 @@ from transformer_mt.translation.beam_tree import ENDED, BeamTrace, beam_trace, r
 from transformer_mt.translation.translator import Translation, Translator
 from transformer_mt.views.rendering import rendered, table_lines
 
-# Labels of a tree are wrapped, but to no fewer cells; rich indents by 4 for every level.
+# Minimum width for wrapping a tree's labels; rich indents by 4 per level.
 _NARROWEST, _INDENT = 20, 4
 
 
 def require_beam(search: SearchConfig) -> None:
-    """Raise `InputError` for a search that keeps no beam, and so has no tree."""
+    """Raise `InputError` for sampling: it has no beam, so no tree."""
     if search.sample:
-        raise InputError("trace", "drawing at random keeps no beam", "leave it or sample out")
+        raise InputError("trace", "sampling has no beam", "leave it or sample out")
 
 
 def traced(
     translator: Translator, line: PreparedLine, search: SearchConfig, *, prefix: str | Sequence[str] = ""
 ) -> tuple[list[Translation], BeamTrace | None]:
-    """The translations of a line of one sentence, best first, and the tree of the beam that found them."""
+    """Translate a line of one sentence: the translations, best first, and the tree of the beam that found them."""
     with recording_search() as steps:
         (found,) = translator.translate_prepared([(0, line)], search, prefix=prefix)
     return found, beam_trace(steps, translator.model.tokenizer.pieces)
@@ -44,7 +44,7 @@ def translation_object(
     trace: BeamTrace | None,
     shows_trace: bool,
 ) -> dict[str, Any]:
-    """The object of `tmt translate --json`: a line, its translations, best first, and the alternatives of each."""
+    """The JSON object of `tmt translate` for a line: its translations, best first, with alternatives and trace."""
     best = ranked[0]
     found: dict[str, Any] = {"source": line.given, "translation": best.text} | _scores(best)
     found |= {"never_seen": line.never_seen, "remarks": line.remarks.to_json()}
@@ -70,16 +70,16 @@ def _scores(translation: Translation) -> dict[str, float]:
 
 
 def alternatives_lines(positions: Sequence[ChosenAmong]) -> list[str]:
-    """A line for each subword of a translation: its probability, then the next best ones with theirs."""
+    """A line for each token of a translation: its probability, then the next best tokens with theirs."""
     choices = [(position.chosen, *position.others) for position in positions]
-    rows = [[f"{choice.probability:.3f} {choice.piece}" for choice in of_position] for of_position in choices]
+    rows = [[f"{choice.probability:.3f} {choice.token}" for choice in of_position] for of_position in choices]
     return table_lines(rows) if rows else []
 
 
 def trace_lines(trace: BeamTrace, *, width: int) -> Iterator[str]:
-    """The beam's tree: subwords without a branch between them share a line, at whose end it says how that ended.
+    """Yield the beam's tree: unbranched tokens share a line, followed by ln p and how the branch ended.
 
-    Lines are at most `width` cells wide while the tree is not too deep for that.
+    Lines are at most `width` cells wide unless the tree is too deep.
     """
     children, best, deepest = trace.children(), trace.best, 0
     root = Tree(Text(escape_controls(" ".join(("<s>", *trace.prefix)))))
@@ -98,7 +98,7 @@ def trace_lines(trace: BeamTrace, *, width: int) -> Iterator[str]:
 
 def _label(trace: BeamTrace, run: Sequence[int], *, best: int) -> str:
     last = trace.nodes[run[-1]]
-    label = f"{' '.join(trace.nodes[node].piece for node in run)}  {last.log_probability:.2f}"
+    label = f"{' '.join(trace.nodes[node].token for node in run)}  {last.log_probability:.2f}"
     if last.end == ENDED:
         return f"{label}, score {last.score:.3f}{': the best' if run[-1] == best else ''}"
     return f"{label}, {last.end} after step {last.step}" if last.end else label

@@ -1,4 +1,4 @@
-"""All tests of the grammar are slow: the package ships what it wrote."""
+"""All tests of the grammar are slow; the package ships its output."""
 
 from pathlib import Path
 

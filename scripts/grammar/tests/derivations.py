@@ -1,15 +1,15 @@
 """Derivations written as rows of `gold_pairs.toml`.
 
 says = "A; wollen; kommen"       a clause in the notation of `notation.Reader`
-form = "question"                or "command"; a statement where nothing is said
-first                            what stands first: a role (object) or a slot (time) of the clause
-before = "wenn: es; regnen"      the clause before it; joined = ["weil: …", "wenn|when: …"]: those behind it
+form = "question"                or "command"; the default is a statement
+first                            the part that comes first: a role (object) or a slot (time) of the clause
+before = "wenn: es; regnen"      the clause before it; joined = ["weil: …", "wenn|when: …"]: the clauses after it
 complement = "dass: …"           or "zu: …", "bare: …", "warum: …"
-object = { … }                   what the notation does not write of a role (subject and predicate likewise):
+object = { … }                   additions to a role (also subject and predicate):
                                  relative = "R; singen", possessor = "mein Vater", attribute = "in ein blau Hemd",
                                  own = true, determiner = "wie_viele"
-ago = "drei Woche+pl"            A = "mein Vater und mein Mutter": what a letter stands for
-opening = "Hallo; Anna"          ending = "oder": what stands before and behind
+ago = "drei Woche+pl"            A = "mein Vater und mein Mutter": the meaning of a letter
+opening = "Hallo; Anna"          ending = "oder": parts before and after
 """
 
 from typing import Any
@@ -51,14 +51,14 @@ ROW_KEYS = frozenset(
 
 
 def only_one(kind: str, verb: Verb | None) -> Entity:
-    """Rows leave nothing to choose; digits stay as they are."""
+    """Allow no choice in a row; digits stay as they are."""
     if kind.isdecimal():
         return ProperName(kind, {})
     raise AssertionError(f"nothing is chosen here: {kind}")
 
 
 def derivation(row: dict[str, Any]) -> Sentence:
-    """The derivation that a row writes."""
+    """The derivation written in a row."""
     assert set(row) <= ROW_KEYS, set(row) - ROW_KEYS
     letters: dict[str, Nominal] = {letter: nominal(row[letter]) for letter in "ABCX" if letter in row}
     reader = Reader(only_one, letters)
@@ -83,7 +83,7 @@ def derivation(row: dict[str, Any]) -> Sentence:
 
 
 def _asides(text: str) -> tuple[str | Name, ...]:
-    """What stands beside a sentence: Hallo; Anna."""
+    """The parts before or after a sentence: Hallo; Anna."""
     return tuple(Name(lexicon().names[part]) if part in lexicon().names else part for part in text.split("; ") if part)
 
 
@@ -93,7 +93,7 @@ def nominal(text: str) -> Nominal:
 
 
 def part_of(clause: Clause, name: str) -> object:
-    """The part of a clause that has this role or stands in this slot."""
+    """The part of a clause with this role or in this slot."""
     return getattr(clause, name) if hasattr(clause, name) else clause.in_slot(name)[0]
 
 

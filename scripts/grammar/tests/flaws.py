@@ -1,4 +1,4 @@
-"""Detectors of flaws in pairs, one for each class that a pattern can find, each with a pair that has the flaw."""
+"""Detectors of flaws in pairs, each with an example of its flaw."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from grammar.splits import BETWEEN
 from transformer_mt.corpus.pairs import Node, SentencePair
 from transformer_mt.text.words import words
 
-# Words that several patterns look for.
+# Words used in several patterns.
 _GAMES = "(?:Karten|Fußball|Tennis|Basketball|Gitarre|Klavier)"
 _HABEN = "(?:habe|hast|hat|haben|habt)"
 _CLAUSES = (
@@ -357,7 +357,7 @@ for _name, (_pattern, _flawed) in _EITHER.items():
     PATTERNS |= {f"{_name}, German": (0, _pattern, _flawed), f"{_name}, English": (1, _pattern, _flawed)}
 
 
-# ---- what takes both languages to see
+# ---- flaws that need both languages
 
 _FORMAL = re.compile(r"(?<!ntschuldigen )(?<=[\w,] )(?:Sie|Ihnen|Ihre?[nmrs]?)\b")
 _PLURALS = frozenset(("children", "men", "women", "people", "police", "they"))
@@ -380,7 +380,7 @@ _SIMPLE = re.compile(
 
 
 def _possessive_of(pair: SentencePair, possessive: str, subjects: Callable[[str], bool]) -> bool:
-    """True if the main clause has such a subject and such a possessive that German has too."""
+    """Whether the main clause has such a subject and possessive, also present in German."""
     if pair.structure is None:
         return False
     english, tree = words(pair.target), pair.structure[1]
@@ -408,7 +408,7 @@ def _is_plural(word: str) -> bool:
 
 
 def _owned(german: str, english: str) -> SentencePair:
-    """The pair with the structure of: the girl loves his mother."""
+    """A pair with the structure of: the girl loves his mother."""
     relations = "DET det 1, NOUN nsubj 2, VERB root -1, PRON nmod:poss 4, NOUN obj 2, PUNCT punct 2"
     tree = tuple(Node(speech, name, int(head)) for speech, name, head in map(str.split, relations.split(", ")))
     return SentencePair(german, english, structure=(tree, tree))
@@ -420,7 +420,7 @@ def _simple_present_of_what_goes_on(pair: SentencePair) -> bool:
         bool(_SIMPLE.search(pair.target))
         and " who " not in pair.target
         and not _HABIT.search(german)
-        and "getränk" not in german.lower()  # whose English is drinks
+        and "getränk" not in german.lower()  # whose plural in English is drinks
         and "," not in german
     )
 
@@ -525,7 +525,7 @@ _COMPILED = {name: (side, re.compile(pattern)) for name, (side, pattern, _) in P
 
 
 def flaws(pair: SentencePair) -> Iterator[str]:
-    """The names of the flaws that a pair has, each of its sentences by itself. Careless German is not judged."""
+    """Yield the flaws of a pair, sentence by sentence; skips careless German."""
     typed_with_care = pair.source[-1] in ".?!…" and pair.source[0].isupper()
     sources, targets = (BETWEEN.split(text) for text in (pair.source, pair.target))
     if len(sources) != len(targets):

@@ -46,7 +46,7 @@ Corpus = dict[str, list[SentencePair]]
 SIZES = {"train": 3511, "validation": 61, "test": 151}
 MARKS = frozenset(",.?!…:")
 
-# Universal Dependencies' names, of those that German and English need.
+# The names of Universal Dependencies that German and English need.
 PARTS_OF_SPEECH = frozenset(
     [
         "ADJ",
@@ -126,7 +126,7 @@ def everything(corpus: Corpus) -> list[SentencePair]:
 
 @pytest.fixture(scope="module")
 def made(corpus: Corpus) -> list[SentencePair]:
-    """The pairs of the grammar and the phrasebook, which have links and structure."""
+    """The pairs with links and structure: those of the grammar and the phrasebook."""
     return [pair for name, split in corpus.items() if name != "test_everyday" for pair in split]
 
 
@@ -169,7 +169,7 @@ def test_no_german_sentence_but_a_phrase_is_said_twice(corpus: Corpus) -> None:
 
 
 def test_one_german_sentence_has_one_translation() -> None:
-    """Also where the corpus would not notice because it takes every German sentence once."""
+    """Uses derivations, because the corpus keeps each German sentence only once and would hide conflicts."""
     translations: dict[str, str] = {}
     fixed = {plain(pair.source) for pair in phrases()}
     for sentence in derivations(4001, seed=11):
@@ -325,7 +325,7 @@ def test_no_translation_stands_in_two_splits_where_different_sentences_have_the_
 
 @pytest.fixture(scope="module")
 def large() -> Corpus:
-    """A corpus that is large enough to choose its sentences."""
+    """A corpus large enough to choose its sentences."""
     return generate_corpus(train=splits._SENTENCES_A_FORM, validation=61, test=61, seed=4)
 
 
@@ -442,7 +442,7 @@ def test_names_are_those_of_universal_dependencies(made: list[SentencePair]) -> 
     assert len(relations) >= 25
 
 
-# What a relation says of the part of speech of its word.
+# The parts of speech allowed for each relation.
 SPEECH_OF = {
     "det": {"DET"},
     "det:poss": {"DET"},
@@ -645,7 +645,7 @@ def test_training_says_its_phrases_to_people(large: Corpus) -> None:
 
 
 def lemmas() -> tuple[set[str], set[str]]:
-    """The words of the lexicon and of the closed classes that training may show."""
+    """The words of the lexicon and the closed classes that training may show."""
     words_of = lexicon()
     entries = [entry for group in (words_of.nouns, words_of.names) for entry in group.values() if not entry.unseen]
     adverbs = [entry for group in words_of.adverbs.values() for entry in group.values()]

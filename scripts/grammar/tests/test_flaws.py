@@ -1,4 +1,4 @@
-"""No known flaw of language in 20,000 pairs."""
+"""No known language flaw in 20,000 pairs."""
 
 import re
 from collections import defaultdict

@@ -15,7 +15,7 @@ FORMS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("forms
 
 
 def known(kind: str) -> list[tuple[str, str]]:
-    """The rows of the table whose word the lexicon has."""
+    """The rows of the table whose word is in the lexicon."""
     return [(key, row) for key, row in FORMS[kind].items() if key in getattr(lexicon(), kind)]
 
 

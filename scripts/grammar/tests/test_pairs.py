@@ -1,4 +1,4 @@
-"""Hand-written pairs, by phenomenon: the grammar must make each of them from its derivation."""
+"""Hand-written pairs, by phenomenon: the grammar must generate each of them from its derivation."""
 
 import tomllib
 from pathlib import Path

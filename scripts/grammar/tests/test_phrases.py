@@ -129,7 +129,7 @@ def test_links_of_phrases_are_sorted_within_range_and_on_words() -> None:
 
 
 def test_most_content_words_of_phrases_are_linked() -> None:
-    """All but those that only one of the languages says: the shop of bei Peter."""
+    """All except words expressed in only one language: the shop in bei Peter."""
     linked: Counter[bool] = Counter()
     for pair in phrases():
         for side, tree in enumerate(pair.structure or ()):

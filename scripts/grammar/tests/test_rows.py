@@ -1,4 +1,4 @@
-"""The rows by which the parts of a clause are chosen and put in their places."""
+"""The rows that choose the parts of a clause and their places."""
 
 import tomllib
 from pathlib import Path
@@ -64,7 +64,7 @@ def clauses() -> list[Clause]:
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_what_choices_ask_for_holds_somewhere(language: Language, clauses: list[Clause]) -> None:
-    """A name that never holds is a misspelt one."""
+    """A name that never holds is misspelled."""
     is_english = language.name == "english"
     held = {name for node in clauses for order in language._orders for name in facts(node, order, english=is_english)}
     held |= {name for node in clauses for part in node.adverbials for name in part.facts}

@@ -1,4 +1,4 @@
-"""The built-in corpus of the package is the one that the grammar writes."""
+"""The built-in corpus of the package matches the output of the grammar."""
 
 import lzma
 

@@ -1,11 +1,12 @@
-"""The built-in corpus: German–English sentence pairs with word links, further translations and dependency trees.
+"""The built-in corpus: German–English sentence pairs with word links, more references and dependency trees.
 
-The data was made by the grammar in `scripts/grammar`; `python -m grammar` there makes it again. A split is two files:
+The data comes from the grammar in `scripts/grammar`; run `python -m grammar` there to regenerate it. A split has two
+files with a line per pair:
 
-    <split>.tsv.xz     a line for each pair: source, target, links as `0-0 1-2`, further translations of the source, and
-                       further sources of the target, both separated by `|`
-    <split>.trees.xz   a line for each pair: both dependency trees, with `NOUN/nsubj/2` for each word, its head counted
-                       from 1 (0 for the root); a relative pronoun also has its antecedent, `PRON/obj/5/2`
+    <split>.tsv.xz     source, target, links as `0-0 1-2`, more references of the source, and more sources of the
+                       target, both separated by `|`
+    <split>.trees.xz   both dependency trees, `NOUN/nsubj/2` for each word, with its head counted from 1 (0 for the
+                       root); a relative pronoun also has its antecedent, `PRON/obj/5/2`
 """
 
 import lzma
@@ -24,9 +25,9 @@ SHOWCASE_TRANSLATION = "Can you help me translate this sentence?"
 
 
 def builtin_corpus(*, train: int, validation: int, test: int, structure: bool) -> dict[str, list[SentencePair]]:
-    """The first pairs of every split; `test` is the size of every test but `test_everyday`, which is always whole.
+    """The first pairs of every split. `test` is the size of each test split except the whole `test_everyday`.
 
-    The dependency trees, most of the data, are read only on request. Raises `InputError` for more pairs than there are.
+    The dependency trees, most of the data, are read only with `structure`. Raises `InputError` if a split is too small.
     """
     sizes = dict.fromkeys(SPLITS, test) | {"train": train, "validation": validation, "test_everyday": None}
     return {split: _read(split, size, structure=structure) for split, size in sizes.items()}
@@ -56,7 +57,7 @@ def _pair(row: str, trees: str) -> SentencePair:
     return SentencePair(source, target, _links(links) if links else None, references, source_references, structure)
 
 
-@lru_cache(2**14)  # many pairs are linked alike
+@lru_cache(2**14)  # many pairs share their links
 def _links(text: str) -> tuple[Link, ...]:
     links = (link.split("-") for link in text.split())
     return tuple((int(source), int(target)) for source, target in links)
