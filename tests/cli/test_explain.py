@@ -33,7 +33,7 @@ def test_defaults(on_run: Tmt) -> None:
 
 
 def test_json_and_npz(on_run: Tmt) -> None:
-    options = (*PAIR, "--word", "2", "--piece", "1", "--stack", "decoder", "--layer", "1")
+    options = (*PAIR, "--word", "2", "--token", "1", "--stack", "decoder", "--layer", "1")
     found = on_run("explain", *options, "--json", "--npz", "numbers.npz").json
     assert [found[key] for key in ("source", "target", "word", "stack", "layer", "never_seen")] == [
         SOURCE, TARGET, "dog", "decoder", 1, [],
@@ -56,9 +56,36 @@ def test_search_options_apply(on_run: Tmt) -> None:
         assert explained.json["target"] == normalize(translated.json["translation"])
 
 
+def test_not_contrasts_two_words(on_run: Tmt) -> None:
+    asked = ("explain", *PAIR, "--word", "dog", "--not", "cat")
+    outcome = on_run(*asked)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.lines[:3] == [SOURCE, TARGET, ""]
+    found = on_run(*asked, "--json", "--npz", "contrast.npz").json
+    assert outcome.lines[3] == f"Why {found['token']} and not {found['other_token']}?"
+    assert " ".join(found["in_words"].split()) in " ".join(outcome.out.split())
+    assert (
+        [line.split()[0] for line in outcome.lines[6:11]]
+        == found["from_source"]["words"]
+        == [*SOURCE[:-1].split(), ".", "</s>"]
+    )
+    assert [found[key] for key in ("word", "other", "prefix", "never_seen")] == ["dog", "cat", "The", []]
+    arrays = np.load("contrast.npz")
+    for side in ("from_source", "from_prefix"):
+        for name in ("gradient", "erasure"):
+            np.testing.assert_allclose(arrays[f"{side}.{name}"], found[side][name], rtol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (("--not", "cat"), "--not: needs the word it would replace; give --word"),
+        (("--word", "dog", "--not", "dog"), "--not: 'dog' is what the translation says; give another word"),
+        (("--word", "Hund", "--not", "cat"), "--word: 'Hund' is not in the translation; "),
+        *(
+            (("--word", "dog", "--not", "cat", option, value), f"{option}: no effect with --not")
+            for option, value in (("--stack", "cross"), ("--layer", "1"), ("--head", "1"), ("--piece", "2"))
+        ),
         (("--word", "cat"), "--word: 'cat' is not in the translation or the source; "),
         (("--stack", "croos"), "--stack: 'croos' is unknown; did you mean cross?"),
         (("--head", "mean"), "--head: input should be a valid integer"),
@@ -71,3 +98,8 @@ def test_usage_errors(options: tuple[str, ...], message: str, on_run: Tmt) -> No
 def test_recurrent_model(recurrent: Callable[[str], str], tmt: Tmt) -> None:
     text = tmt("explain", "--model", recurrent("additive"), *PAIR).out
     assert "part of the gates of the decoder's first layer" in " ".join(text.split())
+
+
+def test_not_works_without_attention(recurrent: Callable[[str], str], tmt: Tmt) -> None:
+    outcome = tmt("explain", "--model", recurrent("none"), *PAIR, "--word", "2", "--not", "cat")
+    assert (outcome.code, outcome.lines[5].split()) == (0, ["source", "gradient", "erasure"])

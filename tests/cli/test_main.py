@@ -15,7 +15,7 @@ from transformer_mt.errors import Diverged
 
 COMMANDS = (
     *("train", "translate", "attend", "align", "explain", "lens", "heads", "plot", "evaluate"),
-    *("data", "config", "runs", "export", "serve"),
+    *("lesson", "data", "config", "runs", "export", "pack", "serve"),
 )
 
 

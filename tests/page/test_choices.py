@@ -1,7 +1,7 @@
 """View 2: alternatives of each token, continuing from one, undo, and the tree of the beam."""
 
 import pytest
-from support.page import LoadedPage, expect
+from support.page import LoadedPage, expect, violations
 from support.serving import Served
 
 pytestmark = pytest.mark.slow
@@ -41,6 +41,45 @@ def test_chosen_token_is_kept_and_undone(opened: LoadedPage, served: Served) -> 
     opened.click("[data-place=undo]")
     opened.expect_text(".piece bdi", before)
     opened.expect_attribute("[data-place=undo]", "aria-disabled", "true")
+
+
+def test_why_not_contrasts_an_alternative_by_keyboard(opened: LoadedPage, served: Served) -> None:
+    opened.type(SENTENCE)
+    found = served.ask("translate", source=SENTENCE, alternatives=9).json
+    opened.find(".piece").nth(1).click()
+    other = opened.find(".choice bdi").nth(2).inner_text()
+    opened.find(".choice").nth(2).focus()
+    opened.press("ArrowRight", "Enter")
+    expect(opened.find("[data-place='why 2']")).to_be_focused()
+    opened.expect_attribute("[data-place='why 2']", "aria-expanded", "true")
+    asked = {"prefix": found["tokens"][:1], "word": found["tokens"][1], "other": other}
+    contrast = served.ask("contrast", source=SENTENCE, **asked).json
+    opened.expect_text(".contrast > p:first-child", contrast["in_words"])
+    words = contrast["from_source"]["words"] + contrast["from_prefix"]["words"]
+    opened.expect_text(".contrast li bdi", words * 2)
+    assert violations(opened) == []
+    opened.press("ArrowDown", "Space")
+    opened.expect_attribute("[data-place='why 3']", "aria-expanded", "true")
+    opened.expect_count(".contrast", 1)
+    opened.press("Enter")
+    opened.expect_count(".contrast", 0)
+    opened.press("Escape")
+    opened.expect_count(".choice", 0)
+    opened.find(".piece").nth(1).click()
+    opened.expect_count(".contrast", 0)
+
+
+def test_contrast_uses_the_heads_that_are_on(opened: LoadedPage, served: Served) -> None:
+    opened.type(SENTENCE)
+    opened.click("#tab-heads")
+    opened.click("[data-place='switch cross.1.1']")
+    opened.click("#tab-choices")
+    opened.expect_part(".remarks", "Without cross.1.1")
+    opened.find(".piece").first.click()
+    opened.find(".why").first.click()
+    tokens = opened.find(".choice bdi").all_inner_texts()[:2]
+    asked = {"prefix": [], "word": tokens[0], "other": tokens[1], "without": ["cross.1.1"]}
+    opened.expect_text(".contrast > p:first-child", served.ask("contrast", source=SENTENCE, **asked).json["in_words"])
 
 
 def test_choosing_the_end_symbol_ends_the_translation(opened: LoadedPage) -> None:

@@ -82,6 +82,40 @@ def test_pressed_tokens_continue_from_there(opened: LoadedPage) -> None:
     ]  # fmt: skip
 
 
+CONTRAST = {
+    "from_source": {"words": ["Der", "Hund"], "gradient": [1.0, -4.0], "erasure": [0.5, 2.0]},
+    "from_prefix": {"words": ["The"], "gradient": [2.0], "erasure": [-1.0]},
+    "in_words": "After The, dog.",
+}
+
+
+def test_contrast_has_a_signed_bar_per_word_and_method(opened: LoadedPage) -> None:
+    asked = f"{{ prefix: [], against: '▁cat', contrast: a[2], ...{NOTHING} }}"
+    call = f"m.drawChoices(a[0], a[1], 1, {asked})"
+    drawn = opened.drawing("choices", call, ANSWER, RUN, CONTRAST)
+    assert drawn.texts(".contrast h4") == ["gradient", "erasure"]
+    assert drawn.texts(".contrast li bdi") == ["Der", "Hund", "The"] * 2
+    assert drawn.texts(".contrast .number") == ["1.00", "−4.00", "2.00", "0.50", "2.00", "−1.00"]
+    assert drawn.attributes(".contrast .bar", "class", "width") == [
+        ["bar ", "25"], ["bar against", "100"], ["bar ", "50"], ["bar ", "25"], ["bar ", "100"], ["bar against", "50"],
+    ]  # fmt: skip
+    assert drawn.attribute(".contrast li bdi", "lang") == ["de", "de", "en"] * 2
+    assert drawn.texts(".contrast > p")[0] == "After The, dog."
+    without = CONTRAST | {side: CONTRAST[side] | {"gradient": None} for side in ("from_source", "from_prefix")}
+    assert opened.drawing("choices", call, ANSWER, RUN, without).texts(".contrast h4") == ["erasure"]
+
+
+def test_every_alternative_can_be_asked_about(opened: LoadedPage) -> None:
+    noted = "{ prefix: [], against: '▁An', problem: 'a: wrong', why: (token) => gone.push(token) }"
+    call = f"(globalThis.gone = [], m.drawChoices(a[0], a[1], 0, {noted}))"
+    drawn = opened.drawing("choices", call, ANSWER, RUN)
+    assert drawn.attributes(".why", "data-place", "aria-expanded", "aria-label") == [
+        ["why 1", "false", "why not? ▁A"], ["why 2", "true", "why not? ▁An"],
+    ]  # fmt: skip
+    assert drawn.texts(".contrast") == ["a: wrong"]
+    assert drawn.pressed(".why") == ["▁A", None]
+
+
 NODES = [
     {"parent": None, "token": "▁A", "log_probability": -2.0, "end": "dropped", "score": None},
     {"parent": None, "token": "▁The", "log_probability": -0.5, "end": None, "score": None},

@@ -68,7 +68,15 @@ ALWAYS = [
     ".as-text bdi", ".several bdi", ".remarks > .warning bdi", ".remarks > li:has(bdi:only-child) bdi", ".compared",
 ]  # fmt: skip
 PLACES = {
-    "choices": [".piece bdi", ".choice bdi", ".actions bdi", ".start bdi", ".node bdi"],
+    "choices": [
+        ".piece bdi",
+        ".choice bdi",
+        ".contrast li bdi",
+        ".contrast p bdi",
+        ".actions bdi",
+        ".start bdi",
+        ".node bdi",
+    ],
     "heads": ["#one-head .word bdi", "#one-head thead bdi", "#one-head tbody bdi", "#one-head .word + span[hidden]"],
     "steps": ["#explained-row option", "h3 bdi", "h3 + p bdi", "p + p > bdi", ".stage > summary bdi", ".numbers bdi"],
     "lens": [".lens td.quiet bdi", ".lens th bdi", ".guess bdi", ".guesses bdi", "#layers li bdi"],
@@ -133,6 +141,9 @@ def genuine(served: Served) -> dict[str, Any]:
     more: dict[str, Any] = {"explain": {"stack": "cross"}, "history": {"checkpoint": 150}}
     for route in ("attend", "losses", "explain", "lens", "history"):
         answers[route] = served.ask(route, **pair, **more.get(route, {})).json
+    _, second, *_ = answers["translate"]["alternatives"]
+    asked = {"prefix": ["▁The"], "word": second["token"], "other": second["others"][0][0]}
+    answers["contrast"] = served.ask("contrast", run="one", source=source, **asked).json
     answers |= {"runs": served.get("/v1/runs").json, "curves": served.get("/v1/curves?run=one").json}
     answers["lens"]["words"] = [{"word": one["token"], "decided": 1} for one in answers["lens"]["positions"]]
     for place, position in enumerate(answers["lens"]["positions"]):
@@ -185,6 +196,8 @@ def test_texts_of_models_corpora_and_runs_are_escaped(opened: LoadedPage, served
             opened.find(".choice").nth(1).click()
             opened.wait(".actions bdi")
             opened.find(".piece").nth(1).click()
+            opened.find(".why").first.click()
+            opened.wait(".contrast li")
         elif view == "lens":
             opened.find(".guess").first.hover()
         check_seen(opened, texts, *PLACES[view])

@@ -21,7 +21,7 @@ MODULES = {name: text for name, text in FILES.items() if name.endswith(".js")}
 # In a saved page, the second replaces the first.
 SERVER, SAVED = "server.js", "saved.js"
 # The budget of all files together.
-LINES, BYTES = 2_250, 120_000
+LINES, BYTES = 2_290, 122_000
 
 IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./(\w+\.js)";$')
 DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)

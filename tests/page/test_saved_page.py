@@ -93,6 +93,9 @@ def test_controls_that_need_the_model_are_disabled(saved: LoadedPage) -> None:
         one.focus()
         saved.press("Enter", "Space")
         one.click(force=True)
+    saved.find("[data-place='why 1']").focus()
+    saved.press("Enter")
+    saved.expect_text(".contrast .problem", "This needs the model: start tmt serve.")
     assert saved.find(".piece bdi").all_inner_texts() == pieces
     saved.expect_count(".piece.chosen", 0)
 

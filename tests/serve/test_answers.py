@@ -26,7 +26,6 @@ from transformer_mt.views.methods import METHODS
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
 PAIR = {"source": SOURCE, "target": TARGET}
 Command = Callable[..., Any]
-OPTIONS = {"token": "piece"}  # keys of requests whose option has another name
 
 # Includes pruned heads, and a graph that masks cells.
 MODELS: list[Variant] = [
@@ -85,6 +84,8 @@ def test_routes_return_the_json_of_their_command(
     assert (answer.status == 200) == (method in listed["methods"])
     for route in ("lens", "explain"):
         require_same(served.ask(route, **pair), printed(route, *given))
+    contrast = printed("explain", *given, "--word", "man", "--not", "children")
+    require_same(served.ask("contrast", **pair, word="man", other="children"), contrast)
     heads = [*served.ask("losses", **pair).json["without"]]
     assert listed["has_links"] == any(head.startswith("cross") for head in heads)
     asked = {"run": "run", "source": SOURCE, "alternatives": 4, "trace": True, "align": bool(listed["has_links"])}
@@ -103,9 +104,22 @@ def test_routes_return_the_json_of_their_command(
 )
 def test_choice_of_a_row_is_used(options: dict[str, object], served: Served, printed: Command, home: Path) -> None:
     found = served.ask("explain", **PAIR, **options).json
-    given = (part for key, value in options.items() for part in (f"--{OPTIONS.get(key, key)}", str(value)))
+    given = (part for key, value in options.items() for part in (f"--{key}", str(value)))
     expected = printed("explain", "--model", str(home / "runs/one"), SOURCE, "--target", TARGET, *given)
     assert found == {"run": "one", "step": found["step"]} | expected
+
+
+def test_contrast_of_tokens_needs_no_target(served: Served) -> None:
+    by_word = served.ask("contrast", **PAIR, word="old", other="dog").json
+    tokens = served.ask("translate", source=SOURCE, prefix=["▁The"], alternatives=1).json["tokens"][:1]
+    asked = {"source": SOURCE, "prefix": tokens, "word": by_word["token"], "other": by_word["other_token"]}
+    found = served.ask("contrast", **asked).json
+    changed = {key: by_word[key] for key in ("target", "word", "other")}
+    assert found | changed == by_word
+    off = served.ask("contrast", **asked, without=["cross.1.1", "cross.1.2"]).json
+    assert off["without"] == ["cross.1.1", "cross.1.2"]
+    assert off["difference"] != found["difference"]
+    assert served.ask("contrast", **asked).json == found
 
 
 def test_search_keys_match_options(served: Served, printed: Command, home: Path) -> None:
@@ -258,6 +272,18 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("attend", PAIR | {"source": " "}, "source: empty; give a sentence to look at"),
     ("attend", PAIR | {"target": "a" * 900}, "target: 902 tokens, the model takes at most 96; shorten it"),
     ("explain", PAIR | {"layer": 7}, "layer: 7 is unknown; choose one of 1"),
+    ("contrast", PAIR | {"word": "old"}, "other: field required; correct it"),
+    ("contrast", PAIR | {"word": "old", "other": ""}, "other: empty; give a word"),
+    (
+        "contrast",
+        PAIR | {"word": "cat", "other": "a"},
+        "word: 'cat' is not in the translation; choose one of The, old, man, is, reading, ., </s>",
+    ),
+    (
+        "contrast",
+        {"source": SOURCE, "word": "▁The", "other": "zz", "prefix": []},
+        "other: 'zz' is not a text token; give tokens of a translation",
+    ),
     ("history", PAIR | {"checkpoint": 31}, "checkpoint: no number 31; choose one that /v1/runs lists"),
 ]
 

@@ -232,7 +232,7 @@ def test_row_is_the_first_or_the_given_token_of_a_word(tokenizer: Tokenizer, mod
     tokens = prepare_pair(model, tokenizer, "Der Mann, der die Kinder grüßt.", "x").source
     rows = [row for row, (number,) in enumerate(tokens.words_of_piece) if tokens.words[number] == "grüßt"]
     assert len(rows) > 1
-    assert [places(word="grüßt", piece=piece)[1] for piece in (1, 2)] == rows[:2]
+    assert [places(word="grüßt", token=token)[1] for token in (1, 2)] == rows[:2]
 
 
 @pytest.mark.parametrize(
@@ -245,8 +245,8 @@ def test_row_is_the_first_or_the_given_token_of_a_word(tokenizer: Tokenizer, mod
             "word: '10' is not in the source; choose one of Der, Mann, ,, der, die, Kinder, grüßt, ., </s>",
         ),
         ({"word": "0"}, "word: '0' is not in the translation or the source; "),
-        ({"word": "</s>", "piece": 2}, "piece: '</s>' has no token 2; give a number from 1 to 1"),
-        ({"word": "</s>", "piece": 0}, "piece: '</s>' has no token 0; give a number from 1 to 1"),
+        ({"word": "</s>", "token": 2}, "token: '</s>' has no token 2; give a number from 1 to 1"),
+        ({"word": "</s>", "token": 0}, "token: '</s>' has no token 0; give a number from 1 to 1"),
         ({"stack": "crss"}, "stack: 'crss' is unknown; did you mean cross?"),
         ({"layer": 9}, "layer: 9 is unknown; choose one of 1, 2, 3"),
     ],
@@ -277,7 +277,7 @@ def test_rows_list_every_word_with_its_tokens(tokenizer: Tokenizer, model: str, 
     for side, stack in (("target", "cross"), ("source", "encoder")):
         for number, (word, pieces) in enumerate(rows.get(side, ()), start=1):
             for place, piece in enumerate(pieces, start=1):
-                again = explained(tokenizer, model, stack=stack, word=str(number), piece=place)
+                again = explained(tokenizer, model, stack=stack, word=str(number), token=place)
                 assert (again.word, again.token) == (word, piece)
 
 

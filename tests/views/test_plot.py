@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.sentences import small_tokenizer
+from support.serving import write_run
+from support.tiny import varied_model
 
 from transformer_mt.errors import InputError
 from transformer_mt.runs.directory import METRICS, Run
 from transformer_mt.views.plot import (
     CHART_ROWS,
     CURVES,
+    FLOOR,
     NARROWEST_CHART,
     Curves,
     Panel,
@@ -192,7 +196,24 @@ def test_curves_have_only_measurements(tmp_path: Path) -> None:
     assert found["training_loss"] == [(2, 7.5), (4, 6.0)]
     assert found["learning_rate"] == [(2, 1e-4), (4, 2e-4)]
     assert (found["validation_loss"], found["bleu"]) == ([(4, 5.5)], [(4, 0.0)])
-    assert list(to_json(plot_runs({"r": found}).data)["runs"][0]) == ["run", *CURVES]
+    assert found[FLOOR] == []  # without a configuration
+    assert list(to_json(plot_runs({"r": found}).data)["runs"][0]) == ["run", *CURVES, FLOOR]
+
+
+@pytest.mark.parametrize(("smoothing", "objective"), [(0.2, "cross_entropy"), (0.2, "r_drop"), (0.0, "cross_entropy")])
+def test_floor_is_the_entropy_of_the_smoothed_targets(tmp_path: Path, smoothing: float, objective: str) -> None:
+    settings = (f"objective.label_smoothing={smoothing}", f"objective.name={objective}")
+    model = varied_model(*settings, vocabulary=(tokenizer := small_tokenizer()).size)
+    path = write_run(tmp_path / "run", model, tokenizer, *settings)
+    (path / METRICS).write_text("".join(f"{json.dumps(line)}\n" for line in LINES))
+    curves = read_curves(Run(path))
+    q = np.full(tokenizer.size, smoothing / tokenizer.size)
+    q[0] += 1 - smoothing
+    floor = -(q[q > 0] * np.log(q[q > 0])).sum()
+    assert curves[FLOOR] == ([(2, pytest.approx(floor)), (4, pytest.approx(floor))] if smoothing else [])
+    (loss,) = (panel for panel in panels_of({"r": curves}) if panel.title.startswith("loss"))
+    floors = [series.dashed for series in loss.series if series.name == "floor of the smoothed training loss"]
+    assert floors == ([True] if smoothing else [])
 
 
 EXTREME = [10**400, -(10**400), 1e308, -1e308, 5e-324, -5e-324, 1e-300, 1e29, 1e-29, 0, 1.0, math.nextafter(1.0, 2.0)]

@@ -24,6 +24,7 @@ EXIT_CODES = (
 
 # Commands in help order. Each summary fits on one line.
 SUMMARIES = {
+    "lesson": "Learn attention step by step",
     "train": "Train a model",
     "translate": "Translate sentences",
     "attend": "Show where the model looked",
@@ -161,7 +162,7 @@ app = typer.Typer(
 )
 
 # Commands that build no model and need no installed plugins.
-WITHOUT_MODEL = {"data", "config", "plot", "runs"}
+WITHOUT_MODEL = {"lesson", "data", "config", "plot", "runs"}
 # Set by shells for completion.
 COMPLETION = "_TMT_COMPLETE"
 

@@ -1,4 +1,4 @@
-"""`tmt explain`: compute one row of an attention head step by step."""
+"""`tmt explain`: compute one row of an attention head step by step, or contrast two words."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +8,7 @@ from typer import Option
 from transformer_mt.cli.app import HEADS
 from transformer_mt.cli.options import LookedAt, ModelOption, TargetOption
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
+from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -16,7 +17,11 @@ Word = Annotated[
     str | None,
     Option(metavar="WORD", help="Word of either text, or its number. [first long one]", rich_help_panel=HEADS),
 ]
-Piece = Annotated[int, Option(metavar="N", help="Token of the word, from 1.", rich_help_panel=HEADS)]
+Other = Annotated[
+    str | None,
+    Option("--not", metavar="WORD", help="Why --word, and not this one?", show_default=False, rich_help_panel=HEADS),
+]
+Token = Annotated[int, Option(metavar="N", help="Token of the word, from 1.", rich_help_panel=HEADS)]
 OneStack = Annotated[
     str | None,
     Option(metavar="NAME", help="cross, decoder or encoder. [one with the word]", rich_help_panel=HEADS),
@@ -31,7 +36,8 @@ OneHead = Annotated[
 def explain(
     sentence: LookedAt = None,
     word: Word = None,
-    piece: Piece = 1,
+    other: Other = None,
+    token: Token = 1,
     stack: OneStack = None,
     layer: OneLayer = None,
     head: OneHead = None,
@@ -47,16 +53,36 @@ def explain(
       tmt explain
       tmt explain "Kannst du mir helfen?" --word help
       tmt explain "Der Hund schläft." --word Hund --stack encoder --layer 2
+      tmt explain "Der Hund läuft." --word running --not walking
 
     The last lines name the columns that contributed most. Target words have rows in cross and decoder, source words in
     encoder. By default, tmt picks the head whose removal lowers the word's log-probability most.
+
+    With --not, tmt shows instead how much each word speaks for --word and against the other one, by gradient × input
+    and by erasure. Of words with several tokens, it compares the first tokens that differ.
     """
     from transformer_mt.views.explain import explain_row, lines_of
 
+    if other is not None:
+        if word is None:
+            raise InputError("other", "needs the word it would replace", "give --word")
+        for name, value in (("stack", stack), ("layer", layer), ("head", head), ("token", None if token == 1 else 1)):
+            if value is not None:
+                raise InputError(name, "no effect with --not, which looks at the whole model", "leave one of them out")
     subject = load_sentence(sentence, target, model=model, options=options)
+    if word is not None and other is not None:
+        from transformer_mt.views.contrast import contrast_lines, contrast_words
+
+        found = contrast_words(subject.network, subject.model.tokenizer, subject.tokens, word, other)
+
+        def contrasted(width: int) -> "Iterable[str | Text]":
+            return subject.source, subject.target, "", *contrast_lines(found, width=width)
+
+        emit([found], contrasted, sentences=[subject], options=options)
+        return
     subject.require_attention()
     explanation = explain_row(
-        subject.network, subject.tokens, word=word, piece=piece, stack=stack, layer=layer, head=head
+        subject.network, subject.tokens, word=word, token=token, stack=stack, layer=layer, head=head
     )
 
     def lines(width: int) -> "Iterable[str | Text]":

@@ -85,7 +85,7 @@ def translate(
     --alternatives prints each token's probability and the likeliest others. --trace prints the beam as a tree; branches
     end with a score, dropped, or beaten (could no longer win).
 
-    --engine ctranslate2 is up to three times as fast, after converting the model once. Greedy translations are the
+    --engine ctranslate2 is faster, after converting the model once. Greedy translations are the
     same; beam results may differ. It has no --sample or --trace.
     """
     from transformer_mt.cli.line_io import STDIN, Output, open_output, read_records

@@ -33,6 +33,7 @@ const state = {
   without: [],
   beam: null, // the number of hypotheses; null for the run's default
   place: null, // the number of the token with open alternatives
+  against: null, // the alternative to contrast with that token
   view: "choices",
   head: null,
   row: null, // the word and token to explain, and the translation they belong to
@@ -42,6 +43,7 @@ const state = {
   allLosses: false,
   checkpoint: null, // index into the run's checkpoints; null for the newest
   translation: null,
+  contrast: null,
   attention: null,
   losses: null,
   explanation: null,
@@ -66,6 +68,15 @@ const QUESTIONS = {
       alternatives: OTHERS,
       trace: !run.search.sample,
       align: run.has_links,
+    }],
+  contrast: ({ run, translation, place, against, view, without }) =>
+    view === "choices" && against !== null && translation?.alternatives?.[place] && ["contrast", {
+      run: run.run,
+      source: translation.read,
+      prefix: translation.tokens.slice(0, place),
+      word: translation.alternatives[place].token,
+      other: against,
+      without,
     }],
   attention: (now) =>
     ofPair(now, "heads", "attend", { method: now.method, words: now.words, without: now.without }),
@@ -106,8 +117,10 @@ const PICTURES = [
   ["about", ({ run }) => [run], about],
   ["translation", ({ translation, run, place }) => [translation, run, place],
     (translation, run, place) => drawTranslation(translation, run, place, { open: openWord, take, allOn })],
-  ["pieces", ({ translation, run, place, prefix }) => [translation, run, place, prefix],
-    (translation, run, place, prefix) => drawChoices(translation, run, place, { prefix, open, go, undo })],
+  ["pieces", ({ translation, run, place, prefix, against, contrast, problems }) =>
+    [translation, run, place, prefix, against, contrast, problems.contrast],
+    (translation, run, place, prefix, against, contrast, problem) =>
+      drawChoices(translation, run, place, { prefix, open, go, undo, why, against, contrast, problem })],
   ["beam-tree", ({ translation, run }) => [translation, run],
     (translation, run) => drawBeam(translation, run, { go })],
   ["all-heads", ({ attention, run, head, without, losses, allLosses }) =>
@@ -129,6 +142,15 @@ const PICTURES = [
   ["history", ({ history, translation, run, head }) => [history, translation, run, head],
     (history, translation, run, head) => drawHistory(history, translation, run, head, { pick })],
 ];
+
+// The answers that each panel draws, as keys of the state.
+const NEEDED = {
+  choices: ["contrast"],
+  heads: ["attention", "losses"],
+  steps: ["explanation"],
+  lens: ["lens"],
+  learning: ["curves", "history"],
+};
 
 const asked = {}; // the last request for each answer, as text
 const failed = new Set(); // answers whose request failed although it was valid; retried later
@@ -214,6 +236,9 @@ function render() {
     tab.tabIndex = is ? 0 : -1;
     document.getElementById(tab.dataset.place).hidden = !is;
   }
+  const isBusy = ["translation", ...NEEDED[state.view]].some((name) => underWay[name]);
+  document.getElementById(state.view).setAttribute("aria-busy", String(isBusy));
+  document.getElementById("busy").hidden = !isBusy;
   const isWrong = { source: /^source:/.test(state.problems.translation), beam: drawn["beam-problem"][0] };
   for (const [id, is] of Object.entries(isWrong)) {
     document.getElementById(id).setAttribute("aria-invalid", String(Boolean(is)));
@@ -282,8 +307,12 @@ function take(sentence) {
 }
 
 function open(place, from = place) {
-  change({ place });
+  change({ place, against: null });
   focusOn(`piece ${from}`);
+}
+
+function why(against) {
+  change({ against, contrast: null });
 }
 
 /** Open the alternatives of a word of the translation, from any view. */

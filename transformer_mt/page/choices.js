@@ -1,6 +1,6 @@
 // View 2: the alternatives at each token, and the tree of the beam.
 
-import { button, decimal, direction, element, foreign, logarithm, probability, shape, visible } from "./dom.js";
+import { button, decimal, direction, element, foreign, logarithm, mixed, probability, shape, visible } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { layCurves } from "./words.js";
 
@@ -8,9 +8,10 @@ import { layCurves } from "./words.js";
  * The tokens of a translation with their probabilities, and the likeliest others at the open `place`.
  *
  * `open(place)` opens and closes alternatives, `go(prefix)` continues a translation from tokens, `undo` reverts the
- * last of these. `prefix` are the chosen tokens.
+ * last of these. `prefix` are the chosen tokens. `why(token)` asks why the model did not choose this alternative;
+ * `against` is the last one asked about, `contrast` the answer, or `problem` the reason that there is none.
  */
-export function drawChoices(answer, run, place, { prefix, open, go, undo }) {
+export function drawChoices(answer, run, place, { prefix, open, go, undo, ...asked }) {
   const dir = direction(answer.translation);
   const line = (answer.alternatives ?? []).map(({ token, probability: likely }, number) =>
     button(`piece ${number}`, () => open(number === place ? null : number), {
@@ -22,7 +23,7 @@ export function drawChoices(answer, run, place, { prefix, open, go, undo }) {
   const position = place === null ? null : answer.alternatives?.[place];
   return [
     roving(pieces, ".piece", { line: true, current: line[place], leave: position && (() => open(null, place)) }),
-    position && others(position, answer, place, { open, go }, { language, dir }),
+    position && others(position, answer, place, { open, go, ...asked }, { run, language, dir }),
     element("p", { class: "actions" }, [
       button("undo", undo, { "aria-disabled": String(!prefix.length) }, "Undo"),
       prefix.length > 0 && [" continued from ", foreign(prefix.join(" "), language)],
@@ -31,17 +32,41 @@ export function drawChoices(answer, run, place, { prefix, open, go, undo }) {
   ];
 }
 
-function others(position, answer, place, { open, go }, { language, dir }) {
+function others(position, answer, place, { open, go, why, against, contrast, problem }, { run, language, dir }) {
   const choices = [[position.token, position.probability], ...position.others];
   const before = answer.tokens.slice(0, place);
   const items = choices.map(([token, likely], number) => {
     const shown = likely < 0.01 ? likely.toFixed(4).replace("0.", ".") : decimal(likely);
-    return element("li", {}, button(`choice ${number}`, () => go([...before, token], place), {
+    const isAsked = number > 0 && token === against;
+    const choice = button(`choice ${number}`, () => go([...before, token], place), {
       class: "choice", "aria-current": number === 0 ? "true" : null,
-    }, foreign(token, language, dir), " ", bar(likely), " ", element("span", { class: "number" }, shown)));
+    }, foreign(token, language, dir), " ", bar(likely), " ", element("span", { class: "number" }, shown));
+    const attributes = { class: "why", "aria-expanded": String(isAsked), "aria-label": `why not? ${visible(token)}` };
+    return element("li", {}, choice, " ",
+      number > 0 && button(`why ${number}`, () => why(isAsked ? null : token), attributes, "why not?"),
+      isAsked && element("div", { class: "contrast", "aria-live": "polite", dir: "ltr" },
+        problem && element("p", { class: "problem" }, foreign(problem)), contrast && drawContrast(contrast, run)));
   });
   const list = element("ol", { class: "others", dir, "aria-label": `Instead of ${visible(position.token)}` }, items);
-  return roving(list, ".choice", { line: true, leave: () => open(null, place) });
+  return roving(list, ".choice, .why", { line: true, leave: () => open(null, place) });
+}
+
+/** Why one token and not another: for each method, a bar per word, and the answer in words. */
+function drawContrast(found, run) {
+  const sides = [[found.from_source, run.source_language], [found.from_prefix, run.target_language]];
+  const lists = ["gradient", "erasure"].filter((method) => found.from_source[method]).map((method) => {
+    const rows = sides.flatMap(([side, language]) =>
+      side.words.map((word, place) => ({ word, language, number: side[method][place] })));
+    const most = Math.max(...rows.map(({ number }) => Math.abs(number))) || 1;
+    const items = rows.map(({ word, language, number }) => element("li", {}, foreign(word, language), " ",
+      bar(Math.abs(number) / most, number < 0 ? "against" : ""), " ",
+      element("span", { class: "number" }, logarithm(number))));
+    return element("div", {}, element("h4", {}, method), element("ul", { "aria-label": method }, items));
+  });
+  const meaning = "Each word's part of ln p(chosen) − ln p(other): gradient × input, and the fall without the word. "
+    + "Below zero, it speaks for the other.";
+  return [element("p", {}, mixed(found.in_words)), element("div", { class: "side-by-side" }, lists),
+    element("p", { class: "quiet" }, meaning)];
 }
 
 /** A bar that fills a share of its place. */

@@ -111,3 +111,8 @@ export function column(numbers) {
 export function probability(number) {
   return number < 0.005 ? "< .01" : decimal(number);
 }
+
+/** A number of things: `1 head`, `2 heads`. */
+export function plural(count, thing) {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+}

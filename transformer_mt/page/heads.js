@@ -1,6 +1,6 @@
 // Views 3 and 4: where each head looks, and whether it matters.
 
-import { button, decimal, direction, element, logarithm } from "./dom.js";
+import { button, decimal, direction, element, logarithm, plural, probability } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { matrixTable, smallMatrix } from "./matrix.js";
 import { legend, level, scaleOf } from "./shades.js";
@@ -13,61 +13,88 @@ export const STACKS = {
 };
 // The minimum shade of links to draw.
 const LEAST = 1;
+// In the name of a layer's mean, the place of the head's number.
+const MEAN = "mean";
+
+// In the labels of heads, where there is little space.
+const SHORT = { encoder: "enc", decoder: "dec", cross: "cross" };
+// The rows and columns of a method with one matrix for the whole model.
+const BETWEEN = {
+  encoder: "sentence against itself",
+  decoder: "translation against itself",
+  cross: "translation against sentence",
+};
+
+/** The title of a stack's matrices: what a method measures, and where. */
+export function titleOf(method, stack, isWhole) {
+  const where = isWhole ? BETWEEN[stack] : STACKS[stack];
+  return method === "weights" ? where : `${method[0].toUpperCase()}${method.slice(1)}: ${where.toLowerCase()}`;
+}
 
 /**
- * Every head as a small matrix and a switch, from an answer of `attend`.
+ * Every head as a small matrix and a switch, and the mean of each layer, from an answer of `attend`.
  *
  * `losses` is an answer of `losses`, or null. `pick(head)` and `flip(head)` are called with a name such as
- * `cross.2.1`; without `flip`, there are no switches.
+ * `cross.2.1`; without `flip`, there are no switches. Heads in `without` are off: their matrices are not drawn.
  */
 export function drawHeads(attention, run, chosen, without, losses, { pick, flip }) {
-  const scale = scaleOf(Object.values(attention.stacks).flatMap(matricesOf));
   const { whole } = run.methods[attention.method];
-  const stacks = Object.entries(attention.stacks).map(([stack, maps]) => {
+  const isOn = (stack, layer, head) => !without.includes(`${stack}.${layer + 1}.${head + 1}`);
+  const on = Object.entries(attention.stacks).flatMap(([stack, { weights }]) =>
+    weights.flatMap((heads, layer) => heads.filter((matrix, head) => matrix && (whole || isOn(stack, layer, head)))));
+  const scale = scaleOf(on);
+  const stacks = Object.keys(attention.stacks).map((stack) => {
     const [{ dir }] = sidesOf(stack, attention, run);
+    const title = titleOf(attention.method, stack, whole);
     const layers = whole ? [[1]] : run.stacks[stack];
     const rows = layers.map((heads, layer) => {
-      const cells = heads.map((head) => {
+      const numbers = whole || heads.length < 2 ? heads : [...heads, MEAN];
+      const cells = numbers.map((head) => {
         const name = whole ? stack : `${stack}.${layer + 1}.${head}`;
-        const off = without.includes(name);
+        const matrix = matrixOf(attention, run, name, without)?.numbers;
         const loss = losses?.without[name] === undefined ? null : losses.log_probability - losses.without[name];
-        return headCell(name, maps.weights[layer][head - 1], scale, { off, loss, chosen, dir, pick, flip });
+        const said = whole ? title : name;
+        return headCell(name, said, matrix, scale, { off: without.includes(name), loss, chosen, dir, pick, flip });
       });
       const label = whole ? "whole model" : `layer ${layer + 1}`;
       return [
         element("p", { class: "quiet" }, label),
-        element("div", { class: "layer", role: "group", "aria-label": `${STACKS[stack]}, ${label}` }, cells),
+        element("div", { class: "layer", role: "group", "aria-label": `${title}, ${label}` }, cells),
       ];
     });
-    return element("section", { class: "stack" }, element("h3", {}, STACKS[stack]), rows);
+    return element("section", { class: `stack ${stack}` }, element("h3", {}, title), rows);
   });
   const grid = element("div", { class: "heads" }, stacks);
   return roving(grid, "button", { current: grid.querySelector(".pick[aria-pressed=true]") });
 }
 
-function headCell(name, matrix, scale, { off, loss, chosen, dir, pick, flip }) {
+function headCell(name, said, matrix, scale, { off, loss, chosen, dir, pick, flip }) {
   const picture = matrix ? smallMatrix(matrix, scale, dir) : element("span", { class: "small empty" }, "off");
-  const isSwitched = flip && name.includes(".");
+  const [stack, ...place] = name.split(".");
+  const label = `${SHORT[stack]} ${place.join(".")}`;
+  const isSwitched = flip && place.length > 0 && place[1] !== MEAN;
   return element("div", { class: "head" },
     button(`pick ${name}`, () => pick(name), {
-      class: "pick", "aria-pressed": String(name === chosen), "aria-label": `Look at ${name}`,
+      class: "pick", "aria-pressed": String(name === chosen), "aria-label": `Look at ${said}`,
     }, picture),
     isSwitched && button(`switch ${name}`, () => flip(name), {
       class: "switch", "aria-pressed": String(!off), "aria-label": `Use ${name}`,
-    }, name.slice(name.indexOf(".") + 1), off ? " off" : " on"),
+    }, label, off ? " off" : " on"),
+    !isSwitched && place.length > 0 && element("span", { class: "loss" }, label),
     loss !== null && element("span", { class: "loss" }, rounded(loss)));
 }
 
 /** The chosen head: the effect of removing it, its links, and its numbers as a table. */
 export function drawHead(attention, run, chosen, without, losses) {
-  const found = matrixOf(attention, chosen);
+  const found = matrixOf(attention, run, chosen, without);
   const loss = losses?.without[chosen] !== undefined &&
     element("p", {}, importance(chosen, losses), without.length > 0 && " All other heads are on here.");
   if (!found) {
-    const isOff = without.includes(chosen);
+    const isOff = without.includes(chosen) || chosen?.endsWith(MEAN);
     return [element("p", {}, isOff ? `${chosen} is off.` : "Choose a head above to see its numbers."), loss];
   }
-  const { maps, stack, numbers } = found;
+  const { maps, stack, numbers, count } = found;
+  const { meaning, whole } = run.methods[attention.method];
   const [above, below] = sidesOf(stack, attention, run);
   const scale = scaleOf([numbers]);
   const links = numbers.flatMap((row, to) =>
@@ -78,12 +105,14 @@ export function drawHead(attention, run, chosen, without, losses) {
     { words: words(maps.columns), ...above, name: "Columns: where it may look" },
     { words: words(maps.rows), ...below, name: "Rows: where it looks from" },
   ];
-  const { meaning } = run.methods[attention.method];
-  const caption = `${STACKS[stack]}, ${chosen}. A number is ${meaning}; ${legend(scale)}.`;
+  const title = titleOf(attention.method, stack, whole);
+  const named = whole ? title : `${title}, ${chosen}`;
+  const mean = count === null ? "" : ` This is the mean of ${plural(count, "head")}.`;
+  const caption = `${named}. A number is ${meaning}; ${legend(scale)}.${mean}`;
   return [
-    element("h3", {}, chosen),
+    element("h3", {}, whole ? title : chosen),
     loss,
-    linkedWords({ lines, links, scale, name: `Where ${chosen} looks` }),
+    linkedWords({ lines, links, scale, name: `Where ${whole ? title : chosen} looks` }),
     matrixTable({
       numbers,
       rows: { words: maps.rows, ...below },
@@ -108,7 +137,8 @@ export function headToShow({ method, stacks }, run, chosen) {
   if (run.methods[method].whole) {
     return stack in stacks ? stack : other;
   }
-  if (run.stacks[stack]?.[layer - 1]?.includes(Number(number))) {
+  const heads = run.stacks[stack]?.[layer - 1];
+  if (heads?.includes(Number(number)) || (heads?.length > 1 && number === MEAN)) {
     return chosen;
   }
   const named = (heads, i) => heads.map((matrix, j) => matrix && `${other}.${i + 1}.${j + 1}`);
@@ -121,25 +151,33 @@ export function drawAllOn(without) {
 }
 
 function importance(name, losses) {
-  const fall = losses.log_probability - losses.without[name];
-  const [before, after] = [losses.log_probability, losses.without[name]].map(logarithm);
-  const what = `Without ${name}, ln p of this translation`;
-  return before === after
-    ? `${what} stays at ${before}.`
-    : `${what} ${fall < 0 ? "rises" : "falls"} by ${decimal(Math.abs(fall))}, from ${before} to ${after}.`;
+  const [before, after] = [losses.log_probability, losses.without[name]];
+  const [p, q] = [before, after].map((number) => probability(Math.exp(number)));
+  const what = `Without ${name}, p of this translation`;
+  const change = p === q ? `stays at ${p}` : `${after > before ? "rises" : "falls"} from ${p} to ${q}`;
+  return `${what} ${change}; ln p from ${logarithm(before)} to ${logarithm(after)}.`;
 }
 
 function rounded(loss) {
   return `${Math.abs(loss) < 0.005 ? "" : loss < 0 ? "+" : "−"}${decimal(Math.abs(loss))}`;
 }
 
-function matricesOf({ weights }) {
-  return weights.flat().filter((matrix) => matrix !== null);
-}
-
-function matrixOf(attention, name) {
+/** The matrix of a head that is on, or the mean over those of a layer and their `count`; null if there is none. */
+function matrixOf(attention, run, name, without) {
   const [stack, layer = 1, head = 1] = (name ?? "").split(".");
   const maps = attention.stacks[stack];
-  const numbers = maps?.weights[layer - 1]?.[head - 1];
-  return numbers ? { maps, stack, numbers } : null;
+  const heads = maps?.weights[layer - 1];
+  if (head !== MEAN) {
+    const numbers = heads?.[head - 1];
+    return numbers && !without.includes(name) ? { maps, stack, numbers, count: null } : null;
+  }
+  const isOn = (number) => heads?.[number - 1] && !without.includes(`${stack}.${layer}.${number}`);
+  const on = (run.stacks[stack]?.[layer - 1] ?? []).filter(isOn).map((number) => heads[number - 1]);
+  return on.length ? { maps, stack, numbers: meanOf(on), count: on.length } : null;
+}
+
+/** The mean of matrices, cell by cell; masked cells stay null. */
+function meanOf(matrices) {
+  return matrices[0].map((row, i) => row.map((number, j) =>
+    number === null ? null : matrices.reduce((sum, matrix) => sum + matrix[i][j], 0) / matrices.length));
 }

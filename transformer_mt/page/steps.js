@@ -1,13 +1,15 @@
 // View 5: how one number is computed, step by step, and the effect of a different temperature.
 
 import { bar } from "./choices.js";
-import { column, element, foreign, logarithm, mixed, replace, visible } from "./dom.js";
+import { column, element, foreign, mixed, plural, probability, replace, visible } from "./dom.js";
 import { drawAllOn, STACKS } from "./heads.js";
 import { smallMatrix } from "./matrix.js";
 import { scaleOf } from "./shades.js";
 
 // Stages with one of these steps are open at first.
 const OPEN = ["scores", "weights", "head"];
+// The least fall of a probability that is said to matter.
+const MATTERS = 0.05;
 const TEXTS = { target: "Translation", source: "Sentence" };
 
 /** The head and row of an answer of `explain`, in words; then its stages, as in `tmt explain`. */
@@ -15,21 +17,27 @@ export function drawSteps(answer, run, without) {
   const { stack, layer, head, row, read, token, choice } = answer;
   const title = `${STACKS[stack]}, layer ${layer}, head ${head}, row i = ${row}`;
   const does = stack === "encoder" ? [] : [" and writes ", foreign(token, run.target_language)];
-  const [all, fewer] = choice ? [choice.log_probability, choice.without[`${stack}.${layer}.${head}`]] : [];
   const language = stack === "encoder" ? run.source_language : run.target_language;
   return [
     drawAllOn(without),
     element("h3", {}, title, ", which reads ", foreign(read, language), does),
-    choice &&
-      element("p", {}, "Of ", `${Object.keys(choice.without).length} heads this one matters most: ln p of `,
-        foreign(choice.of, run.target_language),
-        ` is ${logarithm(all)} with all heads and ${logarithm(fewer)} without it.`),
+    choice && element("p", {}, effect(choice, `${stack}.${layer}.${head}`, run)),
     answer.in_words.map((sentence) => element("p", {}, mixed(sentence))),
     element("p", { class: "quiet" }, "The row i and the columns j count from 0. Each stage is named after the class "
       + "that computes it. For each vector you see its length ‖·‖, some entries, and all entries as shades, "
       + "blue above zero."),
     answer.stages.map((stage, number) => drawStage(stage, number, answer, run)),
   ];
+}
+
+/** What removing the chosen head changes, as probabilities; small changes are called small. */
+function effect({ of, log_probability: all, without }, name, run) {
+  const [before, after] = [Math.exp(all), Math.exp(without[name])];
+  const [p, q] = [probability(before), probability(after)];
+  const heads = plural(Object.keys(without).length, "head");
+  const claim = before - after >= MATTERS ? `Of ${heads} this one matters most` : `Of ${heads} none matters much alone`;
+  const change = p === q ? ` stays at ${p}` : ` ${after > before ? "rises" : "falls"} from ${p} to ${q}`;
+  return [`${claim}. Without ${name}, p of `, foreign(of, run.target_language), `${change}.`];
 }
 
 function drawStage({ title, steps }, number, answer, run) {
@@ -230,7 +238,7 @@ export function rowOptions({ rows, stack, row }) {
   });
 }
 
-/** Options for the head: the one that matters most (empty value), and every head of the model. */
+/** Options for the head: the one with the largest effect (empty value), and every head of the model. */
 export function headOptions({ stack, layer, head, choice }, run) {
   const own = `${stack}.${layer}.${head}`;
   const groups = Object.entries(run.stacks).map(([name, layers]) => {
@@ -238,6 +246,6 @@ export function headOptions({ stack, layer, head, choice }, run) {
     const options = heads.map((one) => element("option", { value: one, selected: !choice && one === own }, one));
     return element("optgroup", { label: STACKS[name] }, options);
   });
-  const most = choice ? `the one that matters most: ${own}` : "the one that matters most";
+  const most = choice ? `the largest effect: ${own}` : "the largest effect";
   return [element("option", { value: "" }, most), groups];
 }

@@ -16,13 +16,14 @@ from transformer_mt.models.head_mask import without_heads
 from transformer_mt.registry import lookup
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.runs.directory import METRICS, Run
-from transformer_mt.serve.questions import Attend, Explain, HistoryQuestion, Pair, Translate
+from transformer_mt.serve.questions import Attend, Contrast, Explain, HistoryQuestion, Pair, Translate
 from transformer_mt.serve.served_runs import ServedRun
 from transformer_mt.text.normalize import normalize
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translation, Translator, splits
+from transformer_mt.views.contrast import contrast_pieces, contrast_words
 from transformer_mt.views.explain import explain_row
 from transformer_mt.views.head_importance import head_losses
 from transformer_mt.views.lens import look_through
@@ -119,12 +120,21 @@ def explanation_of(subject: Subject, asked: Explain) -> Answer:
     """`tmt explain --json`. Raises `InputError` for a word, token, stack, layer or head that does not exist."""
     subject.require_attention()
     options = asked.model_dump(include={"word", "stack", "layer", "head"})
-    return subject.to_json(explain_row(subject.network, subject.tokens, piece=asked.token, **options), {})
+    return subject.to_json(explain_row(subject.network, subject.tokens, token=asked.token, **options), {})
 
 
 def lens_of(subject: Subject, asked: Pair) -> Answer:
     """`tmt lens --json`."""
     return subject.to_json(look_through(subject.network, subject.model.tokenizer, subject.tokens), {})
+
+
+def contrast_of(subject: Subject, asked: Contrast) -> Answer:
+    """`tmt explain --not --json`, or the same for two tokens after a prefix. Raises `InputError` for unknown ones."""
+    pair, words = (subject.network, subject.model.tokenizer, subject.tokens), (asked.word, asked.other)
+    with without_heads(subject.network, subject.without):
+        if asked.prefix is None:
+            return subject.to_json(contrast_words(*pair, *words), {})
+        return subject.to_json(contrast_pieces(*pair, *words, prefix=asked.prefix), {})
 
 
 def history(served: ServedRun, asked: HistoryQuestion) -> Answer:
@@ -163,6 +173,7 @@ VIEWS: dict[str, tuple[type[Any], Callable[[Subject, Any], Answer]]] = {
     "attend": (Attend, attention_of),
     "losses": (Pair, losses_of),
     "explain": (Explain, explanation_of),
+    "contrast": (Contrast, contrast_of),
     "lens": (Pair, lens_of),
 }
 # The POST routes under /v1: request and answer.

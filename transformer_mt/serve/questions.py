@@ -67,13 +67,23 @@ class Attend(Pair):
 
 
 class Explain(Pair):
-    """A request for `tmt explain`; `token` is its option `--piece`."""
+    """A request for `tmt explain`."""
 
     word: str | None = None
     token: int = 1
     stack: str | None = None
     layer: int | None = None
     head: int | None = None
+
+
+class Contrast(Question):
+    """A request for `tmt explain --not`; `other` is that option. With a `prefix`, all are tokens, and no target."""
+
+    target: str = ""
+    word: str
+    other: str
+    prefix: list[str] | None = None
+    without: list[str] = []
 
 
 class HistoryQuestion(Pair):
@@ -108,5 +118,4 @@ def parse(kind: type[AnyQuestion], body: bytes) -> AnyQuestion:
 def in_request(error: InputError) -> InputError:
     """The error with the key of the request in place of an argument's name: `search.beam` for `beam`."""
     key = f"search.{error.key}" if error.key in SearchConfig.model_fields else error.key
-    key = "token" if key == "piece" else key
     return InputError(key, error.problem, error.remedy)

@@ -3,6 +3,7 @@
 To add one, subclass `Objective`, register it in `OBJECTIVES`, and give it a section in `config/sections.py`.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +30,10 @@ class Objective(ABC):
     def __call__(self, model: nn.Module, batch: Batch) -> Sum:
         """Return the differentiable loss, a scalar in nats, summed over the batch's target tokens."""
 
+    def floor(self, vocabulary: int) -> float:
+        """The least possible loss per target token, in nats, for V tokens; 0 if unknown."""
+        return 0.0
+
 
 @dataclass(frozen=True)
 class CrossEntropy(Objective):
@@ -48,6 +53,10 @@ class CrossEntropy(Objective):
         loss: Tensor = model(batch.source, batch.decoder_input, of_states)
         return loss
 
+    @override
+    def floor(self, vocabulary: int) -> float:
+        return entropy_of_targets(self.label_smoothing, vocabulary)
+
 
 @dataclass(frozen=True)
 class RDrop(Objective):
@@ -66,6 +75,10 @@ class RDrop(Objective):
         divergence = symmetric_divergence(first, second, batch.labels)
         return 0.5 * (losses[0] + losses[1]) + 0.25 * self.weight * divergence
 
+    @override
+    def floor(self, vocabulary: int) -> float:  # the divergence is then zero
+        return entropy_of_targets(self.label_smoothing, vocabulary)
+
 
 def cross_entropy(logits: Logits, labels: Target, *, label_smoothing: float) -> Sum:
     """Σ −Σ_k q_k log p_k over tokens that are not padding, q = (1 − ε) one-hot + ε/V.
@@ -76,6 +89,13 @@ def cross_entropy(logits: Logits, labels: Target, *, label_smoothing: float) -> 
     if logits.dtype in (torch.bfloat16, torch.float16):
         logits = logits.float()
     return F.cross_entropy(logits, labels.flatten(), ignore_index=PAD, label_smoothing=label_smoothing, reduction="sum")
+
+
+def entropy_of_targets(label_smoothing: float, vocabulary: int) -> float:
+    """H(q) = −Σ_k q_k ln q_k of q = (1 − ε) one-hot + ε/V, in nats: the least `cross_entropy` per token, at p = q."""
+    other = label_smoothing / vocabulary
+    own = 1.0 - label_smoothing + other
+    return math.fsum(-count * q * math.log(q) for count, q in ((1, own), (vocabulary - 1, other)) if q)
 
 
 def symmetric_divergence(first: Logits, second: Logits, labels: Target) -> Sum:

@@ -65,7 +65,8 @@ def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) ->
         return layer_matrices(maps, layer=str(guess))[0]
     heads = heads or every
     names = f"all {len(every)} heads" if len(heads) == len(every) else ", ".join(map(str, heads))
-    return _mean(maps, heads, key="cross", place=STACKS["cross"], name=f"mean of {names}")
+    name = f"mean of {names}" if len(heads) > 1 else str(heads[0])
+    return _mean(maps, heads, key="cross", place=STACKS["cross"], name=name)
 
 
 def layer_matrices(
@@ -88,7 +89,7 @@ def layer_matrices(
     for number, names in of_layers:
         place, in_layer = f"{STACKS[stack]}, layer {number} of {layers}", list(names)
         if head in (None, MEAN):
-            name = f"mean of {len(in_layer)} heads"
+            name = f"mean of {len(in_layer)} heads" if len(in_layer) > 1 else f"its only head, {in_layer[0].head}"
             matrices.append(_mean(maps, in_layer, key=f"{stack}.{number}", place=place, name=name))
         else:
             for one in in_layer:

@@ -157,7 +157,7 @@ def explain_row(
     tokens: PairTokens,
     *,
     word: str | None = None,
-    piece: int = 1,
+    token: int = 1,
     stack: str | None = None,
     layer: int | None = None,
     head: int | None = None,
@@ -165,7 +165,7 @@ def explain_row(
     """Explain the row of a word in an attention head, under teacher forcing in evaluation mode.
 
     Target words have rows in `cross` and `decoder`, where they are written; source words in `encoder`. `word` may also
-    be a number, from 1; the default is the first word of at least `CONTENT` letters. `piece` is the number of the token
+    be a number, from 1; the default is the first word of at least `CONTENT` letters. `token` is the number of the token
     in the word, from 1. Of the heads that match stack, layer and head, takes the one whose removal lowers ln p of the
     token most (for a source token, ln p of the translation). Raises `InputError`, with the argument's name, for a word,
     token, stack, layer or head that does not exist.
@@ -173,7 +173,7 @@ def explain_row(
     stacks, every = model.attention_stacks(), _sides(tokens, model.attention_stacks())
     if stack is not None:
         stacks = {stack: lookup(stacks, stack, key="stack")}
-    title, number, row = find_row(_sides(tokens, stacks), word=word, piece=piece)
+    title, number, row = find_row(_sides(tokens, stacks), word=word, token=token)
     side, possible = every[title], ("encoder",) if title == "source" else ("cross", "decoder")
     names = [name for name in head_names(model) if name.stack in stacks and name.stack in possible]
     if not names:
@@ -282,18 +282,18 @@ def _sides(tokens: PairTokens, stacks: Collection[str]) -> dict[str, Tokens]:
     return sides | ({"source": tokens.source} if "encoder" in stacks else {})
 
 
-def find_row(sides: Mapping[str, Tokens], *, word: str | None, piece: int) -> tuple[str, int, int]:
-    """The side of the pair with the word, the word's place, and the row of its token `piece`; both from 0.
+def find_row(sides: Mapping[str, Tokens], *, word: str | None, token: int) -> tuple[str, int, int]:
+    """The side of the pair with the word, the word's place, and the row of its token number `token`; both from 0.
 
     Raises `InputError` if the word or token does not exist.
     """
     title, number = _find_word(word, sides)
     side = sides[title]
     rows = [row for row, owners in enumerate(side.words_of_piece) if number in owners]
-    if not 1 <= piece <= len(rows):
+    if not 1 <= token <= len(rows):
         remedy = f"give a number from 1 to {len(rows)}"
-        raise InputError("piece", f"{side.words[number]!r} has no token {piece}", remedy)
-    return title, number, rows[piece - 1]
+        raise InputError("token", f"{side.words[number]!r} has no token {token}", remedy)
+    return title, number, rows[token - 1]
 
 
 def _find_word(word: str | None, sides: Mapping[str, Tokens]) -> tuple[str, int]:

@@ -4,7 +4,7 @@ To add one, subclass `Method` and register it in `METHODS`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import ClassVar
@@ -32,6 +32,8 @@ from transformer_mt.views.maps import AttentionMaps, StackMaps, maps_of, weights
 
 # For each part of a sentence, such as a word, the tokens to erase together (True).
 ErasedParts = Bool[Tensor, "N L"]
+# Computes the numbers to explain from logits, *N T V: one for each of the last R rows, *N R.
+Explained = Callable[[Tensor], Tensor]
 
 
 class Method(ABC):
@@ -179,12 +181,19 @@ def value_norms(module: InspectableAttention, weights: Scores, values: ValueVect
     return torch.stack(lengths, dim=-1)
 
 
-def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> Float[Tensor, "T N"]:
+def log_p_of(written: Sequence[int]) -> Explained:
+    """ln p of each written token."""
+    return lambda logits: logits.log_softmax(dim=-1)[..., range(len(written)), list(written)]
+
+
+def gradient_times_input(
+    model: Seq2Seq, tokens: PairTokens, *, stack: str, of: Explained | None = None
+) -> Float[Tensor, "R N"]:
     """x_j · ∂ ln p(y_i) / ∂x_j for the columns of `cross` or `decoder` (Denil et al. 2014; Shrikumar et al. 2016).
 
-    Positive numbers are evidence for the row's token, negative ones against it. x_j is the token's embedding without
-    its position, since removing a token does not remove the position. Raises `InputError` for other models than a
-    Transformer or a recurrent one.
+    `of` replaces ln p of the written tokens. Positive numbers are evidence for the row's token, negative ones against
+    it. x_j is the token's embedding without its position, since removing a token does not remove the position. Raises
+    `InputError` for other models than a Transformer or a recurrent one.
     """
     if not isinstance(model, Transformer | RecurrentSeq2Seq):
         raise InputError("method", "gradient needs a Transformer or a recurrent model", "choose another")
@@ -198,35 +207,37 @@ def gradient_times_input(model: Seq2Seq, tokens: PairTokens, *, stack: str) -> F
             state = model.start(source)
         with side.table.register_forward_hook(lambda *_: x) if stack == "decoder" else nullcontext():
             logits, _ = model.decode(read, state)
-        written = torch.tensor(tokens.written.ids, device=read.device)[:, None]
-        log_p = logits[0].log_softmax(dim=-1).gather(-1, written)[:, 0]
         slopes = []
-        for row in log_p:
+        for row in (of or log_p_of(tokens.written.ids))(logits[0]):
             advance(0)
             slopes.append(torch.autograd.grad(row, x, retain_graph=True)[0][0])
         return (torch.stack(slopes) * x.detach()).sum(dim=-1)
 
 
-def erase(model: Seq2Seq, tokens: PairTokens, parts: ErasedParts, *, stack: str) -> Float[Tensor, "T N"]:
+def erase(
+    model: Seq2Seq, tokens: PairTokens, parts: ErasedParts, *, stack: str, of: Explained | None = None
+) -> Float[Tensor, "R N"]:
     """ln p(y_i) − ln p(y_i | without part j), for parts of the source (`cross`) or of the target before i (`decoder`).
 
-    Li et al. 2016. The part is removed and the sentence becomes shorter (Jain and Wallace 2019, §4.1): the model was
-    never trained on a zero vector or `<unk>` in its place. Later tokens move up, and this change of position counts
-    too. `<s>` always stays, and its fall is zero. Raises `MachineError` if the model's numbers are not finite.
+    Li et al. 2016. `of` replaces ln p of the written tokens. The part is removed and the sentence becomes shorter (Jain
+    and Wallace 2019, §4.1): the model was never trained on a zero vector or `<unk>` in its place. Later tokens move up,
+    and this change of position counts too. `<s>` always stays, and its fall is zero. Raises `MachineError` if the
+    model's numbers are not finite.
     """
     at_once = max(1, BATCH_TOKENS // max(len(tokens.source.ids), len(tokens.read.ids)))
+    of = of or log_p_of(tokens.written.ids)
     with evaluating(model):
-        whole = _log_probabilities(model, tokens, torch.zeros_like(parts[:1]), stack=stack)
-        without = [_log_probabilities(model, tokens, some, stack=stack) for some in torch.split(parts, at_once)]
+        whole = of(_logits_without(model, tokens, torch.zeros_like(parts[:1]), stack=stack))
+        without = [of(_logits_without(model, tokens, some, stack=stack)) for some in torch.split(parts, at_once)]
         falls = whole - torch.cat(without)
     if stack == "decoder":  # tokens read later cannot matter: exactly zero, without rounding errors
-        has_read = parts.index_fill(1, torch.tensor(0), False).cummax(dim=1).values
+        has_read = parts.index_fill(1, torch.tensor(0), False).cummax(dim=1).values[:, -falls.shape[1] :]
         falls = falls.masked_fill(~has_read.to(falls.device), 0.0)
     return falls.T
 
 
-def _log_probabilities(model: Seq2Seq, tokens: PairTokens, parts: ErasedParts, *, stack: str) -> Float[Tensor, "N T"]:
-    """ln p of each written token, without each part of the source or of the target."""
+def _logits_without(model: Seq2Seq, tokens: PairTokens, parts: ErasedParts, *, stack: str) -> Float[Tensor, "N T V"]:
+    """The logits for each written token, without each part of the source or of the target."""
     device = next(model.parameters()).device
     ids = {"cross": torch.tensor(tokens.source.ids), "decoder": torch.tensor(tokens.read.ids)}
     kept = {side: torch.ones(len(parts), len(whole), dtype=torch.bool) for side, whole in ids.items()}
@@ -239,6 +250,4 @@ def _log_probabilities(model: Seq2Seq, tokens: PairTokens, parts: ErasedParts, *
     if not source.shape[1]:  # an empty source becomes padding
         source = source.new_full((len(source), 1), PAD)
     last = (kept["decoder"].cumsum(dim=1) - 1).to(device)  # the last token read before each written one
-    log_p = require_finite(model(source, read)).log_softmax(dim=-1)
-    written = torch.tensor(tokens.written.ids, device=device).expand_as(last)
-    return log_p[torch.arange(len(parts), device=device)[:, None], last, written]
+    return require_finite(model(source, read))[torch.arange(len(parts), device=device)[:, None], last]

@@ -25,9 +25,11 @@ from rich.columns import Columns
 from rich.text import Text
 
 from transformer_mt.attention.positions import sinusoids
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.config.sections import TeacherConfig
+from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import escape_controls
+from transformer_mt.training.objective import build_objective
 from transformer_mt.views.matrix import LabelledMatrix, Scale
 from transformer_mt.views.rendering import rendered
 
@@ -53,11 +55,13 @@ CURVES = {
     "learning_rate": ("training", "learning_rate"),
     "bleu": ("validation", "bleu"),
 }
+# Also among the curves: the least possible training loss, at the ends of that curve; empty if unknown.
+FLOOR = "training_floor"
 Curves = Mapping[str, Points]
 
 
 def read_curves(run: Run) -> Curves:
-    """Read the `CURVES` of a run from its metrics. Raises `InputError` if there are no measurements."""
+    """Read the `CURVES` and `FLOOR` of a run. Raises `InputError` if there are no measurements."""
     points: dict[str, list[tuple[Coordinate, Coordinate]]] = {name: [] for name in CURVES}
     for record in run.metrics():
         for name, (kind, key) in CURVES.items():
@@ -67,7 +71,17 @@ def read_curves(run: Run) -> Curves:
                 points[name].append((record["step"], float(value)))
     if not any(points.values()):
         raise InputError(run.path, "nothing has been measured yet", "train it with tmt train")
-    return points
+    trained, floor = points["training_loss"], _training_floor(run)
+    return points | {FLOOR: [(step, floor) for step, _ in (trained[0], trained[-1])] if trained and floor else []}
+
+
+def _training_floor(run: Run) -> float:
+    """The least possible training loss of a run, above zero with label smoothing; 0 if unknown."""
+    with suppress(TmtError):
+        objective = run.config().objective
+        if not isinstance(objective, TeacherConfig):  # the teacher decides
+            return build_objective(objective).floor(run.tokenizer().size)
+    return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +123,11 @@ class Plot:
 
 # The panels of runs: the curves in each, and their names.
 _PANELS = {
-    "loss, nats per target token": {"training_loss": "training", "validation_loss": "validation"},
+    "loss, nats per target token": {
+        "training_loss": "training",
+        "validation_loss": "validation",
+        FLOOR: "floor of the smoothed training loss",
+    },
     "learning rate": {"learning_rate": ""},
     "BLEU on validation": {"bleu": ""},
 }
@@ -123,10 +141,10 @@ def plot_runs(runs: Mapping[str, Curves]) -> Plot:
     panels = []
     for title, names in _PANELS.items():
         series = [
-            Series(f"{run if len(runs) > 1 else ''} {name}".strip(), curves[curve], group, curve == "training_loss")
+            Series(f"{run if len(runs) > 1 else ''} {name}".strip(), curves[curve], group, curve.startswith("training"))
             for group, (run, curves) in enumerate(runs.items())
             for curve, name in names.items()
-            if curves[curve]
+            if curves.get(curve)
         ]
         if series:
             panels.append(Panel(title, series))

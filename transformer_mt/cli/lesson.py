@@ -1,0 +1,44 @@
+"""`tmt lesson`: the guided course in the terminal."""
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from transformer_mt.cli.terminal import note, result
+from transformer_mt.errors import InputError
+
+Lessons = Annotated[
+    Path | None, Option(metavar="DIR", help="A folder with your own lessons. [the built-in course]", show_default=False)
+]
+
+
+def lesson(
+    number: Annotated[int | None, Argument(metavar="N", help="The stop. [lists all]", show_default=False)] = None,
+    answer: Annotated[bool, Option("--answer", help="Print the answer too.")] = False,
+    lessons: Lessons = None,
+) -> None:
+    """Learn attention step by step: sixteen short lessons, each with a question.
+
+    \b
+    Examples:
+      tmt lesson
+      tmt lesson 3
+      tmt lesson 3 --answer
+
+    The commands in a lesson use your newest run, or the ready model. tmt serve shows the same course with pictures
+    and controls. To edit or translate it, copy the folder of the built-in course and pass it with --lessons.
+    """
+    from transformer_mt.views.lesson import LESSONS, lesson_lines
+    from transformer_mt.views.lesson import lessons as read
+
+    course = read(lessons)
+    if number is None:
+        result(*(f"{one.number:2}  {one.title}" for one in course))
+        note(f"read one with: tmt lesson N; the texts are in {lessons or LESSONS}")
+        return
+    if not 1 <= number <= len(course):
+        raise InputError("number", f"no stop {number}", f"give a number from 1 to {len(course)}")
+    columns = shutil.get_terminal_size().columns
+    result(*lesson_lines(course[number - 1], count=len(course), width=columns, answer=answer))

@@ -1,0 +1,66 @@
+// Curves over a common horizontal axis, as a picture and in words.
+
+import { element, shape } from "./dom.js";
+
+// The size of a chart and the area of its curves, in SVG units.
+const SIZE = { width: 320, height: 190, left: 46, right: 310, top: 10, bottom: 164 };
+
+/** A chart: each curve has a `name` (its class), what it is `called`, and `points`; `unit` is the horizontal one. */
+export function drawChart(title, curves, unit = "step") {
+  const [across, up] = [0, 1].map((axis) => extent(curves.flatMap(({ points }) => points.map((point) => point[axis]))));
+  const x = (step) => SIZE.left + ((step - across[0]) / (across[1] - across[0])) * (SIZE.right - SIZE.left);
+  const y = (value) => SIZE.bottom - ((value - up[0]) / (up[1] - up[0])) * (SIZE.bottom - SIZE.top);
+  const text = (number, at) => shape("text", at, short(number));
+  const drawing = shape(
+    "svg",
+    { class: "panel", viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, "aria-hidden": "true" },
+    ticks(...up, 5).map((value) => [
+      shape("path", { class: "grid", d: `M${SIZE.left} ${y(value)}H${SIZE.right}` }),
+      text(value, { class: "upward", x: SIZE.left - 5, y: y(value) }),
+    ]),
+    ticks(...across, 4).map((step) => text(step, { class: "across", x: x(step), y: SIZE.bottom + 16 })),
+    curves.map(({ name, points }) => {
+      const path = points.map(([step, value]) => `${x(step).toFixed(1)} ${y(value).toFixed(1)}`).join("L");
+      return shape("path", { class: `curve ${name}`, d: `M${path}h0` });
+    }),
+  );
+  const said = curves.map(({ name, called, points }) => {
+    const key = shape("svg", { class: "key", viewBox: "0 0 24 8", "aria-hidden": "true" },
+      shape("path", { class: `curve ${name}`, d: "M1 4H23" }));
+    return element("li", {}, curves.length > 1 && key, inWords(called, points, unit));
+  });
+  return element("figure", {}, element("figcaption", {}, title), drawing, element("ul", {}, said));
+}
+
+/** The ends of a curve; a single point is no trend, and a constant has one value. */
+function inWords(called, points, unit) {
+  const [[first, start], [last, end]] = [points[0], points.at(-1)];
+  if (points.length > 1 && points.every(([, value]) => value === start)) {
+    return `${called} ${short(start)}`;
+  }
+  const single = `${called} ${short(start)} at ${unit} ${short(first)}`;
+  return points.length > 1 ? `${single}, ${short(end)} at ${unit} ${short(last)}` : `${single}, measured once`;
+}
+
+/** The ends of an axis; they differ even if all numbers are the same. */
+function extent(numbers) {
+  const [low, high] = [numbers.reduce((a, b) => Math.min(a, b)), numbers.reduce((a, b) => Math.max(a, b))];
+  return high > low ? [low, high] : [low - Math.abs(low) / 2, high + (Math.abs(high) / 2 || 1)];
+}
+
+/** At most `most` round numbers from `low` to `high`: multiples of 1, 2 or 5 times a power of ten. */
+function ticks(low, high, most) {
+  const power = 10 ** Math.floor(Math.log10((high - low) / most));
+  for (const step of [1, 2, 5, 10, 20].map((factor) => factor * power)) {
+    const [first, last] = [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
+    if (last - first < most) {
+      return Array.from({ length: last - first + 1 }, (_, place) => (first + place) * step);
+    }
+  }
+  return [];
+}
+
+/** At most four significant digits. */
+export function short(number) {
+  return Number(number.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
+}
