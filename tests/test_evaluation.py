@@ -101,6 +101,11 @@ def test_bands_share_a_tokenizer() -> None:
     assert short.bleu == pytest.approx(100)
     assert long.bleu == score_texts(["OK OK OK，OK"], references[3:], language="zh").bleu
     assert long.bleu != score_texts(["OK OK OK，OK"], references[3:]).bleu
+    written, theirs = ["OK OK OK OK，OK"] * 2, [("OK OK OK OK ， OK",)] * 2
+    _, two = score_bands([*CHINESE, *written], [*references[:3], *theirs], [1, 1, 1, 9, 9], (1, 6), language="zh")
+    assert two.intervals is not None
+    assert two.intervals["bleu"].score == pytest.approx(100)
+    assert compare_texts([written], theirs)["bleu"][0].score < 99
 
 
 def test_exact_match_ignores_only_white_space() -> None:

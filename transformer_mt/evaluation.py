@@ -22,22 +22,6 @@ BAND = 5
 RARITIES = (0, 1, 10, 100)
 
 
-@dataclass(frozen=True, kw_only=True)
-class BandScores:
-    """The scores of the sentences in one band.
-
-    A length band holds sources of `fewest` to `most` words and punctuation marks. A rarity band holds sources whose
-    rarest word occurs `fewest` to `most` times in training. `most` is None without an upper bound.
-    """
-
-    fewest: int
-    most: int | None
-    sentences: int
-    bleu: float
-    chrf: float
-    exact: float
-
-
 @dataclass(frozen=True)
 class Interval:
     """A score and its 95 % interval over resampled test sets, `mean` ± `half_width`.
@@ -57,6 +41,24 @@ class Interval:
     def change(self, first: float) -> str:
         """Format the difference from the first system's score and its p value."""
         return f"{self.score - first:+.2f}, p = {self.p_value:.3f}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BandScores:
+    """The scores of the sentences in one band.
+
+    A length band holds sources of `fewest` to `most` words and punctuation marks. A rarity band holds sources whose
+    rarest word occurs `fewest` to `most` times in training. `most` is None without an upper bound. `intervals` are of
+    BLEU and chrF; None for a single sentence, which says nothing about others.
+    """
+
+    fewest: int
+    most: int | None
+    sentences: int
+    bleu: float
+    chrf: float
+    exact: float
+    intervals: Mapping[str, Interval] | None
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,7 @@ def _streams(references: Sequence[Sequence[str]]) -> list[Sequence[Any]]:
 
 
 def compare_texts(
-    systems: Sequence[Sequence[str]], references: Sequence[Sequence[str]], *, language: str = ""
+    systems: Sequence[Sequence[str]], references: Sequence[Sequence[str]], *, language: str = "", tokenizer: str = ""
 ) -> dict[str, list[Interval]]:
     """Return the BLEU and chrF interval of each system, and whether it differs from the first.
 
@@ -205,7 +207,7 @@ def compare_texts(
 
     named: list[tuple[str, Sequence[str]]] = [(str(number), _normalized(texts)) for number, texts in enumerate(systems)]
     theirs = [*map(_normalized, references)]
-    metrics = {"bleu": BLEU(tokenize=bleu_tokenizer(language, theirs)[0]), "chrf": CHRF()}
+    metrics = {"bleu": BLEU(tokenize=tokenizer or bleu_tokenizer(language, theirs)[0]), "chrf": CHRF()}
     _, found = PairedTest(named, metrics, _streams(theirs), test_type="bs")()
     return {"bleu": _intervals(found["BLEU"]), "chrf": _intervals(found["chrF2"])}
 
@@ -247,7 +249,12 @@ def score_bands(
     for fewest, end in zip_longest(starts, starts[1:]):
         rows = [row for row, number in enumerate(numbers) if number >= fewest and (end is None or number < end)]
         if rows:
-            own = score_texts([hypotheses[row] for row in rows], [references[row] for row in rows], tokenizer=tokenizer)
+            texts, theirs = [hypotheses[row] for row in rows], [references[row] for row in rows]
+            own = score_texts(texts, theirs, tokenizer=tokenizer)
             same = {name: getattr(own, name) for name in ("sentences", "bleu", "chrf", "exact")}
-            bands.append(BandScores(fewest=fewest, most=end and end - 1, **same))
+            intervals = None
+            if len(rows) > 1:
+                found = compare_texts([texts], theirs, tokenizer=tokenizer)
+                intervals = {name: interval for name, (interval,) in found.items()}
+            bands.append(BandScores(fewest=fewest, most=end and end - 1, **same, intervals=intervals))
     return tuple(bands)

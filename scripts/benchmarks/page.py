@@ -91,7 +91,7 @@ def clicks(page: "Page", texts: Sequence[str]) -> dict[str, list[float]]:
     page.click("#tab-heads")
     for number, text in enumerate(texts):
         type_sentence(page, text)
-        heads = page.locator("#all-heads .pick[aria-pressed=false]")
+        heads = page.locator("#all-heads .pick[aria-pressed=false]:not([data-place$=mean])")
         heads.first.wait_for()
         head = heads.nth(number % heads.count()).get_attribute("data-place")
         chosen.append(measure(page, f'[data-place="{head}"]', None, watched="#one-head"))

@@ -38,6 +38,13 @@ def test_json_and_npz_agree(trained: str, on_run: Tmt) -> None:
         assert found["shares"] == pytest.approx(np.array(record["shares"]), abs=1e-4)
 
 
+def test_figure_is_also_written(on_run: Tmt) -> None:
+    assert on_run("align", *GIVEN, "--figure", "a.svg") == on_run("align", *GIVEN)
+    assert "schläft" in Path("a.svg").read_text()
+    empty = on_run("align", SOURCE, "--target", "", "--figure", "empty.png")
+    assert (empty.code, empty.err) == (0, "")
+
+
 def test_files_print_one_line_per_pair(on_run: Tmt) -> None:
     Path("a.de").write_text(f"{SOURCE}\n\n{PAIRS[5][0]}\n")
     Path("a.en").write_text(f"{TARGET}\n\n{PAIRS[5][1]}\n")
@@ -83,7 +90,7 @@ def test_refuses_alignment_heads_the_model_lacks(own_run: Path, tmt: Tmt) -> Non
         (["--input", "a.de"], "--input, --target-file: each needs the other; give both"),
         (
             ["x", "--input", "a.de", "--target-file", "a.en"],
-            "--input: reads pairs from files; leave out SENTENCE and --npz",
+            "--input: reads pairs from files; leave out SENTENCE, --npz and --figure",
         ),
         (
             ["--input", "a.de", "--target-file", "a.en"],

@@ -70,11 +70,57 @@ def test_by_length(on_run: Tmt) -> None:
     write_pairs((PAIRS[0][0], "x"), (long, "x"), (long, "x"))
     options = ("evaluate", "--data", "own.de,own.en", "--by-length")
     heading, *bands = on_run(*options).lines[-3:]
-    assert heading == "words of the source   sentences    BLEU    chrF     exact"
+    assert heading.split("  ") == ["words of the source", "sentences", "BLEU", "chrF", " exact"]
     assert [re.split(r"  +", band)[:2] for band in bands] == [["1–5", "1"], ["6–10", "2"]]
     found = on_run(*options, "--json").json["by_length"]
     assert [(band["fewest"], band["most"], band["sentences"]) for band in found] == [(1, 5, 1), (6, 10, 2)]
-    assert found[0].keys() == {"fewest", "most", "sentences", "bleu", "chrf", "exact"}
+    assert found[0].keys() == {"fewest", "most", "sentences", "bleu", "chrf", "exact", "intervals"}
+    assert found[0]["intervals"] is None
+    assert found[1]["intervals"]["bleu"].keys() == {"score", "mean", "half_width", "p_value"}
+
+
+def test_groups_of_several_runs_are_next_to_each_other(trained: str, on_run: Tmt) -> None:
+    long = "Der Hund schläft, der Mann wartet."
+    write_pairs((PAIRS[0][0], PAIRS[0][1]), (long, "x"), (long, "The dog sleeps."))
+    other = str(shutil.copytree(trained, "other"))
+    options = ("evaluate", "--data", "own.de,own.en", "--beam", "1", "--by-length", "--by-rarity", "--against", other)
+    outcome = on_run(*options, "--figure", "a.svg")
+    start = outcome.lines.index(f"run 1: {trained}")
+    assert outcome.lines[start + 1] == f"run 2: {other}"
+    assert outcome.lines[start + 3].split() == [
+        "words",
+        "of",
+        "the",
+        "source",
+        "run",
+        "sentences",
+        "BLEU",
+        "chrF",
+        "exact",
+    ]
+    first, second, third, fourth = (re.split(r"  +", line.strip()) for line in outcome.lines[start + 4 : start + 8])
+    assert (first[:3], second[:2]) == (["1–5", "1", "1"], ["2", "1"])
+    assert (third[:3], fourth[:2]) == (["6–10", "1", "2"], ["2", "2"])
+    found = on_run(*options, "--json").json
+    bands = [run["by_length"][1] for run in (found, found["against"][0])]
+    for band, row in zip(bands, (third[3:], fourth[2:]), strict=True):
+        shown = [f"{band[name]:.2f} ±{band['intervals'][name]['half_width']:.2f}" for name in ("bleu", "chrf")]
+        assert row[:2] == shown
+    picture = Path("a.svg").read_text()
+    assert {"BLEU", "chrF", "1–5", "6–10", "words of the source", "rarest word seen", other} <= set(
+        re.findall(r">\s*([^<>]+?)\s*<", picture)
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "--figure: draws scores by length or rarity; add --by-length or --by-rarity"),
+        (("--by-length", "--split", "test", "--split", "validation"), "--figure: draws one test set; give --data and "),
+    ],
+)
+def test_figure_needs_groups_of_one_set(options: tuple[str, ...], message: str, data: str, on_run: Tmt) -> None:
+    assert on_run("evaluate", "--data", data, "--figure", "a.png", *options).mistake.startswith(message)
 
 
 def test_word_links_of_the_corpus(on_run: Tmt) -> None:
@@ -162,9 +208,9 @@ def test_by_rarity(on_run: Tmt) -> None:
     assert (bands[0]["fewest"], bands[0]["most"], bands[0]["sentences"]) == (0, 0, 2)
     assert sum(band["sentences"] for band in bands) == 3
     heading, first, *_, last = on_run(*options).lines[-2 - len(bands) :]
-    assert last == "no words to count             1"
-    assert heading == "rarest word seen      sentences    BLEU    chrF     exact"
-    assert first.startswith("never                         2 ")
+    assert last == "no words to count: 1"
+    assert heading.split() == ["rarest", "word", "seen", "sentences", "BLEU", "chrF", "exact"]
+    assert first.split()[:2] == ["never", "2"]
 
 
 def test_checks_all_sets_before_translating(data: str, on_run: Tmt) -> None:

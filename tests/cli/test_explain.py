@@ -1,5 +1,6 @@
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,6 +50,13 @@ def test_json_and_npz(on_run: Tmt) -> None:
     assert all(sentence in " ".join(on_run("explain", *options).out.split()) for sentence in found["in_words"])
 
 
+@pytest.mark.parametrize("options", [(), ("--not", "cat")])
+def test_figure_is_also_written(options: tuple[str, ...], on_run: Tmt) -> None:
+    asked = ("explain", *PAIR, "--word", "dog", *options)
+    assert on_run(*asked, "--figure", "a.svg") == on_run(*asked)
+    assert ("erasure" if options else "share") in Path("a.svg").read_text()
+
+
 def test_search_options_apply(on_run: Tmt) -> None:
     for options in (("--beam", "1"), ("--sample", "--seed", "5")):
         explained = on_run("explain", SOURCE, "--word", "1", "--json", *options)
@@ -84,7 +92,7 @@ def test_not_contrasts_two_words(on_run: Tmt) -> None:
         (("--word", "Hund", "--not", "cat"), "--word: 'Hund' is not in the translation; "),
         *(
             (("--word", "dog", "--not", "cat", option, value), f"{option}: no effect with --not")
-            for option, value in (("--stack", "cross"), ("--layer", "1"), ("--head", "1"), ("--piece", "2"))
+            for option, value in (("--stack", "cross"), ("--layer", "1"), ("--head", "1"), ("--token", "2"))
         ),
         (("--word", "cat"), "--word: 'cat' is not in the translation or the source; "),
         (("--stack", "croos"), "--stack: 'croos' is unknown; did you mean cross?"),

@@ -39,6 +39,12 @@ def test_json_and_npz_agree(data: str, on_run: Tmt) -> None:
     assert found["relations"] == []
 
 
+def test_figure_is_also_written(data: str, on_run: Tmt) -> None:
+    asked = ("heads", "--data", data, "--sentences", "2", "--quiet")
+    assert on_run(*asked, "--figure", "a.svg") == on_run(*asked)
+    assert "head 2" in Path("a.svg").read_text()
+
+
 def test_faithful(data: str, on_run: Tmt) -> None:
     options = ("heads", "--data", data, "--faithful", "--sentences", "2", "--quiet")
     shown, plain = on_run(*options), on_run(*options, "--json", "--npz", "faithful.npz")
@@ -87,6 +93,8 @@ def test_pruned_run_works_in_every_command(trained: str, data: str, tmt: Tmt, on
         ),
         (("--prune", "1", "--run-dir", "."), ".: exists; choose another directory"),
         (("--split", "dev"), "--split: 'dev' is unknown"),
+        (("--faithful", "--figure", "a.png"), "--figure: draws the loss without each head; leave it out"),
+        (("--figure", "a.gif"), "--figure: a.gif has no known format; "),
     ],
 )
 def test_usage_errors(options: tuple[str, ...], message: str, data: str, on_run: Tmt) -> None:

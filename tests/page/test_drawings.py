@@ -93,7 +93,7 @@ def test_contrast_has_a_signed_bar_per_word_and_method(opened: LoadedPage) -> No
     asked = f"{{ prefix: [], against: '▁cat', contrast: a[2], ...{NOTHING} }}"
     call = f"m.drawChoices(a[0], a[1], 1, {asked})"
     drawn = opened.drawing("choices", call, ANSWER, RUN, CONTRAST)
-    assert drawn.texts(".contrast h4") == ["gradient", "erasure"]
+    assert drawn.texts(".contrast h3") == ["gradient", "erasure"]
     assert drawn.texts(".contrast li bdi") == ["Der", "Hund", "The"] * 2
     assert drawn.texts(".contrast .number") == ["1.00", "−4.00", "2.00", "0.50", "2.00", "−1.00"]
     assert drawn.attributes(".contrast .bar", "class", "width") == [
@@ -102,7 +102,7 @@ def test_contrast_has_a_signed_bar_per_word_and_method(opened: LoadedPage) -> No
     assert drawn.attribute(".contrast li bdi", "lang") == ["de", "de", "en"] * 2
     assert drawn.texts(".contrast > p")[0] == "After The, dog."
     without = CONTRAST | {side: CONTRAST[side] | {"gradient": None} for side in ("from_source", "from_prefix")}
-    assert opened.drawing("choices", call, ANSWER, RUN, without).texts(".contrast h4") == ["erasure"]
+    assert opened.drawing("choices", call, ANSWER, RUN, without).texts(".contrast h3") == ["erasure"]
 
 
 def test_every_alternative_can_be_asked_about(opened: LoadedPage) -> None:
@@ -158,11 +158,12 @@ def test_heads_have_names_switches_and_losses(opened: LoadedPage) -> None:
     picks = (".pick", "data-place", "aria-pressed", "tabindex")
     assert drawn.attributes(*picks) == [
         ["pick encoder.1.1", "false", "-1"], ["pick encoder.1.2", "false", "-1"],
-        ["pick cross.1.1", "false", "-1"], ["pick cross.1.2", "true", "0"],
+        ["pick encoder.1.mean", "false", "-1"], ["pick cross.1.1", "false", "-1"],
+        ["pick cross.1.2", "true", "0"], ["pick cross.1.mean", "false", "-1"],
     ]  # fmt: skip
-    assert drawn.texts(".switch") == ["1.1 on", "1.2 off", "1.1 on", "1.2 on"]
+    assert drawn.texts(".switch") == ["enc 1.1 on", "enc 1.2 off", "cross 1.1 on", "cross 1.2 on"]
     assert drawn.attribute(".switch", "aria-pressed") == ["true", "false", "true", "true"]
-    assert drawn.texts(".loss") == [".00", "−.50", "+.25"]
+    assert drawn.texts(".loss") == [".00", "enc mean", "−.50", "+.25", "cross mean"]
     assert drawn.attribute(".layer", "aria-label") == ["Encoder self-attention, layer 1", "Cross-attention, layer 1"]
     assert drawn.texts(".stack .quiet") == ["layer 1", "layer 1"]
     assert drawn.texts(".empty") == ["off"]
@@ -173,19 +174,79 @@ def test_heads_have_names_switches_and_losses(opened: LoadedPage) -> None:
     assert drawn.texts(".switch") == []
 
 
+def test_heads_that_are_off_are_not_drawn(opened: LoadedPage) -> None:
+    off = ["cross.1.1", "cross.1.2"]  # the server still sends the matrices of a stack without any head
+    drawn = opened.drawing("heads", f"m.drawHeads(a[0], a[1], null, a[2], null, {NOTHING})", ATTENTION, RUN, off)
+    assert drawn.texts(".cross .empty") == ["off", "off", "off"]
+    assert drawn.attributes(".cross .pick svg", "class") == []
+    for chosen in (*off, "cross.1.mean"):
+        shown = opened.drawing("heads", "m.drawHead(a[0], a[1], a[3], a[2], null)", ATTENTION, RUN, off, chosen)
+        assert shown.found("all.textContent") == f"{chosen} is off."
+
+
+def test_mean_of_a_layer_is_over_the_heads_that_are_on(opened: LoadedPage) -> None:
+    def mean(off: list[str]) -> tuple[list[str], str]:
+        drawn = opened.drawing("heads", "m.drawHead(a[0], a[1], 'cross.1.mean', a[2], null)", ATTENTION, RUN, off)
+        return drawn.texts(".matrix td[data-place]"), drawn.texts("caption")[0].rpartition(". ")[2]
+
+    assert mean([]) == ([".17", ".83"], "This is the mean of 2 heads.")
+    assert mean(["cross.1.1"]) == ([".30", ".70"], "This is the mean of 1 head.")
+    masked = ATTENTION | {"stacks": {"cross": CROSS | {"weights": [[[[None, 1]], [[None, 1]]]]}}}
+    drawn = opened.drawing("heads", "m.drawHead(a[0], a[1], 'cross.1.mean', [], null)", masked, RUN)
+    assert drawn.texts(".matrix td[data-place]") == ["·", "1.00"]
+
+
+@pytest.mark.parametrize(
+    ("method", "stack", "title"),
+    [
+        ("weights", "cross", "Cross-attention"),
+        ("values", "encoder", "Values: encoder self-attention"),
+        ("erasure", "cross", "Erasure: translation against sentence"),
+        ("gradient", "decoder", "Gradient: translation against itself"),
+    ],
+)
+def test_matrices_are_titled_by_their_method(opened: LoadedPage, method: str, stack: str, title: str) -> None:
+    whole = method in ("erasure", "gradient")
+    run = RUN | {"stacks": {stack: [[1]]}, "methods": {method: {"whole": whole, "meaning": "a number"}}}
+    answer = ATTENTION | {"method": method, "stacks": {stack: CROSS | {"weights": [[[[0.1, 2.5]]]]}}}
+    drawn = opened.drawing("heads", f"m.drawHeads(a[0], a[1], null, [], null, {NOTHING})", answer, run)
+    assert drawn.texts(".stack h3") == [title]
+    name = stack if whole else f"{stack}.1.1"
+    drawn = opened.drawing("heads", "m.drawHead(a[0], a[1], a[2], [], null)", answer, run, name)
+    assert drawn.texts("h3") == [title if whole else name]
+    assert drawn.texts("caption")[0].startswith(title if whole else f"{title}, {name}")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (-0.1, -0.5, "Of 2 heads this one matters most. Without cross.1.1, p of x falls from .90 to .61."),
+        (-0.07, -0.1, "Of 2 heads none matters much alone. Without cross.1.1, p of x falls from .93 to .90."),
+        (-0.1, -0.1, "Of 2 heads none matters much alone. Without cross.1.1, p of x stays at .90."),
+        (-0.5, -0.1, "Of 2 heads none matters much alone. Without cross.1.1, p of x rises from .61 to .90."),
+    ],
+)
+def test_effect_of_a_head_is_a_probability(opened: LoadedPage, before: float, after: float, said: str) -> None:
+    choice = {"of": "x", "log_probability": before, "without": {"cross.1.1": after, "cross.1.2": 0.0}}
+    answer = {"stack": "cross", "layer": 1, "head": 1, "row": 0, "read": "y", "token": "x", "choice": choice}
+    answer |= {"in_words": [], "stages": []}
+    assert opened.drawing("steps", "m.drawSteps(a[0], a[1], [])", answer, RUN).texts("p")[0] == said
+
+
 def test_importance_of_a_head_is_described(opened: LoadedPage) -> None:
     def said(element: str, losses: object, name: str, *off: str) -> object:
         call = "m.drawHead(a[0], a[1], a[3], a[4], a[2])"
         return opened.drawing("heads", call, ATTENTION, RUN, losses, name, off).found(f"{element}.textContent")
 
     for name, change in {
-        "cross.1.1": "falls by .50, from −1.00 to −1.50.",
-        "cross.1.2": "rises by .25, from −1.00 to −0.75.",
-        "encoder.1.1": "stays at −1.00.",
+        "cross.1.1": "falls from .37 to .22; ln p from −1.00 to −1.50.",
+        "cross.1.2": "rises from .37 to .47; ln p from −1.00 to −0.75.",
+        "encoder.1.1": "stays at .37; ln p from −1.00 to −1.00.",
     }.items():
-        text = f"Without {name}, ln p of this translation {change}"
+        text = f"Without {name}, p of this translation {change}"
         assert said("all.querySelector('p')", LOSSES, name) == text
-        assert said("all.querySelector('p')", LOSSES, name, "cross.1.1") == f"{text} All other heads are on here."
+        last = "[...all.querySelectorAll(':scope > p')].at(-1)"
+        assert said(last, LOSSES, name, "cross.1.1") == f"{text} All other heads are on here."
     assert said("all", None, "encoder.1.2", "encoder.1.2") == "encoder.1.2 is off."
     assert said("all", None, "decoder.1.2") == "Choose a head above to see its numbers."
 
@@ -218,6 +279,7 @@ def test_small_matrix_has_a_path_per_shade(opened: LoadedPage, matrix: list[list
 
 CURVES: dict[str, Any] = {
     "training_loss": [[10, 8.0], [20, 3.0], [40, 2.5]],
+    "training_floor": [[10, 2.25], [40, 2.25]],
     "validation_loss": [[20, 4.0], [40, 2.0]],
     "learning_rate": [[10, 0.001], [40, 0.004]],
     "bleu": [],
@@ -226,13 +288,13 @@ CURVES: dict[str, Any] = {
 
 def test_curves_fill_their_frame_with_labelled_axes(opened: LoadedPage) -> None:
     drawn = opened.drawing("learning", "m.drawCurves({ runs: [a[0]] })", CURVES)
-    (frame, other) = drawn.attribute("svg", "viewBox")
+    (frame, other) = drawn.attribute("svg.panel", "viewBox")
     assert frame == other
     width, height = map(float, frame.split()[2:])
     first = "figure:first-of-type"
     points = {
         name.split()[1]: [tuple(map(float, at.split())) for at in path.removeprefix("M").removesuffix("h0").split("L")]
-        for path, name in drawn.attributes(f"{first} .curve", "d", "class")
+        for path, name in drawn.attributes(f"{first} .panel .curve", "d", "class")
     }
     across, up = zip(*(point for of in points.values() for point in of), strict=True)
     left, right, top, bottom = min(across), max(across), min(up), max(up)
@@ -245,7 +307,7 @@ def test_curves_fill_their_frame_with_labelled_axes(opened: LoadedPage) -> None:
     def y(value: float) -> float:
         return bottom - (value - 2) / 6 * (bottom - top)
 
-    assert points.keys() == {"training_loss", "validation_loss"}
+    assert points.keys() == {"training_loss", "validation_loss", "training_floor"}
     for name, curve in points.items():
         for point, (step, value) in zip(curve, CURVES[name], strict=True):
             assert point == pytest.approx((x(step), y(value)), abs=0.11)
@@ -255,9 +317,15 @@ def test_curves_fill_their_frame_with_labelled_axes(opened: LoadedPage) -> None:
     assert named == pytest.approx([x(step) for step in ticks(10, 40, most=4)], abs=0.11)
     assert [line.strip() for line in drawn.texts("li")] == [
         "on validation 4 at step 20, 2 at step 40", "in training (dashed) 8 at step 10, 2.5 at step 40",
-        "0.001 at step 10, 0.004 at step 40",
+        "floor of the smoothed training loss 2.25", "0.001 at step 10, 0.004 at step 40",
     ]  # fmt: skip
     assert drawn.texts("tbody td") == ["3", "4", "–", "–", "2.5", "2", "0.004", "–"]
+
+
+def test_single_measurement_is_no_trend(opened: LoadedPage) -> None:
+    curves = {name: [] for name in CURVES} | {"validation_loss": [[20, 4.0]], "learning_rate": [[1, 0.5], [9, 0.5]]}
+    drawn = opened.drawing("learning", "m.drawCurves({ runs: [a[0]] })", curves)
+    assert drawn.texts("li") == ["on validation 4 at step 20, measured once", " 0.5"]
 
 
 @pytest.mark.parametrize(

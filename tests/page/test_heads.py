@@ -2,7 +2,9 @@
 
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import chain, combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,6 +13,9 @@ from support.serving import Served
 
 from transformer_mt.views.matrix import Blocks, Scale
 from transformer_mt.views.methods import METHODS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
 
 pytestmark = pytest.mark.slow
 
@@ -151,3 +156,31 @@ def test_shades_and_scales_match_the_terminal(opened: LoadedPage) -> None:
         assert theirs == pytest.approx({"largest": ours.largest, "unit": ours.unit})
         for number in (number for row in matrix for number in row if number is not None):
             assert opened.module("shades", "m.level(...a)", number, ours.largest) == Blocks(ours).level(number)
+
+
+def test_numbers_being_recomputed_are_marked(heads: LoadedPage) -> None:
+    waiting: list[Route] = []
+    heads.page.route("**/v1/attend", lambda route: waiting.append(route))
+    expect(heads.find("#busy")).to_be_hidden()
+    heads.select("#method", "erasure")
+    expect(heads.find("#busy")).to_be_visible()
+    heads.expect_attribute("#heads", "aria-busy", "true")
+    expect(heads.find("#heads > .beside")).to_have_css("opacity", "0.3")
+    heads.click("#tab-choices")
+    expect(heads.find("#busy")).to_be_hidden()
+    heads.click("#tab-heads")
+    expect(heads.find("#busy")).to_be_visible()
+    waiting[-1].continue_()
+    expect(heads.find("#busy")).to_be_hidden()
+    heads.expect_attribute("#heads", "aria-busy", "false")
+    heads.expect_part("caption", "Erasure: translation against sentence")
+    with suppress(Exception):  # the page has dropped the first request
+        waiting[0].abort()
+
+
+def test_all_cross_heads_can_be_off(heads: LoadedPage) -> None:
+    for name in (f"cross.{layer}.{head}" for layer in (1, 2) for head in (1, 2)):
+        heads.click(f"[data-place='switch {name}']")
+    heads.expect_text(".stack.cross .empty", ["off"] * 6)
+    heads.expect_count(".stack.cross .pick svg", 0)
+    heads.expect_part("#one-head", "is off.")

@@ -57,14 +57,15 @@ TOGETHER, MARK = 7, "⁂"
 
 # The keys of answers with texts from a model, a corpus or a run, and the keys with the program's own words.
 FOREIGN = {
-    "run", "corpus", "source_language", "target_language", "example", "translation", "usual", "read", "lines", "prefix",
-    "tokens", "token", "others", "never_seen", "source_words", "target_words", "rows", "columns", "of", "in_words",
-    "guesses", "word",
+    "run", "corpus", "source_language", "target_language", "example", "examples", "translation", "usual", "read",
+    "lines", "prefix", "tokens", "token", "others", "never_seen", "source_words", "target_words", "rows", "columns",
+    "of", "in_words", "guesses", "word",
 }  # fmt: skip
 OWN = {"meaning", "words", "symbol"}
 # Where they are shown: in every view, then in each view.
 ALWAYS = [
-    "#about bdi", "#run option", "#spoken bdi", "#translation .word bdi", "#translation .word + span[hidden]",
+    "#about bdi", "#run option", "#examples bdi", "#spoken bdi", "#translation .word bdi",
+    "#translation .word + span[hidden]",
     ".as-text bdi", ".several bdi", ".remarks > .warning bdi", ".remarks > li:has(bdi:only-child) bdi", ".compared",
 ]  # fmt: skip
 PLACES = {
@@ -85,7 +86,7 @@ PLACES = {
 # Routes by the place where their errors are shown, and the view that sends the request.
 ERRORS = [
     ("attend", "heads"), ("losses", "heads"), ("explain", "steps"), ("lens", "lens"), ("curves", "learning"),
-    ("history", "learning"), ("translate", "source"), ("translate", "beam"),
+    ("history", "learning"), ("translate", "source"), ("translate", "beam"), ("lessons", "course"),
 ]  # fmt: skip
 # Errors: elements created from text, texts outside <bdi>, and characters that reorder the text around them.
 WRONG = """(mark) => {
@@ -144,7 +145,11 @@ def genuine(served: Served) -> dict[str, Any]:
     _, second, *_ = answers["translate"]["alternatives"]
     asked = {"prefix": ["▁The"], "word": second["token"], "other": second["others"][0][0]}
     answers["contrast"] = served.ask("contrast", run="one", source=source, **asked).json
-    answers |= {"runs": served.get("/v1/runs").json, "curves": served.get("/v1/curves?run=one").json}
+    answers |= {
+        "runs": served.get("/v1/runs").json,
+        "lessons": served.get("/v1/lessons").json,
+        "curves": served.get("/v1/curves?run=one").json,
+    }
     answers["lens"]["words"] = [{"word": one["token"], "decided": 1} for one in answers["lens"]["positions"]]
     for place, position in enumerate(answers["lens"]["positions"]):
         position["words"] = [place]
@@ -216,7 +221,7 @@ def test_errors_of_every_route_are_escaped(opened: LoadedPage, served: Served) -
         opened.click("#tab-choices")
         answering.fails, answering.place = route, "search.beam" if place == "beam" else place
         opened.fill("#source", f"Der Hund {number}.")
-        if place in VIEWS:
+        if place in (*VIEWS, "course"):
             opened.wait("#translation .linked")
             opened.click(f"#tab-{place}")
         opened.expect_count(".problem:not(:empty)", 1)

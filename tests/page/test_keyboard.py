@@ -52,6 +52,8 @@ def test_whole_page_works_by_keyboard(two_runs: LoadedPage) -> None:
     opened.expect_part("#translation .above", "Vogel")
     words = opened.find("#translation .below .word").count()
 
+    tab_to(opened, "example 0", most=1)
+    press(opened, "ArrowRight", to="example 1")
     tab_to(opened, "above 0", most=1)
     press(opened, "ArrowRight", to="above 1")
     expect(opened.find("#translation .link.lit").first).to_be_attached()
@@ -176,6 +178,33 @@ KEYS = """(() => {
   box.remove();
   return [found, stops.join() === entered, box.dataset.left ?? ""];
 })()"""
+
+
+def test_course_works_by_keyboard(opened: LoadedPage) -> None:
+    opened.find("#tab-choices").focus()
+    opened.press("End", "Enter")
+    opened.wait("#question .ways")
+    tab_to(opened, "stop 1", most=1)
+    opened.press("ArrowRight", "ArrowRight")
+    opened.expect_part("#stop h3", "3 of ")
+    tab_to(opened, "stop 4", most=4)
+    opened.press("Enter")
+    opened.expect_part("#stop h3", "4 of ")
+    assert place(opened) == "stop 4"
+    tab_to(opened, "answer 4", most=50)
+    opened.press("Enter")
+    expect(opened.find("#question details p")).to_be_visible()
+    tab_to(opened, "try", most=1)
+    opened.press("Enter")
+    opened.wait("#steps .what-if")
+    assert place(opened) == "steps"
+    tab_to(opened, "to course", most=2)
+    opened.press("Enter")
+    opened.expect_part("#stop h3", "4 of ")
+    assert place(opened) == "course"
+    tab_to(opened, "next", most=60)
+    press(opened, "Enter", to="next")
+    opened.expect_part("#stop h3", "5 of ")
 
 
 @pytest.mark.parametrize(

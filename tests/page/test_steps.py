@@ -72,7 +72,7 @@ def test_stages_match_the_command(steps: LoadedPage, served: Served) -> None:
             assert code.startswith(" = ".join(filter(None, [step["symbol"], step["formula"]])))
     steps.expect_part("#all-steps h3", head_line(found))
     expect(steps.find("#all-steps h3 bdi").first).to_have_attribute("lang", "en")
-    for sentence in (*found["in_words"], f"Of {len(found['choice']['without'])} heads this one matters"):
+    for sentence in (*found["in_words"], f"Of {len(found['choice']['without'])} heads "):
         steps.expect_part("#all-steps", sentence)
 
 
@@ -102,7 +102,7 @@ def test_word_token_and_head_can_be_chosen(steps: LoadedPage, served: Served) ->
         steps.expect_part(
             "#all-steps h3", head_line(answer(served, sentence, word=word, stack="encoder", token=piece, **place))
         )
-        steps.expect_part("#explained-head option:checked", head or "the one that matters most")
+        steps.expect_part("#explained-head option:checked", head or "the largest effect")
     steps.select("#explained-head", "cross.1.2")
     steps.expect_part("#all-steps h3", "Cross-attention, layer 1, head 2")
     steps.expect_count("#explained-row optgroup[label=Translation] option:checked", 1)

@@ -53,7 +53,7 @@ def test_links_are_highlighted_by_pointer_and_keyboard(opened: LoadedPage, serve
 
 
 def test_links_are_available_as_text(opened: LoadedPage) -> None:
-    opened.click("summary")
+    opened.click(".as-text > summary")
     first, *others = opened.find(".as-text li").first.locator("bdi").all()
     assert first.get_attribute("lang") == "en"
     assert {other.get_attribute("lang") for other in others} == {"de"}

@@ -21,6 +21,7 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.text.normalize import normalize
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import DOUBTFUL
+from transformer_mt.views.lesson import lessons, stored_curves
 from transformer_mt.views.methods import METHODS
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
@@ -111,7 +112,8 @@ def test_choice_of_a_row_is_used(options: dict[str, object], served: Served, pri
 
 def test_contrast_of_tokens_needs_no_target(served: Served) -> None:
     by_word = served.ask("contrast", **PAIR, word="old", other="dog").json
-    tokens = served.ask("translate", source=SOURCE, prefix=["▁The"], alternatives=1).json["tokens"][:1]
+    written = [position["token"] for position in served.ask("lens", **PAIR).json["positions"]]
+    tokens = written[: written.index(by_word["token"])]
     asked = {"source": SOURCE, "prefix": tokens, "word": by_word["token"], "other": by_word["other_token"]}
     found = served.ask("contrast", **asked).json
     changed = {key: by_word[key] for key in ("target", "word", "other")}
@@ -215,6 +217,43 @@ def test_unchanged_curves_are_sent_once(served: Served, printed: Command, home: 
     again = served.get("/v1/curves?run=one", If_None_Match=answer.headers["etag"])
     assert (again.status, again.body) == (304, b"")
     assert served.get("/v1/curves?run=one", If_None_Match='"other"').status == 200
+
+
+def test_lessons_are_the_course_and_its_curves(served: Served, home: Path, tmp_path: Path) -> None:
+    answer = served.get("/v1/lessons").json
+    assert answer["curves"] == stored_curves()
+    for found, lesson in zip(answer["lessons"], lessons(), strict=True):
+        tried = {"sentence": lesson.sentence, "view": lesson.view, "head": lesson.head, "command": lesson.command}
+        assert (found["number"], found["title"], found["paragraphs"]) == (
+            lesson.number,
+            lesson.title,
+            [*lesson.paragraphs],
+        )
+        assert (found["picture"], found["question"], found["answer"]) == (
+            lesson.picture,
+            lesson.question,
+            lesson.answer,
+        )
+        assert found["try"] == tried
+    (tmp_path / "only.md").write_text("# A title\n\n## Question\n\nWhy?\n\n## Answer\n\nSo.\n")
+    with serving(home / "runs", lessons=tmp_path) as own:
+        assert [lesson["title"] for lesson in own.get("/v1/lessons").json["lessons"]] == ["A title"]
+        (tmp_path / "only.md").write_text("A title")
+        assert own.get("/v1/lessons").status == 422
+    assert served.get("/v1/lessons", Authorization=None).status == 401
+
+
+def test_page_is_the_one_of_the_command(served: Served, home: Path, tmp_path: Path, tmt: Tmt) -> None:
+    for options in ({}, {"target": "The dog sleeps.", "method": "values", "words": False, "without": ["cross.1.1"]}):
+        asked = {"target": ""} | options
+        page = served.ask("page", source=SOURCE, **asked).json["page"]
+        given = (
+            ["--target", asked["target"], "--method", "values", "--tokens", "--without", "cross.1.1"] if options else []
+        )
+        file = tmp_path / "page.html"
+        tmt("attend", "--model", str(home / "runs/one"), SOURCE, "--html", str(file), *given)
+        assert page == file.read_text("utf-8")
+    assert served.ask("page", source=SOURCE, target="", without=["x"]).status == 422
 
 
 def test_history_matches_the_command(served: Served, printed: Command, home: Path) -> None:

@@ -123,6 +123,13 @@ def test_damaged_run_is_listed_with_its_error(own_runs: Path) -> None:
         assert {one["run"] for one in runs if "stacks" in one} == {"one"}
 
 
+def test_run_to_open_is_named(own_runs: Path, home: Path) -> None:
+    shutil.copytree(own_runs / "one", own_runs / "two")
+    for opens, name in ((own_runs / "two", "two"), (home / "elsewhere", None), (None, None)):
+        with serving(own_runs, opens=opens) as served:
+            assert served.get("/v1/runs").json["opens"] == name
+
+
 def test_run_without_measurements_has_no_curves(own_runs: Path) -> None:
     with serving(own_runs) as served:
         metrics = own_runs / "one/metrics.jsonl"

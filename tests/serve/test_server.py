@@ -70,6 +70,7 @@ def test_port_in_use_is_refused(busy: int) -> None:
         ("{empty}", 2, "{empty}: no trained model to serve; train one with: tmt train"),
         ("--model {empty}", 2, f"{{empty}}: {NO_RUN}"),
         ("{runs} --model {runs}/one", 2, "--model: DIR also says which runs to serve; give one of them"),
+        ("{runs} --lessons {empty}", 2, "{empty}: 0 files that end in .md; give 1 to 99"),
         ("{runs} --device abacus", 3, "--device: this machine has no 'abacus'; use auto or cpu"),
     ],
 )

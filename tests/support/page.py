@@ -14,7 +14,7 @@ except ImportError:  # the tests are skipped
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Request, Response
 
-__all__ = ["VIEWS", "Drawing", "LoadedPage", "expect", "violations"]
+__all__ = ["VIEWS", "Drawing", "LoadedPage", "expect", "small_texts", "violations"]
 
 # For each view below the translation, the element it draws.
 VIEWS = {
@@ -194,6 +194,29 @@ class Drawing:
         """Click each element at a selector, and return the `gone` list of the call."""
         found: list[Any] = self.found(f"(all.querySelectorAll('{selector}').forEach((one) => one.click()), gone)")
         return found
+
+
+# Visible texts of less than 24 CSS pixels, as drawn.
+SMALL = """(within) => {
+  const found = [];
+  const walker = document.createTreeWalker(document.querySelector(within), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const { data, parentElement: one } = walker.currentNode;
+    const svg = one.closest("svg[viewBox]");
+    const scale = svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+    const size = parseFloat(getComputedStyle(one).fontSize) * scale;
+    if (data.trim() && one.checkVisibility() && !one.closest("option") && size < 23.9) {
+      found.push(`${data.trim()}: ${size}`);
+    }
+  }
+  return found;
+}"""
+
+
+def small_texts(opened: LoadedPage, within: str) -> list[str]:
+    """The visible texts inside an element that are drawn with less than 24 pixels, with their sizes."""
+    found: list[str] = opened.page.evaluate(SMALL, within)
+    return found
 
 
 def violations(opened: LoadedPage) -> list[str]:

@@ -117,14 +117,16 @@ def wait_until(condition: Callable[[], object]) -> None:
 
 
 @contextmanager
-def serving(folder: Path | Sequence[Path]) -> Iterator[Served]:
-    """Serve the runs in a folder, or these runs."""
+def serving(
+    folder: Path | Sequence[Path], *, opens: Path | None = None, lessons: Path | None = None
+) -> Iterator[Served]:
+    """Serve the runs in a folder, or these runs; `opens` and `lessons` are those of `PageServer`."""
     listening = listen("127.0.0.1", 0)
 
     def places() -> Sequence[Path]:
         return list_runs(folder) if isinstance(folder, Path) else folder
 
-    server = PageServer(places, listening=listening, device="cpu")
+    server = PageServer(places, listening=listening, device="cpu", opens=opens, lessons=lessons)
     server.warm_up("runs")
     thread = Thread(target=server.run, daemon=True)
     thread.start()

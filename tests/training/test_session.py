@@ -2,6 +2,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,7 @@ from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
-from transformer_mt.training.reports import FinishReport, Report, ValidationReport
+from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport
 from transformer_mt.training.sanity_check import check_training
 from transformer_mt.training.session import open_training
 
@@ -48,6 +50,41 @@ def test_training_chooses_heads_for_word_links_at_its_end(tmp_path: Path) -> Non
     assert found.error_rate == pytest.approx(counts.error_rate, abs=1e-9)
     trained = session.trainer.checkpoints.load(4).state["averaging"]  # behind the running average
     assert all(torch.equal(tensor, trained[name]) for name, tensor in weights_of(session.trainer.model).items())
+
+
+def test_length_is_the_number_of_steps(tmp_path: Path) -> None:
+    session = opened(tmp_path / "steps", "training.steps=3")
+    assert len(session) == 3
+    assert repr(session).startswith(f"TrainingSession({str(tmp_path / 'steps')!r}, step 0 of 3, Corpus(")
+    steps = [report.step for report in session.train() if isinstance(report, StepReport)]
+    assert steps == [1, 2, 3]
+    assert "step 3 of 3" in repr(session)
+    epochs = opened(tmp_path / "epochs", "training.epochs=2")
+    assert len(epochs) == sum(isinstance(report, StepReport) for report in epochs.train())
+
+
+def test_progress_counts_steps_also_after_resuming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+
+    @contextmanager
+    def bar(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        told.append((name, total))
+        try:
+            yield told.append
+        finally:
+            told.append("end")
+
+    monkeypatch.setattr("transformer_mt.training.session.bar", bar)
+    for report in opened(tmp_path).train(progress=True):
+        if report.step == 5:
+            break
+    assert (told[:2], told[-1], sum(told[1:-1])) == ([("training", 8), 0], "end", 5)
+    told.clear()
+    list(opened(tmp_path).train(progress=True))
+    assert (told[:2], told[-1], sum(told[1:-1])) == ([("training", 8), 5], "end", 8)
+    told.clear()
+    list(opened(tmp_path / "other", "training.steps=1").train())
+    assert told == []
 
 
 @pytest.mark.parametrize("steps", [1, pytest.param(4, marks=pytest.mark.slow)])

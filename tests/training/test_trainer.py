@@ -25,7 +25,7 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora, train_tokenizer
 from transformer_mt.training.build import build_parts
-from transformer_mt.training.reports import FinishReport, Validation
+from transformer_mt.training.reports import FinishReport, Validation, ValidationReport
 from transformer_mt.training.trainer import Trainer
 
 WITHOUT_DROPOUT = ("model.dropout=0", "model.attention.dropout=0")
@@ -377,3 +377,11 @@ def test_parameter_without_a_gradient_trains_and_resumes(tmp_path: Path) -> None
     trainer.step()
     trainer.save()
     assert opened(tmp_path, "training.accumulation_steps=2").trainer.progress.step == 1
+
+
+def test_short_trainings_validate_at_least_five_times(tmp_path: Path) -> None:
+    for steps, expected in ((10, [2, 4, 6, 8, 10]), (7, [1, 2, 3, 4, 5, 6, 7])):
+        session = opened(tmp_path / str(steps), f"training.steps={steps}", "training.validate_every=0")
+        found = [report.step for report in session.train() if isinstance(report, ValidationReport)]
+        assert found == expected
+    assert opened(tmp_path / "long", "training.steps=1700", "training.validate_every=0").trainer.validate_every == 200

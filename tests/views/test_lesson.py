@@ -8,7 +8,10 @@ import pytest
 from transformer_mt.errors import InputError
 from transformer_mt.views.lesson import CURVES, LESSONS, NUMBERS, lesson_lines, lessons, stored_curves
 
-TEXT = "# T\n\nOne *two*\n`three`.\n\nFour.\n## Picture\np\n## Question\nWhy?\n## Answer\nSo.\n## Try it\nSentence: Ja.\nView: heads\n"
+TEXT = (
+    "# T\n\nOne *two*\n`three`.\n\nFour.\n## Picture\np\n## Question\nWhy?\n## Answer\nSo.\n"
+    "## Try it\nSentence: Ja.\nView: heads\n"
+)
 COURSE = lessons()
 VIEWS = {"choices", "heads", "steps", "lens", "learning"}
 

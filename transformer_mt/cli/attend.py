@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,6 @@ from typer import Option
 
 from transformer_mt.cli.app import HEADS, OUTPUT
 from transformer_mt.cli.options import (
-    Figure,
     HeadOption,
     LayerOption,
     LookedAt,
@@ -53,7 +53,6 @@ class MatrixOptions:
         float,
         Option(metavar="X", min=0.0, max=1.0, help="Smallest weight of a --graph edge.", rich_help_panel=OUTPUT),
     ] = 0.1
-    figure: Figure = None
     html: Annotated[
         Path | None, Option(metavar="FILE", help="Also write an interactive page.", rich_help_panel=OUTPUT)
     ] = None
@@ -107,6 +106,7 @@ def attend(
     from transformer_mt.views.attend import agreement_lines, attention_lines, rows_of_matrices
     from transformer_mt.views.matrix import Scale, shading_for
     from transformer_mt.views.methods import METHODS, REFERENCE
+    from transformer_mt.views.plot import matrix_figure
     from transformer_mt.views.subject import DEFAULT_METHOD
 
     method = lookup(METHODS, options.method, key="--method")
@@ -126,7 +126,8 @@ def attend(
         for title, maps in columns:
             matrices.append([replace(matrix, name=f"{title}{matrix.name}") for matrix in _matrices(one, maps, options)])
     rows = rows_of_matrices(matrices)
-    _write_files(loaded[0], rows, options, is_given=target is not None)
+    if options.html is not None:
+        write_output(options.html, _page(loaded[0], options, is_given=target is not None))
     agrees = len(views) == 1 and not options.history and options.method not in (DEFAULT_METHOD, REFERENCE)
 
     def lines(width: int) -> "Iterator[str | Text]":
@@ -145,7 +146,8 @@ def attend(
     remarks: list[dict[str, Any]] = []
     if options.as_json and not options.history:
         remarks = [_remarks(one, maps, options) for one, maps in zip(loaded, views, strict=True)]
-    emit(views, lines, sentences=loaded, options=options, remarks=remarks)
+    picture = partial(matrix_figure, rows, meaning=f"A number is {method.meaning}.")
+    emit(views, lines, sentences=loaded, options=options, picture=picture, remarks=remarks)
     if not (options.chosen or options.as_json or options.history):
         others = ["--stack NAME"] if method.whole else ["--layer N", "--head all", "--stack NAME"]
         others += [] if options.compact or options.graph else ["--compact"]
@@ -155,10 +157,6 @@ def attend(
 
 def _check_files(options: AttendOptions, *, runs: int) -> None:
     """Raise `InputError` for a page of several runs or steps, and for two options that write to the same file."""
-    from transformer_mt.views.plot import check_figure
-
-    if options.figure is not None:
-        check_figure(options.figure, npz=options.npz)
     if options.html is None:
         return
     if runs > 1:
@@ -195,27 +193,12 @@ def _look(
     return pair | {"steps": steps}, columns, intro
 
 
-def _write_files(
-    one: "Subject",
-    rows: "list[list[LabelledMatrix]]",
-    options: AttendOptions,
-    *,
-    is_given: bool,
-) -> None:
-    """Write the picture and the page."""
-    if options.figure is not None:
-        from transformer_mt.views.methods import METHODS
-        from transformer_mt.views.plot import matrix_figure
+def _page(one: "Subject", options: AttendOptions, *, is_given: bool) -> bytes:
+    from transformer_mt.page.saved_page import saved_page
+    from transformer_mt.serve.saved_answers import saved_answers
 
-        meaning = f"A number is {METHODS[options.method].meaning}."
-        write_output(options.figure, matrix_figure(rows, meaning=meaning, path=options.figure))
-    if options.html is not None:
-        from transformer_mt.page.saved_page import saved_page
-        from transformer_mt.serve.saved_answers import saved_answers
-
-        search = options.applied_to(one.model.config.search)
-        answers = saved_answers(one, search, is_given=is_given, method=options.method, words=options.words)
-        write_output(options.html, saved_page(answers))
+    search = options.applied_to(one.model.config.search)
+    return saved_page(saved_answers(one, search, is_given=is_given, method=options.method, words=options.words))
 
 
 def _matrices(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions) -> "list[LabelledMatrix]":

@@ -1,7 +1,7 @@
 """`tmt evaluate`: score a model on test sets."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,7 @@ from transformer_mt.cli.options import (
     SOURCES,
     Device,
     EngineOption,
+    Figure,
     Json,
     ModelOption,
     NoSplit,
@@ -22,9 +23,10 @@ from transformer_mt.cli.options import (
     SearchOptions,
     with_options,
 )
-from transformer_mt.cli.terminal import note, result
+from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.config.changed_search import OF_DRAWS
 from transformer_mt.errors import InputError
+from transformer_mt.files import write_output
 from transformer_mt.progress import working
 from transformer_mt.text.terminal import escaped_json
 
@@ -66,6 +68,7 @@ def evaluate(
     device: Device = DEFAULT_DEVICE,
     engine: EngineOption = DEFAULT_ENGINE,
     quantization: Quantization = None,
+    figure: Figure = None,
     as_json: Json = False,
 ) -> None:
     """Translate test sets and score them: BLEU, chrF, exact matches, word links, speed.
@@ -76,6 +79,7 @@ def evaluate(
       tmt evaluate --split test --split test_composition
       tmt evaluate --split test_length --by-length --worst 5
       tmt evaluate --model runs/one --against runs/other
+      tmt evaluate --model runs/one --against runs/other --by-length --figure length.pdf
       tmt evaluate --model runs/multi30k --data bentrevett/multi30k --json
       tmt evaluate --data test.de,test.en --links test.links
 
@@ -84,13 +88,19 @@ def evaluate(
 
     ± is half the 95 % interval over 1,000 resampled test sets; p is the probability of such a difference from the first
     run by chance. Both follow sacrebleu --paired-bs; equal runs have p = 1.
+
+    --figure draws the scores of --by-length and --by-rarity, a line per run with its intervals. Each run counts the
+    words of its own training.
     """
     from transformer_mt.cli.open_model import open_translator, pairs_to_measure
     from transformer_mt.corpus.text_files import with_links
+    from transformer_mt.views.bands import bands_figure
 
     if links is not None and engine != DEFAULT_ENGINE:
         raise InputError("--links", f"{engine} does not expose attention", "leave out --links or --engine")
     sets = [(source, name) for source in data or (None,) for name in split or ("test",)]
+    if figure is not None:
+        _check_figure(figure, is_grouped=by_length or by_rarity, sets=len(sets))
     if links is not None and len(sets) > 1:
         raise InputError("--links", "applies to one test set", "give --data and --split once")
     paths = (model, *(against or ()))
@@ -116,10 +126,23 @@ def evaluate(
             worst=worst,
             sentences=not no_split,
         )
+        if figure is not None:
+            write_output(figure, bands_figure(found, path=figure))
         if as_json:
             result(escaped_json(found))
         else:
             result(*([""] if number else []), *_lines(found, with_name=len(sets) > 1))
+
+
+def _check_figure(figure: Path, *, is_grouped: bool, sets: int) -> None:
+    """Raise `InputError` for a figure without a known format, without groups to draw, or of several test sets."""
+    from transformer_mt.views.plot import check_figure
+
+    if not is_grouped:
+        raise InputError("figure", "draws scores by length or rarity", "add --by-length or --by-rarity")
+    if sets > 1:
+        raise InputError("figure", "draws one test set", "give --data and --split once")
+    check_figure(figure, npz=None)
 
 
 def _measured(
@@ -181,6 +204,8 @@ _METRICS = {"bleu": "BLEU", "bleu_lowercase": "BLEU, lowercase", "chrf": "chrF"}
 
 def _lines(found: Mapping[str, Any], *, with_name: bool) -> Iterator[str]:
     """Yield the scores of a test set as text, with further runs below the first."""
+    from transformer_mt.views.bands import band_lines
+
     if with_name:
         yield f"{found['corpus']}, split {found['split']}"
     intervals, signature = found["intervals"], found["signature"]
@@ -196,10 +221,7 @@ def _lines(found: Mapping[str, Any], *, with_name: bool) -> Iterator[str]:
     if found["references"] > found["sentences"]:
         mean = found["references"] / found["sentences"]
         yield f"references       {found['references']:6d}   {mean:.1f} a sentence; each counts"
-    yield from _bands(found["by_length"], "words of the source", lambda band: f"{band['fewest']}–{band['most']}")
-    yield from _bands(found["by_rarity"], "rarest word seen", _times)
-    if found["by_rarity"] and (others := found["sentences"] - sum(band["sentences"] for band in found["by_rarity"])):
-        yield f"{'no words to count':<19}   {others:9d}"
+    yield from band_lines(found, width=literal_console().width)
     for other in found.get("against", ()):
         yield from ("", f"{other['run']}, against {found['run']}")
         for name, interval in other["intervals"].items():
@@ -210,21 +232,3 @@ def _lines(found: Mapping[str, Any], *, with_name: bool) -> Iterator[str]:
         for poor in one.get("worst", ()):
             yield from ("", f"{one['run']}, sentence {poor['number']}, chrF {poor['chrf']:.2f}")
             yield from (f"  {name:12}{poor[name]}" for name in ("source", "translation", "reference"))
-
-
-def _times(band: Mapping[str, Any]) -> str:
-    fewest, most = band["fewest"], band["most"]
-    return "never" if most == 0 else f"{fewest}–{most} times" if most else f"{fewest} times or more"
-
-
-def _bands(
-    bands: Sequence[Mapping[str, Any]] | None, title: str, name: Callable[[Mapping[str, Any]], str]
-) -> Iterator[str]:
-    """Yield a table of scores by sentence group."""
-    if bands is None:
-        return
-    yield ""
-    yield f"{title:<19}   sentences    BLEU    chrF     exact"
-    for band in bands:
-        numbers = f"{band['sentences']:9d}  {band['bleu']:6.2f}  {band['chrf']:6.2f}  {100 * band['exact']:6.2f} %"
-        yield f"{name(band):<19}   {numbers}"

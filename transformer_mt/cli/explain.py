@@ -1,6 +1,7 @@
 """`tmt explain`: compute one row of an attention head step by step, or contrast two words."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
@@ -62,6 +63,7 @@ def explain(
     and by erasure. Of words with several tokens, it compares the first tokens that differ.
     """
     from transformer_mt.views.explain import explain_row, lines_of
+    from transformer_mt.views.figures import contrast_figure, explanation_figure
 
     if other is not None:
         if word is None:
@@ -78,7 +80,8 @@ def explain(
         def contrasted(width: int) -> "Iterable[str | Text]":
             return subject.source, subject.target, "", *contrast_lines(found, width=width)
 
-        emit([found], contrasted, sentences=[subject], options=options)
+        picture = partial(contrast_figure, found)
+        emit([found], contrasted, sentences=[subject], options=options, picture=picture)
         return
     subject.require_attention()
     explanation = explain_row(
@@ -88,4 +91,4 @@ def explain(
     def lines(width: int) -> "Iterable[str | Text]":
         return subject.source, subject.target, "", *lines_of(explanation, width=width)
 
-    emit([explanation], lines, sentences=[subject], options=options)
+    emit([explanation], lines, sentences=[subject], options=options, picture=partial(explanation_figure, explanation))

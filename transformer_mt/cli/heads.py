@@ -12,6 +12,7 @@ from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
     DataToMeasure,
     Device,
+    Figure,
     Json,
     ModelOption,
     Npz,
@@ -19,6 +20,7 @@ from transformer_mt.cli.options import (
     SearchOptions,
 )
 from transformer_mt.errors import InputError
+from transformer_mt.files import write_output
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
 
@@ -58,6 +60,7 @@ def heads(
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
     npz: Npz = None,
+    figure: Figure = None,
     quiet: Quiet = False,
 ) -> None:
     """Show what each head does: where it looks, which relations it finds, how much it matters.
@@ -78,7 +81,8 @@ def heads(
     with structure, such as builtin.
 
     --faithful compares each method of tmt attend with the effect of removing source words. --prune writes a run without
-    the least important heads (Michel et al. 2019) and prints loss and BLEU before and after.
+    the least important heads (Michel et al. 2019) and prints loss and BLEU before and after. --figure draws
+    the rise of the loss without each head.
     """
     from transformer_mt.cli.open_model import open_translator
     from transformer_mt.cli.sentence import save_arrays
@@ -87,13 +91,19 @@ def heads(
     from transformer_mt.models.head_mask import head_names
     from transformer_mt.text.scripts import bleu_tokenizer
     from transformer_mt.views.faithfulness import faithfulness, faithfulness_lines
+    from transformer_mt.views.figures import heads_figure
     from transformer_mt.views.head_importance import IMPORTANCE
     from transformer_mt.views.heads import head_lines, measure_heads
+    from transformer_mt.views.plot import check_figure
     from transformer_mt.views.serialise import to_json
 
     if (prune is None) != (run_dir is None):
         raise InputError("--prune, --run-dir", "each needs the other", "give both")
     lookup(IMPORTANCE, importance, key="--importance")
+    if figure is not None:
+        if faithful or prune is not None:
+            raise InputError("figure", "draws the loss without each head", "leave it out, or --faithful and --prune")
+        check_figure(figure, npz=npz)
     translator = open_translator(model, SearchOptions(), device=device)
     opened = translator.model
     if not opened.network.attention_stacks():
@@ -118,6 +128,8 @@ def heads(
         with working("", total=passes * len(pairs)):
             view = measure_heads(translator, pairs, bleu=bleu)
         lines = head_lines(view, width=width)
+        if figure is not None:
+            write_output(figure, heads_figure(view, path=figure))
     if npz is not None:
         save_arrays(view, npz)
     result(*([json.dumps(to_json(view))] if as_json else lines))

@@ -1,6 +1,7 @@
 """`tmt lens`: what the decoder would predict after each layer."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from transformer_mt.cli.options import LookedAt, ModelOption, TargetOption
@@ -20,13 +21,14 @@ def lens(
     Examples:
       tmt lens
       tmt lens "Kannst du mir helfen?"
-      tmt lens "Der Hund schläft." --target "The dog sleeps."
+      tmt lens "Der Hund schläft." --target "The dog sleeps." --figure lens.pdf
 
     Rows are tokens of the translation, columns decoder layers. A cell shows the likeliest token if the final norm and
     output matrix came right after that layer (the logit lens). From the layer marked * on, the chosen token is first.
     Of recurrent models, only the last layer can be read.
     """
     from transformer_mt.cli.terminal import note
+    from transformer_mt.views.figures import lens_figure
     from transformer_mt.views.lens import lens_lines, look_through
 
     subject = load_sentence(sentence, target, model=model, options=options)
@@ -35,6 +37,6 @@ def lens(
     def lines(width: int) -> "Iterable[str | Text]":
         return found.source, found.target, "", *lens_lines(found, width=width)
 
-    emit([found], lines, sentences=[subject], options=options)
+    emit([found], lines, sentences=[subject], options=options, picture=partial(lens_figure, found))
     if subject.model.config.model.decoder_layers > len(found.guesses):
         note("only the last layer can be read: no residual path joins the layers of this model")

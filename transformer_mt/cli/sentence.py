@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
     Device,
+    Figure,
     Json,
     Npz,
     Quiet,
@@ -38,6 +39,7 @@ class SentenceOptions(SearchOptions):
     device: Device = DEFAULT_DEVICE
     as_json: Json = False
     npz: Npz = None
+    figure: Figure = None
     quiet: Quiet = False
 
 
@@ -55,11 +57,15 @@ def load_sentence(
 ) -> "Subject":
     """The sentence, or an example of the run, with the given translation or the model's own without those heads.
 
-    Raises `InputError` for search options together with a target, an empty sentence, and an unknown head.
+    Raises `InputError` for search options together with a target, an empty sentence, an unknown head, and a figure
+    without a known format.
     """
     from transformer_mt.cli.open_model import open_translator
+    from transformer_mt.views.plot import check_figure
     from transformer_mt.views.subject import Subject, example
 
+    if options.figure is not None:
+        check_figure(options.figure, npz=options.npz)
     heads = [HeadName.parse(name.strip(), key="--without") for text in without for name in text.split(",")]
     if target is not None:
         options.refuse("no effect with --target, which gives the translation", "leave one of them out")
@@ -80,9 +86,10 @@ def emit(
     *,
     sentences: "Sequence[Subject]",
     options: SentenceOptions,
+    picture: Callable[..., bytes],
     remarks: Iterable[Mapping[str, Any]] = (),
 ) -> None:
-    """Print the views of sentences as JSON or as lines of the terminal's width; write their arrays if requested.
+    """Print the views of sentences as JSON or as lines of the terminal's width; write arrays and picture if requested.
 
     A view is a dataclass or a mapping. In JSON, the remarks, the heads that are off and unseen words follow its keys.
     Several views become a list `runs`; their arrays are prefixed with their number. Reasons to doubt a translation go
@@ -96,6 +103,8 @@ def emit(
     if options.npz is not None:
         by_number = {str(number): view for number, view in enumerate(views, start=1)}
         save_arrays({"runs": [one.name for one in sentences]} | by_number if several else views[0], options.npz)
+    if options.figure is not None:
+        write_output(options.figure, picture(path=options.figure))
     if options.as_json:
         objects = []
         for one, view, remark in zip(sentences, views, remarks or [{}] * len(views), strict=True):

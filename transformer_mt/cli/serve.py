@@ -22,6 +22,9 @@ def serve(
         int | None, Option(metavar="N", min=0, max=65_535, help="0 is any free port. [first free from 8420]")
     ] = None,
     host: Annotated[str, Option(metavar="ADDRESS", help="Other addresses are open to other machines.")] = LOCAL,
+    lessons: Annotated[
+        Path | None, Option(metavar="DIR", help="The course from these Markdown files. [ours]", show_default=False)
+    ] = None,
     open: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
     device: Device = DEFAULT_DEVICE,
     quiet: Quiet = False,
@@ -41,6 +44,7 @@ def serve(
     from transformer_mt.runs.directory import Run
     from transformer_mt.runs.listing import list_runs
     from transformer_mt.serve.server import PageServer, is_open_to_others, listen
+    from transformer_mt.views.lesson import lessons as read_lessons
 
     if directory is not None and model:
         raise InputError("--model", "DIR also says which runs to serve", "give one of them")
@@ -48,6 +52,7 @@ def serve(
     if directory is not None and not folder.is_dir():
         raise InputError(folder, "no such directory", "give one with runs")
     chosen = [Run.open(path).path for path in model or ()]
+    read_lessons(lessons)  # raises if they are no course
 
     def places() -> Sequence[Path]:
         own = chosen or (list_runs(folder) if folder.is_dir() else [])
@@ -57,7 +62,8 @@ def serve(
     processor = str(choose_device(device))
     leave_a_processor()
     with listen(host, port) as listening:
-        server = PageServer(places, listening=listening, device=processor)
+        opens = chosen[0] if chosen else None
+        server = PageServer(places, listening=listening, device=processor, opens=opens, lessons=lessons)
         problems = server.warm_up(folder if not model else ", ".join(map(str, model)))
         note(*(f"left out: {problem}" for problem in problems))
         if is_open_to_others(listening):

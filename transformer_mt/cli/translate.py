@@ -26,10 +26,11 @@ from transformer_mt.cli.options import (
 )
 from transformer_mt.cli.terminal import note, warn
 from transformer_mt.errors import InputError
+from transformer_mt.files import write_output
 from transformer_mt.progress import working
 
 if TYPE_CHECKING:
-    from transformer_mt.cli.line_io import Line
+    from transformer_mt.cli.line_io import Line, Translated
 
 
 @with_options("search", SearchOptions)
@@ -54,6 +55,10 @@ def translate(
     trace: Annotated[
         bool, Option("--trace", help="Print the beam of every step as a tree.", rich_help_panel=OUTPUT)
     ] = False,
+    figure: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Also draw the beam; needs --trace and the plot extra.", rich_help_panel=OUTPUT),
+    ] = None,
     no_split: NoSplit = False,
     device: Device = DEFAULT_DEVICE,
     engine: EngineOption = DEFAULT_ENGINE,
@@ -70,6 +75,7 @@ def translate(
       echo "Der Hund schläft." | tmt translate --n-best 3 --scores
       tmt translate --sample --temperature 0.8 --top-p 0.9 "Wir haben Zeit."
       tmt translate --alternatives --trace "Der alte Mann liest."
+      tmt translate --trace --figure beam.pdf "Der alte Mann liest."
       tmt translate --engine ctranslate2 --quantization int8 --input letters.de
 
     Prints one line per input line. Lines are split into sentences, except with --no-split, --n-best, --alternatives,
@@ -93,6 +99,7 @@ def translate(
     from transformer_mt.views.translate import require_beam
 
     _check(sentences, input, trace=trace, engine=engine)
+    _check_beam_figure(sentences, figure, trace=trace)
     translator = open_translator(model, search, device=device, engine=engine, quantization=quantization)
     if trace:
         require_beam(translator.search)
@@ -118,6 +125,7 @@ def translate(
                 bad += one.record.problem is not None
                 doubtful = shows_doubt and one.ranked[0].is_doubtful
                 remarks.look_at(one.record.line, one.ranked[0].text, place=one.record.place, doubtful=doubtful)
+                _draw_beam(one, figure)
                 for line in form.lines(one, number=number):
                     write(line)
                 if one.record.problem:
@@ -136,6 +144,30 @@ def _check(sentences: list[str] | None, input: Path | None, *, trace: bool, engi
         raise InputError("SENTENCE", f"{sentences[0]} is a file", "translate its lines with --input")
     if trace and engine != DEFAULT_ENGINE:
         raise InputError("--trace", f"{engine} does not expose its beam", "leave out --trace or --engine")
+
+
+def _check_beam_figure(sentences: list[str] | None, figure: Path | None, *, trace: bool) -> None:
+    """Raise `InputError` for a figure without a known format, or without one beam to draw."""
+    if figure is None:
+        return
+    from transformer_mt.views.plot import check_figure
+
+    if not trace:
+        raise InputError("figure", "draws the beam", "add --trace")
+    if not sentences or len(sentences) > 1:
+        raise InputError("figure", "draws the beam of one sentence", "give one SENTENCE")
+    check_figure(figure, npz=None)
+
+
+def _draw_beam(one: "Translated", figure: Path | None) -> None:
+    """Write the picture of a beam. Raises `InputError` if there is none."""
+    if figure is None or one.record.problem:
+        return
+    from transformer_mt.views.figures import beam_figure
+
+    if one.trace is None:
+        raise InputError("figure", "an empty sentence has no beam", "give another")
+    write_output(figure, beam_figure(one.trace, path=figure))
 
 
 def _sources(

@@ -348,8 +348,8 @@ class TrainingConfig(Section):
     """Batches per optimizer step; their gradients are accumulated."""
     token_masking: Probability = 0.0
     """Share of source tokens masked in training."""
-    validate_every: StepCount = 200
-    """Optimizer steps between validations; the end of training always validates."""
+    validate_every: Annotated[int, Field(ge=0, le=10**9)] = 0
+    """Optimizer steps between validations; 0: a fifth of the training, at most 200. The end always validates."""
     checkpoint_every: StepCount = 200
     """Optimizer steps between checkpoints; every validation also writes one."""
     keep_checkpoints: Literal["weights", "needed", "all"] = "weights"

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from typing_extensions import override
+
 from transformer_mt.config.sections import DataConfig, Problem
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus import builtin
@@ -55,7 +57,7 @@ OF_ONE_CORPUS = DataConfig().model_dump(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Corpus:
     """Cleaned sentence pairs by split: always `train`, usually `validation` and `test`, and any other split.
 
@@ -103,6 +105,11 @@ class Corpus:
         See `load_corpus` for `need` and errors.
         """
         return load_corpus(DataConfig(corpus=absolute(str(source))), need=need)
+
+    @override
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{split} {len(pairs):,}" for split, pairs in self.splits.items())
+        return f"Corpus({self.name!r}, {' → '.join(self.languages)}, pairs: {sizes})"
 
     @property
     def splits(self) -> dict[str, Pairs]:

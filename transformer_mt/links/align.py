@@ -25,6 +25,8 @@ from transformer_mt.links.word_weights import word_weights
 from transformer_mt.models.head_mask import head_names
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import AlignmentHeads
+from transformer_mt.text.brief import Brief
+from transformer_mt.text.html import html_matrix
 from transformer_mt.text.words import is_word, words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
@@ -39,8 +41,8 @@ ROW, COLUMN = 0.3, 0.4
 Matrices = Float[np.ndarray, "*N T S"]
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
+@dataclass(frozen=True, slots=True, repr=False)
+class Alignment(Brief):
     """The word links (source, target) of a pair, and the share of each source word in each target word.
 
     Words are `text.words`. Rows are target words, columns source words. Punctuation marks have no links and shares of
@@ -56,6 +58,11 @@ class Alignment:
     shares: Float[np.ndarray, "T S"]
     heads: tuple[str, ...]
     chosen_by: str
+
+    def _repr_html_(self) -> str:
+        links = [f"{self.source_words[source]} – {self.target_words[target]}" for source, target in self.links]
+        title = f"links: {', '.join(links)}"
+        return html_matrix(self.shares.tolist(), self.target_words, self.source_words, title=title)
 
 
 def align_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> Iterator[Alignment]:

@@ -13,13 +13,14 @@ from torch import Tensor
 
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.text.brief import Brief
 from transformer_mt.tokenizer.prepared import Owners, PreparedSentence, Preparer
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+@dataclass(frozen=True, slots=True, repr=False)
+class Tokens(Brief):
     """One side of a pair: ids, tokens (`pieces`) and words. A special symbol counts as a word.
 
     `words_of_piece` lists for each token the numbers of its words.
@@ -56,8 +57,8 @@ class Tokens:
         return matrix
 
 
-@dataclass(frozen=True, slots=True)
-class PairTokens:
+@dataclass(frozen=True, slots=True, repr=False)
+class PairTokens(Brief):
     """A pair under teacher forcing: the source with `</s>`, the target with `<s>`, and the target with `</s>`."""
 
     source: Tokens

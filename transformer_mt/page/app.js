@@ -1,11 +1,15 @@
 // The page as a whole: the state, the requests that follow from it, and the views.
 
+import { addressOf, keepAddress, lastRun, readAddress, rememberRun } from "./address.js";
 import { drawBeam, drawChoices } from "./choices.js";
-import { element, foreign, replace, visible } from "./dom.js";
+import { drawQuestion, drawStop, listenForArrows, stopOf } from "./course.js";
+import { button, element, foreign, replace, visible } from "./dom.js";
 import { drawHead, drawHeads, headToShow } from "./heads.js";
 import { roving } from "./keyboard.js";
 import { drawCurves, drawHistory, drawTooFew } from "./learning.js";
 import { drawLens } from "./lens.js";
+import { drawPicture, needsOf } from "./pictures.js";
+import { pictureOfTable, saveFile } from "./save.js";
 import { ask, prepare } from "./server.js";
 import { drawSteps, headOptions, rowOptions } from "./steps.js";
 import { drawTranslation } from "./translation.js";
@@ -42,6 +46,8 @@ const state = {
   wantsLosses: false,
   allLosses: false,
   checkpoint: null, // index into the run's checkpoints; null for the newest
+  stop: null, // the number of the open stop of the course; null before it was opened
+  isClass: false, // large text, for a projector
   translation: null,
   contrast: null,
   attention: null,
@@ -50,6 +56,9 @@ const state = {
   lens: null,
   curves: null,
   history: null,
+  lessons: null,
+  looked: null, // attention weights, and erasure, for the pictures of the course
+  erased: null,
   problems: {},
 };
 
@@ -78,22 +87,36 @@ const QUESTIONS = {
       other: against,
       without,
     }],
-  attention: (now) =>
-    ofPair(now, "heads", "attend", { method: now.method, words: now.words, without: now.without }),
-  losses: (now) => now.wantsLosses && ofPair(now, "heads", "losses"),
-  explanation: (now) => ofPair(now, "steps", "explain", explained(now)),
-  lens: (now) => ofPair(now, "lens", "lens"),
+  attention: (now) => now.view === "heads" &&
+    ofPair(now, "attend", { method: now.method, words: now.words, without: now.without }),
+  losses: (now) => now.view === "heads" && now.wantsLosses && ofPair(now, "losses"),
+  explanation: (now) => (now.view === "steps" || pictured(now, "explanation")) &&
+    ofPair(now, "explain", explained(now)),
+  lens: (now) => now.view === "lens" && ofPair(now, "lens"),
+  looked: (now) => pictured(now, "looked") && ofPair(now, "attend", { method: "weights", words: true, without: [] }),
+  erased: (now) => pictured(now, "erased") && ofPair(now, "attend", { method: "erasure", words: true, without: [] }),
+  lessons: ({ stop }) => stop !== null && ["lessons", null],
   curves: ({ run, view }) =>
     run && view === "learning" && [`curves?run=${encodeURIComponent(run.run.toWellFormed())}`, null],
   history: (now) =>
-    now.run?.checkpoints.length > 1 &&
-    ofPair(now, "learning", "history", { checkpoint: now.run.checkpoints.at(now.checkpoint ?? -1), words: true }),
+    now.view === "learning" && now.run?.checkpoints.length > 1 &&
+    ofPair(now, "history", { checkpoint: now.run.checkpoints.at(now.checkpoint ?? -1), words: true }),
 };
 
-/** A request about the pair, while the view `only` is open. */
-function ofPair({ run, translation, view }, only, route, more = {}) {
-  const is = view === only && translation?.translation;
+/** A request about the pair, if there is one. */
+function ofPair({ run, translation }, route, more = {}) {
+  const is = translation?.translation;
   return is ? [route, { run: run.run, source: translation.read, target: translation.translation, ...more }] : null;
+}
+
+/** The name of the open picture of the course; `undefined` if there is none. */
+function pictureOf({ lessons, stop, view }) {
+  return view === "course" && lessons ? lessons.lessons[stopOf(lessons, stop) - 1].picture : undefined;
+}
+
+/** True if the open picture of the course needs this answer. */
+function pictured(now, answer) {
+  return needsOf(pictureOf(now)).includes(answer);
 }
 
 /** The row and head to explain, if chosen and still available. */
@@ -110,7 +133,7 @@ function explained({ run, head, row, translation }) {
  * one of the parts changes, and is empty while the first part is.
  */
 const PICTURES = [
-  ["problem", ({ problems }) => [problems.runs], foreign],
+  ["problem", ({ problems }) => [problems.runs ?? problems.page], foreign],
   ["source-problem", ({ problems }) => [!isOfSearch(problems) && problems.translation], foreign],
   ["beam-problem", ({ problems }) => [problems.beam ?? (isOfSearch(problems) && problems.translation)], foreign],
   ["heads-problem", ({ problems }) => [problems.attention ?? problems.losses], foreign],
@@ -130,7 +153,7 @@ const PICTURES = [
   ["one-head", ({ attention, run, head, without, losses }) => [attention, run, head, without, losses],
     (attention, run, head, without, losses) =>
       drawHead(attention, run, headToShow(attention, run, head), without, losses)],
-  ["steps-problem", ({ problems }) => [problems.explanation], foreign],
+  ["steps-problem", ({ problems, view }) => [view === "steps" && problems.explanation], foreign],
   ["explained-row", ({ explanation }) => [explanation], rowOptions],
   ["explained-head", ({ explanation, run }) => [explanation, run], headOptions],
   ["all-steps", ({ explanation, run, without }) => [explanation, run, without], drawSteps],
@@ -139,6 +162,19 @@ const PICTURES = [
   ["learning-problem", ({ problems }) => [problems.curves ?? problems.history], foreign],
   ["curves", ({ curves }) => [curves], drawCurves],
   ["too-few", ({ run }) => [run], drawTooFew],
+  ["course-problem", ({ problems, view }) =>
+    [view === "course" && (problems.lessons ?? problems.explanation ?? problems.looked ?? problems.erased)], foreign],
+  ["stop", ({ lessons, stop }) => [lessons, stop], (lessons, stop) => drawStop(lessons, stop, { go: goTo })],
+  ["picture", (now) => [pictureOf(now), now.lessons, ...ANSWERS.map((one) => now[one])], (name, lessons, ...found) =>
+    drawPicture(name, lessons.curves, { ...Object.fromEntries(ANSWERS.map((one, at) => [one, found[at]])), pick, go })],
+  ["question", ({ lessons, stop }) => [lessons, stop],
+    (lessons, stop) => drawQuestion(lessons, stop, { go: goTo, attempt })],
+  ["back", ({ lessons, stop, view }) => [view !== "course" && lessons && stop], (stop) =>
+    button("to course", toCourse, {}, `Back to stop ${stop} of the course`)],
+  ["purpose", ({ run }) => [run], purpose],
+  ["examples", ({ run }) => [run?.examples?.length > 0 && run.examples], (examples) => roving(element("p", {},
+    examples.map((one, at) => [button(`example ${at}`, () => take(one), { class: "example" }, foreign(one)), " "])),
+  ".example", { line: true })],
   ["history", ({ history, translation, run, head }) => [history, translation, run, head],
     (history, translation, run, head) => drawHistory(history, translation, run, head, { pick })],
 ];
@@ -150,7 +186,10 @@ const NEEDED = {
   steps: ["explanation"],
   lens: ["lens"],
   learning: ["curves", "history"],
+  course: ["lessons", "looked", "erased", "explanation"],
 };
+// What the pictures of the course may be about, as keys of the state.
+const ANSWERS = ["run", "head", "translation", "explanation", "looked", "erased"];
 
 const asked = {}; // the last request for each answer, as text
 const failed = new Set(); // answers whose request failed although it was valid; retried later
@@ -169,7 +208,7 @@ function change(patch) {
 function pose(name, again = false) {
   const waits = name !== "translation" && underWay.translation;
   const question = waits ? null : QUESTIONS[name](state) || null;
-  const text = question && JSON.stringify([question, state.run.step]);
+  const text = question && JSON.stringify([question, state.run?.step]);
   if (waits ? !underWay[name] : question && text === asked[name] && !again) {
     return;
   }
@@ -245,6 +284,9 @@ function render() {
   }
   document.getElementById("translation").setAttribute("aria-busy", String(Boolean(underWay.translation)));
   document.getElementById("ask-losses").setAttribute("aria-pressed", String(state.allLosses));
+  document.getElementById("class-mode").setAttribute("aria-pressed", String(state.isClass));
+  document.documentElement.classList.toggle("class-mode", state.isClass);
+  document.body.dataset.view = state.view;
   document.getElementById("method").value = state.method;
   document.getElementById("unit").value = state.words ? "words" : "pieces";
   if (!state.translation) {
@@ -252,6 +294,7 @@ function render() {
     document.getElementById("spoken").textContent = "";
   }
   showCheckpoint();
+  keepAddress(state);
 }
 
 /** Update the slider from the oldest to the newest checkpoint; hide it if there are fewer than two. */
@@ -277,7 +320,8 @@ function speak({ translation }) {
 
 // User actions
 
-function chooseRun(name) {
+/** Choose a run, with the choices of the address if they make sense for it. */
+function chooseRun(name, wished = {}) {
   const run = state.runs.find((one) => one.run === name);
   const field = document.getElementById("source");
   // Also keep text typed before the list of runs arrived.
@@ -287,12 +331,28 @@ function chooseRun(name) {
   document.getElementById("beam").value = run.search.beam;
   const methods = Object.keys(run.methods).map((method) => element("option", { value: method }, method));
   replace(document.getElementById("method"), methods);
-  const source = keeps ? field.value : (run.example ?? "");
+  const source = wished.source ?? (keeps ? field.value : (run.example ?? ""));
   field.value = source;
-  const method = Object.keys(run.methods)[0];
-  const answers = Object.fromEntries(Object.keys(QUESTIONS).map((name) => [name, null]));
+  const method = Object.hasOwn(run.methods, wished.method ?? "") ? wished.method : Object.keys(run.methods)[0];
+  const ofRun = Object.keys(QUESTIONS).filter((one) => one !== "lessons");
+  const answers = Object.fromEntries(ofRun.map((one) => [one, null]));
   const nothing = { prefix: [], chosenBefore: [], without: [], beam: null, place: null, row: null, checkpoint: null };
-  change({ ...answers, ...nothing, problems: {}, run, source, method, ...run.beginning });
+  change({ ...answers, ...nothing, problems: {}, run, source, method, ...run.beginning, ...sensible(run, wished) });
+}
+
+/** The parts of the state that an address may set, without those that make no sense. */
+function sensible({ stacks }, { view, head, without = [], stop = null, words, isClass }) {
+  const isThere = (name) => {
+    const [stack, layer, number] = name.split(".");
+    return Boolean(Object.hasOwn(stacks, stack) && stacks[stack][layer - 1]?.includes(Number(number)));
+  };
+  const off = without.filter(isThere);
+  return {
+    ...(Object.hasOwn(NEEDED, view ?? "") && { view }),
+    ...(head && { head }),
+    ...(off.length > 0 && { without: off }),
+    ...(words !== undefined && { words, isClass, stop: stop ?? (view === "course" ? 1 : null) }),
+  };
 }
 
 function type(source) {
@@ -313,6 +373,30 @@ function open(place, from = place) {
 
 function why(against) {
   change({ against, contrast: null });
+}
+
+/** Open a stop of the course. */
+function goTo(stop) {
+  change({ stop: stopOf(state.lessons, stop) });
+}
+
+function toCourse() {
+  change({ view: "course" });
+  document.getElementById("tab-course").focus();
+}
+
+/** Set what a stop suggests to try: a sentence, a head, and a view. */
+function attempt({ sentence, view, head }) {
+  if (sentence) {
+    take(sentence);
+  }
+  if (head) {
+    pick(head);
+  }
+  if (Object.hasOwn(NEEDED, view ?? "")) {
+    change({ view });
+  }
+  document.getElementById(`tab-${state.view}`).focus();
 }
 
 /** Open the alternatives of a word of the translation, from any view. */
@@ -365,6 +449,14 @@ function about(run) {
   return [foreign(from), " → ", foreign(to), ", ", foreign(corpus), `, ${how} at step ${step}${best}`];
 }
 
+/** What the page does, and what to type. */
+function purpose({ source_language: from }) {
+  const names = new Intl.DisplayNames("en", { type: "language", fallback: "none" });
+  const language = /^[a-z]{2,3}$/.test(from) && names.of(from);
+  return `Type a ${language ? `${language} ` : ""}sentence. A small neural network on this machine translates it. `
+    + "The lines and the tabs show how it does that.";
+}
+
 function listen() {
   const on = (id, event, listener) => document.getElementById(id).addEventListener(event, listener);
   let typing = null;
@@ -372,7 +464,18 @@ function listen() {
     clearTimeout(typing);
     typing = setTimeout(() => type(target.value), TYPING);
   });
-  on("run", "change", ({ target }) => chooseRun(target.value));
+  on("run", "change", ({ target }) => {
+    rememberRun(target.value);
+    chooseRun(target.value);
+  });
+  on("class-mode", "click", () => change({ isClass: !state.isClass }));
+  on("copy-link", "click", ({ target }) => copy(addressOf(state), target));
+  on("save-page", "click", () => state.translation && savePage());
+  on("save-picture", "click", () => {
+    const drawn = document.querySelector("#one-head table");
+    return drawn && saveFile("tmt.svg", "image/svg+xml", pictureOfTable(drawn));
+  });
+  listenForArrows(document.getElementById("course"), (by) => state.lessons && goTo(state.stop + by));
   on("method", "change", ({ target }) => change({ method: target.value }));
   on("unit", "change", ({ target }) => change({ words: target.value === "words" }));
   on("explained-row", "change", ({ target }) => pickRow(JSON.parse(target.value)));
@@ -383,7 +486,9 @@ function listen() {
     change({ beam: validity.valid ? valueAsNumber : state.beam });
   });
   on("ask-losses", "click", () => change({ wantsLosses: true, allLosses: !state.allLosses }));
-  on("tabs", "click", ({ target }) => target.dataset.place && change({ view: target.dataset.place }));
+  on("tabs", "click", ({ target }) => target.dataset.place && change({
+    view: target.dataset.place, stop: state.stop ?? (target.dataset.place === "course" ? 1 : null),
+  }));
   for (const [event, printing] of [["beforeprint", true], ["afterprint", false]]) {
     addEventListener(event, () => {
       document.body.classList.toggle("printing", printing);
@@ -393,12 +498,31 @@ function listen() {
   roving(document.getElementById("tabs"), "[role=tab]", { line: true });
 }
 
+/** Copy a text, and say so on the button. */
+async function copy(text, button) {
+  const before = button.textContent;
+  button.textContent = await navigator.clipboard.writeText(text).then(() => "Copied", () => "Copy the address");
+  setTimeout(() => (button.textContent = before), SPEAKING);
+}
+
+/** Save the page with its answers as one file. */
+async function savePage() {
+  const { run, source, translation, prefix, method, words, without } = state;
+  const target = prefix.length ? translation?.translation : "";
+  try {
+    const { page } = await ask("page", { run: run.run, source, target, method, words, without });
+    saveFile("tmt.html", "text/html", page);
+  } catch (error) {
+    remark("page", refused(error));
+  }
+}
+
 /** Refresh the list of runs, and retry failed requests. */
 async function list() {
   try {
-    const { runs } = await ask("runs", null, { waits: (said) => state.run || remark("runs", said) });
+    const { runs, opens } = await ask("runs", null, { waits: (said) => state.run || remark("runs", said) });
     if (runs !== state.runs || state.problems.runs) {
-      offer(runs);
+      offer(runs, opens);
     }
     failed.forEach((name) => delete asked[name]);
     change({});
@@ -407,7 +531,7 @@ async function list() {
   }
 }
 
-function offer(runs) {
+function offer(runs, opens = null) {
   const options = runs.map(({ run, stacks, error }) => {
     const why = error ? " (damaged)" : !stacks && " (no model yet)";
     return element("option", { value: run, disabled: !stacks }, visible(run), why);
@@ -415,7 +539,10 @@ function offer(runs) {
   const select = document.getElementById("run");
   replace(select, options);
   state.runs = runs;
-  const first = runs.find((run) => run.stacks);
+  const usable = runs.filter((run) => run.stacks);
+  const wished = readAddress();
+  const first = [wished.run, opens, lastRun()].map((name) => usable.find(({ run }) => run === name)).find(Boolean) ??
+    usable.find(({ state: how }) => how === "finished") ?? usable[0];
   const now = runs.find(({ run, stacks }) => stacks && run === state.run?.run);
   const gone = state.run && !now && `The run ${state.run.run} is gone or damaged; choose another.`;
   remark("runs", gone || (first ? undefined : "No run here has a model yet; train one with: tmt train"));
@@ -429,7 +556,7 @@ function offer(runs) {
       change({ run: now, checkpoint: state.checkpoint < now.checkpoints.length ? state.checkpoint : null });
     }
   } else if (first && !state.run) {
-    chooseRun(first.run);
+    chooseRun(first.run, wished);
   }
 }
 
@@ -449,6 +576,13 @@ async function start() {
     list();
   });
   listen();
+  addEventListener("hashchange", () => {
+    const wished = readAddress();
+    const run = state.runs.find((one) => one.run === wished.run && one.stacks) ?? state.run;
+    if (run && location.hash) {
+      chooseRun(run.run, { source: run.example ?? "", view: "choices", ...wished });
+    }
+  });
   await list();
   every(LISTING, list);
   every(MEASURING, () => {

@@ -1,6 +1,8 @@
 // View 2: the alternatives at each token, and the tree of the beam.
 
-import { button, decimal, direction, element, foreign, logarithm, mixed, probability, shape, visible } from "./dom.js";
+import {
+  button, decimal, direction, element, foreign, logarithm, mixed, probability, scroller, shape, visible,
+} from "./dom.js";
 import { roving } from "./keyboard.js";
 import { layCurves } from "./words.js";
 
@@ -61,7 +63,7 @@ function drawContrast(found, run) {
     const items = rows.map(({ word, language, number }) => element("li", {}, foreign(word, language), " ",
       bar(Math.abs(number) / most, number < 0 ? "against" : ""), " ",
       element("span", { class: "number" }, logarithm(number))));
-    return element("div", {}, element("h4", {}, method), element("ul", { "aria-label": method }, items));
+    return element("div", {}, element("h3", {}, method), element("ul", { "aria-label": method }, items));
   });
   const meaning = "Each word's part of ln p(chosen) − ln p(other): gradient × input, and the fall without the word. "
     + "Below zero, it speaks for the other.";
@@ -114,7 +116,7 @@ export function drawBeam({ trace, translation }, run, { go }) {
   return [
     element("p", { class: "quiet" }, "The beam at each step, likeliest first, with ln p so far. The marked path is the "
       + "translation. Dashed ends were dropped from the beam, or beaten: they could no longer win."),
-    element("div", { class: "scrolls", dir }, inner),
+    scroller(name, dir, inner),
   ];
 }
 

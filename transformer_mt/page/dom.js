@@ -116,3 +116,20 @@ export function probability(number) {
 export function plural(count, thing) {
   return `${count} ${thing}${count === 1 ? "" : "s"}`;
 }
+
+/** An area that scrolls sideways, with a shadow at an edge where there is more; reachable by keyboard if it scrolls. */
+export function scroller(name, dir, ...children) {
+  const area = element("div", { class: "scrolls", dir }, children);
+  const isReachable = area.querySelector("button, input, select, [tabindex]");
+  const mark = () => {
+    const [past, hidden] = [Math.abs(area.scrollLeft), area.scrollWidth - area.clientWidth];
+    area.classList.toggle("more-before", past > 1);
+    area.classList.toggle("more-after", hidden - past > 1);
+    if (!isReachable && hidden > 1) {
+      Object.entries({ tabindex: 0, role: "group", "aria-label": name }).forEach((one) => area.setAttribute(...one));
+    }
+  };
+  area.addEventListener("scroll", mark);
+  new ResizeObserver(mark).observe(area);
+  return area;
+}

@@ -26,7 +26,7 @@ const BETWEEN = {
 };
 
 /** The title of a stack's matrices: what a method measures, and where. */
-export function titleOf(method, stack, isWhole) {
+function titleOf(method, stack, isWhole) {
   const where = isWhole ? BETWEEN[stack] : STACKS[stack];
   return method === "weights" ? where : `${method[0].toUpperCase()}${method.slice(1)}: ${where.toLowerCase()}`;
 }
@@ -71,7 +71,7 @@ export function drawHeads(attention, run, chosen, without, losses, { pick, flip 
 function headCell(name, said, matrix, scale, { off, loss, chosen, dir, pick, flip }) {
   const picture = matrix ? smallMatrix(matrix, scale, dir) : element("span", { class: "small empty" }, "off");
   const [stack, ...place] = name.split(".");
-  const label = `${SHORT[stack]} ${place.join(".")}`;
+  const label = `${SHORT[stack]} ${place[1] === MEAN ? MEAN : place.join(".")}`;
   const isSwitched = flip && place.length > 0 && place[1] !== MEAN;
   return element("div", { class: "head" },
     button(`pick ${name}`, () => pick(name), {
@@ -163,7 +163,7 @@ function rounded(loss) {
 }
 
 /** The matrix of a head that is on, or the mean over those of a layer and their `count`; null if there is none. */
-function matrixOf(attention, run, name, without) {
+export function matrixOf(attention, run, name, without) {
   const [stack, layer = 1, head = 1] = (name ?? "").split(".");
   const maps = attention.stacks[stack];
   const heads = maps?.weights[layer - 1];

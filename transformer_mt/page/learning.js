@@ -66,7 +66,7 @@ export function drawHistory(frame, { read, translation }, run, head, { pick }) {
 
 /** A hint for runs without earlier checkpoints. */
 export function drawTooFew({ checkpoints }) {
-  const how = "tmt train --set training.keep_checkpoints=weights --set training.validate_every=100";
+  const how = "tmt train --set training.keep_checkpoints=weights";
   return checkpoints.length < 2 &&
     element("p", {}, "This run has no earlier checkpoints. To keep the weights of every validation: ",
       element("code", {}, how));

@@ -1,6 +1,6 @@
 // View 6: the model's guesses layer by layer, and the layer that decides each word.
 
-import { decimal, direction, element, foreign, probability } from "./dom.js";
+import { decimal, direction, element, foreign, probability, scroller } from "./dom.js";
 import { drawAllOn } from "./heads.js";
 import { roving } from "./keyboard.js";
 import { legend, level } from "./shades.js";
@@ -31,7 +31,7 @@ export function drawLens({ layers, positions, words, target }, run, without) {
   for (const kind of ["focusin", "mouseover"]) {
     table.addEventListener(kind, ({ target }) => more.replaceChildren(...(cells.get(target.closest("td"))?.() ?? [])));
   }
-  const scrolled = element("div", { class: "scrolls", dir }, roving(table, ".guess"));
+  const scrolled = scroller(caption, dir, roving(table, ".guess"));
   return [drawAllOn(without), scrolled, more, decided(words, numbers, { language, dir })];
 }
 

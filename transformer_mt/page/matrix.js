@@ -1,6 +1,6 @@
 // A matrix as a small picture, and as a table with its numbers.
 
-import { decimal, element, foreign, shape } from "./dom.js";
+import { decimal, element, foreign, scroller, shape } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { level } from "./shades.js";
 
@@ -38,7 +38,7 @@ export function matrixTable({ numbers, rows, columns, scale, caption }) {
   const unit = scale.unit === 1 ? "" : ` Numbers are in units of ${scale.unit}.`;
   const drawn = element("table", { class: "matrix" }, element("caption", { dir: "ltr" }, caption, unit),
     element("thead", {}, element("tr", {}, element("td", {}), heads)), element("tbody", {}, body));
-  return element("div", { class: "scrolls", dir: columns.dir }, roving(drawn, "tbody td"));
+  return scroller(caption, columns.dir, roving(drawn, "tbody td"));
 }
 
 function shadeOf(number, scale) {

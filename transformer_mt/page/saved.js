@@ -3,10 +3,12 @@
 import { element } from "./dom.js";
 
 const NOTE = "Saved with tmt attend --html. Controls that need the model are off; use tmt serve for them.";
-const NEEDS = "This needs the model: start tmt serve.";
-const WITH_MODEL = "#source, #run, #beam, #explained-row, #explained-head, #tab-learning, .switch, .choice, .node, "
+const NEEDS_MODEL = "This needs the model: start tmt serve.";
+const WITH_MODEL = "#source, #run, #beam, #explained-row, #explained-head, #tab-learning, #tab-course, "
+  + "#copy-link, #save-page, .example, .switch, .choice, .node, "
   + "[data-place=undo], [data-place='all on'], .several button";
 
+export const isLive = false;
 let saved = [];
 
 /** Unpack the answers; disable all controls that need the model, also those drawn later, and show a note. */
@@ -16,7 +18,7 @@ export async function prepare() {
   const switchOff = () => document.querySelectorAll(WITH_MODEL).forEach((one) => {
     one[one.matches("textarea") ? "readOnly" : "disabled"] = !one.matches("button"); // buttons stay focusable
     one.setAttribute("aria-disabled", "true");
-    one.title = NEEDS;
+    one.title = NEEDS_MODEL;
   });
   new MutationObserver(switchOff).observe(document.body, { childList: true, subtree: true });
   const stop = (event) => event.target.closest("[aria-disabled=true]") && event.stopImmediatePropagation();
@@ -28,7 +30,7 @@ export async function ask(route, question) {
   const agrees = ([key, value]) => JSON.stringify(question?.[key]) === JSON.stringify(value);
   const found = saved.find((one) => one.route === route && Object.entries(one.asked).every(agrees));
   if (!found || found.answer.error) {
-    throw new Error(found?.answer.error ?? NEEDS);
+    throw new Error(found?.answer.error ?? NEEDS_MODEL);
   }
   return route === "attend" ? separated(found.answer, Number(question.words)) : found.answer;
 }

@@ -3,6 +3,8 @@
 const STORED = "tmt key";
 const SAME = 304;
 const LATER = 503;
+/** False in a saved page, which keeps nothing in the address or the browser. */
+export const isLive = true;
 const answers = new Map(); // answers with an ETag, by route
 
 /** An error response of the server; `status` is 0 if it did not respond. */
@@ -22,12 +24,14 @@ export function prepare(renewed) {
   addEventListener("hashchange", () => takeKey() && renewed());
 }
 
-/** Move the key from the visible address to this tab's session storage. */
+/** Move the key from the visible address to this tab's session storage; leave the rest of the address. */
 function takeKey() {
-  const found = new URLSearchParams(location.hash.slice(1)).get("key");
+  const parts = new URLSearchParams(location.hash.slice(1));
+  const found = parts.get("key");
   if (found) {
     sessionStorage.setItem(STORED, found);
-    history.replaceState(null, "", location.pathname);
+    parts.delete("key");
+    history.replaceState(null, "", `${location.pathname}${parts.size ? `#${parts}` : ""}`);
   }
   return found;
 }

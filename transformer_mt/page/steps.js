@@ -1,7 +1,8 @@
 // View 5: how one number is computed, step by step, and the effect of a different temperature.
 
+import { softmax, weighedSum } from "./arithmetic.js";
 import { bar } from "./choices.js";
-import { column, element, foreign, mixed, plural, probability, replace, visible } from "./dom.js";
+import { column, element, foreign, mixed, plural, probability, replace, scroller, visible } from "./dom.js";
 import { drawAllOn, STACKS } from "./heads.js";
 import { smallMatrix } from "./matrix.js";
 import { scaleOf } from "./shades.js";
@@ -108,7 +109,7 @@ export function table(name, columns) {
     return element("tr", {}, element("th", { scope: "row" }, label), cells);
   });
   const body = [element("thead", {}, element("tr", {}, heads)), element("tbody", {}, rows)];
-  return element("table", { class: "numbers", "aria-label": name }, body);
+  return scroller(name, null, element("table", { class: "numbers", "aria-label": name }, body));
 }
 
 function printed(values) {
@@ -188,15 +189,7 @@ function softmaxOf(steps) {
 
 /** softmax(scores / temperature) over unmasked columns; all zeros if there are none. */
 function softened(scores, mask, temperature) {
-  const most = Math.max(...scores.filter((_, j) => mask[j]));
-  const powers = scores.map((score, j) => (mask[j] ? Math.exp((score - most) / temperature) : 0));
-  const total = powers.reduce((sum, power) => sum + power, 0) || 1;
-  return powers.map((power) => power / total);
-}
-
-/** Σ_j α_j v_j. */
-function weighedSum(weights, vectors) {
-  return vectors[0].map((_, d) => vectors.reduce((sum, one, j) => sum + weights[j] * one[d], 0));
+  return softmax(scores.map((score, j) => (mask[j] ? score : -Infinity)), temperature);
 }
 
 function imagined({ scores, mask, weights, vectors, head }, temperature, answer, run) {

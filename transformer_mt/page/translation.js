@@ -5,6 +5,12 @@ import { linkedWords, linksAsText } from "./words.js";
 
 // A word with a lower probability is doubtful.
 const DOUBTFUL = 0.5;
+// What the numbers below the translation mean.
+const MEANINGS = {
+  "ln p": "the natural logarithm of the translation's probability. 0 is certain, −0.69 is one half.",
+  score: "ln p divided by a penalty for length. The search takes the translation with the highest.",
+  step: "how many updates of training this model has had.",
+};
 
 /**
  * The translation with its links and remarks, from an answer of `translate`.
@@ -17,6 +23,9 @@ export function drawTranslation(answer, run, place, { open, take, allOn }) {
   return [
     answer.lines.length > 1 && severalSentences(answer.lines, languages[0], take),
     answer.alignment ? withLinks(answer, languages, place, open) : withoutLinks(answer, languages),
+    element("details", { class: "meanings" },
+      element("summary", { "data-place": "meanings" }, "What do ln p, score and step mean?"),
+      Object.entries(MEANINGS).map(([name, meaning]) => element("p", {}, element("strong", {}, name), `: ${meaning}`))),
     element("ul", { class: "remarks" }, remarks(answer, languages, allOn)),
   ];
 }
@@ -74,7 +83,11 @@ function remarks(answer, [source, target], allOn) {
   const both = () => usual === translation ? "the same as with all heads." : [
     comparison(translation, usual, target), " With all heads: ", comparison(usual, translation, target),
   ];
-  const total = `ln p ${logarithm(answer.log_probability)}, score ${logarithm(answer.score)}, step ${answer.step}`;
+  const totals = {
+    "ln p": logarithm(answer.log_probability), score: logarithm(answer.score), step: String(answer.step),
+  };
+  const total = Object.entries(totals).map(([name, number], place) =>
+    [place > 0 && ", ", element("span", { title: MEANINGS[name] }, `${name} ${number}`)]);
   return [
     usual !== undefined && element("li", {}, `Without ${answer.without.join(", ")}: `, both(), " ",
       button("all on", allOn, {}, "Turn all on")),

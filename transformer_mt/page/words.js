@@ -5,6 +5,8 @@ import { roving } from "./keyboard.js";
 import { level, SHARES_OF_ONE } from "./shades.js";
 
 const SIDES = ["above", "below"];
+// In wrapped lines: pixels between words, how full a row may be, and the order numbers of a row.
+const [BETWEEN_WORDS, FILLED, ROW] = [5, 0.9, 2000];
 let pictures = 0; // for unique ids
 
 /**
@@ -28,6 +30,10 @@ export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose 
   const draw = () => {
     fit(figure, words);
     layCurves(figure, ends, curves);
+    curves.forEach((curve, number) => {
+      const [above, below] = ends[number].map((word) => word.dataset.row);
+      curve.classList.toggle("far", above !== below);
+    });
   };
   const light = (word) => {
     if (curves.some((curve) => !curve.hasAttribute("d"))) {
@@ -99,13 +105,40 @@ function lightLinks(figure, { ends, curves, numbers }, word) {
   });
 }
 
-/** Use smaller words if they need more than one row; if they still do, keep links in the background until lit. */
+/** Use smaller words if they need more than one row; if they still do, put the rows of both lines under each other. */
 function fit(figure, sides) {
   figure.classList.remove("tight", "wrapped");
+  figure.querySelectorAll(".row-end").forEach((one) => one.remove());
   for (const kind of ["tight", "wrapped"]) {
     if (sides.some((words) => words.at(-1)?.offsetTop > words[0].offsetTop + words[0].offsetHeight)) {
       figure.classList.add(kind);
     }
+  }
+  if (figure.classList.contains("wrapped")) {
+    alternate(figure, sides);
+  }
+}
+
+/** Order wrapped words: a row of the upper line, the row of the lower line under it, and so on. */
+function alternate(figure, sides) {
+  const widths = sides.map((words) => words.map((word) => word.offsetWidth + BETWEEN_WORDS));
+  const totals = widths.map((all) => all.reduce((total, width) => total + width, 0));
+  const count = Math.ceil(Math.max(...totals) / (FILLED * figure.clientWidth));
+  sides.forEach((words, side) => {
+    let before = 0;
+    words.forEach((word, place) => {
+      const width = widths[side][place];
+      const row = Math.min(count - 1, Math.floor(((before + width / 2) / totals[side]) * count));
+      before += width;
+      const isFromLeft = word.parentElement.dir !== "rtl";
+      word.dataset.row = row;
+      word.style.order = ROW * (2 * row + side) + (isFromLeft ? place : ROW / 2 - place);
+    });
+  });
+  for (let line = 0; line < 2 * count - 1; line += 1) {
+    const end = element("span", { class: "row-end" });
+    end.style.order = ROW * (line + 1) - 1;
+    figure.append(end);
   }
 }
 

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from transformer_mt.config.changed_search import changed_search
@@ -27,6 +28,7 @@ from transformer_mt.views.contrast import contrast_pieces, contrast_words
 from transformer_mt.views.explain import explain_row
 from transformer_mt.views.head_importance import head_losses
 from transformer_mt.views.lens import look_through
+from transformer_mt.views.lesson import lessons, stored_curves
 from transformer_mt.views.plot import plot_runs, read_curves
 from transformer_mt.views.serialise import to_json
 from transformer_mt.views.subject import Subject, described
@@ -156,6 +158,14 @@ def _of_pair(compute: Callable[[Subject, Any], Answer]) -> Callable[[ServedRun, 
 def curves(run: Run, name: str) -> Answer:
     """`tmt plot --json`."""
     return to_json(plot_runs({name: read_curves(run)}).data)
+
+
+def course(directory: Path | None) -> Answer:
+    """The stops of the course in a folder, by default ours, and the stored curves. Raises as `lessons`."""
+    stops = [to_json(lesson) for lesson in lessons(directory)]
+    for stop in stops:
+        stop["try"] = {key: stop.pop(key) for key in ("sentence", "view", "head", "command")}
+    return {"lessons": stops, "curves": stored_curves()}
 
 
 def tag_of_curves(run: Run) -> str:

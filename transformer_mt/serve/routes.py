@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -16,12 +17,15 @@ from starlette.types import ASGIApp
 from transformer_mt.errors import InputError, TmtError, is_out_of_memory
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
-from transformer_mt.serve.answers import ANSWERS, Answer, curves, tag_of_curves
+from transformer_mt.serve.answers import ANSWERS, Answer, course, curves, tag_of_curves
 from transformer_mt.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours
-from transformer_mt.serve.questions import LARGEST_BODY, in_request, parse
-from transformer_mt.serve.served_runs import Runs
+from transformer_mt.serve.questions import LARGEST_BODY, Attend, in_request, parse
+from transformer_mt.serve.saved_answers import page_of
+from transformer_mt.serve.served_runs import Runs, ServedRun
 from transformer_mt.serve.worker import Gone, Worker
 
+# The POST routes: request and answer.
+POSTED: dict[str, tuple[type[Any], Callable[[ServedRun, Any], Answer]]] = {**ANSWERS, "page": (Attend, page_of)}
 _KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _START = "index.html"
 
@@ -39,8 +43,10 @@ def page_files() -> dict[str, Response]:
 class Routes:
     """The routes of version 1: each reads its request, computes in the worker's thread, and responds."""
 
-    def __init__(self, runs: Runs, worker: Worker) -> None:
+    def __init__(self, runs: Runs, worker: Worker, *, opens: Path | None, lessons: Path | None) -> None:
+        """The page opens the run at `opens`, if given; the course is in the folder `lessons`, by default ours."""
         self._runs, self._worker, self._page = runs, worker, page_files()
+        self._opens, self._lessons = opens, lessons
 
     def app(self, *, key: str) -> ASGIApp:
         """The ASGI application with all routes, behind the guard."""
@@ -49,8 +55,9 @@ class Routes:
             Route("/page/{name}", self._file),
             Route(f"{API}runs", self._list),
             Route(f"{API}curves", self._curves),
+            Route(f"{API}lessons", self._course),
         ]
-        for name in ANSWERS:
+        for name in POSTED:
             routes.append(Route(f"{API}{name}", partial(self._ask, name), methods=["POST"]))
         app = Starlette(routes=routes, exception_handlers={HTTPException: _not_routed})
         app.router.redirect_slashes = False
@@ -64,7 +71,9 @@ class Routes:
         known = request.headers.get("if-none-match")
 
         def listed(_: bytes) -> Response:
-            content = {"version": version("transformer_mt")}
+            names = {path: name for name, path in self._runs.find().items()}
+            opens = None if self._opens is None else names.get(self._opens)
+            content = {"version": version("transformer_mt"), "opens": opens}
             return _tagged(self._runs.tag(), known, lambda: content | {"runs": self._runs.describe()})
 
         return await self._answer(request, listed)
@@ -85,10 +94,13 @@ class Routes:
 
         return await self._answer(request, measured)
 
+    async def _course(self, request: Request) -> Response:
+        return await self._answer(request, lambda _: answer(course(self._lessons)))
+
     async def _ask(self, name: str, request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return error(415, "Content-Type: is not application/json; send JSON")
-        kind, compute = ANSWERS[name]
+        kind, compute = POSTED[name]
 
         def computed(body: bytes) -> Response:
             asked = parse(kind, body)

@@ -5,15 +5,26 @@ from typing import Any
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
+from transformer_mt.head_names import HeadName
+from transformer_mt.page.saved_page import saved_page
 from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
 from transformer_mt.runs.listing import describe_run
 from transformer_mt.serve.answers import VIEWS, Answer, translation_of
-from transformer_mt.serve.questions import first_question, in_request
-from transformer_mt.serve.served_runs import describe_model, printable_name
+from transformer_mt.serve.questions import Attend, first_question, in_request
+from transformer_mt.serve.served_runs import ServedRun, describe_model, printable_name
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.serialise import to_json
 from transformer_mt.views.subject import Subject
+
+
+def page_of(served: ServedRun, asked: Attend) -> Answer:
+    """The page of a pair as one file, as `tmt attend --html`; without a target, of the model's own translation."""
+    without = [HeadName.parse(name, key="without") for name in asked.without]
+    subject = Subject.of(served.translator, asked.source, asked.target or None, without=without)
+    search, is_given = served.translator.search, bool(asked.target)
+    saved = saved_answers(subject, search, is_given=is_given, method=asked.method, words=asked.words)
+    return {"page": saved_page(saved).decode()}
 
 
 def saved_answers(subject: Subject, search: SearchConfig, *, is_given: bool, method: str, words: bool) -> list[Answer]:

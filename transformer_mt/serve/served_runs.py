@@ -26,7 +26,7 @@ from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.methods import METHODS
 from transformer_mt.views.serialise import to_json
-from transformer_mt.views.subject import example
+from transformer_mt.views.subject import examples
 
 RUNS_IN_MEMORY = 3
 # The files that an opened run has read.
@@ -143,9 +143,9 @@ def describe_model(run: Run) -> dict[str, Any]:
         ]
         for stack, modules in model.attention_stacks().items()
     }
-    sentence = None
+    sentences: list[str] = []
     with suppress(TmtError):
-        sentence = example(run.path, config.data)
+        sentences = examples(run.path, config.data)
     return {
         "stacks": stacks,
         "methods": {
@@ -155,7 +155,8 @@ def describe_model(run: Run) -> dict[str, Any]:
         },
         "search": to_json(config.search.model_dump()),
         "max_length": model.max_length,
-        "example": sentence,
+        "example": next(iter(sentences), None),
+        "examples": sentences,
         "has_links": any(stacks.get("cross", ())),
     }
 

@@ -58,11 +58,20 @@ def is_open_to_others(listening: socket.socket) -> bool:
 class PageServer:
     """Serves the page for runs at `places`, on a listening socket."""
 
-    def __init__(self, places: Callable[[], Sequence[Path]], *, listening: socket.socket, device: str) -> None:
+    def __init__(
+        self,
+        places: Callable[[], Sequence[Path]],
+        *,
+        listening: socket.socket,
+        device: str,
+        opens: Path | None = None,
+        lessons: Path | None = None,
+    ) -> None:
+        """The page opens the run at `opens`, if given; the course is in the folder `lessons`, by default ours."""
         self._listening, self.worker, self._key = listening, Worker(), secrets.token_urlsafe(16)
         self._runs = Runs(places, device=device, opened=self.worker.stop_on_steps_of)
         config = uvicorn.Config(
-            Routes(self._runs, self.worker).app(key=self._key),
+            Routes(self._runs, self.worker, opens=opens, lessons=lessons).app(key=self._key),
             http=PunctualProtocol,
             ws="none",
             lifespan="off",

@@ -59,7 +59,7 @@ class PreparedLine:
 
     given: str
     sentences: tuple[PreparedSentence, ...]
-    preparer: "Preparer"
+    preparer: "Preparer" = field(repr=False)
 
     @property
     def text(self) -> str:

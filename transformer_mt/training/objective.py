@@ -30,10 +30,6 @@ class Objective(ABC):
     def __call__(self, model: nn.Module, batch: Batch) -> Sum:
         """Return the differentiable loss, a scalar in nats, summed over the batch's target tokens."""
 
-    def floor(self, vocabulary: int) -> float:
-        """The least possible loss per target token, in nats, for V tokens; 0 if unknown."""
-        return 0.0
-
 
 @dataclass(frozen=True)
 class CrossEntropy(Objective):
@@ -53,10 +49,6 @@ class CrossEntropy(Objective):
         loss: Tensor = model(batch.source, batch.decoder_input, of_states)
         return loss
 
-    @override
-    def floor(self, vocabulary: int) -> float:
-        return entropy_of_targets(self.label_smoothing, vocabulary)
-
 
 @dataclass(frozen=True)
 class RDrop(Objective):
@@ -74,10 +66,6 @@ class RDrop(Objective):
         losses = [cross_entropy(z, batch.labels, label_smoothing=self.label_smoothing) for z in (first, second)]
         divergence = symmetric_divergence(first, second, batch.labels)
         return 0.5 * (losses[0] + losses[1]) + 0.25 * self.weight * divergence
-
-    @override
-    def floor(self, vocabulary: int) -> float:  # the divergence is then zero
-        return entropy_of_targets(self.label_smoothing, vocabulary)
 
 
 def cross_entropy(logits: Logits, labels: Target, *, label_smoothing: float) -> Sum:

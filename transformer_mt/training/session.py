@@ -3,11 +3,12 @@
 import copy
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
+from typing_extensions import override
 
 from transformer_mt import plugins
 from transformer_mt.config.sections import Config, TrainingConfig
@@ -18,7 +19,7 @@ from transformer_mt.errors import InputError, MachineError, checked
 from transformer_mt.files import make_directory, original_name, write_errors
 from transformer_mt.links.choose_heads import choose_heads
 from transformer_mt.models.blocks import BatchNorm
-from transformer_mt.progress import working
+from transformer_mt.progress import bar, working
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run, saved_steps
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights
@@ -27,16 +28,19 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.batch_stream import BatchStream, TrainingCorpora, train_tokenizer, training_words
 from transformer_mt.training.build import TrainingParts, build_parts, initial_model
 from transformer_mt.training.fine_tuning import load_parent, take_weights, taken_vocabulary, vocabulary_notes
-from transformer_mt.training.reports import FinishReport, Report
+from transformer_mt.training.reports import FinishReport, Report, StepReport
 from transformer_mt.training.resume import as_begun, require_same, resume_newest
 from transformer_mt.training.schedules import build_schedule, fitting_warmup
 from transformer_mt.training.trainer import Trainer
 from transformer_mt.training.validation import Validator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainingSession:
-    """A trainer, its configuration, corpus and tokenizer, and notes for the user."""
+    """A trainer, its configuration, corpus and tokenizer, and notes for the user.
+
+    `len` is the number of steps; training may stop earlier if validation stops improving.
+    """
 
     config: Config
     trainer: Trainer
@@ -44,17 +48,30 @@ class TrainingSession:
     tokenizer: Tokenizer
     notes: tuple[str, ...]
 
-    def train(self) -> Iterator[Report]:
+    @override
+    def __repr__(self) -> str:
+        trainer = self.trainer
+        return f"TrainingSession({str(trainer.run.path)!r}, step {trainer.progress.step} of {len(self)}, {self.corpus})"
+
+    def __len__(self) -> int:
+        return self.trainer.steps
+
+    @checked
+    def train(self, *, progress: bool = False) -> Iterator[Report]:
         """Train to the end, choose the heads for word links before the last report, and release the directory.
 
+        With `progress`, show a bar on the terminal or in the notebook.
         `break` saves a checkpoint. With several processes, or at interpreter exit, only the last periodic one remains.
         Raises `Diverged` if loss or weights stop being finite, and `MachineError` if memory or a file fails.
         """
         try:
-            for report in self.trainer.train():
-                if isinstance(report, FinishReport):
-                    self.trainer.distributed.broadcast_from_main(self._write_alignment)
-                yield report
+            with bar("training", len(self)) if progress else nullcontext(lambda _: None) as done:
+                done(self.trainer.progress.step)
+                for report in self.trainer.train():
+                    if isinstance(report, FinishReport):
+                        self.trainer.distributed.broadcast_from_main(self._write_alignment)
+                    done(isinstance(report, StepReport))
+                    yield report
         except GeneratorExit:
             is_alone, trainer = self.trainer.distributed.world_size == 1, self.trainer
             if is_alone and trainer.progress.step != trainer.saved_step and not sys.is_finalizing():

@@ -33,6 +33,8 @@ from transformer_mt.training.reports import (
 )
 from transformer_mt.training.schedules import Schedule
 
+# Steps between validations, unless configured: at least five validations, so that a short run keeps checkpoints.
+MOST_BETWEEN = 200
 # With byte fallback, no text has unknown tokens, so their symbol can mark masked ones.
 MASK = UNK
 
@@ -67,6 +69,8 @@ class Trainer:
         self.averaging = parts.averaging(self.model, self.config)
         self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()))
         log_every = max(1, min(self.config.log_every, stream.steps_of(1)))  # at least once per epoch
+        self.steps = stream.steps_of(self.config.epochs) if self.config.epochs else self.config.steps
+        self.validate_every = self.config.validate_every or max(1, min(MOST_BETWEEN, self.steps // 5))
         self.log = MetricsLog(run, self.config, every=log_every, is_main=self.distributed.is_main)
         # Reading a number waits for the GPU, so there it is done only every `log_every` steps.
         self.check_every = 1 if self.device.type == "cpu" else log_every
@@ -87,7 +91,7 @@ class Trainer:
         progress = self.progress
         with self.log.training_from(progress.step):
             while True:
-                is_due = progress.step % self.config.validate_every == 0 or progress.is_complete(self.config)
+                is_due = progress.step % self.validate_every == 0 or progress.is_complete(self.config)
                 if is_due and progress.step > progress.validated_step:
                     yield self._validated()
                 if reason := progress.reason_to_finish(self.config):

@@ -6,6 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from typing_extensions import override
+
 from transformer_mt.config.sections import Config
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.errors import InputError
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from transformer_mt.models.seq2seq import Seq2Seq
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Model:
     """A configuration with its tokenizer and engine, and the run they come from, if any."""
 
@@ -40,6 +42,11 @@ class Model:
         run, opened = module.open_engine(run.anew(), device=device, quantization=quantization)
         run.keep_beside()
         return cls(run.config(), run.tokenizer(), opened, run)
+
+    @override
+    def __repr__(self) -> str:
+        direction = f"{self.config.data.source_language} → {self.config.data.target_language}"
+        return f"Model({str(self.run and self.run.path)!r}, {direction}, {self.engine.name})"
 
     @property
     def network(self) -> "Seq2Seq":

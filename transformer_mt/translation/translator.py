@@ -1,10 +1,13 @@
 """`Translator`: sentences in, translations out, with any engine."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
+
+from typing_extensions import override
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.cleaning import normalized_pair
@@ -14,6 +17,7 @@ from transformer_mt.memory import require
 from transformer_mt.progress import advance
 from transformer_mt.runs.directory import find_run
 from transformer_mt.seeds import derive_seed
+from transformer_mt.text.html import html_table
 from transformer_mt.text.sentences import join_sentences
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL
@@ -45,6 +49,11 @@ class Translation:
     tokens: tuple[str, ...]
     sentences: tuple["Translation", ...] = ()
 
+    def _repr_html_(self) -> str:
+        likely = f"{math.exp(self.mean_log_probability):.2f}"
+        row = [self.text, f"{self.score:.3f}", likely, " ".join(self.tokens)]
+        return html_table([row], headings=("translation", "score", "mean probability", "tokens"))
+
     @property
     def mean_log_probability(self) -> float:
         """Mean ln p per token, counting an end symbol per sentence."""
@@ -73,13 +82,17 @@ def numbered(number: int) -> str:
     return f"sentence {number + 1}"
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Translator:
     """Translates text with an opened model; `search` is the default for calls without their own."""
 
     model: Model
     _: KW_ONLY
     search: SearchConfig
+
+    @override
+    def __repr__(self) -> str:
+        return f"Translator({self.model})"
 
     @classmethod
     @checked

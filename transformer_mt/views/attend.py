@@ -14,6 +14,7 @@ from transformer_mt.links.tokens import PairTokens
 from transformer_mt.models.head_mask import ALL, EVERY, MEAN, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
+from transformer_mt.text.brief import Brief
 from transformer_mt.views.faithfulness import compare_rows
 from transformer_mt.views.maps import AttentionMaps, StackMaps
 from transformer_mt.views.matrix import Blocks, LabelledMatrix, Scale, is_convex, legend, matrix_lines
@@ -40,8 +41,8 @@ def view_attention(
     return maps.by_words() if words else maps
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryStep:
+@dataclass(frozen=True, slots=True, repr=False)
+class HistoryStep(Brief):
     """The attention maps and translation of a checkpoint, and its validation loss (nats per token) if known."""
 
     step: int
@@ -64,9 +65,8 @@ def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) ->
     if not heads and (not every or guess in [head.layer for head in every]):
         return layer_matrices(maps, layer=str(guess))[0]
     heads = heads or every
-    names = f"all {len(every)} heads" if len(heads) == len(every) else ", ".join(map(str, heads))
-    name = f"mean of {names}" if len(heads) > 1 else str(heads[0])
-    return _mean(maps, heads, key="cross", place=STACKS["cross"], name=name)
+    names = f"all {len(every)} heads" if 1 < len(heads) == len(every) else ", ".join(map(str, heads))
+    return _mean(maps, heads, key="cross", place=STACKS["cross"], name=f"mean of {names}")
 
 
 def layer_matrices(
@@ -89,7 +89,7 @@ def layer_matrices(
     for number, names in of_layers:
         place, in_layer = f"{STACKS[stack]}, layer {number} of {layers}", list(names)
         if head in (None, MEAN):
-            name = f"mean of {len(in_layer)} heads" if len(in_layer) > 1 else f"its only head, {in_layer[0].head}"
+            name = f"mean of {len(in_layer)} heads" if len(in_layer) > 1 else "the only head"
             matrices.append(_mean(maps, in_layer, key=f"{stack}.{number}", place=place, name=name))
         else:
             for one in in_layer:

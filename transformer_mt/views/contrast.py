@@ -12,6 +12,8 @@ from torch import Tensor
 from transformer_mt.errors import InputError
 from transformer_mt.links.tokens import PairTokens, Tokens, shared
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.text.brief import Brief
+from transformer_mt.text.html import html_columns, html_text
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.words import is_word, word_spans
 from transformer_mt.tokenizer.prepared import PreparedSentence, Preparer
@@ -25,8 +27,8 @@ from transformer_mt.views.serialise import to_json
 END = "</s>"
 
 
-@dataclass(frozen=True, slots=True)
-class Attribution:
+@dataclass(frozen=True, slots=True, repr=False)
+class Attribution(Brief):
     """How much each word speaks for the first token; below zero, for the other.
 
     `gradient` is None if the model has no gradient method.
@@ -37,8 +39,8 @@ class Attribution:
     erasure: Float[Tensor, " N"]
 
 
-@dataclass(frozen=True, slots=True)
-class Contrast:
+@dataclass(frozen=True, slots=True, repr=False)
+class Contrast(Brief):
     """z_a − z_b = ln p(a) − ln p(b), the difference of two tokens' logits after a prefix, attributed to words.
 
     By gradient × input of the difference, and by its fall when a word is taken out (Yin and Neubig 2022, "Interpreting
@@ -59,6 +61,14 @@ class Contrast:
     difference: float
     from_source: Attribution
     from_prefix: Attribution
+
+    def _repr_html_(self) -> str:
+        tables = []
+        for title, side in (("source", self.from_source), ("before", self.from_prefix)):
+            numbers = {"gradient": side.gradient, "erasure": side.erasure}
+            columns = {name: each.tolist() for name, each in numbers.items() if each is not None}
+            tables.append(html_columns(side.words, columns, title=title))
+        return f"{''.join(tables)}<p>{html_text(in_words(self))}</p>"
 
     def to_json(self) -> dict[str, Any]:
         """The fields, and the sentence `in_words`."""

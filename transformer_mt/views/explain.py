@@ -8,6 +8,7 @@ are computed here, since the layer sums over all heads at once.
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from html import escape
 from itertools import groupby
 from typing import Any, Literal
 
@@ -26,6 +27,8 @@ from transformer_mt.links.tokens import PairTokens, Tokens
 from transformer_mt.models.head_mask import attention_layers, head_names, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import lookup, suggest
+from transformer_mt.text.brief import Brief
+from transformer_mt.text.html import html_columns, html_text
 from transformer_mt.text.normalize import normalize
 from transformer_mt.views.head_importance import HeadLosses, head_losses
 from transformer_mt.views.rendering import inline, label, rendered, table
@@ -78,8 +81,8 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+@dataclass(frozen=True, slots=True, repr=False)
+class Step(Brief):
     """One value of the computation: its symbol, formula and numbers.
 
     `values` is a number or vector of the row or, with `over`, one per key or head.
@@ -103,16 +106,16 @@ class Step:
         return self.values.ndim > (self.over != "row")
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+@dataclass(frozen=True, slots=True, repr=False)
+class Stage(Brief):
     """The steps of one module."""
 
     title: str
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation(Brief):
     """One row of an attention head. `row` counts from 0; its `token` is the one written there or, in an encoder, read.
 
     `read` is the token that the model reads at this position. `heads` are the numbers of the layer's heads. `rows` maps
@@ -135,6 +138,14 @@ class Explanation:
     def steps(self) -> Iterator[Step]:
         """Yield the steps of all stages."""
         return (step for stage in self.stages for step in stage.steps)
+
+    def _repr_html_(self) -> str:
+        """Weights and shares of the columns, the summary in words, and all steps."""
+        shares = {"weight": self["weights"].tolist(), "share of the head": self["column_shares"].tolist()}
+        table = html_columns(self.columns, shares, title=f"{self.head}: {self.token}")
+        steps = "\n".join(line.plain for line in lines_of(self, width=100))
+        words = "".join(f"<p>{html_text(sentence)}</p>" for sentence in in_words(self))
+        return f"{table}{words}<details><summary>all steps</summary><pre>{escape(steps)}</pre></details>"
 
     def __getitem__(self, name: str) -> Tensor:
         return next(step.values for step in self.steps() if step.name == name)

@@ -12,6 +12,7 @@ from transformer_mt.intervals import Estimate, estimates
 from transformer_mt.links.tokens import PairTokens, prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.progress import advance
+from transformer_mt.text.brief import Brief
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.methods import METHODS, REFERENCE
 from transformer_mt.views.rendering import table_lines, wrapped
@@ -41,8 +42,8 @@ class Agreement:
     sentences: int
 
 
-@dataclass(frozen=True, slots=True)
-class Faithfulness:
+@dataclass(frozen=True, slots=True, repr=False)
+class Faithfulness(Brief):
     """The agreement of every method with erasure over a set of sentences; the method `shuffled` is chance."""
 
     sentences: int

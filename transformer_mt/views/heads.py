@@ -16,6 +16,7 @@ from transformer_mt.head_names import STACKS, HeadName
 from transformer_mt.intervals import Estimate, estimate, estimates
 from transformer_mt.links.word_weights import word_weights
 from transformer_mt.models.head_mask import head_names
+from transformer_mt.text.brief import Brief
 from transformer_mt.text.words import is_word, words
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.faithfulness import kendall
@@ -120,8 +121,8 @@ class RelationFigures:
         return self.found[self.best].value - self.baseline.value
 
 
-@dataclass(frozen=True, slots=True)
-class HeadTable:
+@dataclass(frozen=True, slots=True, repr=False)
+class HeadTable(Brief):
     """The heads of a model over sentence pairs, after Clark et al. 2019, §3 and §4, and Michel et al. 2019, §3.
 
     `loss` is that of the whole model on the references, in nats per target token; `bleu` is None unless requested.

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from transformer_mt.links.tokens import PairTokens
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.text.brief import Brief
 from transformer_mt.tokenizer.prepared import Owners
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.rendering import format_weight, label, rendered, table
@@ -20,8 +21,8 @@ from transformer_mt.views.serialise import HIDDEN
 GUESSES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Lens:
+@dataclass(frozen=True, slots=True, repr=False)
+class Lens(Brief):
     """The guesses of each decoder layer at each position of the target (the logit lens, nostalgebraist 2020).
 
     `guesses[layer][position]` are the likeliest tokens, likeliest first, with `guess_probabilities`; `probabilities`

@@ -56,7 +56,7 @@ def lessons(directory: Path | None = None) -> list[Lesson]:
 
 
 def stored_curves() -> dict[str, Any]:
-    """The measurements of `scripts/lesson_runs.py`: by length of the source, by step, and attention of recurrent models."""
+    """The measurements of `scripts/lesson_runs.py`: BLEU by length, losses by step, attention of recurrent models."""
     found: dict[str, Any] = json.loads(CURVES.read_text("utf-8")) if CURVES.is_file() else {}
     return found
 

@@ -11,17 +11,19 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from transformer_mt.errors import checked
-from transformer_mt.head_names import HeadName
+from transformer_mt.head_names import STACKS, HeadName
 from transformer_mt.links.recording import record_attention
 from transformer_mt.links.tokens import PairTokens, over_words, prepare_pair
 from transformer_mt.models.head_mask import active_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.text.brief import Brief
+from transformer_mt.text.html import html_matrix
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.serialise import HIDDEN
 
 
-@dataclass(frozen=True, slots=True)
-class StackMaps:
+@dataclass(frozen=True, slots=True, repr=False)
+class StackMaps(Brief):
     """The maps of one stack: weights, a mask of the cells that may be attended to (True), and the labels of both sides.
 
     `present` marks the heads that are on (None: all); weights of the others are zero. `over_words` has weights over
@@ -54,8 +56,8 @@ class StackMaps:
         return {"rows": self.rows, "columns": self.columns, "weights": weights}
 
 
-@dataclass(frozen=True, slots=True)
-class AttentionMaps:
+@dataclass(frozen=True, slots=True, repr=False)
+class AttentionMaps(Brief):
     """The maps of a sentence pair by a method of `METHODS` for each stack, over tokens or, after `by_words`, words."""
 
     source: str
@@ -63,6 +65,15 @@ class AttentionMaps:
     method: str
     stacks: dict[str, StackMaps]
     tokens: PairTokens = field(metadata=HIDDEN)
+
+    def _repr_html_(self) -> str:
+        """The mean over heads of each stack."""
+        tables = []
+        for stack, maps in reversed(self.stacks.items()):
+            if heads := maps.heads(stack):
+                title = f"{STACKS[stack]}, {self.method}" + (f", mean of {len(heads)} heads" if len(heads) > 1 else "")
+                tables.append(html_matrix(maps.mean(heads).tolist(), maps.rows, maps.columns, title=title))
+        return "".join(tables)
 
     def by_words(self) -> "AttentionMaps":
         """The maps over words: a stack's own `over_words`, or the mean over a word's rows and sum over its columns."""

@@ -25,11 +25,10 @@ from rich.columns import Columns
 from rich.text import Text
 
 from transformer_mt.attention.positions import sinusoids
-from transformer_mt.config.sections import TeacherConfig
 from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import escape_controls
-from transformer_mt.training.objective import build_objective
+from transformer_mt.training.objective import entropy_of_targets
 from transformer_mt.views.matrix import LabelledMatrix, Scale
 from transformer_mt.views.rendering import rendered
 
@@ -79,28 +78,36 @@ def _training_floor(run: Run) -> float:
     """The least possible training loss of a run, above zero with label smoothing; 0 if unknown."""
     with suppress(TmtError):
         objective = run.config().objective
-        if not isinstance(objective, TeacherConfig):  # the teacher decides
-            return build_objective(objective).floor(run.tokenizer().size)
+        if objective.name in ("cross_entropy", "r_drop"):  # with a teacher, the targets are its own
+            return entropy_of_targets(objective.label_smoothing, run.tokenizer().size)
     return 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A curve. Curves of the same `group` (a run) share a colour; secondary ones are `dashed`."""
+    """A curve. Curves of the same `group` (a run) share a colour; secondary ones are `dashed`.
+
+    `margins` are half the intervals of the points, for figures.
+    """
 
     name: str
     points: Points
     group: int = 0
     dashed: bool = False
+    margins: Sequence[float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Curves over a common horizontal axis; the title has the quantity and its unit."""
+    """Curves over a common horizontal axis; the title has the quantity and its unit.
+
+    `names` are labels of the places 0, 1, … on that axis, for figures.
+    """
 
     title: str
     series: Sequence[Series]
     across: str = "step"
+    names: Sequence[str] = ()
 
     def extent(self, axis: int) -> tuple[float, float]:
         """The ends of an axis (0: horizontal); they differ even if all values are the same."""
@@ -267,54 +274,77 @@ def check_figure(path: Path, *, npz: Path | None) -> None:
         raise MachineError("figure", "needs matplotlib", "pip install 'transformer_mt[plot]'") from None
 
 
-def matrix_figure(rows: Sequence[Sequence[LabelledMatrix]], *, meaning: str, path: Path) -> bytes:
-    """Draw rows of matrices with a common colour scale and its meaning below; return the content of the file."""
+def matrix_figure(
+    rows: Sequence[Sequence[LabelledMatrix]],
+    *,
+    meaning: str,
+    path: Path,
+    framed: Iterable[tuple[int, int]] = (),
+    texts: Sequence[Sequence[str]] | None = None,
+) -> bytes:
+    """Draw rows of matrices with a common colour scale and its meaning below; return the content of the file.
+
+    `framed` are cells to put a frame around, as row and column. `texts` are shown in the cells in place of numbers.
+    """
+    from matplotlib.patches import Rectangle
+
     columns, matrices = max(map(len, rows)), list(chain(*rows))
     scale = Scale.of(matrix.numbers for matrix in matrices)
     low = -scale.largest if any(matrix.negative for matrix in matrices) else 0.0
-    width = columns * (_AROUND + _CELL * max(len(matrix.columns) for matrix in matrices))
+    cell = _CELL * (3 if texts else 1)
+    width = columns * (_AROUND + cell * max(len(matrix.columns) for matrix in matrices))
     height = sum(_AROUND + _CELL * max(len(matrix.rows) for matrix in row) for row in rows)
-    with _drawing(width, height + 0.6, *((one.title, *one.rows, *one.columns) for one in matrices)) as figure:
+    shown = ((one.title, *one.rows, *one.columns) for one in matrices)
+    with drawing(width, height + 0.6, *shown, *(texts or ())) as figure:
         axes = figure.subplots(len(rows), columns, squeeze=False)
         for row, places in zip(rows, axes, strict=True):
             for place, matrix in zip_longest(places, row):
                 if matrix is None:
                     place.set_axis_off()
                 else:
-                    image = _draw_matrix(place, matrix, low=low, scale=scale)
+                    image = _draw_matrix(place, matrix, texts, low=low, scale=scale)
+                    for i, j in framed:
+                        place.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor="red", linewidth=2))
         bar = figure.colorbar(image, ax=axes, location="bottom", shrink=min(1.0, 4.0 / width), pad=0.02)
-        bar.set_label(textwrap.fill(escape_controls(meaning), int(10 * width)))
-        return _content(figure, path)
+        units = "" if scale.unit == 1.0 else f" Numbers are in units of {scale.unit:g}."
+        bar.set_label(textwrap.fill(escape_controls(meaning + units), int(10 * width)))
+        return file_content(figure, path)
 
 
 def curves_figure(panels: Sequence[Panel], *, path: Path) -> bytes:
     """Draw panels of curves, one below the other; return the content of the file."""
-    with _drawing(_PANEL[0], _PANEL[1] * len(panels), [one.name for each in panels for one in each.series]) as figure:
+    with drawing(_PANEL[0], _PANEL[1] * len(panels), [one.name for each in panels for one in each.series]) as figure:
         for axes, panel in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
             for curve in panel.series:
                 style = {"color": f"C{curve.group % 10}", "linestyle": "--" if curve.dashed else "-"}
-                axes.plot(*zip(*curve.points, strict=True), label=f" {escape_controls(curve.name)}", **style)
+                style["label"] = f" {escape_controls(curve.name)}"
+                axes.errorbar(*zip(*curve.points, strict=True), yerr=curve.margins, capsize=3, **style)
+            if panel.names:
+                axes.set_xticks(range(len(panel.names)), panel.names)
             axes.set_title(escape_controls(panel.title), fontsize="medium")
             axes.set_xlabel(escape_controls(panel.across))
             axes.grid(alpha=0.3)
             if len(panel.series) > 1:
                 axes.legend(fontsize="small")
-        return _content(figure, path)
+        return file_content(figure, path)
 
 
 def positions_figure(rows: Float[np.ndarray, "N D"], *, title: str, path: Path) -> bytes:
     """Draw numbers from -1 to 1, positions down and features across; return the content of the file."""
-    with _drawing(_PANEL[0], max(_PANEL[1], 0.12 * len(rows) + 1.0)) as figure:
+    with drawing(_PANEL[0], max(_PANEL[1], 0.12 * len(rows) + 1.0)) as figure:
         axes = figure.subplots()
         image = axes.imshow(rows, cmap="RdBu_r", vmin=-1.0, vmax=1.0, aspect="auto", interpolation="nearest")
         axes.set(title=title, xlabel="feature", ylabel="position")
         figure.colorbar(image, ax=axes)
-        return _content(figure, path)
+        return file_content(figure, path)
 
 
-def _draw_matrix(axes: "Axes", matrix: LabelledMatrix, *, low: float, scale: Scale) -> "AxesImage":
+def _draw_matrix(
+    axes: "Axes", matrix: LabelledMatrix, texts: Sequence[Sequence[str]] | None, *, low: float, scale: Scale
+) -> "AxesImage":
     numbers = np.array(matrix.numbers, float)  # None becomes NaN
-    image = axes.imshow(numbers, cmap="RdBu_r" if low else "viridis", vmin=low, vmax=scale.largest, aspect="equal")
+    colours: dict[str, Any] = {"cmap": "RdBu_r" if low else "viridis", "vmin": low, "vmax": scale.largest}
+    image = axes.imshow(numbers, aspect="auto" if texts else "equal", **colours)
     axes.set_facecolor("0.92")  # masked cells
     room = 14 + 5 * len(matrix.columns)
     title = "\n".join(textwrap.fill(escape_controls(part), room) for part in (matrix.place, matrix.name))
@@ -327,12 +357,14 @@ def _draw_matrix(axes: "Axes", matrix: LabelledMatrix, *, low: float, scale: Sca
             share = number / scale.largest
             dark = abs(share) > 0.6 if low else share < 0.6
             style: dict[str, Any] = {"color": "white" if dark else "black", "fontsize": "x-small"}
-            axes.text(j, i, scale.printed(number).strip(), ha="center", va="center", **style)
+            text = escape_controls(texts[i][j]) if texts else scale.printed(number).strip()
+            axes.text(j, i, text, ha="center", va="center", **style)
     return image
 
 
 @contextmanager
-def _drawing(width: float, height: float, *texts: Iterable[str]) -> Iterator["Figure"]:
+def drawing(width: float, height: float, *texts: Iterable[str]) -> Iterator["Figure"]:
+    """A figure of this size in inches, or smaller if that is too large, in fonts that have the letters of the texts."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -370,7 +402,8 @@ def _letters_in(font: Any, letters: set[str]) -> set[str]:
     return set()
 
 
-def _content(figure: "Figure", path: Path) -> bytes:
+def file_content(figure: "Figure", path: Path) -> bytes:
+    """The content of the figure's file, in the format of the path's suffix."""
     file, ending = io.BytesIO(), path.suffix.lower()
     figure.savefig(file, format=ending[1:], dpi=150, metadata=_FORMATS[ending])
     return file.getvalue()

@@ -25,6 +25,12 @@ from transformer_mt.views.plot import read_curves
 from transformer_mt.views.serialise import to_json
 
 DEFAULT_METHOD = "weights"
+# Sentences that the built-in corpus teaches.
+_EXAMPLES = {
+    SHOWCASE: SHOWCASE_TRANSLATION,
+    "Der Hund läuft durch den Park.": "The dog is running through the park.",
+    "Ich habe gestern einen Film gesehen.": "I saw a film yesterday.",
+}
 
 
 @dataclass(frozen=True)
@@ -149,10 +155,18 @@ def example(run: Path, data: DataConfig) -> str:
 
     Opens only the run, not its data. Raises `InputError` if no sample was logged.
     """
+    for sentence in examples(run, data):
+        return sentence
+    raise InputError("source", f"{run} has no sample sentence", "give a sentence")
+
+
+def examples(run: Path, data: DataConfig) -> list[str]:
+    """Up to three sentences to try: of the built-in corpus, or the first samples that training logged."""
     if data.corpus == BUILTIN:
-        return SHOWCASE if data.source_language == "de" else SHOWCASE_TRANSLATION
+        return [*(_EXAMPLES if data.source_language == "de" else _EXAMPLES.values())]
     for record in Run(run).metrics():
         match record:
-            case {"samples": [{"source": str(text)}, *_]}:
-                return text
-    raise InputError("source", f"{run} has no sample sentence", "give a sentence")
+            case {"samples": [{"source": str()}, *_] as samples}:
+                texts = [sample.get("source") for sample in samples if isinstance(sample, dict)]
+                return [text for text in texts if isinstance(text, str)][:3]
+    return []

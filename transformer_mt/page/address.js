@@ -1,0 +1,74 @@
+// The state in the address, after the #, so that a link shows what you see. The key is never part of it.
+
+import { isLive } from "./server.js";
+
+const CHOICE = "tmt run";
+// Milliseconds between two changes of the address: browsers allow few.
+const APART = 400;
+// Keys in the address, and how a value of the state is written; null leaves it out.
+const WRITTEN = {
+  run: ({ run }) => run?.run.toWellFormed(),
+  source: ({ source, run }) => source && source !== run?.example && source.toWellFormed(),
+  view: ({ view }) => view !== "choices" && view,
+  head: ({ head }) => head,
+  method: ({ method }) => method !== "weights" && method,
+  unit: ({ words }) => !words && "tokens",
+  without: ({ without }) => without.join(),
+  stop: ({ stop }) => stop,
+  class: ({ isClass }) => isClass && "1",
+};
+
+let latest = null;
+let waiting = null;
+
+/** The address of the page with a state, without the key. */
+export function addressOf(state) {
+  const found = Object.entries(WRITTEN).map(([key, of]) => [key, of(state)]).filter(([, value]) => value);
+  return `${location.origin}${location.pathname}#${new URLSearchParams(found)}`;
+}
+
+/** Put the state into the address, soon. */
+export function keepAddress(state) {
+  latest = state;
+  if (isLive && waiting === null) {
+    waiting = setTimeout(() => {
+      waiting = null;
+      const address = addressOf(latest);
+      if (address !== location.href) {
+        history.replaceState(null, "", address);
+      }
+    }, APART);
+  }
+}
+
+/** The choices in the address, as parts of the state; whether they make sense is for the page to check. */
+export function readAddress() {
+  if (!isLive) {
+    return {};
+  }
+  const found = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  return {
+    ...found,
+    stop: Number.isInteger(Number(found.stop)) && Number(found.stop) > 0 ? Number(found.stop) : null,
+    words: found.unit !== "tokens",
+    without: found.without ? found.without.split(",") : [],
+    isClass: found.class === "1",
+  };
+}
+
+/** The run chosen last in this browser, or null; some browsers keep nothing. */
+export function lastRun() {
+  try {
+    return isLive ? localStorage.getItem(CHOICE) : null;
+  } catch {
+    return null;
+  }
+}
+
+export function rememberRun(name) {
+  try {
+    localStorage.setItem(CHOICE, name);
+  } catch {
+    // The next visit opens another run.
+  }
+}

@@ -1,0 +1,132 @@
+// The computations behind the pictures of the course, as pure functions of plain numbers and arrays.
+
+/** exp(s_j / T) / Σ_k exp(s_k / T); a score of −Infinity has no weight, and a row of them has none at all. */
+export function softmax(scores, temperature = 1) {
+  const most = Math.max(...scores);
+  const powers = scores.map((score) => (score === -Infinity ? 0 : Math.exp((score - most) / temperature)));
+  const total = powers.reduce((all, power) => all + power, 0) || 1;
+  return powers.map((power) => power / total);
+}
+
+/** Σ_j α_j v_j. */
+export function weighedSum(weights, vectors) {
+  return vectors[0].map((_, d) => vectors.reduce((all, one, j) => all + weights[j] * one[d], 0));
+}
+
+function dotProduct(one, other) {
+  return one.reduce((all, number, d) => all + number * other[d], 0);
+}
+
+/** The product of a matrix of rows and a matrix. */
+export function multiplied(rows, matrix) {
+  return rows.map((row) => weighedSum(row, matrix));
+}
+
+/** The three steps of attention, row by row; `scale` multiplies the scores. */
+export function attended(queries, keys, values, scale = 1) {
+  const scores = queries.map((query) => keys.map((key) => scale * dotProduct(query, key)));
+  const weights = scores.map((row) => softmax(row));
+  return { scores, weights, contexts: weights.map((row) => weighedSum(row, values)) };
+}
+
+/** Repeatable random numbers from 0 to 1 (mulberry32). */
+export function uniforms(count, seed) {
+  let state = seed >>> 0;
+  return Array.from({ length: count }, () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  });
+}
+
+/** Repeatable normal random numbers, from pairs of uniform ones (Box and Muller 1958). */
+export function normals(count, seed) {
+  const drawn = uniforms(2 * count, seed);
+  return Array.from({ length: count }, (_, place) =>
+    Math.sqrt(-2 * Math.log(1 - drawn[2 * place])) * Math.cos(2 * Math.PI * drawn[2 * place + 1]));
+}
+
+/** The dot products of pairs of normal random vectors with d numbers. */
+export function randomScores(d, count, seed) {
+  const numbers = normals(2 * d * count, seed);
+  return Array.from({ length: count }, (_, pair) =>
+    dotProduct(numbers.slice(2 * d * pair, 2 * d * pair + d), numbers.slice(2 * d * pair + d, 2 * d * (pair + 1))));
+}
+
+/** How many values are in each of equal bins from −reach to reach; values outside are in the first or last. */
+export function histogram(values, reach, bins) {
+  const counts = new Array(bins).fill(0);
+  for (const value of values) {
+    counts[Math.min(bins - 1, Math.max(0, Math.floor(((value + reach) / (2 * reach)) * bins)))] += 1;
+  }
+  return counts;
+}
+
+/** The weights of a matrix of scores; with `causal`, row i sees columns j ≤ i only, and null is hidden. */
+export function maskedWeights(scores, causal) {
+  return scores.map((row, i) => {
+    const hidden = row.map((_, j) => causal && j > i);
+    const weights = softmax(row.map((score, j) => (hidden[j] ? -Infinity : score)));
+    return weights.map((weight, j) => (hidden[j] ? null : weight));
+  });
+}
+
+/** Dropout: each weight is zero with probability p, and the others are divided by 1 − p. */
+export function dropped(weights, p, seed) {
+  const drawn = uniforms(weights.length, seed);
+  return weights.map((weight, place) => (drawn[place] < p ? 0 : weight / (1 - p)));
+}
+
+/** pe_i · pe_{i + distance} of sinusoidal encodings of d numbers, d even (Vaswani et al. 2017, §3.5). */
+export function sinusoidalProduct(distance, d) {
+  const turns = Array.from({ length: d / 2 }, (_, t) => Math.cos(distance / 10000 ** ((2 * t) / d)));
+  return turns.reduce((all, one) => all + one, 0);
+}
+
+/** R_i q · R_{i + distance} k of rotary positions; the length of q and k is even (Su et al. 2021, §3.2.2). */
+export function rotaryProduct(distance, query, key) {
+  let all = 0;
+  for (let at = 0; at < query.length; at += 2) {
+    const angle = distance / 10000 ** (at / query.length);
+    const [a, b, c, e] = [query[at], query[at + 1], key[at], key[at + 1]];
+    all += (a * c + b * e) * Math.cos(angle) + (b * c - a * e) * Math.sin(angle);
+  }
+  return all;
+}
+
+/** The learning rate of Noam's schedule (Vaswani et al. 2017, §5.3). */
+export function noamRate(step, { width, factor, warmup }) {
+  return factor * width ** -0.5 * Math.min(step ** -0.5, step * warmup ** -1.5);
+}
+
+/** −Σ_k q_k ln p_k if the right token has probability p and the others share the rest; q is smoothed by ε. */
+export function smoothedLoss(p, smoothing, vocabulary) {
+  const other = smoothing / vocabulary;
+  const wrong = (vocabulary - 1) * other;
+  return -(1 - smoothing + other) * Math.log(p) - (wrong && wrong * Math.log((1 - p) / (vocabulary - 1)));
+}
+
+/** True if position i may look at position j in a graph, as in `tmt`'s model.attention.graph. */
+export function isNeighbour(graph, i, j, { k, l, c }) {
+  const near = {
+    complete: true,
+    causal: j <= i,
+    band: Math.abs(i - j) <= k,
+    strided: Math.abs(i - j) < l || (i - j) % l === 0,
+    fixed: Math.floor(i / l) === Math.floor(j / l) || j % l >= l - Math.min(c, l),
+  };
+  return near[graph];
+}
+
+/** The weights that a 3 × 3 kernel centred on a cell gives to all cells of a grid; those outside the grid are lost. */
+export function kernelWeights(kernel, size, row, column) {
+  const of = (i, j) => kernel[i - row + 1]?.[j - column + 1] ?? 0;
+  return Array.from({ length: size }, (_, i) => Array.from({ length: size }, (_, j) => of(i, j)));
+}
+
+/** Σ of the weights of a kernel at a cell times the grid. */
+export function convolvedAt(grid, kernel, row, column) {
+  const weights = kernelWeights(kernel, grid.length, row, column);
+  return grid.reduce((all, line, i) => all + dotProduct(line, weights[i]), 0);
+}
