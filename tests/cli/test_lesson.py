@@ -14,7 +14,7 @@ def test_the_list_and_one_stop(tmt: Tmt) -> None:
     assert "shiny    0.53  0.34  0.98  1.3569   0.4063" in found.lines
     assert "Answer:" not in found.out
     assert "Answer:" in tmt("lesson", "3", "--answer").out
-    assert tmt("lesson", "17") == Outcome(2, "", "tmt: error: N: no stop 17; give a number from 1 to 16\n")
+    assert tmt("lesson", "17") == Outcome(2, "", "tmt: error: N: no lesson 17; give a number from 1 to 16\n")
 
 
 def test_own_lessons_never_reach_the_terminal_unescaped(tmt: Tmt) -> None:

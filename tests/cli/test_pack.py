@@ -198,6 +198,7 @@ def test_without_a_run_the_ready_model_is_used(tmt: Tmt) -> None:
     assert found.out == "Can you help me translate this sentence?\n"
     assert found.err == "tmt: using the ready model (de → en, builtin); train your own with: tmt train\n"
     assert tmt("attend", "--quiet").lines[0] == sentence
+    assert tmt("translate", "--model", "ready", sentence) == Outcome(0, found.out, "")
 
 
 @pytest.mark.slow

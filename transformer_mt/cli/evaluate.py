@@ -79,7 +79,7 @@ def evaluate(
       tmt evaluate --split test --split test_composition
       tmt evaluate --split test_length --by-length --worst 5
       tmt evaluate --model runs/one --against runs/other
-      tmt evaluate --model runs/one --against runs/other --by-length --figure length.pdf
+      tmt evaluate --against runs/other --by-length --figure length.pdf
       tmt evaluate --model runs/multi30k --data bentrevett/multi30k --json
       tmt evaluate --data test.de,test.en --links test.links
 

@@ -60,7 +60,7 @@ def explain(
     encoder. By default, tmt picks the head whose removal lowers the word's log-probability most.
 
     With --not, tmt shows instead how much each word speaks for --word and against the other one, by gradient × input
-    and by erasure. Of words with several tokens, it compares the first tokens that differ.
+    and by erasure. If words have several tokens, the first tokens that differ count.
     """
     from transformer_mt.views.explain import explain_row, lines_of
     from transformer_mt.views.figures import contrast_figure, explanation_figure

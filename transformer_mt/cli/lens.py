@@ -25,7 +25,7 @@ def lens(
 
     Rows are tokens of the translation, columns decoder layers. A cell shows the likeliest token if the final norm and
     output matrix came right after that layer (the logit lens). From the layer marked * on, the chosen token is first.
-    Of recurrent models, only the last layer can be read.
+    Recurrent models show only their last layer.
     """
     from transformer_mt.cli.terminal import note
     from transformer_mt.views.figures import lens_figure

@@ -15,7 +15,7 @@ Lessons = Annotated[
 
 
 def lesson(
-    number: Annotated[int | None, Argument(metavar="N", help="The stop. [lists all]", show_default=False)] = None,
+    number: Annotated[int | None, Argument(metavar="N", help="Number, from 1. [lists all]", show_default=False)] = None,
     answer: Annotated[bool, Option("--answer", help="Print the answer too.")] = False,
     lessons: Lessons = None,
 ) -> None:
@@ -39,6 +39,6 @@ def lesson(
         note(f"read one with: tmt lesson N; the texts are in {lessons or LESSONS}")
         return
     if not 1 <= number <= len(course):
-        raise InputError("number", f"no stop {number}", f"give a number from 1 to {len(course)}")
+        raise InputError("number", f"no lesson {number}", f"give a number from 1 to {len(course)}")
     columns = shutil.get_terminal_size().columns
     result(*lesson_lines(course[number - 1], count=len(course), width=columns, answer=answer))

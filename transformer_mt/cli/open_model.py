@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from transformer_mt.cli.options import DEFAULT_ENGINE, READY, RUNS, SearchOptions
+from transformer_mt.cli.options import DEFAULT_ENGINE, READY, RUNS, SearchOptions, named_run
 from transformer_mt.cli.terminal import note
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.pairs import Pairs
@@ -36,7 +36,7 @@ def open_translator(
 
     Without a path, use the newest run under `runs/`, or the ready model, and name it on stderr.
     """
-    run = default_run() if path is None else find_run(path)
+    run = default_run() if path is None else find_run(named_run(path))
     model = Model.open(run, device=device, engine=engine, quantization=quantization)
     if path is None:
         data = model.config.data

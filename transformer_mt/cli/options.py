@@ -51,7 +51,7 @@ LookedAt = Annotated[
     str | None, Argument(metavar="SENTENCE", help="A source sentence. [an example]", show_default=False)
 ]
 Input = Annotated[Path | None, Option(metavar="FILE", help="Source sentences, one per line; needs --target-file.")]
-TargetFile = Annotated[Path | None, Option(metavar="FILE", help="Their translations, one per line.")]
+TargetFile = Annotated[Path | None, Option(metavar="FILE", help="The translations of --input, one per line.")]
 Npz = Annotated[
     Path | None, Option(metavar="FILE", help="Also write the numbers, for numpy.load.", rich_help_panel=OUTPUT)
 ]
@@ -74,6 +74,12 @@ Quantization = Annotated[
     str | None,
     Option(metavar="NAME", help=f"CTranslate2 weights: {', '.join(QUANTIZATIONS)}.", show_default=False),
 ]
+
+
+def named_run(path: Path) -> Path:
+    """The path of a run that an option names: `ready` is the ready model, unless there is a run of that name."""
+    return READY if path == Path("ready") and not path.exists() else path
+
 
 DEFAULT_DEVICE, DEFAULT_ENGINE = TrainingConfig().device, OWN
 

@@ -37,7 +37,7 @@ def runs(
     from transformer_mt.runs.listing import describe_run, list_runs
 
     if not directory.is_dir():
-        raise InputError(directory, "no such directory", "give one with runs")
+        raise InputError(directory, "no such directory", "give a folder of runs, or train one with: tmt train")
     records = sorted(map(describe_run, list_runs(directory)), key=lambda record: record["seconds_since"])
     if not records:
         note(f"{directory}: no runs here; train one with tmt train")

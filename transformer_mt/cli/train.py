@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, changed_config, resolve_config
+from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, changed_config, named_run, resolve_config
 from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.errors import InputError
 
@@ -87,7 +87,7 @@ def train(
             raise InputError(
                 "--from", f"takes the configuration from {init_from}, but not the data", "give --data, not CONFIG"
             )
-        resolved = _initialised(init_from, run or RUNS / short_name(data), data=data, overrides=overrides)
+        resolved = _initialised(named_run(init_from), run or RUNS / short_name(data), data=data, overrides=overrides)
     else:
         overrides = [*_vocabulary(vocabulary), *overrides]
         resolved = resolve_config(config, data=data, overrides=overrides)

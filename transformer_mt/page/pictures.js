@@ -93,7 +93,8 @@ function interactive(picture, fields, draw) {
     replace(shown, draw(values, change));
   };
   change({});
-  const controls = fields.map((field) => control(picture, field, values, change));
+  const controls = fields.map((field) =>
+    element("span", { class: "control" }, control(picture, field, values, change)));
   return [fields.length > 0 && element("p", { class: "controls" }, controls), shown];
 }
 

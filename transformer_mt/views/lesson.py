@@ -67,7 +67,8 @@ def lesson_lines(lesson: Lesson, *, count: int, width: int, answer: bool = False
     yield from (title, "=" * len(title))
     for text in lesson.paragraphs:
         yield from ("", *wrapped(_plain(text), width=width))
-    if numbers := NUMBERS.get(lesson.picture):
+    numbers = NUMBERS.get(lesson.picture)
+    if numbers and (numbers is _by_hand or stored_curves()):
         yield from ("", *numbers())
     yield from ("", *wrapped(_plain(f"Question: {lesson.question}"), width=width))
     if answer:
@@ -79,16 +80,16 @@ def lesson_lines(lesson: Lesson, *, count: int, width: int, answer: bool = False
 
 def _by_length() -> Iterator[str]:
     """BLEU of variants by the length of the source."""
-    curves: dict[str, list[tuple[int, int | None, float]]] = stored_curves().get("length", {})
-    bands = next(iter(curves.values()), [])
+    curves: dict[str, list[tuple[int, int | None, float]]] = stored_curves()["length"]
+    bands = next(iter(curves.values()))
     heading = ["BLEU, by words", *(f"{low}–{high}" if high else f"{low}–" for low, high, _ in bands)]
     yield from table_lines([heading, *([name, *(f"{bleu:.1f}" for *_, bleu in row)] for name, row in curves.items())])
 
 
 def _by_step() -> Iterator[str]:
     """Training losses of variants by step."""
-    curves: dict[str, list[tuple[int, float]]] = stored_curves().get("loss", {})
-    heading = ["loss, after step", *(f"{step}" for step, _ in next(iter(curves.values()), []))]
+    curves: dict[str, list[tuple[int, float]]] = stored_curves()["loss"]
+    heading = ["loss, after step", *(f"{step}" for step, _ in next(iter(curves.values())))]
     yield from table_lines([heading, *([name, *(f"{loss:.2f}" for _, loss in row)] for name, row in curves.items())])
 
 
