@@ -24,6 +24,7 @@ def pack(
     \b
     Examples:
       tmt pack runs/builtin de-en.zip
+      tmt pack runs/builtin exact.zip --precision float32
       tmt translate --model de-en.zip "Der Hund schläft."
 
     The file works wherever a run does, without being unpacked. It holds the weights, the vocabulary, the
