@@ -199,7 +199,7 @@ def test_only_runs_with_a_model_list_their_views(own_runs: Path) -> None:
     with serving(own_runs) as served:
         found = {one["run"]: one for one in served.get("/v1/runs").json["runs"]}
         assert found["one"].keys() - found["new"].keys() == {
-            "stacks", "methods", "search", "max_length", "example", "has_links", "checkpoints",
+            "stacks", "methods", "search", "max_length", "example", "examples", "has_links", "checkpoints",
         }  # fmt: skip
         assert served.ask("translate", run="new", **SENTENCE).status == 503
 

@@ -25,11 +25,11 @@ def pack(
     Examples:
       tmt pack runs/builtin de-en.zip
       tmt pack runs/builtin exact.zip --precision float32
-      tmt translate --model de-en.zip "Der Hund schläft."
+      tmt pack runs/builtin/checkpoints/step-400 early.zip
 
-    The file works wherever a run does, without being unpacked. It holds the weights, the vocabulary, the
-    configuration, the words of the training data, the measurements and a model card, but no training data. bfloat16
-    halves the size and changes few translations.
+    The file works wherever a run does, as in tmt translate --model de-en.zip, without being unpacked. It holds the
+    weights, the vocabulary, the configuration, the words of the training data, the measurements and a model card, but
+    no training data. bfloat16 halves the size and changes few translations.
     """
     from transformer_mt.export.pack_run import PRECISIONS, pack_run
     from transformer_mt.runs.directory import find_run
