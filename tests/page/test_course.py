@@ -213,6 +213,7 @@ def test_hostile_texts_of_a_lesson_are_escaped(hostile_course: LoadedPage) -> No
     assert shown.count("<img src=x onerror=alert(1)>") == 7
     assert shown.count("⟨U+202E⟩") == 7
     assert not set("\u202e\u2066") & set(shown)
+    opened.expect_text("#stop code", "<i>")
     assert opened.find("img, #course b, #course i, #course script").count() == 0
     opened.click("[data-place=try]")
     opened.expect_attribute("#tab-course", "aria-selected", "true")

@@ -26,6 +26,26 @@ def test_key_leaves_the_address_bar_and_survives_a_reload(opened: LoadedPage) ->
     opened.wait("#translation .linked")
 
 
+def test_no_address_of_the_page_has_the_key(opened: LoadedPage, served: Served) -> None:
+    opened.page.add_init_script("""
+      globalThis.addresses = [];
+      const replaced = history.replaceState.bind(history);
+      history.replaceState = (state, title, address) => {
+        addresses.push(address);
+        replaced(state, title, address);
+      };
+    """)
+    opened.page.goto("about:blank")
+    opened.page.goto(f"{served.server.address}&stop=3&view=course")
+    opened.expect_part("#stop h3", "3 of ")
+    opened.click("[data-place=next]")
+    opened.page.wait_for_url("**stop=4*")
+    addresses = opened.page.evaluate("addresses")
+    assert len(addresses) >= 2
+    assert addresses[0].endswith("#stop=3&view=course")
+    assert not [address for address in addresses if "key" in address]
+
+
 def test_typed_text_is_translated(opened: LoadedPage, translator: Translator) -> None:
     sentence = "Der Vogel wartet."
     opened.type(sentence)
