@@ -150,7 +150,7 @@ def test_injected_content_is_blocked(chromium: "Browser", file: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("most", "settings"),
     [
-        (300_000, []),
+        (310_000, []),
         (1_000_000, ["model.width=512", "model.encoder_layers=6", "model.decoder_layers=6", "model.attention.heads=8"]),
     ],
 )
