@@ -78,8 +78,9 @@ class ProcessGroup(Distributed):
     def __init__(self, local_rank: int) -> None:
         self.rank, self.world_size, self.local_rank = dist.get_rank(), dist.get_world_size(), local_rank
         self.can_interrupt = False
-        self._group = dist.new_group(backend="gloo", timeout=TIMEOUT)
-        self._patient_group = dist.new_group(backend="gloo", timeout=LONG_TIMEOUT)
+        # torch's stubs differ between versions about the type of a group.
+        self._group: Any = dist.new_group(backend="gloo", timeout=TIMEOUT)
+        self._patient_group: Any = dist.new_group(backend="gloo", timeout=LONG_TIMEOUT)
 
     @override
     def all_reduce(self, value: Number) -> Number:

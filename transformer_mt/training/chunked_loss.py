@@ -34,7 +34,8 @@ def chunked_linear_cross_entropy(
     # `tokens` is an argument because counting them would synchronise with the GPU.
     real = (labels.flatten() == PAD).int().argsort(stable=True)[:tokens]
     inputs = as_computed(states.flatten(0, 1).index_select(0, real), output.weight, output.bias)
-    loss: Tensor = _CrossEntropy.apply(*inputs, labels.flatten()[real], label_smoothing)  # type: ignore[no-untyped-call]
+    apply: Any = _CrossEntropy.apply  # untyped in some versions of torch
+    loss: Tensor = apply(*inputs, labels.flatten()[real], label_smoothing)
     return loss
 
 
