@@ -33,7 +33,8 @@ def test_default_sentences_are_the_run_samples(trained: str, tmt: Tmt) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--to", "onnx"), "--to: 'onnx' is unknown; choose one of ctranslate2"),
+        (("--to", "onnx"), "--to: 'onnx' is unknown; choose one of ctranslate2, transformers"),
+        (("--to", "transformers", "--quantization", "int8"), "--quantization: transformers stores none; export to "),
         ((*TO, "--quantization", "int9"), "--quantization: 'int9' is unknown; did you mean int"),
         ((), "--to: missing; see tmt export --help"),
         ((*TO, "--data", "nowhere"), "nowhere: "),

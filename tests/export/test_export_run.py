@@ -14,9 +14,11 @@ from support.small_training import VALIDATION, opened
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError, MachineError, TmtError
+from transformer_mt.export import export_formats
 from transformer_mt.export import export_run as exporting
 from transformer_mt.export import parity as comparison
-from transformer_mt.export.export_run import FILES, PARITY, SCRIPT, export_run, require_possible
+from transformer_mt.export.export_formats import FORMATS
+from transformer_mt.export.export_run import PARITY, export_run, require_possible
 from transformer_mt.export.parity import Difference, Parity, Search, parity_lines
 from transformer_mt.runs.directory import TOKENIZER, Run
 from transformer_mt.tokenizer.symbols import EOS
@@ -24,6 +26,10 @@ from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translation, Translator
 
 pytestmark = pytest.mark.slow
+
+TO = "ctranslate2"
+FILES = {*FORMATS[TO].files, PARITY}
+SCRIPT = "translate.py"
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture(scope="module")
 def exported(run: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Parity]:
     folder = tmp_path_factory.mktemp("exports") / "new" / "model"
-    return folder, export_run(run, folder, VALIDATION, quantization=None)
+    return folder, export_run(run, folder, VALIDATION, to=TO, quantization=None)
 
 
 def test_export_has_model_vocabulary_script_and_parity(exported: tuple[Path, Parity], run: Run) -> None:
@@ -96,8 +102,8 @@ def test_exported_script_translates(exported: tuple[Path, Parity], run: Run) -> 
 
 
 def test_quantized_export_reports_differences_without_failing(run: Run, tmp_path: Path) -> None:
-    parity = export_run(run, tmp_path / "int8", VALIDATION, quantization="int8")
-    exact = export_run(run, tmp_path / "exact", VALIDATION, quantization=None)
+    parity = export_run(run, tmp_path / "int8", VALIDATION, to=TO, quantization="int8")
+    exact = export_run(run, tmp_path / "exact", VALIDATION, to=TO, quantization=None)
     assert parity.quantization == "int8"
     assert parity.greedy.bleu is not None
     sizes = [(tmp_path / name / "model.bin").stat().st_size for name in ("int8", "exact")]
@@ -113,7 +119,7 @@ def test_quantized_export_reports_differences_without_failing(run: Run, tmp_path
 def test_ctranslate2_prints_nothing(
     run: Run, tmp_path: Path, quantization: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    export_run(run, tmp_path / "model", VALIDATION[:1], quantization=quantization)
+    export_run(run, tmp_path / "model", VALIDATION[:1], to=TO, quantization=quantization)
     assert "[ctranslate2]" not in capfd.readouterr().err
 
 
@@ -126,7 +132,7 @@ def test_sampling_run_is_compared_without_sampling(run: Run) -> None:
 
 
 def test_differing_export_is_not_written(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = exporting.model_files
+    made = export_formats.model_files
 
     def damaged(model, *rest, **options):  # type: ignore[no-untyped-def]
         output = model.output.weight.detach().clone()
@@ -135,14 +141,14 @@ def test_differing_export_is_not_written(run: Run, tmp_path: Path, monkeypatch: 
         model.output.weight.data.copy_(output)
         return files
 
-    monkeypatch.setattr(exporting, "model_files", damaged)
+    monkeypatch.setattr(export_formats, "model_files", damaged)
     with pytest.raises(MachineError) as error:
-        export_run(run, tmp_path / "model", VALIDATION, quantization=None)
+        export_run(run, tmp_path / "model", VALIDATION, to=TO, quantization=None)
     assert f"{tmp_path / 'model'}: not written, because only " in str(error.value)
     assert " translations are the same, first difference: " in str(error.value)
     assert str(error.value).endswith(" there; please report it")
     assert os.listdir(tmp_path) == []
-    parity = export_run(run, tmp_path / "model", VALIDATION, quantization="int16")
+    parity = export_run(run, tmp_path / "model", VALIDATION, to=TO, quantization="int16")
     (first, *_) = parity.greedy.differences
     ((own,),) = Translator.load(run.path, device="cpu").translate([first.source], SearchConfig(beam=1))
     assert (first.source, first.ours) == (VALIDATION[0].source, own.text)
@@ -174,10 +180,10 @@ def test_ties_are_not_differences(run: Run, tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(comparison, "_search", parted)
     gap = 0.9 * comparison.TIE
-    export_run(run, tmp_path / "tied", VALIDATION, quantization=None)
+    export_run(run, tmp_path / "tied", VALIDATION, to=TO, quantization=None)
     gap = -1.1 * comparison.TIE
     with pytest.raises(MachineError, match="first difference: 'a' is 'b' here and 'c' there"):
-        export_run(run, tmp_path / "other", VALIDATION, quantization=None)
+        export_run(run, tmp_path / "other", VALIDATION, to=TO, quantization=None)
 
 
 def test_leftovers_of_a_killed_export_are_restored_or_deleted(run: Run, tmp_path: Path) -> None:
@@ -188,8 +194,8 @@ def test_leftovers_of_a_killed_export_are_restored_or_deleted(run: Run, tmp_path
     (tmp_path / ".other.0123456789abcdef.new").mkdir()
 
     def again(overwrite: bool) -> None:
-        require_possible(folder, quantization=None, overwrite=overwrite)
-        export_run(run, folder, VALIDATION[:1], quantization=None)
+        require_possible(folder, to=TO, quantization=None, overwrite=overwrite)
+        export_run(run, folder, VALIDATION[:1], to=TO, quantization=None)
 
     with pytest.raises(InputError, match="/model: exists already; "):
         again(False)
@@ -224,15 +230,15 @@ def test_only_exports_are_replaced_and_only_on_request(
         Path(folder, content).touch()
     Path("link").symlink_to("export")
     Path("file").touch()
-    require_possible(Path("export"), quantization=None, overwrite=True)
+    require_possible(Path("export"), to=TO, quantization=None, overwrite=True)
     with pytest.raises(TmtError) as error:
-        require_possible(Path(name), quantization=None, overwrite=overwrite)
+        require_possible(Path(name), to=TO, quantization=None, overwrite=overwrite)
     assert str(error.value) == f"{name}: {problem}"
 
 
 def test_no_pairs_give_no_bleu(run: Run, tmp_path: Path) -> None:
     long = SentencePair("der Hund sieht das Haus " * 20, "too long")
-    parity = export_run(run, tmp_path / "model", (long,), quantization=None)
+    parity = export_run(run, tmp_path / "model", (long,), to=TO, quantization=None)
     assert (parity.pairs, parity.greedy.bleu) == (0, None)
     assert not any("BLEU" in line for line in parity_lines(parity))
 
@@ -242,9 +248,9 @@ def test_foreign_files_are_never_deleted(run: Run, tmp_path: Path, monkeypatch: 
     (folder / "model.bin").mkdir(parents=True)
     (folder / "model.bin" / "thesis.txt").write_text("years of work")
     with pytest.raises(InputError, match=r"model: model.bin is not part of an export and would be deleted; "):
-        require_possible(folder, quantization=None, overwrite=True)
+        require_possible(folder, to=TO, quantization=None, overwrite=True)
     (folder / "model.bin").rename(tmp_path / "aside")
-    require_possible(folder, quantization=None, overwrite=True)
+    require_possible(folder, to=TO, quantization=None, overwrite=True)
     compare = exporting.compare
 
     def meanwhile(*arguments: Any, **options: Any) -> Parity:
@@ -253,6 +259,6 @@ def test_foreign_files_are_never_deleted(run: Run, tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(exporting, "compare", meanwhile)
     with pytest.raises(InputError, match=r"model: model.bin is not part of an export"):
-        export_run(run, folder, VALIDATION, quantization=None)
+        export_run(run, folder, VALIDATION, to=TO, quantization=None)
     assert (folder / "model.bin" / "thesis.txt").read_text() == "years of work"
     assert os.listdir(tmp_path) == ["model"]

@@ -78,6 +78,18 @@ def test_installed_wheel_writes_a_saved_page(chromium: "Browser", installed: Pat
         expect(opened.find(".matrix")).to_be_visible()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [(("lesson",), " 1  Why one vector is not enough"), (("translate", "Guten Tag!"), "Good afternoon!")],
+)
+def test_installed_wheel_has_the_course_and_the_ready_model(
+    arguments: tuple[str, ...], line: str, installed: Path, tmp_path: Path
+) -> None:
+    command, environment = [sys.executable, "-c", START, *arguments], os.environ | {"PYTHONPATH": str(installed)}
+    done = subprocess.run(command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert line in done.stdout.splitlines()
+
+
 def test_installed_wheel_trains_with_a_named_configuration_and_plugin(
     installed: Path, home: Path, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from transformer_mt.errors import InputError
-from transformer_mt.views.lesson import CURVES, LESSONS, NUMBERS, lesson_lines, lessons, stored_curves
+from transformer_mt.views.lesson import CURVES, NUMBERS, lesson_lines, lessons, stored_curves
 
 TEXT = (
     "# T\n\nOne *two*\n`three`.\n\nFour.\n## Picture\np\n## Question\nWhy?\n## Answer\nSo.\n"
@@ -107,7 +107,3 @@ def test_the_answers_that_name_measurements_are_true() -> None:
     assert min(long, key=long.__getitem__) == "gru_none"
     early = {variant: dict(map(tuple, points))[100] for variant, points in curves["loss"].items()}
     assert min(early, key=early.__getitem__) == "baseline"
-
-
-def test_the_files_of_the_course_come_with_the_package() -> None:
-    assert LESSONS.name in (LESSONS.parents[1] / "pyproject.toml").read_text("utf-8")

@@ -8,7 +8,6 @@ from typer import Argument, Option
 from transformer_mt.cli.options import DataToMeasure, Json, Quantization, Quiet
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.progress import working
-from transformer_mt.registry import lookup
 
 if TYPE_CHECKING:
     from transformer_mt.corpus.pairs import Pairs
@@ -20,7 +19,14 @@ SPLIT = "validation"
 def export(
     run: Annotated[Path, Argument(metavar="RUN", help="A run or checkpoint.", show_default=False)],
     directory: Annotated[Path, Argument(metavar="DIR", help="A new output folder.", show_default=False)],
-    to: Annotated[str, Option("--to", metavar="NAME", help="Target program: ctranslate2 (needs that extra).")],
+    to: Annotated[
+        str,
+        Option(
+            "--to",
+            metavar="NAME",
+            help="Target program: ctranslate2 or transformers (each needs the extra of that name).",
+        ),
+    ],
     quantization: Quantization = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing export.")] = False,
     data: DataToMeasure = None,
@@ -32,12 +38,12 @@ def export(
     \b
     Examples:
       tmt export runs/builtin builtin-ct2 --to ctranslate2
-      tmt export runs/builtin small --to ctranslate2 --quantization int8
+      tmt export runs/builtin builtin-hf --to transformers
       tmt export runs/news ct2 --to ctranslate2 --data val.de,val.en
 
-    The folder also gets tokenizer.model, a translation script, and parity.json, a comparison on up to 500 validation
-    sentences and some artificial ones. Nothing is written if under 99.5 % of the greedy float32 translations agree,
-    ties aside. Beam results may differ.
+    The folder also gets parity.json, a comparison on up to 500 validation sentences and some artificial ones. Nothing
+    is written if under 99.5 % of the greedy float32 translations agree, ties aside. Beam results may differ. For
+    CTranslate2 there is a translation script; for transformers a model card, and from_pretrained loads the folder.
 
     Without --data, the sentences come from the built-in corpus if the run used it, else from the run's validation
     samples.
@@ -49,14 +55,13 @@ def export(
     from transformer_mt.export.parity import MOST_PAIRS, parity_lines
     from transformer_mt.runs.directory import find_run
 
-    lookup({"ctranslate2": None}, to, key="--to")
     found = find_run(run)
-    require_possible(directory, quantization=quantization, overwrite=overwrite)
+    require_possible(directory, to=to, quantization=quantization, overwrite=overwrite)
     pairs = _pairs(found, data)
     count = min(len(pairs), MOST_PAIRS)
     note(f"translating {count} validation sentences with both programs")
     with working("", total=4 * count):  # two programs, two beams
-        parity = export_run(found, directory, pairs, quantization=quantization)
+        parity = export_run(found, directory, pairs, to=to, quantization=quantization)
     result(*([json.dumps(asdict(parity))] if as_json else parity_lines(parity)))
     note(f"written to {directory}")
 

@@ -1,4 +1,4 @@
-"""Export of a run as a folder for CTranslate2."""
+"""Export of a run as a folder for another program."""
 
 import json
 import os
@@ -7,9 +7,7 @@ from pathlib import Path
 
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.export.ctranslate2_engine import CTranslate2Engine
-from transformer_mt.export.ctranslate2_package import import_ctranslate2, require_quantization
-from transformer_mt.export.ctranslate2_weights import model_files
+from transformer_mt.export.export_formats import FORMATS
 from transformer_mt.export.parity import SAME, TIE, Parity, compare
 from transformer_mt.files import (
     make_directory,
@@ -21,54 +19,27 @@ from transformer_mt.files import (
     write_directory,
     write_errors,
 )
-from transformer_mt.runs.directory import TOKENIZER, Run
-from transformer_mt.text import normalize as normalization
+from transformer_mt.registry import lookup
+from transformer_mt.runs.directory import Run
 from transformer_mt.translation.model import Model
 
-PARITY, SCRIPT, NORMALIZE = "parity.json", "translate.py", "normalize.py"
+PARITY = "parity.json"
+FILES = frozenset((PARITY,)).union(*(form.files for form in FORMATS.values()))
 
 
-FILES = frozenset(("config.json", "model.bin", "shared_vocabulary.json", TOKENIZER, SCRIPT, NORMALIZE, PARITY))
+def export_run(run: Run, folder: Path, pairs: Pairs, *, to: str, quantization: str | None = None) -> Parity:
+    """Export a run, or its checkpoint, to a folder for the program `to`, after comparing both programs.
 
-
-USE = '''\
-"""Translates sentences: python translate.py "Ein Satz." "Noch einer." (pip install ctranslate2 sentencepiece)"""
-import sys, ctranslate2, sentencepiece
-from normalize import normalize
-folder = __file__.removesuffix("translate.py")
-pieces = sentencepiece.SentencePieceProcessor(model_file=f"{folder}tokenizer.model")
-read, write = pieces.encode([normalize(text) for text in sys.argv[1:]], out_type=str), pieces.decode
-for found in ctranslate2.Translator(folder).translate_batch(read, beam_size=BEAM, max_decoding_length=LONGEST):
-    print(write(found.hypotheses[0]))
-'''
-
-
-def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None) -> Parity:
-    """Export a run, or its checkpoint, for CTranslate2 to a folder, after comparing the translations of both programs.
-
-    Replaces an earlier export; call `require_possible` first. Raises `InputError` for a model that CTranslate2 does not
-    support or a folder with other files, `MachineError` if less than `SAME` of the translations in float32 are equal or
-    writing fails.
+    Replaces an earlier export; call `require_possible` first. Raises `InputError` for a model that the program does not
+    support or a folder with other files, `MachineError` if less than `SAME` of the texts have the same tokens, or of
+    the translations in float32 are equal, or if writing fails.
     """
-    opened = Model.open(run, device="cpu")
-    config, tokenizer = opened.config, opened.tokenizer
-    tokens = tokenizer.pieces(range(tokenizer.size))
-    files = model_files(opened.network, config.model, tokens, quantization=quantization)
-    engine = CTranslate2Engine(
-        files, tokens=tokens, max_length=config.model.max_length, device="cpu", quantization=quantization
-    )
-    parity = compare(opened, replace(opened, engine=engine), pairs, quantization=quantization)
-    greedy = parity.greedy
-    others = [one for one in greedy.differences if abs(one.gap) > TIE]
-    if quantization is None and len(others) > (1 - SAME) * greedy.sentences:
-        first = others[0]
-        shown = f"{first.source!r} is {first.ours!r} here and {first.theirs!r} there"
-        problem = f"only {greedy.same} of {greedy.sentences} translations are the same, first difference: {shown}"
-        raise MachineError(folder, f"not written, because {problem}", "please report it")
-    longest = min(config.search.max_length, config.model.max_length) - 1
-    script = USE.replace("LONGEST", str(longest)).replace("BEAM", str(config.search.beam))
-    files |= {TOKENIZER: tokenizer.serialized, SCRIPT: script.encode()}
-    files |= {NORMALIZE: Path(normalization.__file__).read_bytes()}
+    opened, form = Model.open(run, device="cpu"), FORMATS[to]
+    converted = form.convert(opened, quantization)
+    theirs = replace(opened, engine=converted.engine)
+    parity = compare(opened, theirs, pairs, quantization=quantization, codec=converted.codec)
+    _require_parity(parity, folder)
+    files = converted.files | form.describe(opened, parity)
     files |= {PARITY: f"{json.dumps(asdict(parity), ensure_ascii=False, indent=1)}\n".encode("utf-8", "replace")}
     with write_errors(folder):
         make_directory(folder.parent)
@@ -81,14 +52,27 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None
     return parity
 
 
-def require_possible(folder: Path, *, quantization: str | None, overwrite: bool) -> None:
+def _require_parity(parity: Parity, folder: Path) -> None:
+    greedy, most = parity.greedy, (1 - SAME) * parity.greedy.sentences
+    if len(texts := parity.read_differently or ()) > most:
+        problem = f"{len(texts)} of {greedy.sentences} texts have other tokens there, such as {texts[0]!r}"
+        raise MachineError(folder, f"not written, because {problem}", "please report it")
+    others = [one for one in greedy.differences if abs(one.gap) > TIE]
+    if parity.quantization is None and len(others) > most:
+        first = others[0]
+        shown = f"{first.source!r} is {first.ours!r} here and {first.theirs!r} there"
+        problem = f"only {greedy.same} of {greedy.sentences} translations are the same, first difference: {shown}"
+        raise MachineError(folder, f"not written, because {problem}", "please report it")
+
+
+def require_possible(folder: Path, *, to: str, quantization: str | None, overwrite: bool) -> None:
     """Check that an export may be written, before reading anything else.
 
     First restores a folder that a killed export has set aside. Raises `InputError` for a folder that exists (without
-    `overwrite`) or has other files, and for an unknown quantization; `MachineError` if CTranslate2 is not installed.
+    `overwrite`) or has other files, and for an unknown program or quantization; `MachineError` if the program is not
+    installed.
     """
-    require_quantization(quantization)
-    import_ctranslate2()
+    lookup(FORMATS, to, key="to").require(quantization)
     if folder.name in ("", ".."):
         raise InputError(folder, "does not end in a name", "give the folder by its name")
     if os.path.lexists(old := set_aside(folder)):

@@ -1,10 +1,11 @@
-"""Comparison of our translations with CTranslate2's."""
+"""Comparison of our translations with another program's."""
 
 import math
 import time
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.evaluation import score_texts
@@ -44,9 +45,10 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """The comparison for one beam width; pairs of numbers are ours first, then CTranslate2's.
+    """The comparison for one beam width; pairs of numbers are ours first, then the other program's.
 
-    `largest_gap` is the largest difference of ln p among equal translations. BLEU (0–100) is None without pairs.
+    `largest_gap` is the largest difference of ln p among equal translations. BLEU (0–100) and its sacrebleu signature
+    are None without pairs.
     """
 
     beam: int
@@ -54,22 +56,45 @@ class Search:
     same: int
     largest_gap: float
     bleu: tuple[float, float] | None
+    signature: str | None
     sentences_per_second: tuple[float, float]
     differences: tuple[Difference, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parity:
-    """The comparison on validation sentences, texts of several lengths, an empty one, and unusual characters."""
+    """The comparison on validation sentences, texts of several lengths, an empty one, and unusual characters.
+
+    `read_differently` has the texts that the other program reads or writes differently, None if it uses our tokens.
+    `length_penalty` is our α; other programs divide ln p by length^(α / 2).
+    """
 
     quantization: str | None
     pairs: int
+    length_penalty: float
+    read_differently: tuple[str, ...] | None
     greedy: Search
     beam: Search
 
 
-def compare(ours: Model, theirs: Model, pairs: Pairs, *, quantization: str | None) -> Parity:
-    """Translate the same sentences with both programs, greedily and with a beam of 4."""
+@runtime_checkable
+class Codec(Protocol):
+    """Another program's tokenizer: texts to ids, with `EOS`, and back."""
+
+    def read(self, text: str) -> list[int]:
+        """The token ids of a text."""
+
+    def write(self, tokens: Sequence[int]) -> str:
+        """The text of token ids."""
+
+
+def compare(
+    ours: Model, theirs: Model, pairs: Pairs, *, quantization: str | None, codec: Codec | None = None
+) -> Parity:
+    """Translate the same sentences with both programs, greedily and with a beam of 4.
+
+    Both translate the tokens of our vocabulary; a `codec` is compared with it separately.
+    """
 
     def fits(text: str) -> bool:
         return len(ours.tokenizer.encode(normalize(text))) < ours.engine.max_length
@@ -80,7 +105,16 @@ def compare(ours: Model, theirs: Model, pairs: Pairs, *, quantization: str | Non
     references = [pair.translations for pair in kept]
     translators = Translator.of(ours), Translator.of(theirs)
     greedy, beam = (_search(translators, sources, references, width) for width in (1, 4))
-    return Parity(quantization=quantization, pairs=len(kept), greedy=greedy, beam=beam)
+    differently = None if codec is None else tuple(text for text in sources if not _reads_alike(ours, codec, text))
+    return Parity(
+        quantization=quantization, pairs=len(kept), length_penalty=translators[0].search.length_penalty,
+        read_differently=differently, greedy=greedy, beam=beam,
+    )  # fmt: skip
+
+
+def _reads_alike(ours: Model, codec: Codec, text: str) -> bool:
+    ids = ours.prepare.sentence(text).ids
+    return codec.read(text) == [*ids, EOS] and codec.write(ids) == ours.tokenizer.decode(ids)
 
 
 def _search(
@@ -106,13 +140,14 @@ def _search(
             differences.append(Difference(source, a.text, b.text, _gap(translators[0], source, a, b)))
     texts = [[one.text for one in found[: len(references)]] for found in (ours, theirs)]
     language = translators[0].model.config.data.target_language
-    scores = [score_texts(found, references, language=language).bleu for found in texts] if references else []
+    scores = [score_texts(found, references, language=language) for found in texts] if references else []
     return Search(
         beam=beam,
         sentences=len(sources),
         same=len(sources) - len(differences),
         largest_gap=max(gaps),
-        bleu=(scores[0], scores[1]) if scores else None,
+        bleu=(scores[0].bleu, scores[1].bleu) if scores else None,
+        signature=scores[0].signature["bleu"] if scores else None,
         sentences_per_second=(own, other),
         differences=tuple(differences),
     )
@@ -144,6 +179,9 @@ def _of_lengths(sources: Sequence[str], opened: Model) -> Iterator[str]:
 
 def parity_lines(parity: Parity) -> Iterator[str]:
     """The comparison as text."""
+    if parity.read_differently is not None:
+        texts = parity.greedy.sentences
+        yield f"tokens   {texts - len(parity.read_differently)} of {texts} texts have the same tokens"
     for name, found in (("greedy", parity.greedy), (f"beam {parity.beam.beam}", parity.beam)):
         share = 100 * found.same / found.sentences
         yield f"{name:<8} {found.same} of {found.sentences} translations are the same ({share:.1f} %)"
@@ -153,3 +191,5 @@ def parity_lines(parity: Parity) -> Iterator[str]:
             yield f"         BLEU {ours:.2f} here, {theirs:.2f} there ({theirs - ours:+.2f}), {parity.pairs} pairs"
         own, other = found.sentences_per_second
         yield f"         {own:.1f} sentences per second here, {other:.1f} there"
+    alpha = parity.length_penalty
+    yield f"beam scores are ln p divided by ((5 + length) / 6)^{alpha:g} here, by length^{alpha / 2:g} there"

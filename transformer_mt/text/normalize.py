@@ -11,7 +11,7 @@ VERSION = 1
 
 # More marks on one letter than any language uses; the limit of the Stream-Safe Text Format (UAX #15, §13).
 MOST_MARKS = 30
-_VIRAMA = 9  # the canonical combining class of viramas (UAX #44)
+VIRAMA = 9  # the canonical combining class of viramas (UAX #44)
 
 
 def _characters(ranges: str) -> str:
@@ -20,8 +20,8 @@ def _characters(ranges: str) -> str:
     return "".join("-".join(f"\\U{int(end, 16):08x}" for end in pair) for pair in ends)
 
 
-# Default_Ignorable_Code_Point (Unicode 16, DerivedCoreProperties).
-_IGNORABLE = _characters(
+# The insides of character classes; here Default_Ignorable_Code_Point (Unicode 16, DerivedCoreProperties).
+IGNORABLE = _characters(
     "ad 34f 61c 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e 2060-206f 3164 fe00-fe0f feff ffa0 fff0-fff8 "
     "1bca0-1bca3 1d173-1d17a e0000-e0fff"
 )
@@ -41,19 +41,20 @@ _RIGHT = (
     "10b8e-10b8f 10b91 10ba9-10bac 10d22 10f33 10f54 10f74-10f75 10fb4-10fb6 10fb9-10fba 10fbd 10fc2-10fc3 10fc9"
 )
 _LEFT = "a872 10acd 10ad7 10d00 10fcb"
-_JOINS_NEXT = re.compile(f"[{_characters(_DUAL + ' ' + _LEFT)}]")
-_JOINS_BEFORE = re.compile(f"[{_characters(_DUAL + ' ' + _RIGHT)}]")
+JOINS_NEXT, JOINS_BEFORE = _characters(f"{_DUAL} {_LEFT}"), _characters(f"{_DUAL} {_RIGHT}")
 # Thai, Lao, Burmese and Khmer, where a zero-width space ends a word.
-_UNSPACED = re.compile(f"[{_characters('e01-eff 1000-109f 1780-17ff a9e0-a9ff aa60-aa7f')}]")
-_PICTURES = (
+UNSPACED = _characters("e01-eff 1000-109f 1780-17ff a9e0-a9ff aa60-aa7f")
+PICTURES = _characters(
     "a9 ae 203c 2049 2122 2139 2194-21aa 231a-23ff 24c2 25aa-27bf 2934-2935 2b05-2b55 3030 303d 3297 3299 1f000-1faff"
 )
 # An emoji with its presentation selector and tags (UTS #51, ED-16); a keycap; any other ignorable character.
-_ELEMENT = f"[{_characters(_PICTURES)}][\\ufe0e\\ufe0f]?(?:[\\U000e0020-\\U000e007e]+\\U000e007f)?"
-_FORMAT = re.compile(f"{_ELEMENT}(?:\\u200d{_ELEMENT})*|[0-9#*]\\ufe0f\\u20e3|([{_IGNORABLE}])")
+_ELEMENT = f"[{PICTURES}][\\ufe0e\\ufe0f]?(?:[\\U000e0020-\\U000e007e]+\\U000e007f)?"
+_FORMAT = re.compile(f"{_ELEMENT}(?:\\u200d{_ELEMENT})*|[0-9#*]\\ufe0f\\u20e3|([{IGNORABLE}])")
 
 _BLANKS = re.compile(r"[\s▁]+")  # sentencepiece writes a space as ▁
-_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
+CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
+_JOINS_NEXT, _JOINS_BEFORE = re.compile(f"[{JOINS_NEXT}]"), re.compile(f"[{JOINS_BEFORE}]")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BEYOND_LATIN = re.compile("[^\x00-\xac\xaf-\u02ff\u2010-\u2027\u2030-\u203b\u20a0-\u20bf]")
 _CROWD = re.compile(rf"[^\w\s\x00-\x7f]{{{MOST_MARKS + 1},}}")  # `re` does not count marks as word characters
@@ -74,8 +75,8 @@ def normalize(text: str) -> str:
 
 def _step(text: str) -> str:
     if text.isascii():
-        return _CONTROLS.sub("", _BLANKS.sub(" ", text)).strip(" ")
-    text = _BLANKS.sub(" ", _CONTROLS.sub("", _SURROGATES.sub("?", text))).strip(" ")
+        return CONTROLS.sub("", _BLANKS.sub(" ", text)).strip(" ")
+    text = _BLANKS.sub(" ", CONTROLS.sub("", _SURROGATES.sub("?", text))).strip(" ")
     if not _BEYOND_LATIN.search(text):
         return text
     text = unicodedata.normalize("NFC", _CROWD.sub(_fewer_marks, text))  # composing n marks takes O(n²)
@@ -102,7 +103,7 @@ def _format(found: re.Match[str]) -> str:
     if character == "\u200b":
         carries_meaning = bool(_UNSPACED.match(before[-1:]) and _UNSPACED.match(after))
     elif character in "\u200c\u200d" and before:
-        carries_meaning = unicodedata.combining(before[-1]) == _VIRAMA or (
+        carries_meaning = unicodedata.combining(before[-1]) == VIRAMA or (
             character == "\u200c" and _joins(before[::-1], _JOINS_NEXT) and _joins(after, _JOINS_BEFORE)
         )
     return character if carries_meaning else ""

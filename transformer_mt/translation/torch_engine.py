@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
@@ -69,8 +71,13 @@ class TorchEngine(Engine):
             read = torch.tensor([[*source]], device=self.device)
             logits = self.network(read, torch.tensor([[BOS, *target[:-1]]], device=self.device))[0]
             probabilities = logits.float().softmax(dim=-1).cpu()
-        column = torch.tensor(target)[:, None]
-        chosen = probabilities.gather(1, column)[:, 0].tolist()
-        others = probabilities.index_fill(1, torch.tensor(NEVER_GENERATED), -1.0).scatter(1, column, -1.0)
-        best, ids = others.topk(min(count, others.shape[1] - len(NEVER_GENERATED) - 1))
-        return list(map(Likeliest, chosen, ids.tolist(), best.tolist()))
+        return likeliest_tokens(probabilities, target, count=count)
+
+
+def likeliest_tokens(probabilities: Float[Tensor, "T V"], target: Sequence[int], *, count: int) -> list[Likeliest]:
+    """The probability of each token of the target, and the likeliest others at its position."""
+    column = torch.tensor(target)[:, None]
+    chosen = probabilities.gather(1, column)[:, 0].tolist()
+    others = probabilities.index_fill(1, torch.tensor(NEVER_GENERATED), -1.0).scatter(1, column, -1.0)
+    best, ids = others.topk(min(count, others.shape[1] - len(NEVER_GENERATED) - 1))
+    return list(map(Likeliest, chosen, ids.tolist(), best.tolist()))

@@ -1,0 +1,141 @@
+"""The programs that a model can be exported to."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import safetensors.torch
+
+from transformer_mt.errors import InputError
+from transformer_mt.export.ctranslate2_engine import CTranslate2Engine
+from transformer_mt.export.ctranslate2_package import import_ctranslate2, require_quantization
+from transformer_mt.export.ctranslate2_weights import model_files
+from transformer_mt.export.model_card import hub_metadata, model_card
+from transformer_mt.export.parity import Codec, Parity
+from transformer_mt.export.transformers_engine import TransformersEngine, import_transformers
+from transformer_mt.export.transformers_tokenizer import tokenizer_files
+from transformer_mt.export.transformers_weights import generation_config, model_config, require_exportable, weights
+from transformer_mt.models.transformer import Transformer
+from transformer_mt.runs.directory import TOKENIZER
+from transformer_mt.text import normalize as normalization
+from transformer_mt.translation.engine import Engine
+from transformer_mt.translation.model import Model
+
+Files = dict[str, bytes]
+
+
+class Converted(NamedTuple):
+    """The files of a converted model, the engine that translates with them, and its own tokenizer, if any."""
+
+    files: Files
+    engine: Engine
+    codec: Codec | None = None
+
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """A program to export to, and the names of its files.
+
+    `require` raises `MachineError` if the program is not installed, and `InputError` for a quantization it lacks.
+    `convert` raises `InputError` for a model that the program does not support. `describe` adds files for the reader.
+    """
+
+    files: frozenset[str]
+    require: Callable[[str | None], None]
+    convert: Callable[[Model, str | None], Converted]
+    describe: Callable[[Model, Parity], Files]
+
+
+_SCRIPT = '''\
+"""Translates sentences: python translate.py "Ein Satz." "Noch einer." (pip install ctranslate2 sentencepiece)"""
+import sys, ctranslate2, sentencepiece
+from normalize import normalize
+folder = __file__.removesuffix("translate.py")
+pieces = sentencepiece.SentencePieceProcessor(model_file=f"{folder}tokenizer.model")
+read, write = pieces.encode([normalize(text) for text in sys.argv[1:]], out_type=str), pieces.decode
+for found in ctranslate2.Translator(folder).translate_batch(read, beam_size=BEAM, max_decoding_length=LONGEST):
+    print(write(found.hypotheses[0]))
+'''
+
+
+def _require_ctranslate2(quantization: str | None) -> None:
+    require_quantization(quantization)
+    import_ctranslate2()
+
+
+def _to_ctranslate2(model: Model, quantization: str | None) -> Converted:
+    tokens, longest = model.tokenizer.pieces(range(model.tokenizer.size)), model.config.model.max_length
+    files = model_files(model.network, model.config.model, tokens, quantization=quantization)
+    engine = CTranslate2Engine(files, tokens=tokens, max_length=longest, device="cpu", quantization=quantization)
+    return Converted(files, engine)
+
+
+def _with_script(model: Model, parity: Parity) -> Files:
+    """The vocabulary, and a script that translates without tmt."""
+    config = model.config
+    longest = min(config.search.max_length, config.model.max_length) - 1
+    script = _SCRIPT.replace("LONGEST", str(longest)).replace("BEAM", str(config.search.beam))
+    return {
+        TOKENIZER: model.tokenizer.serialized,
+        "translate.py": script.encode(),
+        "normalize.py": Path(normalization.__file__).read_bytes(),
+    }
+
+
+def _require_transformers(quantization: str | None) -> None:
+    if quantization is not None:
+        raise InputError("quantization", "transformers stores none", "export to ctranslate2, or leave it out")
+    import_transformers()
+
+
+def _to_transformers(model: Model, quantization: str | None) -> Converted:
+    config, network = model.config, model.network
+    require_exportable(config.model)
+    assert isinstance(network, Transformer)
+    longest = config.model.max_length
+    tables: dict[str, Any] = {
+        "config.json": model_config(config.model, vocabulary_size=model.tokenizer.size),
+        "generation_config.json": generation_config(config),
+        **tokenizer_files(model.tokenizer, max_length=longest),
+    }
+    files = {name: f"{json.dumps(table, ensure_ascii=False, indent=1)}\n".encode() for name, table in tables.items()}
+    files["model.safetensors"] = safetensors.torch.save(weights(network, config.model), {"format": "pt"})
+    engine = TransformersEngine(files, max_length=longest)
+    return Converted(files, engine, engine)
+
+
+_USE = """\
+```python
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+tokenizer, model = AutoTokenizer.from_pretrained("."), AutoModelForSeq2SeqLM.from_pretrained(".")
+batch = tokenizer(["A sentence."], return_tensors="pt", padding=True)
+print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
+```
+
+Give it one sentence at a time. tmt also splits lines into sentences and restores capitals; this model does not."""
+
+
+def _with_card(model: Model, parity: Parity) -> Files:
+    found, scores = parity.beam, ""
+    if found.bleu:
+        of = f"{parity.pairs} validation pairs, beam {found.beam}, {found.signature}"
+        scores = f"- scores: BLEU {found.bleu[0]:.2f} ({of})\n"
+    assert model.run is not None
+    card = model_card(model.run, use=_USE, precision="float32", scores=scores)
+    return {"README.md": (hub_metadata(model.config.data) + card).encode()}
+
+
+_TO_TRANSFORMERS = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json")
+FORMATS = {
+    "ctranslate2": ExportFormat(
+        frozenset(("config.json", "model.bin", "shared_vocabulary.json", TOKENIZER, "translate.py", "normalize.py")),
+        _require_ctranslate2, _to_ctranslate2, _with_script,
+    ),
+    "transformers": ExportFormat(
+        frozenset((*_TO_TRANSFORMERS, "model.safetensors", "README.md")),
+        _require_transformers, _to_transformers, _with_card,
+    ),
+}  # fmt: skip

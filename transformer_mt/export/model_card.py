@@ -1,0 +1,43 @@
+"""The model card of an exported or packed model."""
+
+import re
+
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.source import corpus_name
+from transformer_mt.runs.checkpoints import newest_progress
+from transformer_mt.runs.directory import Run
+
+_CARD = """\
+# {source} → {target}, trained on {corpus}
+
+{use}
+
+- architecture: {kind}, width {width}, {parameters:,} parameters in {precision}
+- vocabulary: {vocabulary:,} tokens
+- training: {steps:,} steps, best validation at step {best}{score}
+{scores}- limits: it guesses words that its training data lacks; sources of up to {longest:,} tokens fit
+
+The licence is up to the owner of the training data and of this model.
+"""
+
+
+def model_card(run: Run, *, use: str, precision: str, scores: str = "") -> str:
+    """The data, sizes, training, scores and limits of a run's model, in Markdown. `use` says how to use it.
+
+    Raises `InputError` before the first validation.
+    """
+    config, network, progress = run.config(), run.network(), newest_progress(run)
+    best = "" if progress.best_score is None else f", {config.training.best_metric} {abs(progress.best_score):.4f}"
+    return _CARD.format(
+        source=config.data.source_language, target=config.data.target_language, corpus=corpus_name(config.data),
+        use=use, kind=config.model.kind, width=config.model.width, precision=precision,
+        parameters=sum(weight.numel() for weight in network.parameters()), vocabulary=run.tokenizer().size,
+        steps=progress.step, best=progress.best_step, score=best, scores=scores, longest=network.max_length,
+    )  # fmt: skip
+
+
+def hub_metadata(data: DataConfig) -> str:
+    """The head of a card on the hub: the languages, if they are codes, and the task."""
+    languages = [name for name in (data.source_language, data.target_language) if re.fullmatch("[a-z]{2,3}", name)]
+    of_languages = f"language: [{', '.join(languages)}]\n" if languages else ""
+    return f"---\n{of_languages}library_name: transformers\npipeline_tag: translation\n---\n\n"
