@@ -78,7 +78,7 @@ def test_keeps_invisible_characters_only_where_they_carry_meaning(text: str, exp
 @pytest.mark.slow
 def test_ranges_match_unicode() -> None:
     ignorable = regex.compile(r"\p{Default_Ignorable_Code_Point}")
-    written = regex.compile(f"[{module._IGNORABLE}]")
+    written = regex.compile(f"[{module.IGNORABLE}]")
     letters = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
     assert [c for c in letters if bool(ignorable.match(c)) != bool(written.match(c))] == []
     for own, types in ((module._JOINS_NEXT, "[DL]"), (module._JOINS_BEFORE, "[DR]")):
