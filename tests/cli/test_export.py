@@ -69,3 +69,8 @@ def test_does_not_open_the_run_corpus(own_run: Path, home: Path, tmt: Tmt) -> No
         assert tmt("export", str(own_run), "out", *TO).code == 0
     finally:
         shutil.move(home / "moved", home / "data")
+
+
+def test_ready_names_the_ready_model(tmt: Tmt, tmp_path: Path) -> None:
+    assert tmt("pack", "ready", "again.zip").code == 0
+    assert Path("again.zip").stat().st_size > 10**6

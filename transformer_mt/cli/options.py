@@ -76,6 +76,11 @@ Quantization = Annotated[
 ]
 
 
+RunToExport = Annotated[
+    Path, Argument(metavar="RUN", help="A run, checkpoint or packed run; ready is the ready model.", show_default=False)
+]
+
+
 def named_run(path: Path) -> Path:
     """The path of a run that an option names: `ready` is the ready model, unless there is a run of that name."""
     return READY if path == Path("ready") and not path.exists() else path
