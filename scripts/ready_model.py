@@ -15,10 +15,9 @@ from typing import Annotated
 import typer
 
 from transformer_mt import Translator, evaluate
-from transformer_mt.cli.options import READY
 from transformer_mt.corpus.load_corpus import load_corpus
 from transformer_mt.export.pack_run import pack_run
-from transformer_mt.runs.directory import Run
+from transformer_mt.runs.directory import READY, Run
 
 MOST_BYTES, MOST_DIFFERENCE = 6_000_000, 0.5
 SPLITS = ("test", "test_everyday")

@@ -11,12 +11,11 @@ import torch
 from support.command_line import PAIRS, Outcome, Tmt, settings
 
 from transformer_mt import Translator, evaluate
-from transformer_mt.cli.options import READY
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.load_corpus import load_corpus
 from transformer_mt.errors import TmtError
 from transformer_mt.export.pack_run import pack_run
-from transformer_mt.runs.directory import Run
+from transformer_mt.runs.directory import READY, Run, named_path
 from transformer_mt.runs.packed import MEMBERS
 from transformer_mt.runs.weights import weights_of
 
@@ -199,6 +198,13 @@ def test_without_a_run_the_ready_model_is_used(tmt: Tmt) -> None:
     assert found.err == "tmt: using the ready model (de → en, builtin); train your own with: tmt train\n"
     assert tmt("attend", "--quiet").lines[0] == sentence
     assert tmt("translate", "--model", "ready", sentence) == Outcome(0, found.out, "")
+
+
+def test_a_run_named_ready_comes_first(trained: str, tmt: Tmt) -> None:
+    Path("ready").symlink_to(trained)
+    assert named_path(Path("ready")) == Path("ready")
+    Path("ready").unlink()
+    assert named_path(Path("ready")) == READY
 
 
 @pytest.mark.slow

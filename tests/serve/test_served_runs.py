@@ -13,7 +13,7 @@ from support.serving import Served, serving, write_run
 from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
 
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.directory import Run
+from transformer_mt.runs.directory import READY, Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.serve.served_runs import RUNS_IN_MEMORY, Runs
 
@@ -212,3 +212,7 @@ def test_deleted_checkpoint_is_an_error(own_runs: Path) -> None:
         assert served.ask("history", **pair, checkpoint=30).status == 503
         shutil.rmtree(own_runs / "one/checkpoints/step-30")
         assert served.ask("history", **pair, checkpoint=30).status == 422
+
+
+def test_ready_model_is_named_ready() -> None:
+    assert list(Runs(lambda: [READY], device="cpu", opened=print).find()) == ["ready"]

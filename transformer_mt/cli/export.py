@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from transformer_mt.cli.options import DataToMeasure, Json, Quantization, Quiet, RunToExport, named_run
+from transformer_mt.cli.options import DataToMeasure, Json, Quantization, Quiet, RunToExport
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.progress import working
 
@@ -55,7 +55,7 @@ def export(
     from transformer_mt.export.parity import MOST_PAIRS, parity_lines
     from transformer_mt.runs.directory import find_run
 
-    found = find_run(named_run(run))
+    found = find_run(run)
     require_possible(directory, to=to, quantization=quantization, overwrite=overwrite)
     pairs = _pairs(found, data)
     count = min(len(pairs), MOST_PAIRS)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from transformer_mt.cli.options import DEFAULT_ENGINE, READY, RUNS, SearchOptions, named_run
+from transformer_mt.cli.options import DEFAULT_ENGINE, RUNS, SearchOptions
 from transformer_mt.cli.terminal import note
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.pairs import Pairs
@@ -11,7 +11,7 @@ from transformer_mt.corpus.source import BUILTIN, absolute, corpus_name
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
-from transformer_mt.runs.directory import Run, find_run, newest_run
+from transformer_mt.runs.directory import READY, Run, find_run, newest_run
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.words import words
 from transformer_mt.tokenizer.prepared import PreparedLine
@@ -36,7 +36,7 @@ def open_translator(
 
     Without a path, use the newest run under `runs/`, or the ready model, and name it on stderr.
     """
-    run = default_run() if path is None else find_run(named_run(path))
+    run = default_run() if path is None else find_run(path)
     model = Model.open(run, device=device, engine=engine, quantization=quantization)
     if path is None:
         data = model.config.data

@@ -19,7 +19,6 @@ from transformer_mt.translation.engine import OWN
 
 RUNS = Path("runs")
 # A model of the built-in corpus that comes with the package; scripts/ready_model.py trains it.
-READY = Path(__file__).parents[1] / "ready" / "de-en.zip"
 
 ModelOption = Annotated[Path | None, Option(metavar="DIR", help="A run or checkpoint. [newest under runs/]")]
 Device = Annotated[str, Option(metavar="NAME", help="auto, cpu, cuda, cuda:1, mps …")]
@@ -79,11 +78,6 @@ Quantization = Annotated[
 RunToExport = Annotated[
     Path, Argument(metavar="RUN", help="A run, checkpoint or packed run; ready is the ready model.", show_default=False)
 ]
-
-
-def named_run(path: Path) -> Path:
-    """The path of a run that an option names: `ready` is the ready model, unless there is a run of that name."""
-    return READY if path == Path("ready") and not path.exists() else path
 
 
 DEFAULT_DEVICE, DEFAULT_ENGINE = TrainingConfig().device, OWN

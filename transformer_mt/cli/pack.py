@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from transformer_mt.cli.options import Quiet, RunToExport, named_run
+from transformer_mt.cli.options import Quiet, RunToExport
 from transformer_mt.cli.terminal import note
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
@@ -37,6 +37,6 @@ def pack(
     lookup(dict.fromkeys(PRECISIONS), precision, key="precision")
     if file.exists() and not overwrite:
         raise InputError(file, "exists", "give another name, or --overwrite")
-    content = pack_run(find_run(named_run(run)), precision=precision)
+    content = pack_run(find_run(run), precision=precision)
     write_output(file, content)
     note(f"wrote {file}, {len(content) / 1e6:.1f} MB")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from transformer_mt.cli.options import DEFAULT_DEVICE, READY, RUNS, Device, Quiet
+from transformer_mt.cli.options import DEFAULT_DEVICE, RUNS, Device, Quiet
 from transformer_mt.cli.terminal import note, result, warn
 from transformer_mt.errors import InputError
 
@@ -41,7 +41,7 @@ def serve(
     its newest weights. The page works offline. Ctrl-C stops the server.
     """
     from transformer_mt.device import choose_device, leave_a_processor
-    from transformer_mt.runs.directory import Run
+    from transformer_mt.runs.directory import READY, Run
     from transformer_mt.runs.listing import list_runs
     from transformer_mt.serve.server import PageServer, is_open_to_others, listen
     from transformer_mt.views.lesson import lessons as read_lessons

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, changed_config, named_run, resolve_config
+from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, changed_config, resolve_config
 from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.errors import InputError
 
@@ -87,7 +87,9 @@ def train(
             raise InputError(
                 "--from", f"takes the configuration from {init_from}, but not the data", "give --data, not CONFIG"
             )
-        resolved = _initialised(named_run(init_from), run or RUNS / short_name(data), data=data, overrides=overrides)
+        from transformer_mt.runs.directory import named_path
+
+        resolved = _initialised(named_path(init_from), run or RUNS / short_name(data), data=data, overrides=overrides)
     else:
         overrides = [*_vocabulary(vocabulary), *overrides]
         resolved = resolve_config(config, data=data, overrides=overrides)
@@ -114,12 +116,12 @@ def _resumed(path: Path, overrides: list[str]) -> "Config":
 
 def _vocabulary(path: Path | None) -> list[str]:
     """The tokenizer keys that take the vocabulary of a run; empty without a run."""
-    from transformer_mt.runs.directory import Run
+    from transformer_mt.runs.directory import Run, named_path
     from transformer_mt.training.fine_tuning import place_of
 
     if path is None:
         return []
-    theirs = Run.open(path).config().tokenizer.model_dump() | {"from_run": place_of(path)}
+    theirs = Run.open(path).config().tokenizer.model_dump() | {"from_run": place_of(named_path(path))}
     return [f"tokenizer.{key}={json.dumps(value, ensure_ascii=False)}" for key, value in theirs.items()]
 
 

@@ -63,6 +63,9 @@ if TYPE_CHECKING:
     from transformer_mt.models.seq2seq import Seq2Seq
     from transformer_mt.runs.weights import Tensors, TensorSpecs
 
+# The model that comes with the package.
+READY = Path(__file__).parents[1] / "ready" / "de-en.zip"
+
 CONFIG, TOKENIZER, MODEL, METRICS = "config.toml", "tokenizer.model", "model.safetensors", "metrics.jsonl"
 TENSORBOARD, TRAIN_LOG, CHECKPOINTS = "tensorboard", "train.log", "checkpoints"
 PARTS = (CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, ALIGNMENT, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
@@ -105,8 +108,8 @@ class Run:
 
     @classmethod
     def open(cls, path: Path) -> "Run":
-        """Open an existing run. Raises `InputError` if it does not exist."""
-        if not (run := cls(path)).exists():
+        """Open an existing run; `ready` is the ready model. Raises `InputError` if it does not exist."""
+        if not (run := cls(named_path(path))).exists():
             raise InputError(path, f"not a run directory (no {CONFIG})", f"train one with: tmt train --run-dir {path}")
         return run
 
@@ -354,6 +357,11 @@ def _names(directory: Path) -> list[str]:
         with suppress(FileNotFoundError):  # another process may just have deleted it
             return os.listdir(directory)
     return []
+
+
+def named_path(path: Path) -> Path:
+    """The path of a run that a user names: `ready` is the ready model, unless there is a run of that name."""
+    return READY if path == Path("ready") and not path.exists() else path
 
 
 def find_run(path: Path) -> Run:

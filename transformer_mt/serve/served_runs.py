@@ -17,7 +17,7 @@ from transformer_mt.models.build_model import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.runs.checkpoints import newest_progress
-from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
+from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, READY, TOKENIZER, Run, saved_steps
 from transformer_mt.runs.listing import describe_run
 from transformer_mt.runs.lock import is_held
 from transformer_mt.runs.words import WORDS
@@ -77,7 +77,7 @@ class Runs:
         """The current runs by name. A name keeps belonging to its path."""
         known, found = {path: name for name, path in self._paths.items()}, {}
         for path in self._places():
-            name = known.get(path) or printable_name(path)
+            name = known.get(path) or ("ready" if path == READY else printable_name(path))
             while self._paths.get(name, path) != path:
                 name += "′"
             found[name] = self._paths[name] = path
