@@ -66,10 +66,8 @@ def test_each_request_on_a_connection_has_its_own_timeout(hasty: Served) -> None
 
 
 def test_timeout_does_not_apply_to_computing(hasty: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    from transformer_mt.serve import routes
-
-    parse = routes.parse
-    monkeypatch.setattr(routes, "parse", lambda *asked: (time.sleep(3 * SECONDS), parse(*asked))[1])
+    opened = Runs.open
+    monkeypatch.setattr(Runs, "open", lambda *asked: (time.sleep(3 * SECONDS), opened(*asked))[1])
     assert hasty.request("POST", "/v1/translate", BODY).status == 200
 
 

@@ -12,12 +12,14 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 import torch
 from support.command_line import PROGRAM, Outcome, Tmt
-from support.serving import Served
+from support.serving import Served, serving
 
 from transformer_mt.cli.main import run
 from transformer_mt.serve import server
@@ -80,6 +82,25 @@ def test_invalid_arguments_are_one_line_errors(
     names = {"busy": busy, "empty": tmp_path, "runs": home / "runs"}
     outcome = tmt("serve", *shlex.split(arguments.format(**names)))
     assert outcome == Outcome(code, "", f"tmt: error: {message.format(**names)}\n")
+
+
+def test_key_in_the_environment_survives_restarts(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMT_KEY", key := "a-b_C" * 5)
+    for _ in range(2):
+        with serving(home / "runs") as served:
+            assert served.server.address.endswith(f"/#key={key}")
+            assert served.get("/v1/runs", Authorization=f"Bearer {key}").status == 200
+            assert served.get("/v1/runs", Authorization="Bearer x").status == 401
+
+
+@pytest.mark.parametrize("key", ["x" * 21, "x" * 21 + "é", "x" * 30 + "#", "x" * 30 + "\n"])
+def test_unsafe_key_in_the_environment_is_refused(
+    key: str, home: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server.PageServer, "run", lambda self: None)
+    monkeypatch.setenv("TMT_KEY", key)
+    error = "TMT_KEY: not a key; give at least 22 random letters, digits, - and _"
+    assert tmt("serve", str(home / "runs"), "--port", "0") == Outcome(2, "", f"tmt: error: {error}\n")
 
 
 @pytest.mark.slow
@@ -154,7 +175,7 @@ def test_run_that_cannot_be_loaded_is_skipped(own_runs: Path, tmt: Tmt, monkeypa
 
 def test_documented_curl_lines_work(served: Served) -> None:
     lines = re.findall(r"^curl .+$", README, re.MULTILINE)
-    routes = set(re.findall(r"^\| `(?:GET|POST) (/v1/\w+)", README, re.MULTILINE))
+    routes = set(re.findall(r"^\| `(?:GET|POST) (/[\w/]+)", README, re.MULTILINE))
     asked = set()
     for line in lines:
         words = shlex.split(line.replace("$SERVER", f"http://{served.host}").replace("$KEY", served.key))
@@ -164,8 +185,12 @@ def test_documented_curl_lines_work(served: Served) -> None:
         body = words[words.index("--json") + 1] if "--json" in words else ""
         for theirs, ours in {"builtin": "one", "400": "30", "cross.2.1": "cross.1.1", "▁Could": "▁The"}.items():
             body = body.replace(theirs, ours)
-        headers = {"Authorization": words[words.index("-H") + 1].removeprefix("Authorization: ")}
-        answer = served.request("POST" if body else "GET", path, body.encode(), **headers)
+        headers = dict(word.split(": ", 1) for option, word in pairwise(words) if option == "-H")
+        fields = [tuple(word.split("=", 1)) for option, word in pairwise(words) if option in ("-d", "--data-urlencode")]
+        if fields:
+            body, headers["Content_Type"] = urlencode(fields), "application/x-www-form-urlencoded"
+        sent = {"Authorization": None} | headers
+        answer = served.request("POST" if body else "GET", path, body.encode(), **sent)
         assert answer.status == 200, (line, answer)
     assert asked == routes
-    assert len(lines) == len(routes) + 1
+    assert len(lines) == len(routes) + 2  # /v1/translate and /translate have two

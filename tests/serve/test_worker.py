@@ -163,7 +163,7 @@ def test_internal_error_is_one_line_and_a_report(
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
-    def wrong(*asked: object) -> None:
+    def wrong(*asked: object, **how: object) -> None:
         raise ZeroDivisionError("secret")
 
     with monkeypatch.context() as patch:
@@ -197,7 +197,7 @@ def test_system_error_is_not_an_internal_error(
 ) -> None:
     from transformer_mt.serve import routes
 
-    def hindered(*asked: object) -> None:
+    def hindered(*asked: object, **how: object) -> None:
         raise problem
 
     monkeypatch.setattr(routes, "parse", hindered)

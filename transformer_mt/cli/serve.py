@@ -37,8 +37,9 @@ def serve(
       tmt serve --open
       tmt serve --model runs/one --model runs/other --port 9000
 
-    Prints the address once the newest run is loaded; only requests with its key are answered. A run in training uses
-    its newest weights. The page works offline. Ctrl-C stops the server.
+    Prints the address once the newest run is loaded; only requests with its key are answered. The key is new at every
+    start, or that of the environment variable TMT_KEY. A run in training uses its newest weights. The page works
+    offline. Clients of LibreTranslate work too. Ctrl-C stops the server.
     """
     from transformer_mt.device import choose_device, leave_a_processor
     from transformer_mt.runs.directory import READY, Run

@@ -1,4 +1,7 @@
-"""Request filter and response headers: blocks foreign pages and DNS rebinding; `/v1` needs the key."""
+"""Request filter and response headers: blocks foreign pages and DNS rebinding; `/v1` needs the key.
+
+`routes` checks the key of `/languages` and `/translate`, because it may be in the body.
+"""
 
 import hmac
 import re
@@ -29,6 +32,8 @@ HEADERS = {
 }
 RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 API = "/v1/"
+# The routes in LibreTranslate's form.
+CLIENT_API = ("/health", "/languages", "/translate")
 _HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([0-9a-zA-Z.-]+))(?::\d{1,5})?", re.ASCII)
 
 
@@ -83,17 +88,23 @@ class Guard:
         # No foreign page can come from such a host, so its origin is ours.
         if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in headers.getlist("origin")):
             return error(403, "Origin: the request is from another page; open the address that tmt serve printed")
-        if not scope["path"].startswith(API):
+        is_own = scope["path"].startswith(API)
+        if not is_own and scope["path"].strip() not in CLIENT_API:  # starlette ignores a newline at the end
             return None
         if any(site not in ("same-origin", "none") for site in headers.getlist("sec-fetch-site")):
             return error(
                 403, "Sec-Fetch-Site: the request is from another page; open the address that tmt serve printed"
             )
-        keys = headers.getlist("authorization")
-        if len(keys) != 1 or not hmac.compare_digest(keys[0].encode(), f"Bearer {self._key}".encode()):
+        if is_own and not has_key(headers, self._key):
             remedy = "send Authorization: Bearer with the key in the address that tmt serve printed"
             return error(401, f"Authorization: no valid key; {remedy}", {"WWW-Authenticate": "Bearer"})
         return None
+
+
+def has_key(headers: Headers, key: str, *, api_key: str | None = None) -> bool:
+    """True if the only `Authorization` header, or without one `api_key`, is the key; compared in constant time."""
+    given = ", ".join(headers.getlist("authorization")) or f"Bearer {api_key}"
+    return hmac.compare_digest(given.encode(), f"Bearer {key}".encode())
 
 
 def is_own_host(host: str) -> bool:

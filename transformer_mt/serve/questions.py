@@ -1,7 +1,8 @@
 """The requests: JSON objects with exact keys, and one-line errors for invalid ones."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import parse_qs
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
@@ -86,6 +87,25 @@ class Contrast(Question):
     without: list[str] = []
 
 
+class ClientQuestion(BaseModel):
+    """A request in LibreTranslate's form: a run, by default the newest, and the key, unless a header has it."""
+
+    model_config = Question.model_config
+
+    run: str | None = None
+    api_key: str | None = None
+
+
+class TranslateTexts(ClientQuestion):
+    """A text or several, their languages, and the number of other translations; in a form, it is text."""
+
+    q: str | list[str]
+    source: str
+    target: str
+    format: Literal["text"] = "text"
+    alternatives: Annotated[int, Field(ge=0, le=20, strict=False)] = 0
+
+
 class HistoryQuestion(Pair):
     """A step of `tmt attend --history`."""
 
@@ -96,23 +116,31 @@ class HistoryQuestion(Pair):
 AnyQuestion = TypeVar("AnyQuestion", bound=BaseModel)
 
 
-def parse(kind: type[AnyQuestion], body: bytes) -> AnyQuestion:
-    """Parse a request body. Raises `Refusal` for invalid JSON or unknown keys, `InputError` for invalid values."""
+def parse(kind: type[AnyQuestion], body: bytes, *, is_form: bool = False) -> AnyQuestion:
+    """Parse a request body: JSON, or a form, whose repeated keys become lists.
+
+    Raises `Refusal` for invalid JSON, text that is not UTF-8 and unknown keys, `InputError` for invalid values.
+    """
     try:
-        content = from_json(body, allow_inf_nan=False)
+        content = _read_form(body) if is_form else from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        raise Refusal(400, f"the body: invalid JSON ({error}); send an object") from None
+        raise Refusal(400, f"the body: invalid ({error}); correct it") from None
     if not isinstance(content, dict):
         raise InputError("the body", "not an object", "send one with the keys of the request")
     for key in content:
         if key not in kind.model_fields:
             raise Refusal(422, f"{key}: unknown key; {suggest(key, kind.model_fields)}")
     try:
-        return kind.model_validate_json(body)
+        return kind.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         place, reason = ".".join(map(str, first["loc"])), first["msg"]
         raise InputError(place, f"{reason[:1].lower()}{reason[1:]}", "correct it") from None
+
+
+def _read_form(body: bytes) -> dict[str, Any]:
+    fields = parse_qs(body.decode(), keep_blank_values=True, errors="strict")
+    return {key: values if len(values) > 1 else values[0] for key, values in fields.items()}
 
 
 def in_request(error: InputError) -> InputError:

@@ -18,8 +18,9 @@ from transformer_mt.errors import InputError, TmtError, is_out_of_memory
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 from transformer_mt.serve.answers import ANSWERS, Answer, course, curves, tag_of_curves
-from transformer_mt.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours
-from transformer_mt.serve.questions import LARGEST_BODY, Attend, in_request, parse
+from transformer_mt.serve.clients import list_languages, translate_texts
+from transformer_mt.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours, has_key
+from transformer_mt.serve.questions import LARGEST_BODY, Attend, ClientQuestion, TranslateTexts, in_request, parse
 from transformer_mt.serve.saved_answers import page_of
 from transformer_mt.serve.served_runs import Runs, ServedRun
 from transformer_mt.serve.worker import Gone, Worker
@@ -28,6 +29,7 @@ from transformer_mt.serve.worker import Gone, Worker
 POSTED: dict[str, tuple[type[Any], Callable[[ServedRun, Any], Answer]]] = {**ANSWERS, "page": (Attend, page_of)}
 _KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _START = "index.html"
+_JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
 
 
 def page_files() -> dict[str, Response]:
@@ -41,7 +43,7 @@ def page_files() -> dict[str, Response]:
 
 
 class Routes:
-    """The routes of version 1: each reads its request, computes in the worker's thread, and responds."""
+    """The routes: each reads its request, computes in the worker's thread, and responds."""
 
     def __init__(self, runs: Runs, worker: Worker, *, opens: Path | None, lessons: Path | None) -> None:
         """The page opens the run at `opens`, if given; the course is in the folder `lessons`, by default ours."""
@@ -56,9 +58,12 @@ class Routes:
             Route(f"{API}runs", self._list),
             Route(f"{API}curves", self._curves),
             Route(f"{API}lessons", self._course),
+            Route("/health", answer({"status": "ok"}), methods=["GET"]),
+            Route("/languages", partial(self._ask, ClientQuestion, list_languages, key=key)),
+            Route("/translate", partial(self._ask, TranslateTexts, translate_texts, key=key), methods=["POST"]),
         ]
-        for name in POSTED:
-            routes.append(Route(f"{API}{name}", partial(self._ask, name), methods=["POST"]))
+        for name, (kind, compute) in POSTED.items():
+            routes.append(Route(f"{API}{name}", partial(self._ask, kind, compute), methods=["POST"]))
         app = Starlette(routes=routes, exception_handlers={HTTPException: _not_routed})
         app.router.redirect_slashes = False
         return Guard(app, key=key)
@@ -97,22 +102,36 @@ class Routes:
     async def _course(self, request: Request) -> Response:
         return await self._answer(request, lambda _: answer(course(self._lessons)))
 
-    async def _ask(self, name: str, request: Request) -> Response:
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            return error(415, "Content-Type: is not application/json; send JSON")
-        kind, compute = POSTED[name]
+    async def _ask(
+        self, kind: type[Any], compute: Callable[[ServedRun, Any], Any], request: Request, *, key: str = ""
+    ) -> Response:
+        """The answer to a question. With `key`, in LibreTranslate's form: forms, a key in the body, and status 400."""
 
-        def computed(body: bytes) -> Response:
-            asked = parse(kind, body)
+        def read(body: bytes) -> Any:
+            media_type = request.headers.get("content-type", _FORM).partition(";")[0].strip().lower()
+            if media_type not in (_JSON, _FORM if key else _JSON):
+                raise Refusal(415, f"Content-Type: is not {_JSON}; send JSON")
+            asked = parse(kind, body, is_form=media_type == _FORM)
+            if key and not has_key(request.headers, key, api_key=asked.api_key):
+                raise Refusal(403, "api_key: no valid key; send the key in the address that tmt serve printed")
+            return asked
+
+        def computed(asked: Any) -> Response:
             served = self._runs.open(asked.run)
-            return answer({"run": asked.run, "step": served.translator.model.step} | compute(served, asked))
+            found = compute(served, asked)
+            return answer(found if key else {"run": asked.run, "step": served.translator.model.step} | found)
 
-        return await self._answer(request, computed)
+        response = await self._answer(request, computed, read)
+        if key and response.status_code == 422:
+            response.status_code = 400
+        return response
 
-    async def _answer(self, request: Request, compute: Callable[[bytes], Response]) -> Response:
-        """Compute the response to the body in the worker's thread; failures become error responses."""
+    async def _answer(
+        self, request: Request, compute: Callable[[Any], Response], read: Callable[[bytes], Any] = bytes
+    ) -> Response:
+        """Read the body, and compute the response in the worker's thread; failures become error responses."""
         try:
-            return await self._worker.run(partial(compute, await _body(request)), request.receive)
+            return await self._worker.run(partial(compute, read(await _body(request))), request.receive)
         except Exception as problem:
             return _problem(problem)
 

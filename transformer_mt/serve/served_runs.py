@@ -83,8 +83,13 @@ class Runs:
             found[name] = self._paths[name] = path
         return found
 
-    def open(self, name: str) -> ServedRun:
-        """Open the run with its newest weights. Raises `Refusal` if it is unknown, damaged or without weights."""
+    def open(self, name: str | None) -> ServedRun:
+        """Open the run, by default the newest with a model, with its newest weights.
+
+        Raises `Refusal` if it is unknown, damaged or without weights.
+        """
+        if name is None:
+            name = next((listed["run"] for listed in self.describe() if "stacks" in listed), "")
         path = self.path(name)
         with _unavailable():
             served = self._newest(path, _moment(path))

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import logging
 import os
+import re
 import secrets
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +28,8 @@ from transformer_mt.serve.worker import Worker
 
 # The default port, and the number of ports to try from there.
 PORT, PORTS_TRIED = 8420, 10
+# The environment variable with a key that survives restarts.
+KEY = "TMT_KEY"
 _LOG = logging.getLogger(__name__)
 
 
@@ -55,6 +58,14 @@ def is_open_to_others(listening: socket.socket) -> bool:
     return not ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
 
 
+def choose_key() -> str:
+    """The key in the environment, or a new one of 128 bits. Raises `InputError` for one that is not as long."""
+    key = os.environ.get(KEY) or secrets.token_urlsafe(16)
+    if not re.fullmatch(r"[\w-]{22,}", key, re.ASCII):
+        raise InputError(KEY, "not a key", "give at least 22 random letters, digits, - and _")
+    return key
+
+
 class PageServer:
     """Serves the page for runs at `places`, on a listening socket."""
 
@@ -68,7 +79,7 @@ class PageServer:
         lessons: Path | None = None,
     ) -> None:
         """The page opens the run at `opens`, if given; the course is in the folder `lessons`, by default ours."""
-        self._listening, self.worker, self._key = listening, Worker(), secrets.token_urlsafe(16)
+        self._listening, self.worker, self._key = listening, Worker(), choose_key()
         self._runs = Runs(places, device=device, opened=self.worker.stop_on_steps_of)
         config = uvicorn.Config(
             Routes(self._runs, self.worker, opens=opens, lessons=lessons).app(key=self._key),
