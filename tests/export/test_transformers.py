@@ -16,17 +16,25 @@ from support.tiny import sentences, tiny_config, varied_model
 from support.variants import VARIANTS, Variant
 
 from transformer_mt.config.sections import TokenizerConfig
+from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError, MachineError
+from transformer_mt.export import transformers_tokenizer
 from transformer_mt.export.export_formats import FORMATS
 from transformer_mt.export.export_run import PARITY, export_run, require_possible
 from transformer_mt.export.parity import DECOMPOSED, STRANGE
 from transformer_mt.export.transformers_tokenizer import tokenizer_files
-from transformer_mt.export.transformers_weights import POSSIBLE, model_config, require_exportable, weights
+from transformer_mt.export.transformers_weights import (
+    POSSIBLE,
+    generation_config,
+    model_config,
+    require_exportable,
+    weights,
+)
 from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.normalize import normalize
-from transformer_mt.tokenizer.symbols import EOS, PAD
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 VOCABULARY = 17
@@ -206,10 +214,22 @@ def test_export_loads_without_tmt_and_translates_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.interop
-def test_other_tokens_stop_the_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("part", "other"), [("_normalizers", lambda: [{"type": "Lowercase"}]), ("_DECODERS", [{"type": "Fuse"}])]
+)
+def test_other_tokens_or_texts_stop_the_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, other: Any
+) -> None:
     pytest.importorskip("transformers")
     list(opened(tmp_path / "run", "training.steps=8").train())
-    monkeypatch.setattr("transformer_mt.export.transformers_tokenizer._normalizers", lambda: [{"type": "Lowercase"}])
+    monkeypatch.setattr(transformers_tokenizer, part, other)
     with pytest.raises(MachineError, match=r"out: not written, because \d+ of \d+ texts have other tokens"):
         export_run(Run.open(tmp_path / "run"), tmp_path / "out", VALIDATION, to=TO)
     assert not (tmp_path / "out").exists()
+
+
+def test_generation_has_our_limits_and_symbols() -> None:
+    config = load_config(None, ["search.max_length=40", "model.max_length=31", "search.beam=3"])
+    found = generation_config(config)
+    assert (found["max_length"], found["num_beams"], found["suppress_tokens"]) == (32, 3, [PAD, UNK, BOS])
+    assert (found["decoder_start_token_id"], found["eos_token_id"], found["forced_eos_token_id"]) == (BOS, EOS, None)
