@@ -93,6 +93,16 @@ def _by_step() -> Iterator[str]:
     yield from table_lines([heading, *([name, *(f"{loss:.2f}" for _, loss in row)] for name, row in curves.items())])
 
 
+def _most_attended() -> Iterator[str]:
+    """The source token with the largest weight at each target token, for each score."""
+    found: dict[str, dict[str, list[Any]]] = stored_curves()["rnn_attention"]
+    rows = []
+    for row, token in enumerate(next(iter(found.values()))["rows"]):
+        best = (max(zip(one["weights"][row], one["columns"], strict=True)) for one in found.values())
+        rows.append([token, *(f"{column} {weight:.2f}" for weight, column in best)])
+    yield from table_lines([["largest weight at", *found], *rows])
+
+
 def _by_hand() -> Iterator[str]:
     """The worked example: scores, weights and context of the second of three words."""
     import torch
@@ -110,7 +120,7 @@ def _by_hand() -> Iterator[str]:
 
 
 # The numbers of a picture, where the terminal can show them without a model.
-NUMBERS = {"length-curves": _by_length, "norm-curves": _by_step, "shiny-sun": _by_hand}
+NUMBERS = {"length-curves": _by_length, "rnn-attention": _most_attended, "norm-curves": _by_step, "shiny-sun": _by_hand}
 
 
 def _parse(path: Path, number: int) -> Lesson:
