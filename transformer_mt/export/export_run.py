@@ -23,6 +23,7 @@ from transformer_mt.files import (
 )
 from transformer_mt.runs.directory import TOKENIZER, Run
 from transformer_mt.text import normalize as normalization
+from transformer_mt.tokenizer.two_models import TwoModels
 from transformer_mt.translation.model import Model
 
 PARITY, SCRIPT, NORMALIZE = "parity.json", "translate.py", "normalize.py"
@@ -52,6 +53,8 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, quantization: str | None
     """
     opened = Model.open(run, device="cpu")
     config, tokenizer = opened.config, opened.tokenizer
+    if isinstance(tokenizer, TwoModels):
+        raise InputError(run.path, "the script cannot read an imported vocabulary", "use --engine ctranslate2")
     tokens = tokenizer.pieces(range(tokenizer.size))
     files = model_files(opened.network, config.model, tokens, quantization=quantization)
     engine = CTranslate2Engine(

@@ -19,10 +19,14 @@ Settings = dict[str, Any]
 _SETTINGS, _FEW = ("tokenizer_config.json", "generation_config.json", "config.json"), 2**16
 _MANY = 2**25
 ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
-# The values that tmt supports; None is a missing setting.
+# What a folder without these settings means.
+_DEFAULTS = {
+    "separate_vocabs": False, "share_encoder_decoder_embeddings": True, "tie_word_embeddings": True, "num_beams": 1
+}  # fmt: skip
+# The values that tmt supports, and settings that must be equal.
 _SUPPORTED = {
-    "model_type": ("marian",), "scale_embedding": (True,), "separate_vocabs": (False, None),
-    "share_encoder_decoder_embeddings": (True, None), "tie_word_embeddings": (True, None),
+    "model_type": ("marian",), "scale_embedding": (True,), "separate_vocabs": (False,),
+    "share_encoder_decoder_embeddings": (True,), "tie_word_embeddings": (True,),
     "activation_function": tuple(ACTIVATIONS),
 }  # fmt: skip
 _EQUAL = {
@@ -35,12 +39,13 @@ _LEARNING_RATE = 1e-4
 
 def read_settings(folder: Path) -> Settings:
     """The settings of a model. Raises `InputError` for one that tmt does not support."""
-    settings: Settings = {}
+    settings: Settings = {**_DEFAULTS}
     for name in _SETTINGS:
         settings |= _read_json(folder / name, limit=_FEW)
     for key, values in (_SUPPORTED | {key: (settings.get(other),) for key, other in _EQUAL.items()}).items():
         if settings.get(key) not in values:
-            raise InputError(folder, f"{key} is {str(settings.get(key))[:80]}", f"tmt needs {str(values[0])[:80]}")
+            needed = " or ".join(map(str, values))[:80]
+            raise InputError(folder, f"{key} is {str(settings.get(key))[:80]}", f"tmt needs {needed}")
     return settings
 
 
@@ -62,7 +67,7 @@ def configuration(folder: Path, settings: Settings, *, tokens: int) -> Config:
         "tokenizer": {"vocabulary_size": tokens},
         "model": model,
         "schedule": {"name": "constant", "learning_rate": _LEARNING_RATE},
-        "search": {"beam": settings.get("num_beams", 1), "max_length": length, "max_length_margin": length},
+        "search": {"beam": settings.get("num_beams"), "max_length": length, "max_length_margin": length},
     }
     return check_config(tree, place=folder)
 

@@ -86,7 +86,7 @@ class Tokenizer:
         try:
             return TwoModels(content) if content.startswith(MAGIC) else cls(content)
         except (ValueError, RuntimeError) as error:
-            problem = f"not a vocabulary that tmt trained, or damaged ({error})"
+            problem = f"not a vocabulary that tmt trained, or damaged ({str(error).partition(chr(10))[0]})"
             raise MachineError(place, problem, "restore it or train again") from None
 
     @property

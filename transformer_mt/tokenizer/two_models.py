@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from transformer_mt.errors import InputError
 from transformer_mt.text.words import Span
+from transformer_mt.tokenizer.sentencepiece_model import SPECIAL_TOKENS
 from transformer_mt.tokenizer.symbols import SPECIAL
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 
@@ -21,7 +22,9 @@ MAGIC = b"{"
 _CODE = re.compile(">>.*?<< ?", re.DOTALL)
 
 
-class _File(BaseModel):
+class TwoModelsFile(BaseModel):
+    """The content of the file."""
+
     source: Base64Bytes
     target: Base64Bytes
     tokens: list[str]
@@ -40,14 +43,20 @@ class TwoModels(Tokenizer):
     def __init__(self, content: bytes) -> None:
         """Raises `RuntimeError` or `ValueError` unless the content is from `join`."""
         self.serialized, self.note = content, None
-        file = _File.model_validate_json(content)
-        self._reader, self._target = (SentencePieceProcessor(model_proto=model) for model in (file.source, file.target))
+        file = TwoModelsFile.model_validate_json(content)
+        self._reader, self._target = SentencePieceProcessor(), SentencePieceProcessor()
+        self._reader.LoadFromSerializedProto(file.source)
+        self._target.LoadFromSerializedProto(file.target)
+        if tuple(file.tokens[: len(SPECIAL)]) != SPECIAL_TOKENS:
+            raise ValueError("its special symbols")
         self._processor, self._pieces = self._reader, file.tokens
 
     @classmethod
     def join(cls, source: bytes, target: bytes, tokens: list[str]) -> "TwoModels":
         """Create a vocabulary from two model files and the tokens in the order of their ids. Raises as `__init__`."""
-        return cls(_File.model_construct(source=source, target=target, tokens=tokens).model_dump_json().encode())
+        return cls(
+            TwoModelsFile.model_construct(source=source, target=target, tokens=tokens).model_dump_json().encode()
+        )
 
     @property
     @override
