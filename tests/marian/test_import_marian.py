@@ -61,7 +61,7 @@ def test_logits_equal_marians(tmp_path: Path, changes: dict[str, Any]) -> None:
     torch.testing.assert_close(found[..., 1:], expected[..., ids[1:]], **TOLERANCE)
     padded = torch.cat((source, torch.full((3, 2), PAD)), dim=1)
     torch.testing.assert_close(network(padded, target), found, **TOLERANCE)
-    assert found.softmax(dim=-1)[..., PAD].max() == 0.0
+    assert found.softmax(dim=-1)[..., PAD].max() < 1e-40
 
 
 def test_weights_in_16_bits_are_read_as_they_are(tmp_path: Path) -> None:
