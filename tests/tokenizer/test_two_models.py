@@ -17,13 +17,13 @@ from transformer_mt.text.normalize import normalize
 from transformer_mt.tokenizer.prepared import PreparedSentence, Preparer
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
-from transformer_mt.tokenizer.two_models import TwoModels
+from transformer_mt.tokenizer.two_models import TwoModels, TwoModelsFile
 
 SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]
 MODELS = sentencepiece_model("source", 60), sentencepiece_model("target", 50)
 SOURCE, TARGET = map(processor, MODELS)
 TOKENS = [*SPECIAL, *(token for token in vocabulary() if token not in SPECIAL)]
-TOKENIZER = TwoModels.join(*MODELS, TOKENS)
+TOKENIZER = TwoModels(TwoModelsFile.model_construct(source=MODELS[0], target=MODELS[1], tokens=TOKENS))
 PREPARE = Preparer(TOKENIZER)
 
 

@@ -7,7 +7,6 @@ from typer import Argument
 
 from transformer_mt.cli.options import Quiet
 from transformer_mt.cli.terminal import note
-from transformer_mt.progress import working
 
 
 def import_(
@@ -22,11 +21,10 @@ def import_(
       tmt import opus-mt-de-en runs/opus
       tmt train --from runs/opus --data own.de,own.en
 
-    The folder needs config.json, generation_config.json, tokenizer_config.json, vocab.json, source.spm, target.spm and
-    model.safetensors. tmt runs nothing from it, and refuses pickles, links and what it does not support.
+    The folder needs config.json, tokenizer_config.json, vocab.json, source.spm, target.spm and model.safetensors. tmt
+    runs nothing from it, and refuses pickles, links and what it does not support.
     """
     from transformer_mt.marian.import_marian import import_marian
 
-    with working(f"importing {directory}"):
-        import_marian(directory, run)
+    import_marian(directory, run)
     note(f"wrote {run}")

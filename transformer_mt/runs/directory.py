@@ -334,6 +334,12 @@ class Run:
                     remove(path)
 
 
+def require_new(path: Path) -> None:
+    """Raise `InputError` if the path of a new run exists and is not an empty directory."""
+    if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
+        raise InputError(path, "exists", "choose another directory")
+
+
 def vocabulary_limit(size: int) -> int:
     """The largest file of a vocabulary configured with this size; there may be more tokens, one for each character."""
     return min(_LIMITS[TOKENIZER], 2**20 + 2**7 * size)

@@ -71,7 +71,7 @@ class DataRecord:
                 for split, entry in record["splits"].items()
             }
             own = fingerprints.values()
-            if all(isinstance(one.digest, str) and len(one.row_digests) in (0, 4 * one.rows) for one in own):
+            if own and all(isinstance(one.digest, str) and len(one.row_digests) in (0, 4 * one.rows) for one in own):
                 return cls(fingerprints, dict(record["cleaning"]))
         raise MachineError(path / DATA, "damaged", "restore it, or overwrite the run")
 

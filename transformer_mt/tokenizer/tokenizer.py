@@ -81,10 +81,12 @@ class Tokenizer:
 
         Raises `MachineError` if it is damaged or not a model that tmt trains or imports.
         """
-        from transformer_mt.tokenizer.two_models import MAGIC, TwoModels  # which derives from this class
+        from transformer_mt.tokenizer.two_models import MAGIC, TwoModels, TwoModelsFile  # derived from this class
 
         try:
-            return TwoModels(content) if content.startswith(MAGIC) else cls(content)
+            if content.startswith(MAGIC):
+                return TwoModels(TwoModelsFile.model_validate_json(content))
+            return cls(content)
         except (ValueError, RuntimeError) as error:
             problem = f"not a vocabulary that tmt trained, or damaged ({str(error).partition(chr(10))[0]})"
             raise MachineError(place, problem, "restore it or train again") from None
@@ -101,7 +103,7 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of the most probable tokens of a text, without `BOS` and `EOS`."""
-        return self._processor.Encode(text, out_type=int)
+        return self.encode_batch([text])[0]
 
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
         """The token ids of each text. Sampled ones are a function of both arguments.

@@ -23,7 +23,7 @@ _CODE = re.compile(">>.*?<< ?", re.DOTALL)
 
 
 class TwoModelsFile(BaseModel):
-    """The content of the file."""
+    """The content of the file: both model files, and the tokens in the order of their ids."""
 
     source: Base64Bytes
     target: Base64Bytes
@@ -40,23 +40,15 @@ class TwoModels(Tokenizer):
 
     unknown_become = "<unk>"
 
-    def __init__(self, content: bytes) -> None:
-        """Raises `RuntimeError` or `ValueError` unless the content is from `join`."""
-        self.serialized, self.note = content, None
-        file = TwoModelsFile.model_validate_json(content)
+    def __init__(self, file: TwoModelsFile) -> None:
+        """Raises `RuntimeError` or `ValueError` for a damaged model, or if tmt's special symbols are not first."""
+        self.serialized, self.note = file.model_dump_json().encode(), None
         self._reader, self._target = SentencePieceProcessor(), SentencePieceProcessor()
         self._reader.LoadFromSerializedProto(file.source)
         self._target.LoadFromSerializedProto(file.target)
         if tuple(file.tokens[: len(SPECIAL)]) != SPECIAL_TOKENS:
             raise ValueError("its special symbols")
         self._processor, self._pieces = self._reader, file.tokens
-
-    @classmethod
-    def join(cls, source: bytes, target: bytes, tokens: list[str]) -> "TwoModels":
-        """Create a vocabulary from two model files and the tokens in the order of their ids. Raises as `__init__`."""
-        return cls(
-            TwoModelsFile.model_construct(source=source, target=target, tokens=tokens).model_dump_json().encode()
-        )
 
     @property
     @override
@@ -66,15 +58,11 @@ class TwoModels(Tokenizer):
         return twin
 
     @override
-    def encode(self, text: str) -> list[int]:
-        return self.ids(piece for piece, _ in self._cut(text))
-
-    @override
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
         """The token ids of each text. Raises `InputError` for sampled ones."""
         if sampling is not None:
             raise InputError("tokenizer.sampling", "does not work with an imported vocabulary", "set it to none")
-        return list(map(self.encode, sentences))
+        return [self.ids(piece for piece, _ in self._cut(text)) for text in sentences]
 
     @override
     def decode(self, ids: Iterable[int]) -> str:
