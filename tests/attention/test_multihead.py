@@ -12,7 +12,7 @@ from transformer_mt.attention.build_attention import build_attention
 from transformer_mt.attention.graphs import build_graph
 from transformer_mt.attention.multihead import KeyValues, MultiHeadAttention
 from transformer_mt.attention.positions import POSITIONS
-from transformer_mt.attention.projections import QK_PROJECTIONS
+from transformer_mt.attention.projections import QK_PROJECTIONS, split_heads
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.config.sections import AttentionConfig
 
@@ -263,3 +263,26 @@ def test_gpu_and_cpu_agree(variant: Variant, training: bool) -> None:
         return output
 
     torch.testing.assert_close(with_gradients(attend, *inputs), expected, **TOLERANCE)
+
+
+def test_biases_are_added_to_queries_keys_and_values() -> None:
+    for kind in ("softmax", "linear"):
+        config = AttentionConfig(kind=kind, heads=3, bias=True)
+        plain = build_attention(config.model_copy(update={"bias": False}), width=6)("encoder")
+        biased = build_attention(config, width=6)("encoder")
+        added = dict(biased.named_parameters()).keys() - dict(plain.named_parameters()).keys()
+        assert added == {
+            "projections.query_projection.bias",
+            "projections.key_projection.bias",
+            "value_projection.bias",
+        }
+        assert not any(biased.get_parameter(name).any() for name in added)
+        with torch.no_grad():
+            biased.value_projection.bias.fill_(1.0)
+        x = torch.randn(2, 5, 6)
+        values = biased.key_values(x).values
+        torch.testing.assert_close(values, split_heads(x @ biased.value_projection.weight.T + 1.0, 3))
+        assert biased.projections.formulas["q"] == "h W_q + b_q"
+        assert biased.formulas["v_j"] == "h_j W_v + b_v"
+        assert biased.formulas["y"] == plain.formulas["y"]
+        assert plain.formulas["v_j"] == "h_j W_v"

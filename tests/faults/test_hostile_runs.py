@@ -48,7 +48,7 @@ WEIGHTS, STATE = "model.safetensors", "state.safetensors"
 COMMAND = "\\u001b]0;owned\\u0007\\u202e"
 MOMENTS = "state.optimizer.optimizers.0.state.0"
 FOREIGN_STATE = "state.safetensors: not a state of this training"
-DO_NOT_FIT = "the weights do not fit config.toml|bytes, too few for the model of config.toml"
+DO_NOT_FIT = "the weights do not fit the configuration|bytes, too few for the model of config.toml"
 NOT_OURS = "tokenizer.model: not a vocabulary that tmt trained"
 
 

@@ -120,7 +120,7 @@ def test_a_residual_says_whether_it_ends_in_a_norm(name: str) -> None:
 # Feed-forward networks
 
 
-@pytest.mark.parametrize("name", ["relu", "gelu"])
+@pytest.mark.parametrize("name", ["relu", "gelu", "silu"])
 def test_feed_forward_is_two_affine_maps_with_an_activation(name: str) -> None:
     network = FEED_FORWARDS[name](D, 3)
     x, mask = states(7, 4)

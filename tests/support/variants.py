@@ -48,6 +48,7 @@ TABLES: dict[str, Iterable[str]] = {
     "model.attention.qk_projection": QK_PROJECTION_EXAMPLES.values(),
     "model.attention.position": POSITION_EXAMPLES.values(),
     "model.attention.graph": GRAPH_EXAMPLES.values(),
+    "model.attention.bias": ("true", "false"),
     "model.norm": NORMS,
     "model.residual": RESIDUALS,
     "model.feed_forward": FEED_FORWARDS,
@@ -56,6 +57,8 @@ ENTRIES: list[Variant] = [(f"{key}={name}",) for key, names in TABLES.items() fo
 ENTRIES += [(RECURRENT, f"model.score={name}") for name in RECURRENT_SCORES]
 # Combinations that interact inside one layer.
 ENTRIES += [
+    ("model.attention.kind=linear", "model.attention.bias=true"),
+    ("model.attention.score=bilinear", "model.attention.bias=true", "model.feed_forward=silu"),
     ("model.residual=post_norm", "model.norm=batch"),
     (
         "model.attention.qk_projection=collaborative(4)",

@@ -1,7 +1,12 @@
 """Builds the attention layers of a model from the configuration: where score, position and graph meet."""
 
+import re
 from collections.abc import Callable
 from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
 
 from transformer_mt.attention.graphs import Causal, Complete, build_graph
 from transformer_mt.attention.linear import LinearAttention
@@ -16,6 +21,8 @@ from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 
 POSITION = "model.attention.position"
+# A projected state in a formula.
+_PROJECTED = re.compile(r"\bh(?:_j)? W(_[qkv])?")
 # The only value of each key that linear attention supports, and why.
 LINEAR_ONLY = {
     "score": ("scaled_dot", "linear attention has its own score, φ(q)·φ(k)"),
@@ -71,7 +78,19 @@ def build_attention(config: AttentionConfig, *, width: int) -> AttentionFactory:
     the future. `cross` leads from the decoder to the memory: a bipartite graph without positions. All layers of a stack
     may share a position. Incompatible choices raise `InputError`, at the latest when the first layer is made.
     """
-    return lookup(ATTENTION, config.kind, key="model.attention.kind")(config, width)
+    make = lookup(ATTENTION, config.kind, key="model.attention.kind")(config, width)
+    return (lambda stack: with_biases(make(stack))) if config.bias else make
+
+
+def with_biases(attention: Attention) -> Attention:
+    """Add biases, initially zero, to the projections that lack them: q = h W_q + b_q, and likewise k and v."""
+    module: Any
+    for module in attention.modules():
+        if isinstance(module, nn.Linear) and module.bias is None:
+            module.bias = nn.Parameter(torch.zeros(module.out_features))
+        if formulas := getattr(module, "formulas", None):
+            module.formulas = {symbol: _PROJECTED.sub(r"\g<0> + b\1", text) for symbol, text in formulas.items()}
+    return attention
 
 
 def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Score]:

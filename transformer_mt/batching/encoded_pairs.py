@@ -112,7 +112,7 @@ def encode_pairs(
             part = pairs[rows.start : rows.stop] if isinstance(rows, range) else [pairs[row] for row in rows]
             draws = [sampling and Sampling(derive_seed(sampling.seed, first, side), sampling.alpha) for side in (0, 1)]
             sources = tokenizer.encode_batch([pair.source for pair in part], sampling=draws[0])
-            targets = tokenizer.encode_batch([pair.target for pair in part], sampling=draws[1])
+            targets = tokenizer.target.encode_batch([pair.target for pair in part], sampling=draws[1])
             kept = [row for row in range(len(part)) if max(len(sources[row]), len(targets[row])) < max_length]
             columns = [
                 pa.array([[*sources[row], EOS] for row in kept], pa.list_(ids)),
@@ -137,6 +137,7 @@ def encode_pairs(
 
 def fitting(pairs: Pairs, tokenizer: Tokenizer, *, max_length: int) -> list[SentencePair]:
     """The pairs that `encode_pairs` would keep: at most `max_length` tokens per side, `EOS` included."""
-    sides = ([pair.source for pair in pairs], [pair.target for pair in pairs])
-    lengths = (map(len, tokenizer.encode_batch(side)) for side in sides)
+    sources = tokenizer.encode_batch([pair.source for pair in pairs])
+    targets = tokenizer.target.encode_batch([pair.target for pair in pairs])
+    lengths = (map(len, side) for side in (sources, targets))
     return [pair for pair, *both in zip(pairs, *lengths, strict=True) if max(both) < max_length]

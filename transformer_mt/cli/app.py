@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,6 +39,7 @@ SUMMARIES = {
     "data": "Show statistics and samples of a corpus",
     "config": "Print the configuration or explain a key",
     "runs": "List the runs in a folder",
+    "import": "Import a Marian model",
     "export": "Export a model to another program",
     "pack": "Pack a model into one file",
     "serve": "Open your models in the browser",
@@ -121,12 +123,16 @@ def is_repeatable(parameter: Any) -> bool:
 
 
 class LazyCommands(Mapping[str, Any]):
-    """The commands, each built on first use from the function of its name in `cli/NAME.py`."""
+    """The commands, each built on first use from the function of its name in `cli/NAME.py`.
+
+    A name that is a word of Python, `import`, has an underscore there.
+    """
 
     def __getitem__(self, name: str) -> Any:
         if name not in SUMMARIES:
             raise KeyError(name)
-        function = getattr(import_module(f"transformer_mt.cli.{name}"), name)
+        own = f"{name}_" if iskeyword(name) else name
+        function = getattr(import_module(f"transformer_mt.cli.{own}"), own)
         only = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
         only.command(name, cls=Command)(function)
         return get_command(only)

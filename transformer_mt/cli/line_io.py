@@ -105,14 +105,14 @@ def read_pairs(source: Path, target: Path, translator: Translator) -> Generator[
     Raises `InputError` naming the line if the translator's model cannot take it.
     """
     for index, lines in enumerate(zip_longest(read_lines(source), read_lines(target))):
-        texts = []
-        for path, line in zip((source, target), lines, strict=True):
+        texts, prepare = [], translator.model.prepare
+        for path, read, line in zip((source, target), (prepare, prepare.target), lines, strict=True):
             if line is None:
                 raise InputError(path, f"ends after line {index}, the other file is longer", "give as many of both")
             place, text = line
             if isinstance(text, InputError):
                 raise text
-            sentence = translator.model.prepare.sentence(text)
+            sentence = read.sentence(text)
             translator.require_fitting([sentence], place)
             texts.append(sentence.text)
         yield SentencePair(texts[0], texts[1])

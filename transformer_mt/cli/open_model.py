@@ -129,6 +129,8 @@ def _remarks(line: PreparedLine, translation: str) -> Iterator[str]:
         yield f"seen in training only with other capitals: {few(remarks.other_case)}"
     if remarks.spelled_as_bytes:
         yield f"characters without a token, read as bytes: {few(remarks.spelled_as_bytes)}"
+    if remarks.read_as_unknown:
+        yield f"characters without a token, lost: {few(remarks.read_as_unknown)}"
     if remarks.longer_than_training and known:
         longest = f"the longest source in training has {known.longest} words and punctuation marks"
         yield f"{longest}, this one {remarks.longer_than_training}"

@@ -31,8 +31,8 @@ def runs(
       tmt runs path/to/runs
       tmt runs --json
 
-    Newest first. The state is training, stopped, finished, or pruned (and not trained since). --json prints one object
-    per line.
+    Newest first. The state is training, stopped, finished, or, if not trained since, pruned or imported. --json prints
+    one object per line.
     """
     from transformer_mt.runs.listing import describe_run, list_runs
 

@@ -158,6 +158,8 @@ class AttentionConfig(Section):
     """Kind of attention: `softmax`, weights from scores, or `linear`, running sums without a score matrix."""
     heads: Width = 4
     """Heads per attention layer; must divide `model.width`."""
+    bias: bool = False
+    """Add a learned bias to queries, keys and values."""
     qk_projection: str = "independent"
     """Query and key projections of the heads: a matrix each, or shared ones."""
     score: str = "scaled_dot"

@@ -38,7 +38,7 @@ def load_config(path: str | Path | Config | None, overrides: Iterable[str] = ())
     file = Path() if path is None or isinstance(path, Config) else Path(path)
     content = dump_config(path).encode() if isinstance(path, Config) else b"" if path is None else _read(file)
     tree = _parse_toml(content, file)
-    config = _check(tree, place=file)
+    config = check_config(tree, place=file)
     given: set[str] = set()
     for override in overrides:
         key, value = _parse_override(override)
@@ -46,10 +46,10 @@ def load_config(path: str | Path | Config | None, overrides: Iterable[str] = ())
         section, (*parts, name) = tree, key.split(".")
         for part in parts:
             if not isinstance(section.get(part), dict):
-                section[part] = {}  # `_check` complains if a value belongs here
+                section[part] = {}  # `check_config` complains if a value belongs here
             section = section[part]
         section[name] = value
-        config = _check(tree, place="overrides", names_file=False)
+        config = check_config(tree, place="overrides", names_file=False)
         given |= {key, ".".join(key.split(".")[:2])}
     return config
 
@@ -74,7 +74,7 @@ def _read(path: Path) -> bytes:
 
 def parse_written_config(content: bytes, *, place: str) -> Config:
     """Parse a configuration written by `dump_config`. `place` names its file in errors. Raises `InputError`."""
-    return _check({"format": None} | _parse_toml(content, place), place=place)
+    return check_config({"format": None} | _parse_toml(content, place), place=place)
 
 
 def dump_config(config: Config) -> str:
@@ -192,7 +192,8 @@ def _leave_out(tree: Tree, key: str, value: Any, given: set[str]) -> None:
         tree[field] = {one: value for one, value in keys.items() if one in stay or f"{field}.{one}" in given}
 
 
-def _check(tree: Tree, *, place: str | Path, names_file: bool = True) -> Config:
+def check_config(tree: Tree, *, place: str | Path, names_file: bool = True) -> Config:
+    """The configuration of nested keys. Raises `InputError` with the place and the full key of the first mistake."""
     try:
         if (written := tree.get("format", FORMAT)) != FORMAT:
             raise InputError(place, f"of format {written!r}, not {FORMAT}", "use the version of tmt that wrote it")

@@ -17,6 +17,8 @@ from transformer_mt.registry import suggest
 from transformer_mt.text.languages import language_of
 
 BUILTIN, AUTO = "builtin", "auto"
+# The corpus of an imported run.
+IMPORTED = "unknown data"
 GERMAN_ENGLISH = ("de", "en")
 FORMS = (
     "give builtin, a hub data set owner/name[:configuration][@revision], a folder, a file, or a pair train.de,train.en "
@@ -117,6 +119,8 @@ def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
     """
     if corpus == BUILTIN:
         return BUILTIN
+    if corpus == IMPORTED:
+        raise InputError("data.corpus", "the run was trained on unknown data", "give --data")
     if paths := _existing(corpus):
         return paths[0] if paths[0].is_dir() and len(paths) == 1 else paths
     parts = corpus.split(",")

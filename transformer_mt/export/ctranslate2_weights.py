@@ -28,7 +28,7 @@ from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import BOS, EOS, UNK
 
 # CTranslate2's name of each activation, and our epsilon of each norm.
-ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swiglu": "SWISH"}
+ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "swiglu": "SWISH"}
 EPSILONS = {"layer": 1e-5, "rms": 1e-6}
 # The configuration values that CTranslate2 supports, without their numbers.
 POSSIBLE = {
@@ -138,7 +138,7 @@ def _layer(layer: EncoderLayer | DecoderLayer, place: str) -> Weights:
     if isinstance(network, SwiGLU):
         yield from _linear(network.gate, f"{place}/linear_0")
         yield from _linear(network.value, f"{place}/linear_0_noact")
-    else:  # ReLU and GELU networks have the same parts
+    else:  # ReLU, GELU and SiLU networks have the same parts
         assert isinstance(network, ReLU)
         yield from _linear(network.hidden, f"{place}/linear_0")
     yield from _linear(network.output, f"{place}/linear_1")
@@ -149,16 +149,19 @@ def _attention(attention: nn.Module, residual: Residual, place: str, *, crosses:
     assert isinstance(attention, MultiHeadAttention)
     assert isinstance(attention.projections, Independent)
     assert attention.score.scale is not None
-    queries, keys = attention.projections.query_projection.weight, attention.projections.key_projection.weight
-    values, output = attention.value_projection.weight, attention.output_projection.weight
+    queries, keys = attention.projections.query_projection, attention.projections.key_projection
+    values, output = attention.value_projection, attention.output_projection.weight
     if attention.head_mask is not None:  # heads that are off add nothing to the output
         output = output * attention.head_mask[0].repeat_interleave(attention.score.sizes.value_width)
-    matrices = [queries, torch.cat((keys, values))] if crosses else [torch.cat((queries, keys, values))]
+    stacked = [[queries], [keys, values]] if crosses else [[queries, keys, values]]
     yield from _norm(residual.norm, f"{place}/layer_norm")
     yield f"{place}/queries_scale", torch.tensor(attention.score.scale)
-    for number, matrix in enumerate([*matrices, output]):
-        yield f"{place}/linear_{number}/weight", matrix
-    yield f"{place}/linear_{len(matrices)}/bias", attention.output_projection.bias
+    for number, layers in enumerate(stacked):
+        yield f"{place}/linear_{number}/weight", torch.cat([layer.weight for layer in layers])
+        if queries.bias is not None:
+            yield f"{place}/linear_{number}/bias", torch.cat([layer.bias for layer in layers])
+    yield f"{place}/linear_{len(stacked)}/weight", output
+    yield f"{place}/linear_{len(stacked)}/bias", attention.output_projection.bias
     if isinstance(attention.position, Relative):
         yield f"{place}/relative_position_keys", attention.position.to_keys.weight
         yield f"{place}/relative_position_values", attention.position.to_values.weight

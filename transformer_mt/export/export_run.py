@@ -21,6 +21,7 @@ from transformer_mt.files import (
 )
 from transformer_mt.registry import lookup
 from transformer_mt.runs.directory import Run
+from transformer_mt.tokenizer.two_models import TwoModels
 from transformer_mt.translation.model import Model
 
 PARITY = "parity.json"
@@ -35,6 +36,8 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, to: str, quantization: s
     the translations in float32 are equal, or if writing fails.
     """
     opened, form = Model.open(run, device="cpu"), FORMATS[to]
+    if isinstance(opened.tokenizer, TwoModels):
+        raise InputError(run.path, f"its imported vocabulary does not fit {to}", "use the folder it comes from")
     converted = form.convert(opened, quantization)
     theirs = replace(opened, engine=converted.engine)
     parity = compare(opened, theirs, pairs, quantization=quantization, codec=converted.codec)

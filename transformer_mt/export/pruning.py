@@ -13,7 +13,7 @@ from transformer_mt.head_names import HeadName
 from transformer_mt.intervals import Estimate, estimate
 from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.registry import lookup
-from transformer_mt.runs.directory import Run
+from transformer_mt.runs.directory import Run, require_new
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.head_importance import IMPORTANCE, best_texts, sentence_losses
@@ -53,8 +53,7 @@ def prune_run(
     heads.
     """
     model, tokenizer = translator.model.network, translator.model.tokenizer
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise InputError(path, "exists", "choose another directory")
+    require_new(path)
     if not isinstance(config.model, TransformerConfig):
         raise InputError("prune", f"the heads of a {config.model.kind} model cannot be masked", "give another run")
     names = head_names(model)

@@ -26,7 +26,7 @@ CLASSES = {"pre_norm": "Pegasus", "post_norm": "Marian"}
 # The configuration values that these classes support, without their numbers.
 POSSIBLE = {
     "kind": ("transformer",),
-    "feed_forward": ("relu", "gelu"),
+    "feed_forward": ("relu", "gelu", "silu"),
     "norm": ("layer",),
     "residual": tuple(CLASSES),
     "attention.kind": ("softmax",),

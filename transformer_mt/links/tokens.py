@@ -88,7 +88,7 @@ class PairTokens(Brief):
 def prepare_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> PairTokens:
     """Tokenize two texts, each as one sentence. Raises `InputError` for a text that is too long for the model."""
     prepare = Preparer(tokenizer)
-    return PairTokens.of(prepare.sentence(source), prepare.sentence(target), limit=model.max_length)
+    return PairTokens.of(prepare.sentence(source), prepare.target.sentence(target), limit=model.max_length)
 
 
 def over_words(

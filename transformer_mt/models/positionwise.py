@@ -94,6 +94,14 @@ class GELU(ReLU):
         return F.gelu(x)
 
 
+class SiLU(ReLU):
+    """FFN(x) = SiLU(x W_1 + b_1) W_2 + b_2, SiLU(x) = x σ(x), also called Swish (Ramachandran et al. 2017)."""
+
+    @override
+    def activation(self, x: Hidden) -> Hidden:
+        return F.silu(x)
+
+
 class SwiGLU(FeedForward):
     """FFN(x) = (Swish(x W) ∘ x V) W_2, Swish(x) = x σ(x) (Shazeer 2020, §2).
 
@@ -111,4 +119,4 @@ class SwiGLU(FeedForward):
         return self.output(F.silu(self.gate(x)) * self.value(x))
 
 
-FEED_FORWARDS: dict[str, Callable[..., FeedForward]] = {"relu": ReLU, "gelu": GELU, "swiglu": SwiGLU}
+FEED_FORWARDS: dict[str, Callable[..., FeedForward]] = {"relu": ReLU, "gelu": GELU, "silu": SiLU, "swiglu": SwiGLU}

@@ -138,7 +138,7 @@ class Run:
     def _content(self, name: str, *, limit: int) -> bytes:
         return self.pack.read(name, limit=limit) if self.pack else read_regular(self.path / name, limit=limit)
 
-    def _weights(self, *, limit: int | None = None) -> bytes:
+    def weights_file(self, *, limit: int | None = None) -> bytes:
         """The file of the weights, by default at any size that fits in memory."""
         if limit is None:
             limit = self._model_size()
@@ -220,7 +220,7 @@ class Run:
         Raises `MachineError` if the weights are damaged or the configuration or vocabulary has changed since,
         `InputError` before the first validation or if memory is too small.
         """
-        content = self._weights()
+        content = self.weights_file()
         require_intact(content, self.model_path)
         return self._own_sums(content)
 
@@ -241,7 +241,7 @@ class Run:
         """Read the weights. Raises `MachineError` unless they are intact, belong to the run, and fit the specs."""
         from transformer_mt.runs.weights import converted, require_specs, size_limit, unpack
 
-        content = self._weights(limit=size_limit(specs))
+        content = self.weights_file(limit=size_limit(specs))
         weights = unpack(content, path=self.model_path)
         self._own_sums(content)
         if self.pack:  # in bfloat16, perhaps
@@ -268,8 +268,8 @@ class Run:
 
     def _read(self, name: str) -> bytes:
         limit = _LIMITS[name]
-        if name == TOKENIZER:  # it holds every character, so leave room beyond the configured vocabulary size
-            limit = min(limit, 2**20 + 2**7 * self.config().tokenizer.vocabulary_size)
+        if name == TOKENIZER:
+            limit = vocabulary_limit(self.config().tokenizer.vocabulary_size)
         return self._content(name, limit=limit)
 
     def _read_if_there(self, name: str) -> bytes | None:
@@ -335,6 +335,17 @@ class Run:
                     path.rename(step)
                 elif path == set_aside(step) or original_name(path.name) != path.name:
                     remove(path)
+
+
+def require_new(path: Path) -> None:
+    """Raise `InputError` if the path of a new run exists and is not an empty directory."""
+    if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
+        raise InputError(path, "exists", "choose another directory")
+
+
+def vocabulary_limit(size: int) -> int:
+    """The largest file of a vocabulary configured with this size; there may be more tokens, one for each character."""
+    return min(_LIMITS[TOKENIZER], 2**20 + 2**7 * size)
 
 
 def newest_run(root: Path) -> Run:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from transformer_mt.corpus.source import corpus_name
+from transformer_mt.corpus.source import IMPORTED, corpus_name
 from transformer_mt.errors import TmtError
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
@@ -34,7 +34,10 @@ def describe_run(path: Path) -> dict[str, Any]:
         training = progress.aims(config.training)
         # Weights without any training steps come from the parent run, with heads masked by `tmt heads --prune`.
         is_pruned = config.init_from.run and not progress.step and run.has_model() and not any(run.metrics())
-        state = PRUNED if is_pruned else "finished" if progress.reason_to_finish(training) else "stopped"
+        if config.data.corpus == IMPORTED:
+            state = "imported"
+        else:
+            state = PRUNED if is_pruned else "finished" if progress.reason_to_finish(training) else "stopped"
     except TmtError as error:
         return {"run": str(path), "error": str(error)} | size
     return {

@@ -29,16 +29,18 @@ def pack(tensors: Tensors, sums: Mapping[str, str] | None = None) -> bytes:
 
 
 def unpack(content: bytes, *, path: Path) -> Tensors:
-    """Return the tensors that `pack` packed. Nothing in the file can execute.
-
-    Raises `MachineError`, with `path`, if the content is damaged.
-    """
-    try:
-        tensors = safetensors.torch.load(content)
-    except (safetensors.SafetensorError, KeyError, RuntimeError, ValueError):  # KeyError: a type unknown to torch
-        raise MachineError(path, "damaged or not a safetensors file", "restore it or train again") from None
+    """Return the tensors that `pack` packed. Raises `MachineError`, with `path`, if the content is damaged."""
+    tensors = parse_tensors(content, path=path)
     require_intact(content, path)
     return tensors
+
+
+def parse_tensors(content: bytes, *, path: Path) -> Tensors:
+    """Return the tensors in a safetensors file, which cannot execute. Raises `MachineError` if it is damaged."""
+    try:
+        return safetensors.torch.load(content)
+    except (safetensors.SafetensorError, KeyError, RuntimeError, ValueError):  # KeyError: a type unknown to torch
+        raise MachineError(path, "damaged or not a safetensors file", "restore it or train again") from None
 
 
 def digest(tensors: Tensors) -> str:
@@ -64,8 +66,9 @@ def specs_of(tensors: Tensors) -> TensorSpecs:
 
 def require_specs(tensors: Tensors, specs: TensorSpecs, *, path: Path) -> None:
     """Raise `MachineError`, with `path`, for wrong names, types or shapes, non-finite numbers, and negative counts."""
-    if specs_of(tensors) != specs:
-        raise MachineError(path, "the weights do not fit config.toml", "restore both files from the same run")
+    if differing := dict(specs_of(tensors).items() ^ specs.items()):
+        problem = f"the weights do not fit the configuration ({min(differing)[:80]})"
+        raise MachineError(path, problem, "restore both files from the same run")
     for name, tensor in tensors.items():
         if not tensor.isfinite().all() or (tensor.dtype == torch.int64 and (tensor < 0).any()):
             raise MachineError(path, f"the weights are not finite ({name})", "restore it or train again")

@@ -7,14 +7,18 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.sentences import join_sentences, split_sentences
 from transformer_mt.text.words import Span, script_of, word_spans
+from transformer_mt.tokenizer.sentencepiece_model import SPECIAL_TOKENS
+from transformer_mt.tokenizer.symbols import UNK
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+
+_UNKNOWN = SPECIAL_TOKENS[UNK]  # a generated text lacks it
 
 # The words that a token belongs to, by number.
 Owners = tuple[int, ...]
@@ -50,6 +54,9 @@ class PreparedSentence:
     @cached_property
     def words_of_piece(self) -> tuple[Owners, ...]:
         """For each token, the numbers of its words, at least one."""
+        places = self.tokenizer.places(self.text, self.ids)
+        if places is not None:
+            return words_of_places(places, self.spans)
         return words_of_pieces(self.text, self.spans, self.pieces)
 
 
@@ -92,14 +99,16 @@ class PreparedLine:
 class Remarks:
     """Reasons to doubt the translation of a line.
 
-    `spelled_as_bytes` are characters without a token. `other_case` are words that training has only with other
+    `spelled_as_bytes` are characters without a token. `read_as_unknown` are such characters in a vocabulary without
+    bytes: they are lost. `other_case` are words that training has only with other
     capitals. `new_scripts` are scripts unseen in the training sources. `longer_than_training` is the length of the
     longest sentence, in words and punctuation marks, if it exceeds all of training. `case` is `lowered` if any sentence
     was lowered, else `restored` if any was restored. If the run did not record its words, all are None except the
-    first.
+    first two.
     """
 
     spelled_as_bytes: tuple[str, ...]
+    read_as_unknown: tuple[str, ...]
     other_case: tuple[str, ...] | None
     new_scripts: tuple[str, ...] | None
     longer_than_training: int | None
@@ -121,13 +130,15 @@ class Preparer:
     def lines(self, texts: Sequence[str], *, split: bool, restore: bool = True) -> list[PreparedLine]:
         """Prepare lines, in one call of the tokenizer.
 
-        With `split`, each line is split into sentences. With `restore`, all-lowercase and all-caps lines are
-        recapitalised as in training.
+        With `split`, each line is split into sentences; a target language at its start, `>>fra<<`, is repeated. With
+        `restore`, all-lowercase and all-caps lines are recapitalised as in training.
         """
         texts_read = []
         for text in map(normalize, texts):
-            sentences = (split_sentences(text, self.language) if split else []) or [text]
-            texts_read.append([self._restored(one) if restore else (one, None) for one in sentences])
+            code = self.tokenizer.code(text)
+            rest = text[len(code) :]
+            sentences = (split_sentences(rest, self.language) if split else []) or [rest]
+            texts_read.append([self._restored(code + one) if restore else (code + one, None) for one in sentences])
         encoded = iter(self.tokenizer.encode_batch([one for sentences in texts_read for one, _ in sentences]))
         return [
             PreparedLine(
@@ -137,6 +148,11 @@ class Preparer:
             )
             for text, sentences in zip(texts, texts_read, strict=True)
         ]
+
+    @property
+    def target(self) -> "Preparer":
+        """Prepares target text for the same model."""
+        return Preparer(self.tokenizer.target)
 
     def sentence(self, text: str) -> PreparedSentence:
         """Prepare a text as a single sentence, without changing its capitals."""
@@ -156,13 +172,15 @@ class Preparer:
         """Collect reasons to doubt the translation of a line."""
         known = self.known
         unknown = tuple(self.tokenizer.unknown_characters(sentence.text for sentence in line.sentences))
+        spelled, lost = (unknown, ()) if self.tokenizer.unknown_become == "bytes" else ((), unknown)
         if known is None:
-            return Remarks(unknown, None, None, None, None)
+            return Remarks(spelled, lost, None, None, None, None)
         cases = {sentence.case for sentence in line.sentences}
         longest = max(len(sentence.words) for sentence in line.sentences)
         scripts = dict.fromkeys(script_of(word[0]) for word in line.word_counts or ())
         return Remarks(
-            spelled_as_bytes=unknown,
+            spelled_as_bytes=spelled,
+            read_as_unknown=lost,
             other_case=tuple(word for word, count in (line.word_counts or {}).items() if count and self._is_odd(word)),
             new_scripts=tuple(script for script in scripts if script and script not in self._scripts),
             longer_than_training=longest if longest > known.longest else None,
@@ -183,14 +201,20 @@ def words_of_pieces(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> 
     """For each token, the numbers of the words it overlaps, or of the next word if it overlaps none."""
     written = f"▁{text.replace(' ', '▁')}"  # as sentencepiece writes it
     offsets = [0, *accumulate(len(character.encode()) for character in written)]  # in bytes, as a token may be one
-    starts, ends = ([offsets[span[side] + 1] for span in spans] for side in (0, 1))
-    owners, place = [], 0 if "".join(pieces).startswith("▁") else offsets[1]  # a model may omit the first ▁
-    for piece in pieces:
-        end = place + (1 if is_byte(piece) else len(piece.encode()))
+    start = 0 if "".join(pieces).startswith("▁") else offsets[1]  # a model may omit the first ▁
+    sizes = (1 if is_byte(piece) else len(piece.replace(_UNKNOWN, "").encode()) for piece in pieces)
+    ends = accumulate(sizes, initial=start)
+    return words_of_places(list(pairwise(ends)), [(offsets[start + 1], offsets[end + 1]) for start, end in spans])
+
+
+def words_of_places(places: Sequence[Span], spans: Sequence[Span]) -> tuple[Owners, ...]:
+    """For each token at a place, the numbers of the words with these spans it overlaps, or of the next word."""
+    starts, ends = ([span[side] for span in spans] for side in (0, 1))
+    owners = []
+    for place, end in places:
         first = bisect_right(ends, place)  # the first word that ends after the token's start
         last = bisect_right(starts, end - 1)  # the first word that starts after the token
         owners.append(tuple(range(first, last)) or ((min(first, len(spans) - 1),) if spans else ()))
-        place = end
     return tuple(owners)
 
 

@@ -18,9 +18,9 @@ from sentencepiece import SentencePieceProcessor
 
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 
-_SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
+SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")
 # The first tokens of every vocabulary.
-FIRST = (*_SPECIAL, *(f"<0x{byte:02X}>" for byte in range(256)))
+FIRST = (*SPECIAL_TOKENS, *(f"<0x{byte:02X}>" for byte in range(256)))
 
 _LARGEST_SCORE = 2.0**20  # sums of scores stay finite
 _UNKNOWN, _CONTROL, _BYTE = 2, 3, 6
@@ -39,7 +39,7 @@ def load_model(content: bytes) -> SentencePieceProcessor:
     ids = processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id()
     if not rest or tuple(map(processor.IdToPiece, first)) != FIRST or ids != (PAD, UNK, BOS, EOS):
         raise ValueError("special symbols and bytes are not where tmt has them")
-    are_bytes = all(map(processor.IsByte, first[len(_SPECIAL) :]))
+    are_bytes = all(map(processor.IsByte, first[len(SPECIAL_TOKENS) :]))
     if not are_bytes or any(processor.IsControl(index) or processor.IsByte(index) for index in rest):
         raise ValueError("a token has another type than in tmt's models")
     scores = learned_scores(processor).values()  # raises `ValueError` if a token is not UTF-8

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.errors import MachineError
+from transformer_mt.text.words import Span
 from transformer_mt.tokenizer.learning import learn
 from transformer_mt.tokenizer.sentencepiece_model import (
     is_unigram,
@@ -42,6 +43,9 @@ class Tokenizer:
 
     `serialized` is the sentencepiece file's content. `note` says how training had to deviate from the configuration.
     """
+
+    # What a character without a token becomes.
+    unknown_become = "bytes"
 
     def __init__(self, model: bytes, *, note: str | None = None) -> None:
         self.serialized, self.note = model, note
@@ -75,22 +79,31 @@ class Tokenizer:
     def parse(cls, content: bytes, *, place: str) -> "Tokenizer":
         """Parse the content of a vocabulary file. `place` names it in errors.
 
-        Raises `MachineError` if it is damaged or not a model that tmt trains.
+        Raises `MachineError` if it is damaged or not a model that tmt trains or imports.
         """
+        from transformer_mt.tokenizer.two_models import MAGIC, TwoModels, TwoModelsFile  # derived from this class
+
         try:
+            if content.startswith(MAGIC):
+                return TwoModels(TwoModelsFile.model_validate_json(content))
             return cls(content)
         except (ValueError, RuntimeError) as error:
-            problem = f"not a vocabulary that tmt trained, or damaged ({error})"
+            problem = f"not a vocabulary that tmt trained, or damaged ({str(error).partition(chr(10))[0]})"
             raise MachineError(place, problem, "restore it or train again") from None
+
+    @property
+    def target(self) -> "Tokenizer":
+        """The same vocabulary for target text; this one is for source text, if they differ."""
+        return self
 
     @property
     def size(self) -> int:
         """The number of tokens, including special symbols and bytes."""
-        return self._processor.GetPieceSize()
+        return len(self._pieces)
 
     def encode(self, text: str) -> list[int]:
         """The ids of the most probable tokens of a text, without `BOS` and `EOS`."""
-        return self._processor.Encode(text, out_type=int)
+        return self.encode_batch([text])[0]
 
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
         """The token ids of each text. Sampled ones are a function of both arguments.
@@ -115,7 +128,15 @@ class Tokenizer:
 
     def ids(self, pieces: Iterable[str]) -> list[int]:
         """The ids of tokens in sentencepiece's spelling; the inverse of `pieces`."""
-        return [self._processor.piece_to_id(piece) for piece in pieces]
+        return [self._index.get(piece, UNK) for piece in pieces]
+
+    def code(self, text: str) -> str:
+        """The target language at the start of a source, if the vocabulary has a spelling for it; else empty."""
+        return ""
+
+    def places(self, text: str, ids: Sequence[int]) -> list[Span] | None:
+        """Start and end of each token in a text that has these tokens; None if the tokens spell the text."""
+        return None
 
     def unknown_characters(self, texts: Iterable[str]) -> Counter[str]:
         """Count the characters that have no token and are spelled as bytes."""
@@ -141,7 +162,11 @@ class Tokenizer:
 
     @cached_property
     def _pieces(self) -> list[str]:
-        return list(map(self._processor.IdToPiece, range(self.size)))
+        return list(map(self._processor.IdToPiece, range(self._processor.GetPieceSize())))
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {piece: index for index, piece in enumerate(self._pieces)}
 
     @cached_property
     def _scores(self) -> list[float]:

@@ -11,7 +11,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, load_weights, specs_of, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.training.batch_stream import WeightedCorpus, sampled_pairs, texts_of
+from transformer_mt.training.batch_stream import WeightedCorpus, sampled_pairs
 from transformer_mt.translation.model import Model
 
 
@@ -81,8 +81,11 @@ def take_weights(model: Seq2Seq, pretrained: Seq2Seq, *, place: str) -> None:
 
 def vocabulary_notes(config: Config, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer) -> list[str]:
     """A note on characters of the data that another run's vocabulary lacks, if any."""
-    texts = texts_of(sampled_pairs(corpora, config.tokenizer.sample))
-    if not (unknown := tokenizer.unknown_characters(texts)):
+    pairs = list(sampled_pairs(corpora, config.tokenizer.sample))
+    unknown = tokenizer.unknown_characters(pair.source for pair in pairs)
+    unknown += tokenizer.target.unknown_characters(pair.target for pair in pairs)
+    if not unknown:
         return []
     commonest = ", ".join(f"{character} {count}" for character, count in unknown.most_common(9))
-    return [f"characters missing from the vocabulary become bytes: {unknown.total()} ({commonest})"]
+    missing = f"characters missing from the vocabulary become {tokenizer.unknown_become}"
+    return [f"{missing}: {unknown.total()} ({commonest})"]

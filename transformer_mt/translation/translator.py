@@ -20,7 +20,7 @@ from transformer_mt.seeds import derive_seed
 from transformer_mt.text.html import html_table
 from transformer_mt.text.sentences import join_sentences
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
-from transformer_mt.tokenizer.symbols import EOS, SPECIAL
+from transformer_mt.tokenizer.symbols import EOS, SPECIAL, UNK
 from transformer_mt.translation.engine import OWN, Hypothesis, Prefix, Task
 from transformer_mt.translation.model import Model
 
@@ -239,7 +239,10 @@ class Translator:
     def _forced(self, prefix: str | Sequence[str]) -> tuple[Prefix, bool]:
         """The tokens of a prefix, and whether the translation ends with it."""
         if isinstance(prefix, str):
-            return self.model.prepare.sentence(prefix).ids if prefix else (), False
+            forced = self.model.prepare.target.sentence(prefix).ids if prefix else ()
+            if UNK in forced:
+                raise InputError("prefix", "has characters without a token", "leave them out")
+            return forced, False
         ids = self.model.tokenizer.ids(prefix)
         ends = ids[-1:] == [EOS]
         for piece, index in zip(prefix, ids[:-1] if ends else ids, strict=False):

@@ -89,7 +89,7 @@ def contrast_words(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens, wor
     start, end = [*word_spans(text), (len(text), len(text))][number]
     gap = " " if start == len(text) and is_word(other) else ""
     instead = text[:start] if other == END else f"{text[:start]}{gap}{other}{text[end:]}"
-    changed = Tokens.of(Preparer(tokenizer).sentence(instead))
+    changed = Tokens.of(Preparer(tokenizer.target).sentence(instead))
     differs = (row for row, (a, b) in enumerate(zip(written.ids, changed.ids, strict=False)) if a != b)
     if (row := next(differs, None)) is None:
         raise InputError("other", f"{other!r} is what the translation says", "give another word")
@@ -123,7 +123,7 @@ def contrast_tokens(
 ) -> Contrast:
     """Contrast two token ids after the ids of a prefix. Raises `MachineError` if the model's numbers are not finite."""
     a, b = pair
-    before = PreparedSentence(tokenizer.decode(prefix), tuple(prefix), tokenizer)
+    before = PreparedSentence(tokenizer.decode(prefix), tuple(prefix), tokenizer.target)
     read = Tokens.of(before, begins=True)
     if read.pieces[-1] == "▁":  # the start of the next word
         read = replace(read, words=(*read.words, "▁"), words_of_piece=(*read.words_of_piece[:-1], (len(read.words),)))

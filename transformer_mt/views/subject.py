@@ -75,7 +75,9 @@ class Subject:
             with without_heads(model.network, off):
                 target = _translation(translator, alone)
             usual = _translation(translator, alone) if off else None
-        tokens = PairTokens.of(alone.sentences[0], model.prepare.sentence(target), limit=model.network.max_length)
+        tokens = PairTokens.of(
+            alone.sentences[0], model.prepare.target.sentence(target), limit=model.network.max_length
+        )
         return cls(model, line, number, tokens, off, usual)
 
     @property
