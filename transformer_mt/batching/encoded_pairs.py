@@ -126,7 +126,7 @@ def encode_pairs(
     elif sampling or digest is None:
         table = temporary_table(schema, parts())
     else:
-        vocabulary = hashlib.sha256(tokenizer.serialized).hexdigest()
+        vocabulary = f"{hashlib.sha256(tokenizer.serialized).hexdigest()}-{tokenizer.tag}"
         table = cached(f"tokens-{digest}-{vocabulary}-{max_length}", schema, parts(), lambda table: table)
     if rows is None and not len(table):
         raise InputError(

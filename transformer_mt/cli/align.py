@@ -62,7 +62,7 @@ def align(
     if files := files_of_pairs(input, target_file):
         if sentence is not None or options.npz is not None or options.figure is not None:
             raise InputError("--input", "reads pairs from files", "leave out SENTENCE, --npz and --figure")
-        translator = open_translator(model, options, device=options.device)
+        translator = open_translator(model, options, device=options.device, to=options.to)
         chosen = _chosen(translator.model, layer, head)
         with closing(read_pairs(*files, translator)) as pairs:
             while part := list(islice(pairs, _PAIRS_AT_A_TIME)):

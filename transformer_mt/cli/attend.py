@@ -184,7 +184,7 @@ def _look(
         raise InputError("--history", f"{one.name} has no checkpoints", "choose a run that keeps them")
     with working(f"looking at {len(saved)} checkpoints"):
         for number in saved:
-            then = open_translator(checkpoints / f"step-{number}", options, device=options.device)
+            then = open_translator(checkpoints / f"step-{number}", options, device=options.device, to=options.to)
             step, maps = one.history_step(then, number, method=options.method, words=options.words)
             steps.append(step)
             intro.append(f"{name}step {number}: {step.translation}")

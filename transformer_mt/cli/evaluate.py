@@ -21,6 +21,7 @@ from transformer_mt.cli.options import (
     NoSplit,
     Quantization,
     SearchOptions,
+    To,
     with_options,
 )
 from transformer_mt.cli.terminal import literal_console, note, result
@@ -65,6 +66,7 @@ def evaluate(
         Path | None,
         Option(metavar="FILE", help="Word links of the split, in Pharaoh format.", rich_help_panel=DATA),
     ] = None,
+    to: To = None,
     device: Device = DEFAULT_DEVICE,
     engine: EngineOption = DEFAULT_ENGINE,
     quantization: Quantization = None,
@@ -104,7 +106,9 @@ def evaluate(
     if links is not None and len(sets) > 1:
         raise InputError("--links", "applies to one test set", "give --data and --split once")
     paths = (model, *(against or ()))
-    runs = [open_translator(path, search, device=device, engine=engine, quantization=quantization) for path in paths]
+    runs = [
+        open_translator(path, search, device=device, engine=engine, quantization=quantization, to=to) for path in paths
+    ]
     directions = [
         f"{data.source_language} → {data.target_language}" for data in (run.model.config.data for run in runs)
     ]

@@ -31,13 +31,15 @@ def open_translator(
     device: str,
     engine: str = DEFAULT_ENGINE,
     quantization: str | None = None,
+    to: str | None = None,
 ) -> Translator:
-    """The model of a run directory or checkpoint, with search options applied.
+    """The model of a run directory or checkpoint, with search options applied, for the target language `to`.
 
     Without a path, use the newest run under `runs/`, or the ready model, and name it on stderr.
     """
     run = default_run() if path is None else find_run(path)
     model = Model.open(run, device=device, engine=engine, quantization=quantization)
+    model = model if to is None else model.toward(to)
     if path is None:
         data = model.config.data
         name, hint = ("the ready model", "; train your own with: tmt train") if run.path == READY else (run.path, "")

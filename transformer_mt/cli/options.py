@@ -68,6 +68,12 @@ ConfigFile = Annotated[
 PrefixOption = Annotated[
     str, Option(metavar="TEXT", help="Start every translation with this text.", rich_help_panel=SEARCH)
 ]
+To = Annotated[
+    str | None,
+    Option(
+        "--to", metavar="LANGUAGE", help="Target language, if the model has several. [the main one]", show_default=False
+    ),
+]
 EngineOption = Annotated[str, Option(metavar="NAME", help="torch, or ctranslate2 (an extra).")]
 Quantization = Annotated[
     str | None,

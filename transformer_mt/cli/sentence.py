@@ -18,6 +18,7 @@ from transformer_mt.cli.options import (
     Quiet,
     SearchOptions,
     Sentence,
+    To,
     with_options,
 )
 from transformer_mt.cli.terminal import literal_console, note, result
@@ -36,6 +37,7 @@ class SentenceOptions(SearchOptions):
     """Options for the sentence of a line, its search, and the output of its view."""
 
     sentence_number: Sentence = 1
+    to: To = None
     device: Device = DEFAULT_DEVICE
     as_json: Json = False
     npz: Npz = None
@@ -69,7 +71,7 @@ def load_sentence(
     heads = [HeadName.parse(name.strip(), key="--without") for text in without for name in text.split(",")]
     if target is not None:
         options.refuse("no effect with --target, which gives the translation", "leave one of them out")
-    translator = open_translator(model, options, device=options.device)
+    translator = open_translator(model, options, device=options.device, to=options.to)
     if sentence is None:
         sentence = example(translator.model.path, translator.model.config.data)
     subject = Subject.of(translator, sentence, target, number=options.sentence_number, without=heads)

@@ -22,6 +22,7 @@ from transformer_mt.cli.options import (
     Quantization,
     Quiet,
     SearchOptions,
+    To,
     with_options,
 )
 from transformer_mt.cli.terminal import note, warn
@@ -60,6 +61,7 @@ def translate(
         Option(metavar="FILE", help="Also draw the beam; needs --trace and the plot extra.", rich_help_panel=OUTPUT),
     ] = None,
     no_split: NoSplit = False,
+    to: To = None,
     device: Device = DEFAULT_DEVICE,
     engine: EngineOption = DEFAULT_ENGINE,
     quantization: Quantization = None,
@@ -100,7 +102,7 @@ def translate(
 
     _check(sentences, input, trace=trace, engine=engine)
     _check_beam_figure(sentences, figure, trace=trace)
-    translator = open_translator(model, search, device=device, engine=engine, quantization=quantization)
+    translator = open_translator(model, search, device=device, engine=engine, quantization=quantization, to=to)
     if trace:
         require_beam(translator.search)
     is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()

@@ -104,11 +104,15 @@ class CorpusConfig(Section):
 
 
 class MixedConfig(CorpusConfig):
-    """An additional training corpus, in the languages of `[data]`."""
+    """An additional training corpus."""
 
     corpus: str
     weight: Annotated[float, Field(gt=0.0, le=1e6)] = 1.0
     """Pairs drawn from this corpus per pair of `data.corpus`."""
+    source_language: str = ""
+    """Source language of this corpus; empty for that of `data`."""
+    target_language: str = ""
+    """Target language of this corpus; empty for that of `data`. With several, each source starts with a tag."""
 
 
 class DataConfig(CorpusConfig):
@@ -116,7 +120,8 @@ class DataConfig(CorpusConfig):
 
     mixture: dict[Name, MixedConfig] = {}
     """Additional training corpora, each under a name of your choice: `data.mixture.NAME.corpus`, optionally with
-    `weight`, `source_column`, `target_column`, `train_split`, `remove`, `max_words` and `max_ratio`."""
+    `weight`, `source_language`, `target_language`, `source_column`, `target_column`, `train_split`, `remove`,
+    `max_words` and `max_ratio`."""
     source_language: str = "auto"
     """Source language, as the corpus names it; `auto` detects it from file names or columns."""
     target_language: str = "auto"
@@ -126,6 +131,13 @@ class DataConfig(CorpusConfig):
     test_split: str = ""
     """Split to test on; empty for the usual name."""
     builtin: BuiltinConfig = BuiltinConfig()
+
+    def directions(self) -> dict[str, str]:
+        """The source language for each target language, the main one first."""
+        mixed = ((one.source_language or self.source_language, one.target_language) for one in self.mixture.values())
+        return {self.target_language: self.source_language} | {
+            target: source for source, target in mixed if target and target != self.target_language
+        }
 
 
 class TokenizerConfig(Section):

@@ -187,10 +187,12 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]
     texts = frozenset(text for pair in held_out for text in (pair.source, pair.target))
     mixture, known = [], words_of_pairs(pair for pairs in main.splits.values() for pair in _some(pairs))
     for name, mixed in config.mixture.items():
-        changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight"})
+        own = {"source_language": mixed.source_language, "target_language": mixed.target_language}
+        changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight", *own})
+        changes |= {side: language for side, language in own.items() if language}
         try:
             corpus = load_corpus(config.model_copy(update=changes), mixed=True, held_out=texts)
-            if found := _exchanged(corpus.splits["train"], known):
+            if corpus.languages == main.languages and (found := _exchanged(corpus.splits["train"], known)):
                 raise InputError(Path(corpus.name), found)
         except TmtError as error:
             raise type(error)(f"data.mixture.{name}: {error.key}", error.problem, error.remedy) from None

@@ -23,21 +23,24 @@ _VIRAMAS = "".join(map(chr, (c for c in range(sys.maxunicode) if unicodedata.com
 def tokenizer_files(tokenizer: Tokenizer, *, max_length: int) -> dict[str, Json]:
     """The content of `tokenizer.json` and `tokenizer_config.json`."""
     names, scores = tokenizer.pieces(range(len(SPECIAL))), learned_scores(load_model(tokenizer.serialized))
+    ids = {name: index for index, name in enumerate(names)}
+    ids |= {f"<2{language}>": index for language, index in tokenizer.tags.items()}
+    start = [_symbol(name) for name in tokenizer.pieces(tokenizer.tag)]
     special = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
-    end = {"SpecialToken": {"id": names[EOS], "type_id": 0}}
+    end = _symbol(names[EOS])
     text = {"Sequence": {"id": "A", "type_id": 0}}
     content = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [{"id": index, "content": name, **special} for index, name in enumerate(names)],
+        "added_tokens": [{"id": index, "content": name, **special} for name, index in ids.items()],
         "normalizer": {"type": "Sequence", "normalizers": [*_normalizers()]},
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": _pre_tokenizers(scores)},
         "post_processor": {
             "type": "TemplateProcessing",
-            "single": [text, end],
-            "pair": [text, {"Sequence": {"id": "B", "type_id": 0}}, end],
-            "special_tokens": {names[EOS]: {"id": names[EOS], "ids": [EOS], "tokens": [names[EOS]]}},
+            "single": [*start, text, end],
+            "pair": [*start, text, {"Sequence": {"id": "B", "type_id": 0}}, end],
+            "special_tokens": {name: {"id": name, "ids": [ids[name]], "tokens": [name]} for name in ids},
         },
         "decoder": {"type": "Sequence", "decoders": _DECODERS},
         "model": _model(tokenizer),
@@ -54,7 +57,7 @@ def tokenizer_files(tokenizer: Tokenizer, *, max_length: int) -> dict[str, Json]
 
 
 # Symbols and bytes after their `<`, as patterns. tokenizers has them in the vocabulary like any piece.
-_LITERALS = (*(re.escape(piece[1:]) for piece in FIRST[: len(SPECIAL)]), "0x[0-9A-F]{2}>")
+_LITERALS = (*(re.escape(piece[1:]) for piece in FIRST[: len(SPECIAL)]), "0x[0-9A-F]{2}>", r"2\S{1,100}>")
 # The score of symbols and bytes, so that texts become none, where a split would part a learned piece.
 _NEVER = -1e4
 _METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": False}
@@ -84,6 +87,10 @@ def _model(tokenizer: Tokenizer) -> Json:
         "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": True, "ignore_merges": False,
         "vocab": {piece: index for index, piece in enumerate(pieces)}, "merges": merges,
     }  # fmt: skip
+
+
+def _symbol(name: str) -> Json:
+    return {"SpecialToken": {"id": name, "type_id": 0}}
 
 
 def _pre_tokenizers(scores: PieceScores) -> list[Json]:

@@ -57,7 +57,9 @@ class PreparedSentence:
         places = self.tokenizer.places(self.text, self.ids)
         if places is not None:
             return words_of_places(places, self.spans)
-        return words_of_pieces(self.text, self.spans, self.pieces)
+        tags = len(self.tokenizer.tag)
+        owners = words_of_pieces(self.text, self.spans, self.pieces[tags:])
+        return (*((0,) if self.spans else () for _ in range(tags)), *owners)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ that starts with one is still segmented as the model finds best.
 
 import math
 import random
+import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 
 from sentencepiece import SentencePieceProcessor
@@ -22,6 +23,8 @@ SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")
 # The first tokens of every vocabulary.
 FIRST = (*SPECIAL_TOKENS, *(f"<0x{byte:02X}>" for byte in range(256)))
 
+# The tag of a target language, which no text can produce: `<2fr>`.
+_TAG = re.compile(r"<2\S{1,100}>")
 _LARGEST_SCORE = 2.0**20  # sums of scores stay finite
 _UNKNOWN, _CONTROL, _BYTE = 2, 3, 6
 _KINDS = {"unigram": 1, "bpe": 2}
@@ -40,7 +43,10 @@ def load_model(content: bytes) -> SentencePieceProcessor:
     if not rest or tuple(map(processor.IdToPiece, first)) != FIRST or ids != (PAD, UNK, BOS, EOS):
         raise ValueError("special symbols and bytes are not where tmt has them")
     are_bytes = all(map(processor.IsByte, first[len(SPECIAL_TOKENS) :]))
-    if not are_bytes or any(processor.IsControl(index) or processor.IsByte(index) for index in rest):
+    control = [index for index in rest if processor.IsControl(index)]
+    are_tags = control == [*rest][len(rest) - len(control) :]  # the last tokens
+    are_tags = are_tags and all(_TAG.fullmatch(processor.IdToPiece(index)) for index in control)
+    if not are_bytes or not are_tags or any(map(processor.IsByte, rest)):
         raise ValueError("a token has another type than in tmt's models")
     scores = learned_scores(processor).values()  # raises `ValueError` if a token is not UTF-8
     are_small = all(abs(score) <= _LARGEST_SCORE for score in scores)
@@ -50,8 +56,15 @@ def load_model(content: bytes) -> SentencePieceProcessor:
 
 
 def learned_scores(processor: SentencePieceProcessor) -> PieceScores:
-    """The tokens of a model with their scores, without special symbols and bytes."""
-    return {processor.IdToPiece(i): processor.GetScore(i) for i in range(len(FIRST), processor.GetPieceSize())}
+    """The tokens of a model with their scores, without special symbols, bytes and tags."""
+    learned = (i for i in range(len(FIRST), processor.GetPieceSize()) if not processor.IsControl(i))
+    return {processor.IdToPiece(i): processor.GetScore(i) for i in learned}
+
+
+def tags_of(processor: SentencePieceProcessor) -> dict[str, int]:
+    """The ids of the tags by their target languages."""
+    rest = range(len(FIRST), processor.GetPieceSize())
+    return {processor.IdToPiece(i)[2:-1]: i for i in rest if processor.IsControl(i)}
 
 
 def is_unigram(processor: SentencePieceProcessor) -> bool:
@@ -111,11 +124,17 @@ def _extend_bpe(scores: PieceScores, wanted: Mapping[str, float], *, most: int) 
     return len(wanted)
 
 
-def write_model(scores: PieceScores, kind: str) -> bytes:
-    """Write a `unigram` or `bpe` model with the special symbols, the bytes, and these tokens."""
+def with_tags(model: bytes, languages: Sequence[str], *, kind: str) -> bytes:
+    """Add a tag for each target language (Johnson et al. 2017, §3)."""
+    return write_model(learned_scores(load_model(model)), kind, languages) if languages else model
+
+
+def write_model(scores: PieceScores, kind: str, languages: Sequence[str] = ()) -> bytes:
+    """Write a `unigram` or `bpe` model with the special symbols, the bytes, these tokens, and tags of languages."""
     types = [_CONTROL, _UNKNOWN, _CONTROL, _CONTROL, *[_BYTE] * 256]
     pieces = [_message({1: text, 2: 0.0, 3: piece_type}) for text, piece_type in zip(FIRST, types, strict=True)]
     pieces += [_message({1: text, 2: score}) for text, score in scores.items()]
+    pieces += [_message({1: f"<2{language}>", 2: 0.0, 3: _CONTROL}) for language in languages]
     # Trainer settings: kind, size, byte fallback, and the ids of <unk>, <s>, </s> and <pad>.
     trainer = _message({3: _KINDS[kind], 4: len(pieces), 35: 1, 40: UNK, 41: BOS, 42: EOS, 43: PAD})
     normaliser = _message({1: "identity", 2: ""})

@@ -4,6 +4,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -18,6 +19,8 @@ from transformer_mt.tokenizer.sentencepiece_model import (
     learned_scores,
     load_model,
     merged,
+    tags_of,
+    with_tags,
     with_whole_words,
 )
 from transformer_mt.tokenizer.symbols import SPECIAL, UNK
@@ -46,6 +49,8 @@ class Tokenizer:
 
     # What a character without a token becomes.
     unknown_become = "bytes"
+    # The tag at the start of every encoded text; see `toward`.
+    tag: tuple[int, ...] = ()
 
     def __init__(self, model: bytes, *, note: str | None = None) -> None:
         self.serialized, self.note = model, note
@@ -53,22 +58,28 @@ class Tokenizer:
 
     @classmethod
     def train(
-        cls, sentences: Iterable[str], config: TokenizerConfig, *, whole: Mapping[str, float] = MappingProxyType({})
+        cls,
+        sentences: Iterable[str],
+        config: TokenizerConfig,
+        *,
+        whole: Mapping[str, float] = MappingProxyType({}),
+        tags: Sequence[str] = (),
     ) -> "Tokenizer":
         """Train a vocabulary. The same sentences produce the same vocabulary.
 
         `whole` maps words, most important first, to their share of all words. They become one token each, up to half of
-        the vocabulary. If the sentences cannot fill the configured size, or their characters need more, the nearest
-        possible size is used. `note` reports both. Raises `InputError` without text.
+        the vocabulary. Each target language in `tags` gets a tag. If the sentences cannot fill the configured size, or
+        their characters need more, the nearest possible size is used. `note` reports both. Raises `InputError` without
+        text.
         """
-        kind, size = config.kind, config.vocabulary_size
+        kind, size = config.kind, config.vocabulary_size - len(tags)
         learned = learn(list(sentences), kind=kind, size=size)
         model, held = with_whole_words(learned, whole, kind=kind, size=size)
-        tokenizer, notes = cls(model), []
-        if tokenizer.size != size:
+        tokenizer, notes = cls(with_tags(model, tags, kind=kind)), []
+        if tokenizer.size != (wanted := config.vocabulary_size):
             too_few, too_many = "the text does not support more", "the characters and bytes need this many"
-            reason = too_few if tokenizer.size < size else too_many
-            notes.append(f"tokenizer.vocabulary_size: {tokenizer.size} instead of {size}; {reason}")
+            reason = too_few if tokenizer.size < wanted else too_many
+            notes.append(f"tokenizer.vocabulary_size: {tokenizer.size} instead of {wanted}; {reason}")
         if held != len(whole):
             full = "they fill half of the vocabulary"
             notes.append(f"tokenizer.whole_words: {held} of {len(whole)} words are whole; {full}")
@@ -94,7 +105,22 @@ class Tokenizer:
     @property
     def target(self) -> "Tokenizer":
         """The same vocabulary for target text; this one is for source text, if they differ."""
-        return self
+        return self._tagged(()) if self.tag else self
+
+    def toward(self, language: str) -> "Tokenizer":
+        """The same vocabulary for sources to translate into a language: each starts with its tag, if there are tags."""
+        index = self.tags.get(language)
+        return self if index is None else self._tagged((index,))
+
+    def _tagged(self, tag: tuple[int, ...]) -> "Tokenizer":
+        twin = copy(self)
+        twin.tag = tag
+        return twin
+
+    @cached_property
+    def tags(self) -> dict[str, int]:
+        """The ids of the tags by their target languages; empty for a vocabulary with one."""
+        return tags_of(self._processor)
 
     @property
     def size(self) -> int:
@@ -110,13 +136,15 @@ class Tokenizer:
 
         sentencepiece's own sampling differs between processes, even for the same seed.
         """
-        if sampling is None:
-            if len(sentences) == 1:  # sentencepiece starts threads for a list
-                return [self._processor.Encode(sentences[0], out_type=int)]
-            return self._processor.Encode(list(sentences), out_type=int)
-        draw = random.Random(sampling.seed)
-        sample = self._sample_unigram if self._merges is None else self._sample_bpe
-        return [sample(text, sampling.alpha, draw) for text in sentences]
+        if sampling is not None:
+            draw = random.Random(sampling.seed)
+            sample = self._sample_unigram if self._merges is None else self._sample_bpe
+            encoded = [sample(text, sampling.alpha, draw) for text in sentences]
+        elif len(sentences) == 1:  # sentencepiece starts threads for a list
+            encoded = [self._processor.Encode(sentences[0], out_type=int)]
+        else:
+            encoded = self._processor.Encode(list(sentences), out_type=int)
+        return [[*self.tag, *ids] for ids in encoded] if self.tag else encoded
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of token ids. Special symbols are skipped; invalid UTF-8 becomes U+FFFD."""

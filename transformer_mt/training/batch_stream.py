@@ -30,11 +30,15 @@ _SAMPLED_TOGETHER = 100
 
 @dataclass(frozen=True, slots=True)
 class WeightedCorpus:
-    """A corpus to train on, the digest of its content, and the number of its pairs per pair of the main corpus."""
+    """A corpus to train on, the digest of its content, and the number of its pairs per pair of the main corpus.
+
+    `language` is its target language.
+    """
 
     pairs: Pairs
     digest: str
     weight: float = 1.0
+    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class TrainingCorpora:
     def weighted(self) -> list[WeightedCorpus]:
         """The training pairs of each corpus, the main one first."""
         return [
-            WeightedCorpus(corpus.splits["train"], corpus.fingerprints["train"].digest, weight)
+            WeightedCorpus(corpus.splits["train"], corpus.fingerprints["train"].digest, weight, corpus.languages[1])
             for corpus, weight in [(self.main, 1.0), *self.others]
         ]
 
@@ -142,8 +146,9 @@ class BatchStream:
     ) -> EncodedPairs:
         longest = min(self._config.model.max_length, self._config.training.batch_tokens)
         return encode_pairs(
-            corpus.pairs, self._tokenizer, max_length=longest, sampling=sampling, digest=corpus.digest, rows=rows
-        )
+            corpus.pairs, self._tokenizer.toward(corpus.language), max_length=longest, sampling=sampling,
+            digest=corpus.digest, rows=rows,
+        )  # fmt: skip
 
 
 def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
@@ -157,14 +162,17 @@ def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
 def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> Tokenizer:
     """Learn a joint vocabulary from about `config.sample` pairs per corpus, both sides; cached for large corpora."""
 
+    languages = list(dict.fromkeys(corpus.language for corpus in corpora))
+    tags = languages if len(languages) > 1 else []
+
     def learn() -> list[bytes]:
         pairs = list(sampled_pairs(corpora, config.sample))
         whole = words_of_pairs(pairs).commonest(config.whole_words)
-        tokenizer = Tokenizer.train(texts_of(pairs), config, whole=whole)
+        tokenizer = Tokenizer.train(texts_of(pairs), config, whole=whole, tags=tags)
         return [tokenizer.serialized, (tokenizer.note or "").encode()]
 
     digests = "-".join(corpus.digest for corpus in corpora)
-    key = f"tokenizer-{digests}-{config.model_dump_json()}-sentencepiece-{sentencepiece.__version__}"
+    key = f"tokenizer-{digests}-{','.join(tags)}-{config.model_dump_json()}-sentencepiece-{sentencepiece.__version__}"
     is_large = sum(len(corpus.pairs) for corpus in corpora) > IN_MEMORY
     model, note = _cached_parts(key, learn) if is_large else learn()
     return Tokenizer(model, note=note.decode() or None)

@@ -155,6 +155,7 @@ def build_session(
             raise InputError(Path(corpora.main.name), f"no {split} split", "give one")
     is_new = tokenizer is None
     tokenizer, parts = _with_weights(parts, run, corpora, tokenizer, notes)
+    tokenizer = tokenizer.toward(config.data.target_language)
     _require_fitting(parts, tokenizer)
     torch.manual_seed(config.training.seed)
     torch.set_rng_state(parts.random_state)

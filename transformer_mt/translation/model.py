@@ -1,6 +1,6 @@
 """A trained model, opened once, for translation and for views."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -41,7 +41,17 @@ class Model:
         module = import_module(lookup(ENGINES, engine, key="engine"))
         run, opened = module.open_engine(run.anew(), device=device, quantization=quantization)
         run.keep_beside()
-        return cls(run.config(), run.tokenizer(), opened, run)
+        config = run.config()
+        return cls(config, run.tokenizer().toward(config.data.target_language), opened, run)
+
+    def toward(self, language: str) -> Self:
+        """The same model for another of its target languages. Raises `InputError` for a language it lacks."""
+        data = self.config.data
+        source = lookup(data.directions(), language, key="to")
+        config = self.config.model_copy(
+            update={"data": data.model_copy(update={"source_language": source, "target_language": language})}
+        )
+        return replace(self, config=config, tokenizer=self.tokenizer.toward(language))
 
     @override
     def __repr__(self) -> str:
