@@ -74,3 +74,9 @@ def test_invisible_line_is_empty(text: str, on_run: Tmt) -> None:
     found = on_run("translate", text, "--json").json
     assert (found.pop("source"), found.pop("score"), found.pop("log_probability")) == (text, 0.0, 0.0)
     assert not any(found.values())
+
+
+@pytest.mark.parametrize("command", ["translate", "attend", "align", "explain", "lens"])
+def test_a_model_with_one_target_language_has_only_that(command: str, on_run: Tmt) -> None:
+    assert on_run(command, FIRST, "--to", "en", "--json") == on_run(command, FIRST, "--json")
+    assert on_run(command, FIRST, "--to", "fr").mistake == "--to: 'fr' is unknown; choose one of en"

@@ -233,3 +233,18 @@ def test_generation_has_our_limits_and_symbols() -> None:
     found = generation_config(config)
     assert (found["max_length"], found["num_beams"], found["suppress_tokens"]) == (32, 3, [PAD, UNK, BOS])
     assert (found["decoder_start_token_id"], found["eos_token_id"], found["forced_eos_token_id"]) == (BOS, EOS, None)
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_a_tag_starts_every_text(kind: str, tmp_path: Path) -> None:
+    package = pytest.importorskip("transformers")
+    texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
+    own = Tokenizer.train(texts, TokenizerConfig(kind=kind, vocabulary_size=330), tags=["en", "fr"]).toward("fr")
+    for name, content in tokenizer_files(own, max_length=64).items():
+        (tmp_path / name).write_text(json.dumps(content), "utf-8")
+    theirs = package.AutoTokenizer.from_pretrained(tmp_path)
+    for text in (TRAIN[0].source, "<2fr> <2en>", ""):
+        ids = own.encode(text)
+        assert theirs(text)["input_ids"] == [*ids, EOS]
+        assert theirs.decode(ids, skip_special_tokens=True) == text
