@@ -11,13 +11,16 @@ from typing import Any
 from urllib.parse import quote_plus, urlencode
 
 import pytest
+from support.command_line import PAIRS
 from support.sentences import small_tokenizer
 from support.serving import Answer, Served, serving, write_run
 from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
 from support.variants import with_sizes
 
+from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.serve import guard
 from transformer_mt.serve.questions import LARGEST_BODY
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 FORM = "application/x-www-form-urlencoded"
 SENTENCE, TEXT = "Der Hund schläft.", "Der Hund schläft. Der alte Mann liest.\n\n  Die Frau liest.\r\nDer Hund schläft."
@@ -359,3 +362,20 @@ def test_hostile_requests_get_one_line_and_no_answer_without_the_key(
     assert {200, 400, 403} <= set(statuses)
     assert not list(tmp_path.iterdir())  # no report of an internal error
     assert posted(served, with_key(served, q=SENTENCE)).status == 200
+
+
+def test_model_with_several_target_languages_translates_into_each(tmp_path: Path) -> None:
+    texts = [text for pair in PAIRS for text in pair]
+    tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=320), tags=["en", "fr"])
+    french = 'data.mixture.french={corpus="none", target_language="fr"}'
+    languages = ("data.source_language=de", "data.target_language=en")
+    sizes = with_sizes((*languages, french), SIZES, transformer=TRANSFORMER_SIZES)
+    write_run(tmp_path / "one", varied_model(vocabulary=tokenizer.size), tokenizer, *sizes)
+    with serving(tmp_path) as served:
+        expected = [("de", ["en", "fr"]), ("en", []), ("fr", [])]
+        assert [(one["code"], one["targets"]) for one in served.get("/languages").json] == expected
+        found = [posted(served, with_key(served, q=SENTENCE, target=to)).json["translatedText"] for to in ("en", "fr")]
+        assert found[0] == own_translation(served, SENTENCE)
+        assert found[0] != found[1]
+        other = posted(served, with_key(served, q=SENTENCE, target="es"))
+        require_error(other, 400, "source, target: not the languages of the model; ask for de to en or de to fr")

@@ -5,13 +5,17 @@ from transformer_mt.errors import InputError
 from transformer_mt.serve.answers import Answer
 from transformer_mt.serve.questions import ClientQuestion, TranslateTexts
 from transformer_mt.serve.served_runs import ServedRun
+from transformer_mt.translation.translator import Translator
 
 
 def list_languages(served: ServedRun, _: ClientQuestion) -> list[Answer]:
-    """The source language with its target, and the target language, which has none."""
-    data = served.translator.model.config.data
-    targets = {data.source_language: [data.target_language], data.target_language: []}
-    return [{"code": code, "name": code, "targets": targets[code]} for code in targets]
+    """Each language of the model, with the targets it can be translated to."""
+    directions = served.translator.model.config.data.directions()
+    codes = dict.fromkeys((*directions.values(), *directions))
+    return [
+        {"code": code, "name": code, "targets": [to for to, source in directions.items() if source == code]}
+        for code in codes
+    ]
 
 
 def translate_texts(served: ServedRun, asked: TranslateTexts) -> Answer:
@@ -20,10 +24,12 @@ def translate_texts(served: ServedRun, asked: TranslateTexts) -> Answer:
     The source `auto` is the model's, with confidence 0, because nothing is detected. Raises `InputError` for
     other languages, and for a sentence that is too long.
     """
-    translator, data = served.translator, served.translator.model.config.data
-    if asked.source not in (data.source_language, "auto") or asked.target != data.target_language:
-        remedy = f"ask for {data.source_language} to {data.target_language}"
-        raise InputError("source, target", "not the languages of the model", remedy)
+    directions = served.translator.model.config.data.directions()
+    source = directions.get(asked.target)
+    if source is None or asked.source not in (source, "auto"):
+        possible = " or ".join(f"{source} to {target}" for target, source in directions.items())
+        raise InputError("source, target", "not the languages of the model", f"ask for {possible}")
+    translator = Translator.of(served.translator.model.toward(asked.target))
     search = changed_search(translator.search, {"n_best": 1 + asked.alternatives})
     texts = [asked.q] if isinstance(asked.q, str) else asked.q
     lines = translator.model.prepare.lines("\n".join(texts).split("\n"), split=True)
@@ -36,5 +42,5 @@ def translate_texts(served: ServedRun, asked: TranslateTexts) -> Answer:
     if asked.alternatives:
         answer["alternatives"] = [each[1:] for each in found]
     if asked.source == "auto":
-        answer["detectedLanguage"] = [{"confidence": 0.0, "language": data.source_language} for _ in found]
+        answer["detectedLanguage"] = [{"confidence": 0.0, "language": source} for _ in found]
     return {key: value[0] for key, value in answer.items()} if isinstance(asked.q, str) else answer
