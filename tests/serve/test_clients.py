@@ -367,15 +367,18 @@ def test_hostile_requests_get_one_line_and_no_answer_without_the_key(
 def test_model_with_several_target_languages_translates_into_each(tmp_path: Path) -> None:
     texts = [text for pair in PAIRS for text in pair]
     tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=320), tags=["en", "fr"])
-    french = 'data.mixture.french={corpus="none", target_language="fr"}'
+    mixture = 'data.mixture.french={corpus="none", target_language="fr"}'
     languages = ("data.source_language=de", "data.target_language=en")
-    sizes = with_sizes((*languages, french), SIZES, transformer=TRANSFORMER_SIZES)
+    sizes = with_sizes((*languages, mixture), SIZES, transformer=TRANSFORMER_SIZES)
     write_run(tmp_path / "one", varied_model(vocabulary=tokenizer.size), tokenizer, *sizes)
     with serving(tmp_path) as served:
         expected = [("de", ["en", "fr"]), ("en", []), ("fr", [])]
         assert [(one["code"], one["targets"]) for one in served.get("/languages").json] == expected
-        found = [posted(served, with_key(served, q=SENTENCE, target=to)).json["translatedText"] for to in ("en", "fr")]
-        assert found[0] == own_translation(served, SENTENCE)
-        assert found[0] != found[1]
+        sources = [source for source, _ in PAIRS]
+        english, french = (
+            posted(served, with_key(served, q=sources, target=to)).json["translatedText"] for to in ("en", "fr")
+        )
+        assert english == [own_translation(served, source) for source in sources]
+        assert english != french
         other = posted(served, with_key(served, q=SENTENCE, target="es"))
         require_error(other, 400, "source, target: not the languages of the model; ask for de to en or de to fr")
