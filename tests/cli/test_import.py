@@ -14,6 +14,7 @@ from support.small_training import PAIRS
 from transformer_mt.export.ctranslate2_package import import_ctranslate2
 from transformer_mt.runs.checksums import saved_sums
 from transformer_mt.runs.directory import Run
+from transformer_mt.translation.translator import Translator
 
 SENTENCE, TARGET = "der Hund sieht das Kind.", "the dog sees the child."
 FINE_TUNING = (
@@ -54,6 +55,28 @@ def test_views_work(imported: str, tmt: Tmt) -> None:
     assert aligned["chosen_by"] == "guess"
     maps = tmt("attend", "--json", "--model", imported, SENTENCE, "--target", TARGET, "--words").json
     assert maps["stacks"]["cross"]["columns"] == ["der", "Hund", "sieht", "das", "Kind", ".", "</s>"]
+
+
+def test_target_text_is_cut_by_its_own_model(imported: str, data: str, tmt: Tmt) -> None:
+    tokenizer = Run(Path(imported)).tokenizer()
+    source, target = (one.pieces(one.encode(TARGET)) for one in (tokenizer, tokenizer.target))
+    assert source != target
+    maps = tmt("attend", "--json", "--tokens", "--model", imported, SENTENCE, "--target", TARGET).json
+    assert maps["stacks"]["cross"]["rows"] == [*target, "</s>"]
+    found = tmt(
+        "explain", "--json", "--model", imported, SENTENCE, "--target", TARGET, "--word", "dog", "--not", "child"
+    )
+    instead = tokenizer.target.pieces(tokenizer.target.encode(TARGET.replace("dog", "child")))
+    first = next(place for place, piece in enumerate(target) if piece != instead[place])
+    assert (found.json["token"], found.json["other_token"]) == (target[first], instead[first])
+    [[best]] = Translator.load(imported, device="cpu").translate([SENTENCE], prefix=TARGET)
+    assert list(best.tokens[: len(target)]) == target
+    # A target that only its own model cuts into few enough tokens.
+    long = " ".join([TARGET] * (40 // len(target)))
+    assert len(tokenizer.target.encode(long)) < 41 <= len(tokenizer.encode(long))
+    for name, line in (("a.de", SENTENCE), ("a.en", long)):
+        Path(name).write_text(f"{line}\n", "utf-8")
+    assert tmt("score", "--model", imported, "--input", "a.de", "--target-file", "a.en").code == 0
 
 
 def test_formulas_have_biases(imported: str, tmt: Tmt) -> None:
@@ -155,6 +178,6 @@ def test_killed_fine_tuning_resumes_exactly(imported: str, data: str, tmt: Tmt) 
 def test_mistakes_are_one_line(imported: str, tmt: Tmt) -> None:
     assert tmt("import", "marian", "opus").mistake == "opus: exists; choose another directory"
     assert tmt("import", "nowhere", "run").err == (
-        "tmt: error: nowhere/model.safetensors: missing (a pytorch_model.bin is a pickle, which could run any program, "
-        "so tmt refuses it); save the model with safetensors, in one file\n"
+        "tmt: error: nowhere/model.safetensors: missing (tmt refuses a pytorch_model.bin: it is a pickle and could run "
+        "any program); save the model with safetensors, in one file\n"
     )

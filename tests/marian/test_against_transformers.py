@@ -32,6 +32,12 @@ SIZES: dict[str, dict[str, Any]] = {
 TEXTS = [pair.source for pair in PAIRS[:10]]
 
 
+@pytest.fixture(autouse=True)
+def installed() -> None:
+    """Skip these tests without the package; it is too slow to import at the top."""
+    pytest.importorskip("transformers")
+
+
 def open_theirs(folder: Path) -> tuple[Any, Any]:
     from transformers import MarianMTModel, MarianTokenizer
 

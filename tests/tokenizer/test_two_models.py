@@ -1,6 +1,7 @@
 """Vocabularies with a SentencePiece model for each side, as Marian has them."""
 
 import json
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -119,6 +120,7 @@ def test_every_token_has_a_word_of_the_text_as_written(text: str) -> None:
         ("ｄｅｒ a", [("▁d", "ｄｅｒ"), ("e", "ｄｅｒ"), ("r", "ｄｅｒ"), ("▁", "a"), ("a", "a")]),
         ("北京 der", [("▁", "北"), ("<unk>", "北 京"), ("▁d", "der"), ("e", "der"), ("r", "der")]),
         (">>fra<< der", [(">>fra<<", "> > fra < <"), ("▁d", "der"), ("e", "der"), ("r", "der")]),
+        (">>fra<< 北京", [(">>fra<<", "> > fra < <"), ("▁", "北"), ("<unk>", "北 京")]),
     ],
 )
 def test_tokens_belong_to_the_words_that_they_come_from(text: str, expected: list[tuple[str, str]]) -> None:
@@ -128,11 +130,11 @@ def test_tokens_belong_to_the_words_that_they_come_from(text: str, expected: lis
 
 
 def test_generated_tokens_belong_to_the_words_they_spell() -> None:
-    ids = TOKENIZER.ids(["▁d", "e", "r", "<unk>", "▁H", "u", "nd"])
+    ids = TOKENIZER.ids(["▁d", "e", "r", "<unk>", "▁", "a", "▁H", "u", "nd"])
     text = TOKENIZER.decode(ids)
-    assert text == "der Hund"
+    assert text == "der a Hund"
     sentence = PreparedSentence(text, tuple(ids), TOKENIZER.target)
-    assert sentence.words_of_piece == ((0,), (0,), (0,), (1,), (1,), (1,), (1,))
+    assert sentence.words_of_piece == ((0,), (0,), (0,), (1,), (1,), (1,), (2,), (2,), (2,))
 
 
 def test_target_language_is_one_token_at_the_start() -> None:
@@ -162,6 +164,12 @@ def test_encoded_pairs_use_both_models() -> None:
     limits = {limit: fitting([pair], TOKENIZER, max_length=limit) for limit in (len(target), len(target) + 1)}
     source = len(TOKENIZER.encode(pair.source))
     assert [bool(limits[limit]) for limit in limits] == [False, source < len(target) + 1]
+
+
+def test_vocabulary_can_be_sent_to_another_process() -> None:
+    again = pickle.loads(pickle.dumps(TOKENIZER))
+    assert again.encode("der Hund") == TOKENIZER.encode("der Hund")
+    assert again.target.encode("the dog") == TOKENIZER.target.encode("the dog")
 
 
 def test_sampling_is_refused() -> None:

@@ -14,7 +14,7 @@ def import_(
     run: Annotated[Path, Argument(metavar="RUN", help="The new run.", show_default=False)],
     quiet: Quiet = False,
 ) -> None:
-    """Make a run from a Marian model in transformers' format, such as those of OPUS-MT.
+    """Make a run from a Marian model in transformers' format. OPUS-MT has many.
 
     \b
     Examples:
@@ -22,7 +22,7 @@ def import_(
       tmt train --from runs/opus --data own.de,own.en
 
     The folder needs config.json, tokenizer_config.json, vocab.json, source.spm, target.spm and model.safetensors. tmt
-    runs nothing from it, and refuses pickles, links and what it does not support.
+    executes nothing in it, and refuses pickles, links and unsupported models.
     """
     from transformer_mt.marian.import_marian import import_marian
 

@@ -19,7 +19,7 @@ def import_marian(folder: Path, path: Path) -> Run:
     """
     require_new(path)
     if not os.path.lexists(folder / MODEL):
-        problem = "missing (a pytorch_model.bin is a pickle, which could run any program, so tmt refuses it)"
+        problem = "missing (tmt refuses a pytorch_model.bin: it is a pickle and could run any program)"
         raise InputError(folder / MODEL, problem, "save the model with safetensors, in one file")
     try:
         settings, vocabulary = read_settings(folder)

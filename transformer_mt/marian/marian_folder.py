@@ -18,7 +18,7 @@ Settings = dict[str, Any]
 
 _FEW, _MANY = 2**16, 2**25  # bytes
 ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
-# What a folder without these settings means.
+# Defaults of missing settings.
 _DEFAULTS: Settings = {"separate_vocabs": False, "share_encoder_decoder_embeddings": True, "tie_word_embeddings": True}
 # The values that tmt supports.
 _SUPPORTED = {
@@ -32,7 +32,7 @@ _PAD, _UNKNOWN, _, _END = SPECIAL_TOKENS
 
 
 def read_settings(folder: Path) -> tuple[Settings, dict[str, int]]:
-    """The settings of a model, and its id of each token. Raises `InputError` for what tmt does not support."""
+    """The settings of a model, and its id of each token. Raises `InputError` for an unsupported one."""
     of_tokenizer, of_model = (_read_json(folder / f"{name}config.json", limit=_FEW) for name in ("tokenizer_", ""))
     ids = _read_json(folder / "vocab.json", limit=_MANY)
     settings: Settings = defaultdict(lambda: None, _DEFAULTS | of_tokenizer | of_model)
@@ -80,8 +80,9 @@ def configuration(folder: Path, settings: Settings, *, tokens: int) -> Config:
 def read_vocabulary(folder: Path, ids: dict[str, int]) -> tuple[TwoModels, list[int]]:
     """The tokenizer of a model, and the model's id of each token, our special symbols first.
 
-    Marian's padding also begins a target: its id is that of both `PAD` and `BOS`. Raises `MachineError` for a damaged
-    vocabulary.
+    Marian's padding also begins a target, so `PAD` and `BOS` have the same id there.
+
+    Raises `MachineError` for a damaged vocabulary.
     """
     source, target = (read_regular(folder / name, limit=_MANY) for name in ("source.spm", "target.spm"))
     try:

@@ -41,7 +41,7 @@ _NAMES = {
 _POSITIONS = {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"}
 # Parts of a layer with a row for each feature; in other matrices, each has a column.
 _WRITES = ("output_projection.", "feed_forward.output.", "norm.")
-# The logit of `PAD`, which Marian lacks: its probability is zero, and label smoothing hardly notices.
+# The bias of `PAD`, which has no weights in Marian. Its probability is zero, and label smoothing hardly notices.
 _NEVER = -100.0
 
 

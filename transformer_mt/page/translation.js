@@ -78,7 +78,7 @@ function withoutLinks(answer, languages) {
 }
 
 function remarks(answer, [source, target], allOn) {
-  const unseen = answer.never_seen ?? [];
+  const unseen = answer.never_seen ?? [], lost = answer.remarks.read_as_unknown ?? [];
   const { usual, translation } = answer;
   const both = () => usual === translation ? "the same as with all heads." : [
     comparison(translation, usual, target), " With all heads: ", comparison(usual, translation, target),
@@ -95,6 +95,8 @@ function remarks(answer, [source, target], allOn) {
       element("li", { class: "warning" }, "The model gives this translation a low probability."),
     unseen.length > 0 && element("li", { class: "warning" }, "Never seen in training, so copied or guessed: ",
       foreign(unseen.join(", "), source)),
+    lost.length > 0 && element("li", { class: "warning" }, "Characters without a token, lost: ",
+      foreign(lost.join(", "), source)),
     answer.read !== answer.source && element("li", {}, "Read with capitals: ", foreign(answer.read, source)),
     element("li", { class: "quiet" }, total),
   ];
