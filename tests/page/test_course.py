@@ -180,6 +180,10 @@ def test_link_opens_in_a_page_that_is_open(opened: LoadedPage) -> None:
     opened.expect_part("#stop h3", "3 of ")
     opened.page.evaluate("location.hash = 'view=course'")
     opened.expect_part("#stop h3", "1 of ")
+    opened.find("#tab-course").focus()
+    opened.page.keyboard.press("Tab")
+    opened.page.keyboard.press("ArrowRight")
+    opened.expect_part("#stop h3", "2 of ")
 
 
 def test_senseless_address_is_ignored(chromium: "Browser", served: Served) -> None:

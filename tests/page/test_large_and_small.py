@@ -119,6 +119,9 @@ def test_picture_of_the_chosen_head_can_be_saved(opened: LoadedPage, tmp_path: P
     saving.value.save_as(tmp_path / "head.svg")
     assert saving.value.suggested_filename == "tmt.svg"
     tree = ElementTree.fromstring((tmp_path / "head.svg").read_text("utf-8"))
+    caption = tree.find("{http://www.w3.org/2000/svg}text")
+    assert caption is not None
+    assert (caption.get("x"), caption.get("text-anchor")) == ("0", "start")
     texts = [one.text for one in tree.iter("{http://www.w3.org/2000/svg}text")]
     for selector in ("tbody td", "tbody th", "thead th"):
         assert {*opened.find(f"#one-head .matrix {selector}").all_text_contents()} <= {*texts}

@@ -475,7 +475,7 @@ function listen() {
     const drawn = document.querySelector("#one-head table");
     return drawn && saveFile("tmt.svg", "image/svg+xml", pictureOfTable(drawn));
   });
-  listenForArrows(document.getElementById("course"), (by) => state.lessons && goTo(state.stop + by));
+  listenForArrows(document.getElementById("course"), (by) => state.lessons && goTo((state.stop ?? 1) + by));
   on("method", "change", ({ target }) => change({ method: target.value }));
   on("unit", "change", ({ target }) => change({ words: target.value === "words" }));
   on("explained-row", "change", ({ target }) => pickRow(JSON.parse(target.value)));
