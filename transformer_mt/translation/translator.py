@@ -101,7 +101,8 @@ class Translator:
     ) -> Self:
         """Load the trained model of a run directory, in float32, with the run's configured search.
 
-        A checkpoint, `…/checkpoints/step-N`, loads the weights validated at that step. The engine is `torch` or
+        `ready` is the model that comes with the package. A checkpoint, `…/checkpoints/step-N`, loads the weights
+        validated at that step. The engine is `torch` or
         `ctranslate2` (needs that extra; see `transformer_mt.export.ctranslate2_engine` for differences in search). The
         latter can quantize weights: `int8`, `int16`, `bfloat16`, `float16`.
 
