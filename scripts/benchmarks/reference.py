@@ -82,6 +82,10 @@ class Numbers(Tokenizer):
         return self._size
 
     @override
+    def toward(self, language: str) -> "Numbers":
+        return self
+
+    @override
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
         assert sampling is None
         return [list(map(int, sentence.split())) for sentence in sentences]

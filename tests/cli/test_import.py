@@ -129,7 +129,9 @@ def test_ctranslate2_translates_alike_and_the_export_is_refused(imported: str, d
     assert own.out == other.out
     assert own.code == 0
     mistake = tmt("export", imported, "ct2", "--to", "ctranslate2", "--data", data).err.splitlines()[-1]
-    assert mistake.endswith("opus: the script cannot read an imported vocabulary; use --engine ctranslate2")
+    assert mistake.endswith(
+        "opus: an imported vocabulary cannot be exported to ctranslate2; use the folder it comes from"
+    )
 
 
 ENGINE = ("--engine", "ctranslate2")

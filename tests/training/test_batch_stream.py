@@ -132,7 +132,7 @@ def test_sample_is_spread_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_vocabulary_is_learned_from_a_sample_of_every_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_stream, "_SAMPLED_TOGETHER", 1)
     learned: list[list[str]] = []
-    monkeypatch.setattr(Tokenizer, "train", lambda texts, config, whole: learned.append(list(texts)) or TOKENIZER)
+    monkeypatch.setattr(Tokenizer, "train", lambda texts, config, whole, tags: learned.append(list(texts)) or TOKENIZER)
     train_tokenizer([WeightedCorpus(PAIRS, "all"), WeightedCorpus(OLD, "old")], TokenizerConfig(sample=4))
     assert len(learned[0]) == 2 * (5 + 5)
     assert {PAIRS[0].source, PAIRS[0].target, OLD[0].source} <= set(learned[0])

@@ -37,7 +37,7 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, to: str, quantization: s
     """
     opened, form = Model.open(run, device="cpu"), FORMATS[to]
     if isinstance(opened.tokenizer, TwoModels):
-        raise InputError(run.path, f"its imported vocabulary does not fit {to}", "use the folder it comes from")
+        raise InputError(run.path, f"an imported vocabulary cannot be exported to {to}", "use the folder it comes from")
     converted = form.convert(opened, quantization)
     theirs = replace(opened, engine=converted.engine)
     parity = compare(opened, theirs, pairs, quantization=quantization, codec=converted.codec)
