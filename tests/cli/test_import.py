@@ -179,6 +179,8 @@ def test_killed_fine_tuning_resumes_exactly(imported: str, data: str, tmt: Tmt) 
 
 def test_mistakes_are_one_line(imported: str, tmt: Tmt) -> None:
     assert tmt("import", "marian", "opus").mistake == "opus: exists; choose another directory"
+    assert tmt("import", "nowhere", "run").mistake == "nowhere: no such directory; give a folder with a Marian model"
+    Path("nowhere").mkdir()
     assert tmt("import", "nowhere", "run").err == (
         "tmt: error: nowhere/model.safetensors: missing (tmt refuses a pytorch_model.bin: it is a pickle and could run "
         "any program); save the model with safetensors, in one file\n"

@@ -191,6 +191,7 @@ def test_leftovers_of_a_killed_export_are_restored_or_deleted(run: Run, tmp_path
     for path in (old, half):  # killed between the two renames
         path.mkdir()
         (path / SCRIPT).write_text("killed")
+        (path / PARITY).touch()
     (tmp_path / ".other.0123456789abcdef.new").mkdir()
 
     def again(overwrite: bool) -> None:
@@ -217,6 +218,7 @@ def test_leftovers_of_a_killed_export_are_restored_or_deleted(run: Run, tmp_path
         ("..", True, "does not end in a name; give the folder by its name"),
         ("export", False, "exists already; give another name, or overwrite it"),
         ("own", True, "letters is not part of an export and would be deleted; give another folder"),
+        ("model", True, "without parity.json it is no export, and would be deleted; give another folder"),
         ("link", True, "not a directory (links are refused); restore it or train again"),
         ("file", True, "not a directory (links are refused); restore it or train again"),
     ],
@@ -225,7 +227,7 @@ def test_only_exports_are_replaced_and_only_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, overwrite: bool, problem: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for folder, content in (("export", SCRIPT), ("own", "letters")):
+    for folder, content in (("export", PARITY), ("own", "letters"), ("model", "config.json")):
         Path(folder).mkdir()
         Path(folder, content).touch()
     Path("link").symlink_to("export")

@@ -231,7 +231,7 @@ def test_other_tokens_or_texts_stop_the_export(
 def test_generation_has_our_limits_and_symbols() -> None:
     config = load_config(None, ["search.max_length=40", "model.max_length=31", "search.beam=3"])
     found = generation_config(config)
-    assert (found["max_length"], found["num_beams"], found["suppress_tokens"]) == (32, 3, [PAD, UNK, BOS])
+    assert (found["max_length"], found["num_beams"], found["suppress_tokens"]) == (31, 3, [PAD, UNK, BOS])
     assert (found["decoder_start_token_id"], found["eos_token_id"], found["forced_eos_token_id"]) == (BOS, EOS, None)
 
 

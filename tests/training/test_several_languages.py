@@ -11,10 +11,13 @@ from transformer_mt import Translator
 from transformer_mt.config.sections import Config, DataConfig, TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError, MachineError
+from transformer_mt.export.export_run import export_run
+from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.prepared import Preparer
 from transformer_mt.tokenizer.sentencepiece_model import learned_scores, load_model, write_model
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 from transformer_mt.training.session import TrainingSession, open_training
+from transformer_mt.translation.alternatives import find_alternatives
 
 TEXTS = [text for pair in TRAIN for text in (pair.source, pair.target)]
 
@@ -81,6 +84,7 @@ def test_directions_have_the_main_one_first() -> None:
         "french": {"corpus": "a", "source_language": "en", "target_language": "fr"},
         "news": {"corpus": "b"},
         "spanish": {"corpus": "c", "target_language": "es"},
+        "again": {"corpus": "d", "source_language": "es", "target_language": "fr"},
     }
     data = DataConfig.model_validate({"source_language": "de", "target_language": "en", "mixture": mixture})
     assert list(data.directions().items()) == [("en", "de"), ("fr", "en"), ("es", "de")]
@@ -120,6 +124,57 @@ def test_sources_of_each_corpus_start_with_its_tag(tmp_path: Path) -> None:
 
 def test_resumes_bit_exactly(tmp_path: Path) -> None:
     assert_resumed(lambda path: session(both(tmp_path / "data"), path), tmp_path)
+
+
+def test_languages_of_a_mixture_are_resolved_in_one_spelling(tmp_path: Path) -> None:
+    config = both(tmp_path / "data")
+    mixed = config.data.mixture["french"].model_copy(update={"source_language": "deu", "target_language": "auto"})
+    data = config.data.model_copy(update={"mixture": {"french": mixed}})
+    found = session(config.model_copy(update={"data": data}), tmp_path / "run")
+    assert found.config.data.directions() == {"en": "de", "fr": "de"}
+    assert list(found.tokenizer.tags) == ["en", "fr"]
+
+
+@pytest.mark.parametrize(("parent", "target"), [("plain", "fr"), ("both", "es"), ("both", "")])
+def test_vocabulary_without_a_tag_is_refused(parent: str, target: str, tmp_path: Path) -> None:
+    config = both(tmp_path / "data")
+    data = config.data if parent == "both" else config.data.model_copy(update={"mixture": {}})
+    trained(session(config.model_copy(update={"data": data}), tmp_path / "parent"))
+    mixed = config.data.mixture["french"].model_copy(update={"target_language": target})
+    if target == "es":
+        (tmp_path / "loud.de-es.tsv").write_bytes((tmp_path / "loud.de-fr.tsv").read_bytes())
+        mixed = mixed.model_copy(update={"corpus": str(tmp_path / "loud.de-es.tsv")})
+    vocabulary = config.tokenizer.model_copy(update={"from_run": str(tmp_path / "parent")})
+    update = {"data": config.data.model_copy(update={"mixture": {"other": mixed} if target else {}})}
+    changed = config.model_copy(update=update | {"tokenizer": vocabulary})
+    if not target:
+        assert session(changed, tmp_path / "run").tokenizer.tag  # the main language has one
+        return
+    with pytest.raises(InputError, match=rf"^data.mixture: the vocabulary has no tag for .+ (en|{target}); "):
+        session(changed, tmp_path / "run")
+
+
+def test_language_that_no_tag_can_name_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^data.mixture: no tag can be made of the language 'a b'; "):
+        Tokenizer.train(TEXTS, TokenizerConfig(vocabulary_size=330), tags=["en", "a b"])
+
+
+@pytest.mark.slow
+def test_empty_lines_stay_empty(tmp_path: Path) -> None:
+    trained(session(both(tmp_path / "data"), tmp_path / "run"))
+    translator = Translator.load(tmp_path / "run", device="cpu")
+    ranked = translator.translate(["", " ", TRAIN[0].source])
+    assert [one.text for one, *_ in ranked[:2]] == ["", ""]
+    (line,) = translator.model.prepare.lines([""], split=False)
+    assert find_alternatives(translator.model, line.sentences[0], ranked[0][0], count=2) == []
+    assert find_alternatives(translator.model, line.sentences[0], ranked[2][0], count=2) == []
+
+
+@pytest.mark.slow
+def test_script_of_an_export_writes_the_tag(tmp_path: Path) -> None:
+    trained(session(both(tmp_path / "data"), tmp_path / "run"))
+    export_run(Run.open(tmp_path / "run"), tmp_path / "out", VALIDATION, to="ctranslate2")
+    assert "[['<2en>'] + pieces.encode(" in (tmp_path / "out/translate.py").read_text("utf-8")
 
 
 @pytest.mark.slow

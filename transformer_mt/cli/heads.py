@@ -18,6 +18,7 @@ from transformer_mt.cli.options import (
     Npz,
     Quiet,
     SearchOptions,
+    To,
 )
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
@@ -57,6 +58,7 @@ def heads(
     prune: Prune = None,
     run_dir: RunDir = None,
     importance: Importance = "unnormalised",
+    to: To = None,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
     npz: Npz = None,
@@ -104,7 +106,7 @@ def heads(
         if faithful or prune is not None:
             raise InputError("figure", "draws the loss without each head", "leave it out, or --faithful and --prune")
         check_figure(figure, npz=npz)
-    translator = open_translator(model, SearchOptions(), device=device)
+    translator = open_translator(model, SearchOptions(), device=device, to=to)
     opened = translator.model
     if not opened.network.attention_stacks():
         raise InputError(opened.path, "this model has no attention to show", "choose a model that has")

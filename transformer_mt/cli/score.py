@@ -16,6 +16,7 @@ from transformer_mt.cli.options import (
     ModelOption,
     SearchOptions,
     TargetFile,
+    To,
     files_of_pairs,
 )
 from transformer_mt.cli.terminal import note
@@ -33,6 +34,7 @@ def score(
     input: Input = None,
     target_file: TargetFile = None,
     tokens: Annotated[bool, Option("--tokens", help="Also print the log-probability of each token.")] = False,
+    to: To = None,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
 ) -> None:
@@ -54,7 +56,7 @@ def score(
     files = files_of_pairs(input, target_file)
     if files and (data or split):
         raise InputError("--input", "already gives the pairs", "leave out --data and --split")
-    translator = open_translator(model, SearchOptions(), device=device)
+    translator = open_translator(model, SearchOptions(), device=device, to=to)
     opened, total, pieces, count = translator.model, 0.0, 0, 0
     if files:
         pairs: Any = read_pairs(*files, translator)

@@ -133,11 +133,11 @@ class DataConfig(CorpusConfig):
     builtin: BuiltinConfig = BuiltinConfig()
 
     def directions(self) -> dict[str, str]:
-        """The source language for each target language, the main one first."""
-        mixed = ((one.source_language or self.source_language, one.target_language) for one in self.mixture.values())
-        return {self.target_language: self.source_language} | {
-            target: source for source, target in mixed if target and target != self.target_language
-        }
+        """The source language for each target language, the first one named; the main target comes first."""
+        found = {self.target_language: self.source_language}
+        for one in self.mixture.values():
+            found.setdefault(one.target_language or self.target_language, one.source_language or self.source_language)
+        return found
 
 
 class TokenizerConfig(Section):

@@ -186,16 +186,20 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]
     held_out = [pair for split, pairs in main.splits.items() if split != "train" for pair in pairs]
     texts = frozenset(text for pair in held_out for text in (pair.source, pair.target))
     mixture, known = [], words_of_pairs(pair for pairs in main.splits.values() for pair in _some(pairs))
+    known_names = {short_code(language): language for language in main.languages}
     for name, mixed in config.mixture.items():
         own = {"source_language": mixed.source_language, "target_language": mixed.target_language}
         changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight", *own})
         changes |= {side: language for side, language in own.items() if language}
         try:
             corpus = load_corpus(config.model_copy(update=changes), mixed=True, held_out=texts)
-            if corpus.languages == main.languages and (found := _exchanged(corpus.splits["train"], known)):
+            same = list(map(short_code, corpus.languages)) == list(map(short_code, main.languages))
+            if same and (found := _exchanged(corpus.splits["train"], known)):
                 raise InputError(Path(corpus.name), found)
         except TmtError as error:
             raise type(error)(f"data.mixture.{name}: {error.key}", error.problem, error.remedy) from None
+        spelled = [known_names.setdefault(short_code(language), language) for language in corpus.languages]
+        corpus = replace(corpus, languages=(spelled[0], spelled[1]))
         report = corpus.reports["train"]
         left_out = describe_all(+Counter(report.left_out), corpus.config) or "none"
         said = f"mixture: {report.kept} of {report.read} pairs of {corpus.name}; left out: {left_out}"
@@ -227,6 +231,16 @@ def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:
     """The configuration with the languages found in the corpus."""
     source, target = corpus.languages
     return config.model_copy(update={"source_language": source, "target_language": target})
+
+
+def with_languages(config: DataConfig, mixed: Sequence[Corpus]) -> DataConfig:
+    """The configuration with the languages found in the corpora of its mixture, where they have their own."""
+    mixture = dict(config.mixture)
+    for (name, one), corpus in zip(config.mixture.items(), mixed, strict=True):
+        if one.source_language or one.target_language:
+            source, target = corpus.languages
+            mixture[name] = one.model_copy(update={"source_language": source, "target_language": target})
+    return config.model_copy(update={"mixture": mixture})
 
 
 def _builtin(config: DataConfig, *, structure: bool, held_out: frozenset[str]) -> Corpus:

@@ -54,7 +54,7 @@ import sys, ctranslate2, sentencepiece
 from normalize import normalize
 folder = __file__.removesuffix("translate.py")
 pieces = sentencepiece.SentencePieceProcessor(model_file=f"{folder}tokenizer.model")
-read, write = pieces.encode([normalize(text) for text in sys.argv[1:]], out_type=str), pieces.decode
+read, write = [TAG + pieces.encode(normalize(text), out_type=str) for text in sys.argv[1:]], pieces.decode
 for found in ctranslate2.Translator(folder).translate_batch(read, beam_size=BEAM, max_decoding_length=LONGEST):
     print(write(found.hypotheses[0]))
 '''
@@ -77,6 +77,7 @@ def _with_script(model: Model, parity: Parity) -> Files:
     config = model.config
     longest = min(config.search.max_length, config.model.max_length) - 1
     script = _SCRIPT.replace("LONGEST", str(longest)).replace("BEAM", str(config.search.beam))
+    script = script.replace("TAG", repr(model.tokenizer.pieces(model.tokenizer.tag)))
     return {
         TOKENIZER: model.tokenizer.serialized,
         "translate.py": script.encode(),

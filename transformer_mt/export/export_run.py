@@ -97,6 +97,8 @@ def _require_export(folder: Path) -> None:
     require_directory(folder)
     if others := _foreign(folder):
         raise InputError(folder, f"{others[0]} is not part of an export and would be deleted", "give another folder")
+    if os.listdir(folder) and not (folder / PARITY).is_file():
+        raise InputError(folder, f"without {PARITY} it is no export, and would be deleted", "give another folder")
 
 
 def _foreign(folder: Path) -> list[str]:

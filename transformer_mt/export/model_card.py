@@ -6,6 +6,7 @@ from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.source import corpus_name
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
+from transformer_mt.text.terminal import escape_controls
 
 _CARD = """\
 # {source} → {target}, trained on {corpus}
@@ -29,7 +30,8 @@ def model_card(run: Run, *, use: str, precision: str, scores: str = "") -> str:
     config, network, progress = run.config(), run.network(), newest_progress(run)
     best = "" if progress.best_score is None else f", {config.training.best_metric} {abs(progress.best_score):.4f}"
     return _CARD.format(
-        source=config.data.source_language, target=config.data.target_language, corpus=corpus_name(config.data),
+        source=escape_controls(config.data.source_language), target=escape_controls(config.data.target_language),
+        corpus=escape_controls(corpus_name(config.data)),
         use=use, kind=config.model.kind, width=config.model.width, precision=precision,
         parameters=sum(weight.numel() for weight in network.parameters()), vocabulary=run.tokenizer().size,
         steps=progress.step, best=progress.best_step, score=best, scores=scores, longest=network.max_length,

@@ -67,7 +67,7 @@ class TransformersEngine(Engine):
                 found = self._model.generate(
                     input_ids=source, attention_mask=(source != PAD).long(), num_beams=beam,
                     num_return_sequences=beam, length_penalty=search.length_penalty / 2, do_sample=False,
-                    max_length=max(task.limit for task in batch) + 1, suppress_tokens=[*NEVER_GENERATED],
+                    max_length=max(task.limit for task in batch), suppress_tokens=[*NEVER_GENERATED],
                     decoder_input_ids=torch.tensor([[BOS, *prefix]] * len(batch)),
                 )  # fmt: skip
             for task, rows in zip(batch, found.view(len(batch), beam, -1).tolist(), strict=True):

@@ -90,7 +90,7 @@ def generation_config(config: Config) -> dict[str, Any]:
     return {
         **_symbols(),
         "suppress_tokens": [*NEVER_GENERATED],
-        "max_length": min(search.max_length, config.model.max_length) + 1,  # with the begin symbol
+        "max_length": min(search.max_length, config.model.max_length),  # with the begin symbol, but no end symbol
         "num_beams": search.beam,
         "length_penalty": search.length_penalty / 2,
         "do_sample": False,

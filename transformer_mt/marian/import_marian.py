@@ -18,6 +18,8 @@ def import_marian(folder: Path, path: Path) -> Run:
     `MachineError` for damaged files and if writing fails.
     """
     require_new(path)
+    if not folder.is_dir():
+        raise InputError(folder, "no such directory", "give a folder with a Marian model")
     if not os.path.lexists(folder / MODEL):
         problem = "missing (tmt refuses a pytorch_model.bin: it is a pickle and could run any program)"
         raise InputError(folder / MODEL, problem, "save the model with safetensors, in one file")

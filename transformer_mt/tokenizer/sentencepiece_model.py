@@ -17,6 +17,7 @@ from heapq import heappop, heappush
 
 from sentencepiece import SentencePieceProcessor
 
+from transformer_mt.errors import InputError
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")
@@ -125,7 +126,10 @@ def _extend_bpe(scores: PieceScores, wanted: Mapping[str, float], *, most: int) 
 
 
 def with_tags(model: bytes, languages: Sequence[str], *, kind: str) -> bytes:
-    """Add a tag for each target language (Johnson et al. 2017, §3)."""
+    """Add a tag for each target language (Johnson et al. 2017, §3). Raises `InputError` for a name with blanks."""
+    for language in languages:
+        if not _TAG.fullmatch(f"<2{language}>"):
+            raise InputError("data.mixture", f"no tag can be made of the language {language!r}", "give it a short code")
     return write_model(learned_scores(load_model(model)), kind, languages) if languages else model
 
 

@@ -108,9 +108,9 @@ class Tokenizer:
         return self._tagged(()) if self.tag else self
 
     def toward(self, language: str) -> "Tokenizer":
-        """The same vocabulary for sources to translate into a language: each starts with its tag, if there are tags."""
+        """The same vocabulary for sources to translate into a language: each starts with its tag, if it has one."""
         index = self.tags.get(language)
-        return self if index is None else self._tagged((index,))
+        return self._tagged(() if index is None else (index,)) if self.tags else self
 
     def _tagged(self, tag: tuple[int, ...]) -> "Tokenizer":
         twin = copy(self)

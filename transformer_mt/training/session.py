@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from transformer_mt import plugins
 from transformer_mt.config.sections import Config, TrainingConfig
-from transformer_mt.corpus.load_corpus import Corpus, load_corpus, load_mixture, resolved
+from transformer_mt.corpus.load_corpus import Corpus, load_corpus, load_mixture, resolved, with_languages
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import InputError, MachineError, checked
@@ -155,6 +155,7 @@ def build_session(
             raise InputError(Path(corpora.main.name), f"no {split} split", "give one")
     is_new = tokenizer is None
     tokenizer, parts = _with_weights(parts, run, corpora, tokenizer, notes)
+    _require_tags(config, tokenizer)
     tokenizer = tokenizer.toward(config.data.target_language)
     _require_fitting(parts, tokenizer)
     torch.manual_seed(config.training.seed)
@@ -173,6 +174,16 @@ def build_session(
     validate = Validator(corpora.main.splits["validation"], tokenizer, config, parts.device, distributed)
     trainer = Trainer(run, parts, stream=stream, schedule=schedule, validate=validate)
     return TrainingSession(config, trainer, corpora.main, tokenizer, (*notes, *validate.notes))
+
+
+def _require_tags(config: Config, tokenizer: Tokenizer) -> None:
+    """Raise `InputError` for a vocabulary from another run that lacks the tag of a target language."""
+    targets = config.data.directions()
+    missing = [target for target in targets if target not in tokenizer.tags]
+    if missing and (len(targets) > 1 or tokenizer.tags):
+        problem = f"the vocabulary has no tag for the target language {missing[0]}"
+        known = ", ".join(tokenizer.tags) or "none"
+        raise InputError("data.mixture", problem, f"learn a vocabulary, or choose among its tags: {known}")
 
 
 def _require_fitting(parts: TrainingParts, tokenizer: Tokenizer) -> None:
@@ -219,7 +230,9 @@ def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[Training
     data = config.data if corpus is None else config.data.model_copy(update={"corpus": corpus.name})
     corpus = corpus or load_corpus(data)
     data = resolved(data, corpus)
-    return TrainingCorpora(corpus, tuple(load_mixture(data, corpus))), config.model_copy(update={"data": data})
+    others = tuple(load_mixture(data, corpus))
+    data = with_languages(data, [other for other, _ in others])
+    return TrainingCorpora(corpus, others), config.model_copy(update={"data": data})
 
 
 def _lock(run: Run, unless_opened: ExitStack) -> bool:

@@ -38,7 +38,7 @@ def find_alternatives(
     Empty for a sentence without text.
     """
     tokenizer = model.tokenizer
-    if not source.ids:
+    if len(source.ids) == len(tokenizer.tag):
         return []
     written = [*tokenizer.ids(translation.tokens), EOS]
     positions = model.engine.likeliest([*source.ids, EOS], written, count=count)

@@ -223,7 +223,7 @@ class Translator:
                 key = (number, index) if index else (number,)
                 encoded[key] = [*sentence.ids, EOS]
                 self._require_fitting(len(encoded[key]), place, number)
-        waiting = [(key, own) for key, own in encoded.items() if len(own) > 1]
+        waiting = [(key, own) for key, own in encoded.items() if len(own) > len(tokenizer.tag) + 1]
         waiting.sort(key=lambda item: len(item[1]), reverse=True)
         # A lower bound: only the logits and log-probabilities of the parallel batches.
         needed = 8 * tokenizer.size * min(self._at_once(search), len(waiting)) * max(search.beam, search.n_best)
