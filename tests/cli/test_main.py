@@ -95,7 +95,7 @@ def test_shell_completion() -> None:
     assert completed("tmt t") == ["train", "translate"]
     assert completed("tmt train --e") == ["--epochs"]
     assert completed("tmt train --steps 1 --steps 2 --ep") == ["--epochs"]
-    assert completed("tmt translate --to") == ["--top-k", "--top-p"]
+    assert completed("tmt translate --to") == ["--top-k", "--top-p", "--to"]
 
 
 def test_help_imports_no_slow_modules() -> None:

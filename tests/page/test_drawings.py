@@ -437,6 +437,9 @@ def test_translation_has_remarks_and_marks(opened: LoadedPage) -> None:
     assert drawn.texts(".words") == ["kannst du", "Can you"]
     assert drawn.attribute(".words bdi", "lang") == ["de", "en"]
     assert drawn.texts(".remarks li")[0].startswith("The model gives this translation a low probability")
+    lost = TRANSLATED | {"never_seen": [], "remarks": {"read_as_unknown": ["½", "北"]}}
+    drawn = opened.drawing("translation", DRAW, lost, RUN, None)
+    assert drawn.texts(".remarks li")[0] == "Characters without a token, lost: ½, 北"
 
 
 @pytest.mark.parametrize(("usual", "marked"), [("Can you", []), ("May you", ["Can", "May"])])

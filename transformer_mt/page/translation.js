@@ -78,7 +78,7 @@ function withoutLinks(answer, languages) {
 }
 
 function remarks(answer, [source, target], allOn) {
-  const unseen = answer.never_seen ?? [], lost = answer.remarks.read_as_unknown ?? [];
+  const [unseen, lost] = [answer.never_seen ?? [], answer.remarks?.read_as_unknown ?? []];
   const { usual, translation } = answer;
   const both = () => usual === translation ? "the same as with all heads." : [
     comparison(translation, usual, target), " With all heads: ", comparison(usual, translation, target),
