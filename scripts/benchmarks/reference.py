@@ -81,9 +81,10 @@ class Numbers(Tokenizer):
     def size(self) -> int:
         return self._size
 
+    @property
     @override
-    def toward(self, language: str) -> "Numbers":
-        return self
+    def tags(self) -> dict[str, int]:
+        return {}
 
     @override
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
