@@ -135,7 +135,7 @@ def test_random_configurations_match_or_are_refused(seed: int, tmp_path: Path) -
 
 
 def assert_same_logits(folder: Path, *variant: str) -> None:
-    """Also after transformers has saved the model again, which computes Marian's positions anew."""
+    """Check it twice: saving again recomputes Marian's positions."""
     package = pytest.importorskip("transformers")
     config, model = tiny_config(*variant), transformer(*variant)
     require_exportable(config)
