@@ -80,3 +80,8 @@ def test_invisible_line_is_empty(text: str, on_run: Tmt) -> None:
 def test_a_model_with_one_target_language_has_only_that(command: str, on_run: Tmt) -> None:
     assert on_run(command, FIRST, "--to", "en", "--json") == on_run(command, FIRST, "--json")
     assert on_run(command, FIRST, "--to", "fr").mistake == "--to: 'fr' is unknown; choose one of en"
+
+
+@pytest.mark.parametrize("command", ["attend", "explain", "lens"])
+def test_another_language_has_no_example(command: str, on_run: Tmt) -> None:
+    assert on_run(command, "--to", "en").mistake == "sentence: missing, and --to has no example; give one"

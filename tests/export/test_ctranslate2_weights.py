@@ -12,7 +12,8 @@ from torch.nn import functional as F
 
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.export.ctranslate2_package import QUANTIZATIONS, require_quantization
-from transformer_mt.export.ctranslate2_weights import POSSIBLE, model_files, require_convertible
+from transformer_mt.export.ctranslate2_weights import POSSIBLE, model_files
+from transformer_mt.export.supported import require_supported
 from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
@@ -45,7 +46,7 @@ def is_convertible(variant: Variant) -> bool:
 @pytest.mark.parametrize("variant", [each for each in VARIANTS if not is_convertible(each)], ids=" ".join)
 def test_unsupported_configuration_error_names_the_key(variant: Variant) -> None:
     with pytest.raises(InputError, match=r"^model\.[\w.]+: CTranslate2 does not support .+; it supports ") as error:
-        require_convertible(tiny_config(*variant))
+        require_supported(tiny_config(*variant), POSSIBLE, by="CTranslate2")
     assert str(error.value).split(":")[0] in {setting.split("=")[0] for setting in variant}
 
 

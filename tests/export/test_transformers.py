@@ -22,12 +22,12 @@ from transformer_mt.export import transformers_tokenizer
 from transformer_mt.export.export_formats import FORMATS
 from transformer_mt.export.export_run import PARITY, export_run, require_possible
 from transformer_mt.export.parity import DECOMPOSED, STRANGE
+from transformer_mt.export.supported import require_supported
 from transformer_mt.export.transformers_tokenizer import tokenizer_files
 from transformer_mt.export.transformers_weights import (
     POSSIBLE,
     generation_config,
     model_config,
-    require_exportable,
     weights,
 )
 from transformer_mt.models.seq2seq import evaluating
@@ -55,10 +55,8 @@ def is_exportable(variant: Variant) -> bool:
 
 @pytest.mark.parametrize("variant", [each for each in VARIANTS if not is_exportable(each)], ids=" ".join)
 def test_unsupported_configuration_error_names_the_key(variant: Variant) -> None:
-    with pytest.raises(
-        InputError, match=r"^model\.[\w.]+: no class of transformers supports .+; they support "
-    ) as error:
-        require_exportable(tiny_config(*variant))
+    with pytest.raises(InputError, match=r"^model\.[\w.]+: transformers does not support .+; it supports ") as error:
+        require_supported(tiny_config(*variant), POSSIBLE, by="transformers")
     assert str(error.value).split(":")[0] in {setting.split("=")[0] for setting in variant}
 
 
@@ -130,15 +128,15 @@ def test_random_configurations_match_or_are_refused(seed: int, tmp_path: Path) -
     if is_exportable(tuple(variant)):
         assert_same_logits(tmp_path, *variant)
     else:
-        with pytest.raises(InputError, match=r"^model\..+: no class of transformers supports "):
-            require_exportable(tiny_config(*variant))
+        with pytest.raises(InputError, match=r"^model\..+: transformers does not support "):
+            require_supported(tiny_config(*variant), POSSIBLE, by="transformers")
 
 
 def assert_same_logits(folder: Path, *variant: str) -> None:
     """Check it twice: saving again recomputes Marian's positions."""
     package = pytest.importorskip("transformers")
     config, model = tiny_config(*variant), transformer(*variant)
-    require_exportable(config)
+    require_supported(config, POSSIBLE, by="transformers")
     table = model_config(config, vocabulary_size=VOCABULARY)
     (folder / "config.json").write_text(json.dumps(table))
     safetensors.torch.save_file(weights(model, config), folder / "model.safetensors", {"format": "pt"})

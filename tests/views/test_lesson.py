@@ -78,10 +78,6 @@ def test_a_folder_without_lessons_is_one_line(tmp_path: Path) -> None:
         lessons(tmp_path)
 
 
-measured = pytest.mark.skipif(not CURVES.is_file(), reason="scripts/lesson_runs.py has not run")
-
-
-@measured
 def test_stored_measurements_are_small_and_complete() -> None:
     assert CURVES.stat().st_size <= 100_000
     curves = stored_curves()
@@ -91,16 +87,13 @@ def test_stored_measurements_are_small_and_complete() -> None:
         assert all(sum(row) == pytest.approx(1, abs=0.02) for row in maps["weights"])
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name == "shiny-sun" else measured) for name in NUMBERS]
-)
+@pytest.mark.parametrize("name", NUMBERS)
 def test_the_terminal_shows_the_numbers_of_a_picture(name: str) -> None:
     lesson = next(one for one in COURSE if one.picture == name)
     text = "\n".join(lesson_lines(lesson, count=16, width=200))
     assert re.search(r"\d\.\d", text)
 
 
-@measured
 def test_the_answers_that_name_measurements_are_true() -> None:
     curves = stored_curves()
     long = {variant: bands[3][2] for variant, bands in curves["length"].items()}

@@ -18,7 +18,6 @@ from transformer_mt.export.ctranslate2_package import QUANTIZATIONS
 from transformer_mt.translation.engine import OWN
 
 RUNS = Path("runs")
-# A model of the built-in corpus that comes with the package; scripts/ready_model.py trains it.
 
 ModelOption = Annotated[Path | None, Option(metavar="DIR", help="A run or checkpoint. [newest under runs/]")]
 Device = Annotated[str, Option(metavar="NAME", help="auto, cpu, cuda, cuda:1, mps …")]

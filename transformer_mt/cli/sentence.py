@@ -22,6 +22,7 @@ from transformer_mt.cli.options import (
     with_options,
 )
 from transformer_mt.cli.terminal import literal_console, note, result
+from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
 from transformer_mt.head_names import HeadName
 from transformer_mt.text.terminal import escaped_json
@@ -73,6 +74,8 @@ def load_sentence(
         options.refuse("no effect with --target, which gives the translation", "leave one of them out")
     translator = open_translator(model, options, device=options.device, to=options.to)
     if sentence is None:
+        if options.to is not None:  # the run's example may be in another language
+            raise InputError("sentence", "missing, and --to has no example", "give one")
         sentence = example(translator.model.path, translator.model.config.data)
     subject = Subject.of(translator, sentence, target, number=options.sentence_number, without=heads)
     numbered = list(enumerate((one.text for one in subject.line.sentences), start=1))

@@ -2,6 +2,7 @@
 
 Read in this order:
 
+supported            which models a program supports
 ctranslate2_package  the optional package CTranslate2, and its number formats
 ctranslate2_weights  conversion of a model to CTranslate2's format
 conversion_cache     converted models, cached in the user's cache folder

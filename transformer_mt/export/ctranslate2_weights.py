@@ -4,7 +4,6 @@ CTranslate2 reads and writes tokens as text, without begin and end symbols.
 """
 
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,8 +15,8 @@ from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.positions import AttentionPosition, Relative
 from transformer_mt.attention.projections import Independent
 from transformer_mt.config.sections import ModelConfig, TransformerConfig
-from transformer_mt.errors import InputError
 from transformer_mt.export.ctranslate2_package import import_ctranslate2
+from transformer_mt.export.supported import masked_output, require_supported
 from transformer_mt.files import write_errors
 from transformer_mt.memory import free_memory, require
 from transformer_mt.models.blocks import Layers, Norm, Residual
@@ -55,7 +54,7 @@ def model_files(
     Raises `InputError` for a model that CTranslate2 does not support or if memory is too small, `MachineError` if it is
     not installed or temporary files cannot be written.
     """
-    require_convertible(config)
+    require_supported(config, POSSIBLE, by="CTranslate2")
     assert isinstance(config, TransformerConfig)
     assert isinstance(model, Transformer)
     specs = import_ctranslate2().specs
@@ -77,15 +76,6 @@ def model_files(
     with TemporaryDirectory(prefix="tmt-") as name, write_errors(folder := Path(name)):
         spec.save(name)
         return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def require_convertible(config: ModelConfig) -> None:
-    """Raise `InputError`, with the key, for a model that CTranslate2 does not support."""
-    for key, possible in POSSIBLE.items():  # the kind first: other kinds lack the other keys
-        value = attrgetter(key)(config)
-        if value.partition("(")[0].strip() not in possible:
-            remedy = f"it supports {' or '.join(possible)}"
-            raise InputError(f"model.{key}", f"CTranslate2 does not support {value}", remedy)
 
 
 def _spec(specs: Any, config: TransformerConfig) -> Any:
@@ -150,9 +140,7 @@ def _attention(attention: nn.Module, residual: Residual, place: str, *, crosses:
     assert isinstance(attention.projections, Independent)
     assert attention.score.scale is not None
     queries, keys = attention.projections.query_projection, attention.projections.key_projection
-    values, output = attention.value_projection, attention.output_projection.weight
-    if attention.head_mask is not None:  # heads that are off add nothing to the output
-        output = output * attention.head_mask[0].repeat_interleave(attention.score.sizes.value_width)
+    values = attention.value_projection
     stacked = [[queries], [keys, values]] if crosses else [[queries, keys, values]]
     yield from _norm(residual.norm, f"{place}/layer_norm")
     yield f"{place}/queries_scale", torch.tensor(attention.score.scale)
@@ -160,7 +148,7 @@ def _attention(attention: nn.Module, residual: Residual, place: str, *, crosses:
         yield f"{place}/linear_{number}/weight", torch.cat([layer.weight for layer in layers])
         if queries.bias is not None:
             yield f"{place}/linear_{number}/bias", torch.cat([layer.bias for layer in layers])
-    yield f"{place}/linear_{len(stacked)}/weight", output
+    yield f"{place}/linear_{len(stacked)}/weight", masked_output(attention)
     yield f"{place}/linear_{len(stacked)}/bias", attention.output_projection.bias
     if isinstance(attention.position, Relative):
         yield f"{place}/relative_position_keys", attention.position.to_keys.weight

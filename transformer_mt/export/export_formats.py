@@ -14,9 +14,10 @@ from transformer_mt.export.ctranslate2_package import import_ctranslate2, requir
 from transformer_mt.export.ctranslate2_weights import model_files
 from transformer_mt.export.model_card import hub_metadata, model_card
 from transformer_mt.export.parity import Codec, Parity
+from transformer_mt.export.supported import require_supported
 from transformer_mt.export.transformers_engine import TransformersEngine, import_transformers
 from transformer_mt.export.transformers_tokenizer import tokenizer_files
-from transformer_mt.export.transformers_weights import generation_config, model_config, require_exportable, weights
+from transformer_mt.export.transformers_weights import POSSIBLE, generation_config, model_config, weights
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.runs.directory import TOKENIZER
 from transformer_mt.text import normalize as normalization
@@ -93,7 +94,7 @@ def _require_transformers(quantization: str | None) -> None:
 
 def _to_transformers(model: Model, quantization: str | None) -> Converted:
     config, network = model.config, model.network
-    require_exportable(config.model)
+    require_supported(config.model, POSSIBLE, by="transformers")
     assert isinstance(network, Transformer)
     longest = config.model.max_length
     tables: dict[str, Any] = {

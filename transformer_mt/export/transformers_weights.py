@@ -4,20 +4,16 @@ Both classes store the sines of all positions before the cosines, ours alternate
 reordered, which changes no result.
 """
 
-from collections.abc import Iterator
-from operator import attrgetter
+import re
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from transformer_mt.attention.multihead import MultiHeadAttention
-from transformer_mt.attention.projections import Independent
 from transformer_mt.config.sections import Config, ModelConfig, TransformerConfig
-from transformer_mt.errors import InputError
-from transformer_mt.models.blocks import Layers, Norm
-from transformer_mt.models.layers import DecoderLayer, EncoderLayer
-from transformer_mt.models.positionwise import ReLU
+from transformer_mt.export.supported import masked_output
+from transformer_mt.marian.marian_weights import NAMES, WRITES
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED, PAD
 
@@ -38,16 +34,7 @@ POSSIBLE = {
 }
 
 Tensors = dict[str, Tensor]
-Weights = Iterator[tuple[str, Tensor]]
-
-
-def require_exportable(config: ModelConfig) -> None:
-    """Raise `InputError`, with the key, for a model that no class of transformers holds."""
-    for key, possible in POSSIBLE.items():  # the kind first: other kinds lack the other keys
-        value = attrgetter(key)(config)
-        if value.partition("(")[0].strip() not in possible:
-            remedy = f"they support {' or '.join(possible)}"
-            raise InputError(f"model.{key}", f"no class of transformers supports {value} here", remedy)
+_TABLES = ("source_embedding.table", "target_embedding.table")
 
 
 def model_config(model: ModelConfig, *, vocabulary_size: int) -> dict[str, Any]:
@@ -110,76 +97,50 @@ def _symbols() -> dict[str, Any]:
 def weights(model: Transformer, config: ModelConfig) -> Tensors:
     """The model's tensors in float32, under the names of transformers."""
     assert isinstance(config, TransformerConfig)
-    tied, name = config.tied, CLASSES[config.residual]
-    source, target = model.source_embedding.table.weight, model.target_embedding.table.weight
-    found: Tensors = {"final_logits_bias": model.output.bias[None]}
-    if tied == "all":
-        found["model.shared.weight"] = source
-    else:
-        found |= {"model.encoder.embed_tokens.weight": source, "model.decoder.embed_tokens.weight": target}
-        if name == "Pegasus":  # it also has a table that nothing reads
-            found["model.shared.weight"] = source
-    if tied == "none" or (tied == "target" and name == "Pegasus"):
-        found["lm_head.weight"] = model.output.weight
-    nothing = torch.zeros(1, model.max_length, source.shape[1])
+    own = _complete(model)
+    source, target, output = (own.pop(f"{name}.weight") for name in (*_TABLES, "output"))
+    found = {_their_name(name): reordered(name, tensor) for name, tensor in own.items()}
+    found["final_logits_bias"] = own["output.bias"][None]
+    tables = {"model.shared.weight": source}
+    if config.tied != "all":
+        tables |= {"model.encoder.embed_tokens.weight": source, "model.decoder.embed_tokens.weight": target}
+        if config.residual == "post_norm":  # only Pegasus has a table that nothing reads
+            del tables["model.shared.weight"]
+    if config.tied == "none" or (config.tied == "target" and config.residual == "pre_norm"):
+        tables["lm_head.weight"] = output
+    nothing = torch.zeros(1, model.max_length, config.width)
     for stack, embedding in (("encoder", model.source_embedding), ("decoder", model.target_embedding)):
-        found[f"model.{stack}.embed_positions.weight"] = embedding.position.embed(nothing, start=0)[0]
-    stacks: dict[str, tuple[Layers[Any], Norm]] = {
-        "encoder": (model.encoder, model.encoder_norm),
-        "decoder": (model.decoder, model.decoder_norm),
-    }
-    for stack, (layers, norm) in stacks.items():
-        for number, layer in enumerate(layers):
-            found |= dict(_layer(layer, f"model.{stack}.layers.{number}"))
-        found |= dict(_norm(norm, f"model.{stack}.layer_norm"))
-    return {name: reordered(name, tensor.detach().float().cpu()).contiguous() for name, tensor in found.items()}
+        tables[f"model.{stack}.embed_positions.weight"] = embedding.position.embed(nothing, start=0)[0]
+    found |= {name: reordered(name, table) for name, table in tables.items()}
+    return {name: tensor.clone().contiguous() for name, tensor in found.items()}
+
+
+def _complete(model: Transformer) -> Tensors:
+    """Our tensors in float32 with all biases, the scale of scores in the queries, and without heads that are off."""
+    tensors = {name: tensor.detach().float().cpu() for name, tensor in model.state_dict().items()}
+    for name, module in model.named_modules():
+        if isinstance(module, MultiHeadAttention):
+            assert module.score.scale is not None
+            factor = module.score.scale * module.score.sizes.key_width**0.5
+            places = ("projections.query_projection", "projections.key_projection", "value_projection")
+            for place in places:
+                tensors.setdefault(f"{name}.{place}.bias", torch.zeros(module.score.sizes.width))
+            for part in ("weight", "bias"):
+                tensors[f"{name}.{places[0]}.{part}"] = tensors[f"{name}.{places[0]}.{part}"] * factor
+            tensors[f"{name}.output_projection.weight"] = masked_output(module).detach().float().cpu()
+    return tensors
+
+
+def _their_name(name: str) -> str:
+    name = re.sub(r"^(encoder|decoder)_norm", r"model.\1.layer_norm", name)
+    name = re.sub(r"^(encoder|decoder)(?=\.\d)", r"model.\1.layers", name)
+    for theirs, ours in NAMES.items():
+        name = name.replace(ours, theirs) if "." not in theirs else name
+    return name
 
 
 def reordered(name: str, tensor: Tensor) -> Tensor:
-    """Put even features before odd ones, on the axis of a tensor that has the features of a state."""
-    part = name.split(".")[-2:][0]
-    if part in ("out_proj", "fc2") or "norm" in part:  # rows are features of the output
+    """Put even features before odd ones, on the axis of a tensor of ours that has the features of a state."""
+    if any(part in name for part in WRITES):  # rows are features of the output
         return torch.cat((tensor[0::2], tensor[1::2]))
-    if tensor.dim() == 2 and part != "final_logits_bias":  # columns are features of the input
-        return torch.cat((tensor[:, 0::2], tensor[:, 1::2]), dim=1)
-    return tensor
-
-
-def _layer(layer: EncoderLayer | DecoderLayer, place: str) -> Weights:
-    yield from _attention(layer.self_attention, f"{place}.self_attn")
-    yield from _norm(layer.self_residual.norm, f"{place}.self_attn_layer_norm")
-    if isinstance(layer, DecoderLayer):
-        yield from _attention(layer.cross_attention, f"{place}.encoder_attn")
-        yield from _norm(layer.cross_residual.norm, f"{place}.encoder_attn_layer_norm")
-    network = layer.feed_forward
-    assert isinstance(network, ReLU)
-    yield from _linear(network.hidden, f"{place}.fc1")
-    yield from _linear(network.output, f"{place}.fc2")
-    yield from _norm(layer.feed_forward_residual.norm, f"{place}.final_layer_norm")
-
-
-def _attention(attention: nn.Module, place: str) -> Weights:
-    """The four projections. Another scale of the score is a factor of the queries; heads that are off add nothing."""
-    assert isinstance(attention, MultiHeadAttention)
-    assert isinstance(attention.projections, Independent)
-    assert attention.score.scale is not None
-    factor = attention.score.scale * attention.score.sizes.key_width**0.5
-    yield from _linear(attention.projections.query_projection, f"{place}.q_proj", factor=factor)
-    yield from _linear(attention.projections.key_projection, f"{place}.k_proj")
-    yield from _linear(attention.value_projection, f"{place}.v_proj")
-    weight = attention.output_projection.weight
-    if attention.head_mask is not None:
-        weight = weight * attention.head_mask[0].repeat_interleave(attention.score.sizes.value_width)
-    yield f"{place}.out_proj.weight", weight
-    yield f"{place}.out_proj.bias", attention.output_projection.bias
-
-
-def _linear(layer: nn.Linear, place: str, *, factor: float = 1.0) -> Weights:
-    yield f"{place}.weight", layer.weight * factor
-    yield f"{place}.bias", torch.zeros(layer.out_features) if layer.bias is None else layer.bias * factor
-
-
-def _norm(norm: Norm, place: str) -> Weights:
-    """The parameters of a layer norm; none for the identity after post-norm layers."""
-    for name, parameter in norm.named_parameters():
-        yield f"{place}.{name}", parameter
+    return torch.cat((tensor[:, 0::2], tensor[:, 1::2]), dim=1) if tensor.dim() == 2 else tensor

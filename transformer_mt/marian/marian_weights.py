@@ -19,8 +19,8 @@ from transformer_mt.runs.weights import Tensors, converted, parse_tensors, requi
 from transformer_mt.tokenizer.symbols import PAD
 
 _TABLE, _BIAS = "source_embedding.table.weight", "output.bias"
-# Our names for parts of Marian's, longer ones first.
-_NAMES = {
+# Our names for parts of Marian's (and Pegasus's, which `export` writes), longer ones first.
+NAMES = {
     "self_attn_layer_norm": "self_residual.norm",
     "encoder_attn_layer_norm": "cross_residual.norm",
     "final_layer_norm": "feed_forward_residual.norm",
@@ -40,7 +40,7 @@ _NAMES = {
 # Tables that we compute.
 _POSITIONS = {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"}
 # Parts of a layer with a row for each feature; in other matrices, each has a column.
-_WRITES = ("output_projection.", "feed_forward.output.", "norm.")
+WRITES = ("output_projection.", "feed_forward.output.", "norm.")
 # The bias of `PAD`, which has no weights in Marian. Its probability is zero, and label smoothing hardly notices.
 _NEVER = -100.0
 
@@ -59,7 +59,7 @@ def read_weights(folder: Path, config: Config, ids: Sequence[int]) -> Tensors:
     order = places // 2 + places % 2 * ((model.width + 1) // 2)  # the sine or cosine number t
     weights = {}
     for name, tensor in converted(parse_tensors(theirs.weights_file(), path=path), "float32").items():
-        for marian, ours in _NAMES.items():
+        for marian, ours in NAMES.items():
             name = name.replace(marian, ours)
         weights[name] = _ours(name, tensor, torch.tensor(ids), order).contiguous()
     for name in _POSITIONS & weights.keys():
@@ -77,6 +77,6 @@ def _ours(name: str, tensor: Tensor, ids: Tensor, order: Tensor) -> Tensor:
         tensor = tensor.flatten()
     if name in (_TABLE, _BIAS) and tensor.shape[:1] == (len(ids) - 1,):
         tensor = tensor[ids]
-    if any(part in name for part in _WRITES):
+    if any(part in name for part in WRITES):
         return tensor[order] if tensor.shape[:1] == order.shape else tensor
     return tensor[:, order] if tensor.shape[1:] == order.shape else tensor

@@ -140,9 +140,9 @@ function said(...text) {
 
 /** A chart of stored curves by variant. */
 function stored(found, title, pointsOf, unit) {
-  const curves = Object.entries(found ?? {}).map(([called, points], place) =>
+  const curves = Object.entries(found).map(([called, points], place) =>
     ({ called: visible(called), name: `series-${place % 6}`, points: pointsOf(points) }));
-  return curves.length ? drawChart(title, curves, unit) : said("These curves are not stored with the course.");
+  return drawChart(title, curves, unit);
 }
 
 function lengthCurves(found) {
@@ -151,9 +151,6 @@ function lengthCurves(found) {
 }
 
 function rnnAttention(found) {
-  if (!found) {
-    return stored(null);
-  }
   const scores = Object.keys(found);
   return interactive("rnn-attention", [{ name: "score", label: "Score", value: scores[0], options: scores }],
     ({ score }) => {

@@ -57,7 +57,7 @@ def lessons(directory: Path | None = None) -> list[Lesson]:
 
 def stored_curves() -> dict[str, Any]:
     """The measurements of `scripts/lesson_runs.py`: BLEU by length, losses by step, attention of recurrent models."""
-    found: dict[str, Any] = json.loads(CURVES.read_text("utf-8")) if CURVES.is_file() else {}
+    found: dict[str, Any] = json.loads(CURVES.read_text("utf-8"))
     return found
 
 
@@ -67,8 +67,7 @@ def lesson_lines(lesson: Lesson, *, count: int, width: int, answer: bool = False
     yield from (title, "=" * len(title))
     for text in lesson.paragraphs:
         yield from ("", *wrapped(_plain(text), width=width))
-    numbers = NUMBERS.get(lesson.picture)
-    if numbers and (numbers is _by_hand or stored_curves()):
+    if numbers := NUMBERS.get(lesson.picture):
         yield from ("", *numbers())
     yield from ("", *wrapped(_plain(f"Question: {lesson.question}"), width=width))
     if answer:
