@@ -84,4 +84,4 @@ def test_a_model_with_one_target_language_has_only_that(command: str, on_run: Tm
 
 @pytest.mark.parametrize("command", ["attend", "explain", "lens"])
 def test_another_language_has_no_example(command: str, on_run: Tmt) -> None:
-    assert on_run(command, "--to", "en").mistake == "sentence: missing, and --to has no example; give one"
+    assert on_run(command, "--to", "en").mistake == "SENTENCE: missing, and --to has no example; give one"

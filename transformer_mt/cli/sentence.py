@@ -75,7 +75,7 @@ def load_sentence(
     translator = open_translator(model, options, device=options.device, to=options.to)
     if sentence is None:
         if options.to is not None:  # the run's example may be in another language
-            raise InputError("sentence", "missing, and --to has no example", "give one")
+            raise InputError("SENTENCE", "missing, and --to has no example", "give one")
         sentence = example(translator.model.path, translator.model.config.data)
     subject = Subject.of(translator, sentence, target, number=options.sentence_number, without=heads)
     numbered = list(enumerate((one.text for one in subject.line.sentences), start=1))
