@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.tokenizer.symbols import EOS, PAD, SPECIAL
-from transformer_mt.training.trainer import MASK, mask_tokens
+from transformer_mt.training.objective import MASK, mask_tokens
 
 
 def test_tokens_are_masked_at_the_configured_rate() -> None:

@@ -12,12 +12,14 @@ from transformer_mt.config.sections import CHOSEN, TokenizerConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.build_model import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.tokenizer.symbols import PAD
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.objective import (
+    MASK,
     OBJECTIVES,
     Objective,
     RDrop,
+    SimCut,
     build_objective,
     cross_entropy,
     entropy_of_targets,
@@ -60,7 +62,8 @@ def small_model(*overrides: str) -> Seq2Seq:
     return build_model(config.model, vocabulary_size=300)
 
 
-NAMES = [f"objective.name={name}" for name in OBJECTIVES]
+# Without what makes an objective random, other than dropout.
+NAMES = [[f"objective.name={name}", *(["objective.cut=0"] if name == "simcut" else [])] for name in OBJECTIVES]
 
 
 def test_every_objective_has_a_section() -> None:
@@ -68,19 +71,19 @@ def test_every_objective_has_a_section() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_objective_is_cross_entropy_without_dropout(name: str) -> None:
+def test_every_objective_is_cross_entropy_without_dropout(name: list[str]) -> None:
     model, batch = small_model(), small_batch()
     expected = cross_entropy(model(batch.source, batch.decoder_input), batch.labels, label_smoothing=0.3)
-    found = objective(name, "objective.label_smoothing=0.3")(model, batch)
+    found = objective(*name, "objective.label_smoothing=0.3")(model, batch)
     torch.testing.assert_close(found, expected)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_padding_does_not_change_the_loss(name: str) -> None:
+def test_padding_does_not_change_the_loss(name: list[str]) -> None:
     model, batch = small_model(), small_batch()
     wider = {part: F.pad(getattr(batch, part), (0, 3), value=PAD) for part in ("source", "decoder_input", "labels")}
-    found = objective(name)(model, replace(batch, **wider))
-    torch.testing.assert_close(found, objective(name)(model, batch))
+    found = objective(*name)(model, replace(batch, **wider))
+    torch.testing.assert_close(found, objective(*name)(model, batch))
 
 
 @pytest.mark.parametrize("vocabulary", [1, 2, 53])
@@ -129,3 +132,44 @@ def test_passes_of_r_drop_have_different_dropout() -> None:
     torch.manual_seed(3)
     alone = float(RDrop(label_smoothing=0.0, weight=0.0)(model, batch).detach())
     assert drawn_together > alone + 1
+
+
+class Seen(nn.Module):
+    """Returns prepared logits, and records what it reads."""
+
+    def __init__(self, *passes: Tensor) -> None:
+        super().__init__()
+        self.passes, self.read = iter(passes), []
+
+    def forward(self, *tokens: Tensor) -> Tensor:
+        self.read.append(tokens)
+        return next(self.passes)
+
+
+def test_simcut_matches_the_formula_and_both_passes_learn() -> None:
+    whole, labels = logits_and_labels(7)
+    cut, _ = logits_and_labels(7)
+    batch = Batch(labels, labels, labels, [0, 1, 2], 0, 0)
+    passes = [logits.requires_grad_() for logits in (whole, cut)]
+    found = SimCut(label_smoothing=SMOOTHING, weight=3.0, cut=0.5)(Seen(*passes), batch)
+    p, q = whole.softmax(-1), cut.softmax(-1)
+    divergence = (p * (p / q).log()).sum(-1)[labels != PAD].sum()
+    torch.testing.assert_close(found, cross_entropy(whole, labels, label_smoothing=SMOOTHING) + 3.0 * divergence)
+    found.backward()
+    assert all(logits.grad is not None and logits.grad[labels != PAD].any() for logits in passes)
+
+
+def test_only_the_second_pass_of_simcut_is_masked_on_both_sides() -> None:
+    source, target = torch.randint(9, 99, (2, 20, 30)).unbind()
+    source[:, -1], target[:, 0], target[3:, 20:] = EOS, BOS, PAD
+    batch, logits = Batch(source, target, target, [], 0, 0), torch.zeros(20, 30, 7)
+    model = Seen(logits, logits)
+    SimCut(label_smoothing=0.0, weight=1.0, cut=0.2)(model, replace(batch, labels=torch.ones_like(target)))
+    (first_source, first_target), masked = model.read
+    assert torch.equal(first_source, source)
+    assert torch.equal(first_target, target)
+    for whole, cut in zip((source, target), masked, strict=True):
+        words = (whole != EOS) & (whole != BOS) & (whole != PAD)
+        assert torch.equal(cut[~words], whole[~words])
+        assert 0.1 < float((cut[words] == MASK).double().mean()) < 0.3
+        assert torch.equal(cut[cut != MASK], whole[cut != MASK])

@@ -6,7 +6,7 @@ import pytest
 import torch
 from support.small_training import assert_resumed, opened
 from torch import nn
-from torch.optim import SGD, Adam, Optimizer
+from torch.optim import SGD, Adam, Muon, Optimizer
 
 from transformer_mt.config.sections import CHOSEN, OptimizerConfig
 from transformer_mt.config.toml import load_config
@@ -67,17 +67,21 @@ def test_steps_match_torch_at_the_scheduled_rate(name: str) -> None:
     keys = {"momentum": 0.7} if name == "sgd" else {"betas": "[0.7, 0.9]", "epsilon": 1e-3}
     optimizer = build_optimizer(configured(name, **keys), ours, schedule, UNSCALED)
     groups: list[dict[str, Any]] = [{"params": list(plain.parameters())}]
-    if name == "adamw":
+    if name in ("adamw", "muon"):
         matrix = [plain.inner.weight]
         others = [plain.table.weight, plain.inner.bias, plain.output.bias]
         groups = [{"params": matrix, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}]
     numbers: dict[str, Any] = {"momentum": 0.7} if name == "sgd" else {"betas": (0.7, 0.9), "eps": 1e-3}
-    torchs = {"adam": Adam, "adamw": torch.optim.AdamW, "sgd": SGD}[name](groups, **numbers)
+    if name == "muon":
+        torchs = [Muon(matrix, momentum=0.95, weight_decay=0.0), Adam(others, **numbers)]
+    else:
+        torchs = [{"adam": Adam, "adamw": torch.optim.AdamW, "sgd": SGD}[name](groups, **numbers)]
     for step in range(1, 6):
-        for group in torchs.param_groups:
-            group["lr"] = schedule(step)
         set_gradients(plain, step=step)
-        torchs.step()
+        for optimizer_of_torch in torchs:
+            for group in optimizer_of_torch.param_groups:
+                group["lr"] = schedule(step) * (5.0 if isinstance(optimizer_of_torch, Muon) else 1.0)
+            optimizer_of_torch.step()
         assert walk(optimizer, ours, range(step, step + 1)) == [schedule(step)]
     for our, their in zip(ours.parameters(), plain.parameters(), strict=True):
         torch.testing.assert_close(our, their)

@@ -250,7 +250,17 @@ class RDropConfig(CrossEntropyConfig):
     """Weight α of the divergence between the passes."""
 
 
-ObjectiveConfig = Annotated[CrossEntropyConfig | RDropConfig, ChosenBy("name")]
+class SimCutConfig(CrossEntropyConfig):
+    """Cross-entropy with a KL term that pulls a pass with masked tokens towards the whole one (SimCut)."""
+
+    name: str = "simcut"
+    weight: Annotated[float, Field(ge=0.0, le=1e3)] = 3.0
+    """Weight α of the divergence between the passes."""
+    cut: Probability = 0.05
+    """Share of tokens masked, on both sides."""
+
+
+ObjectiveConfig = Annotated[CrossEntropyConfig | RDropConfig | SimCutConfig, ChosenBy("name")]
 
 
 class TeacherConfig(CrossEntropyConfig):
@@ -287,6 +297,18 @@ class AdamWConfig(AdamConfig):
     """Decay of weight matrices per step, times the learning rate; norms, biases and embeddings do not decay."""
 
 
+class MuonConfig(AdamConfig):
+    """Muon (Jordan et al. 2024) for weight matrices; Adam, with its betas and epsilon, for everything else."""
+
+    name: str = "muon"
+    matrix_rate: Annotated[float, Field(gt=0.0, le=1e3)] = 5.0
+    """Learning rate of the matrices, as a multiple of the scheduled one."""
+    momentum: Probability = 0.95
+    """Decay per step of the matrices' running gradient."""
+    weight_decay: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    """Decay of the matrices per step, times their learning rate."""
+
+
 class SGDConfig(_Optimizer):
     """Stochastic gradient descent with momentum (Sutskever et al. 2013)."""
 
@@ -295,7 +317,7 @@ class SGDConfig(_Optimizer):
     """Share of the last step that the next one repeats."""
 
 
-OptimizerConfig = Annotated[AdamConfig | AdamWConfig | SGDConfig, ChosenBy("name")]
+OptimizerConfig = Annotated[AdamConfig | AdamWConfig | MuonConfig | SGDConfig, ChosenBy("name")]
 
 
 class _Schedule(Section):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
@@ -19,8 +20,11 @@ from transformer_mt.config.sections import ObjectiveConfig, TeacherConfig
 from transformer_mt.device import computed_in
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
-from transformer_mt.tokenizer.symbols import PAD
+from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 from transformer_mt.training.chunked_loss import Sum, chunked_linear_cross_entropy
+
+# With byte fallback, no text has unknown tokens, so their symbol can mark masked ones.
+MASK = UNK
 
 
 class Objective(ABC):
@@ -68,6 +72,37 @@ class RDrop(Objective):
         return 0.5 * (losses[0] + losses[1]) + 0.25 * self.weight * divergence
 
 
+@dataclass(frozen=True)
+class SimCut(Objective):
+    """CE + α KL(p ‖ p_cut), p_cut from the same pair with some tokens of both sides masked; both passes learn.
+
+    Gao et al. 2022, eq. 4. Their masked embeddings are zero; ours is the learned one of `MASK`.
+    """
+
+    label_smoothing: float
+    weight: float
+    cut: float
+
+    @override
+    def __call__(self, model: nn.Module, batch: Batch) -> Sum:
+        whole = model(batch.source, batch.decoder_input)
+        masked = model(*(mask_tokens(tokens, share=self.cut) for tokens in (batch.source, batch.decoder_input)))
+        log_p, log_q = (_log_softmax(logits) for logits in (whole, masked))
+        divergence = _over_targets((log_p.exp() * (log_p - log_q)).sum(dim=-1), batch.labels)
+        return cross_entropy(whole, batch.labels, label_smoothing=self.label_smoothing) + self.weight * divergence
+
+
+def mask_tokens(tokens: Int[Tensor, "B L"], *, share: float) -> Int[Tensor, "B L"]:
+    """Replace each token by `MASK` with probability `share`, except `BOS`, `EOS` and padding.
+
+    As in BERT (Devlin et al. 2019, §3.1), but without a separate loss.
+    """
+    if share == 0.0:
+        return tokens
+    kept = torch.isin(tokens, tokens.new_tensor([BOS, EOS, PAD]))
+    return tokens.masked_fill((torch.rand(tokens.shape, device=tokens.device) < share) & ~kept, MASK)
+
+
 def cross_entropy(logits: Logits, labels: Target, *, label_smoothing: float) -> Sum:
     """Σ −Σ_k q_k log p_k over tokens that are not padding, q = (1 − ε) one-hot + ε/V.
 
@@ -88,16 +123,23 @@ def entropy_of_targets(label_smoothing: float, vocabulary: int) -> float:
 
 def symmetric_divergence(first: Logits, second: Logits, labels: Target) -> Sum:
     """Σ KL(p ‖ q) + KL(q ‖ p) = Σ Σ_k (p_k − q_k) (log p_k − log q_k) over target tokens; logits B T V, labels B T."""
-    dtype = torch.promote_types(first.dtype, torch.float32)
-    p, q = (logits.to(dtype).log_softmax(dim=-1) for logits in (first, second))
-    divergence = ((p.exp() - q.exp()) * (p - q)).sum(dim=-1)  # B T V -> B T
-    # Indexing with the mask would synchronise with the GPU to get its size.
-    return torch.where(labels != PAD, divergence, 0.0).sum()
+    p, q = _log_softmax(first), _log_softmax(second)
+    return _over_targets(((p.exp() - q.exp()) * (p - q)).sum(dim=-1), labels)
+
+
+def _log_softmax(logits: Logits) -> Logits:
+    return logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)
+
+
+def _over_targets(of_tokens: Float[Tensor, "B T"], labels: Target) -> Sum:
+    """Sum over target tokens. Indexing with the mask would synchronise with the GPU to get its size."""
+    return torch.where(labels != PAD, of_tokens, 0.0).sum()
 
 
 OBJECTIVES: dict[str, Callable[..., Objective]] = {
     "cross_entropy": lambda config: CrossEntropy(label_smoothing=config.label_smoothing),
     "r_drop": lambda config: RDrop(label_smoothing=config.label_smoothing, weight=config.weight),
+    "simcut": lambda config: SimCut(label_smoothing=config.label_smoothing, weight=config.weight, cut=config.cut),
 }
 
 

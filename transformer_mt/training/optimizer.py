@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from pydantic_core import from_json, to_json
 from torch import Tensor, nn
-from torch.optim import SGD, Adam, AdamW, Optimizer
+from torch.optim import SGD, Adam, AdamW, Muon, Optimizer
 
-from transformer_mt.config.sections import AdamConfig, AdamWConfig, OptimizerConfig, SGDConfig
+from transformer_mt.config.sections import AdamConfig, AdamWConfig, MuonConfig, OptimizerConfig, SGDConfig
 from transformer_mt.device import random_states, restore_random_states
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
@@ -36,11 +36,26 @@ def adam(model: nn.Module, config: AdamConfig) -> Optimizer:
 
 def adamw(model: nn.Module, config: AdamWConfig) -> Optimizer:
     """Adam with w ← w − η λ w (Loshchilov and Hutter 2019), the decay only for matrices other than embeddings."""
-    embeddings = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
-    matrices = [each for each in model.parameters() if each.ndim > 1 and id(each) not in embeddings]
-    others = [each for each in model.parameters() if each.ndim <= 1 or id(each) in embeddings]
+    matrices, others = split_parameters(model)
     groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
     return AdamW(groups, lr=1.0, betas=config.betas, eps=config.epsilon, fused=True)
+
+
+def muon(model: nn.Module, config: MuonConfig) -> list[Optimizer]:
+    """Matrices: m ← μ m + g, w ← w − η U V^T √max(1, rows / columns), U Σ V^T = g + μ m; others: Adam.
+
+    Jordan et al. 2024; torch computes U V^T approximately by five Newton–Schulz iterations.
+    """
+    matrices, others = split_parameters(model)
+    own = Muon(matrices, lr=config.matrix_rate, momentum=config.momentum, weight_decay=config.weight_decay)
+    return [own, Adam(others, lr=1.0, betas=config.betas, eps=config.epsilon, fused=True)]
+
+
+def split_parameters(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+    """The weight matrices, and all other parameters: norms, biases and embeddings."""
+    embeddings = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+    matrices = [each for each in model.parameters() if each.ndim > 1 and id(each) not in embeddings]
+    return matrices, [each for each in model.parameters() if each.ndim <= 1 or id(each) in embeddings]
 
 
 def sgd(model: nn.Module, config: SGDConfig) -> Optimizer:
@@ -51,6 +66,7 @@ def sgd(model: nn.Module, config: SGDConfig) -> Optimizer:
 OPTIMIZERS: dict[str, Callable[[nn.Module, Any], Optimizer | list[Optimizer]]] = {
     "adam": adam,
     "adamw": adamw,
+    "muon": muon,
     "sgd": sgd,
 }
 

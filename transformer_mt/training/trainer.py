@@ -10,7 +10,6 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from transformer_mt.attention.shapes import Source
 from transformer_mt.batching.batches import Batch
 from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
 from transformer_mt.errors import Diverged, MachineError, is_out_of_memory
@@ -19,9 +18,9 @@ from transformer_mt.runs.checkpoints import STATE, Checkpoint, Checkpoints, Prog
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import require_specs, specs_of, weights_of
 from transformer_mt.seeds import derive_seed
-from transformer_mt.tokenizer.symbols import EOS, PAD, UNK
 from transformer_mt.training.batch_stream import BatchStream
 from transformer_mt.training.build import TrainingParts
+from transformer_mt.training.objective import mask_tokens
 from transformer_mt.training.optimizer import build_optimizer, reason
 from transformer_mt.training.reports import (
     FinishReport,
@@ -35,8 +34,6 @@ from transformer_mt.training.schedules import Schedule
 
 # Steps between validations, unless configured: at least five validations, so that a short run keeps checkpoints.
 MOST_BETWEEN = 200
-# With byte fallback, no text has unknown tokens, so their symbol can mark masked ones.
-MASK = UNK
 
 
 class Trainer:
@@ -267,14 +264,3 @@ class Trainer:
         problem = f"the {what} diverged {when} step {step}, at a learning rate of {rate:.1e}"
         remedy = "lower schedule.factor or schedule.learning_rate, or raise schedule.warmup, and start again"
         return Diverged("training", problem, f"{remedy}{''.join(saved[-1:])}")
-
-
-def mask_tokens(source: Source, *, share: float) -> Source:
-    """Replace each token by `MASK` with probability `share`, except `EOS` and padding; the source is B S.
-
-    As in BERT (Devlin et al. 2019, §3.1), but without a separate loss.
-    """
-    if share == 0.0:
-        return source
-    hidden = (torch.rand(source.shape, device=source.device) < share) & (source != EOS) & (source != PAD)
-    return source.masked_fill(hidden, MASK)
