@@ -5,6 +5,7 @@ import os
 import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,17 +23,22 @@ SPLITS = ("test", "test_composition", "test_length")
 
 @dataclass(frozen=True)
 class Experiment:
-    """A variant's configuration file and a seed; `settings` are the `--set` values of its training."""
+    """A variant's configuration file and a seed; `settings` are the `--set` values of its training.
+
+    It starts from the weights of `parent`, if any. `label` names a variant that shares its file with others.
+    """
 
     file: Path
     seed: int
     settings: tuple[str, ...]
     runs: Path
+    label: str = ""
+    parent: "Experiment | None" = None
 
     @property
     def variant(self) -> str:
-        """The name of the file."""
-        return self.file.stem
+        """The label, or the name of the file."""
+        return self.label or self.file.stem
 
     @property
     def description(self) -> str:
@@ -52,7 +58,7 @@ class Experiment:
     def config(self) -> Config:
         """The full configuration. Raises `InputError` naming the variant."""
         try:
-            return load_config(self.file, self.settings)
+            return load_config(self.parent.config() if self.parent else self.file, self.settings)
         except InputError as error:
             raise InputError(self.variant, str(error)) from None
 
@@ -63,6 +69,7 @@ class TrainingSummary(BaseModel):
     parameters: int
     target_tokens: int
     tokens_per_second: float | None
+    seconds: float
 
 
 class Measurement(BaseModel):
@@ -89,7 +96,11 @@ class Runner:
         """Train to the end, resuming an earlier start."""
         print(f"{experiment.name}: training, notes in {experiment.run}.log", file=sys.stderr, flush=True)
         settings = [part for setting in experiment.settings for part in ("--set", setting)]
-        self._tmt(experiment, "train", str(experiment.file), "--run-dir", str(experiment.run), *settings)
+        start = [str(experiment.file)]
+        if experiment.parent:
+            corpus = experiment.config().data.corpus
+            start = ["--from", str(experiment.parent.run), "--data", corpus, "--only-own"]
+        self._tmt(experiment, "train", *start, "--run-dir", str(experiment.run), *settings)
         run, steps = Run.open(experiment.run), experiment.config().training.steps
         progress = newest_progress(run)
         if progress.step != steps:
@@ -99,6 +110,7 @@ class Runner:
             parameters=sum(parameter.numel() for parameter in run.network().parameters()),
             target_tokens=progress.target_tokens,
             tokens_per_second=statistics.median(windows) if windows else None,
+            seconds=progress.seconds,
         )
 
     def evaluate(self, experiment: Experiment, split: str) -> dict[str, Any]:
@@ -106,6 +118,13 @@ class Runner:
         config = experiment.config()
         options = ("--data", config.data.corpus, "--split", split, "--device", config.training.device, "--json")
         return json.loads(self._tmt(experiment, "evaluate", "--model", str(experiment.run), *options))
+
+    def translate(self, experiment: Experiment, sources: Sequence[str]) -> list[str]:
+        """The translation of each source, none with a line break, on the training device."""
+        file = experiment.runs / f"{experiment.name}.source"
+        file.write_text("".join(f"{source}\n" for source in sources), "utf-8")
+        options = ("--input", str(file), "--device", experiment.config().training.device)
+        return self._tmt(experiment, "translate", "--model", str(experiment.run), *options).splitlines()
 
     def stop(self, *_: object) -> None:
         """Handle SIGTERM like Ctrl-C, and pass it on: a terminal sends only Ctrl-C to the child processes."""

@@ -27,11 +27,16 @@ class NotingRunner(Runner):
         self.asked.append(experiment.name)
         if experiment.variant in self.broken:
             raise TmtError("train.log", "tmt: error: the loss diverged")
-        return TrainingSummary(parameters=1234567, target_tokens=1000, tokens_per_second=800.0 + experiment.seed)
+        speed = 800.0 + experiment.seed
+        return TrainingSummary(parameters=1234567, target_tokens=1000, tokens_per_second=speed, seconds=9.0)
 
     def evaluate(self, experiment: Experiment, split: str) -> dict[str, Any]:
         self.asked.append(f"{experiment.name} {split}")
         return scores(bleu=90.0 + experiment.seed)
+
+    def translate(self, experiment: Experiment, sources: Sequence[str]) -> list[str]:
+        self.asked.append(f"{experiment.name} translates")
+        return [source if row % 3 or experiment.variant == "base" else "x" for row, source in enumerate(sources)]
 
 
 def scores(*, bleu: float = 91.26, exact: float = 0.5, aer: float | None = 0.114) -> dict[str, Any]:
@@ -45,7 +50,7 @@ def measured(variant: str, *, seed: int = 1, tokens: int = 1000, **changes: Any)
         variant=variant,
         seed=seed,
         config={"training": {"steps": 700}},
-        trained=TrainingSummary(parameters=1234567, target_tokens=tokens, tokens_per_second=812.4),
+        trained=TrainingSummary(parameters=1234567, target_tokens=tokens, tokens_per_second=812.4, seconds=9.0),
         scores={split: scores(**changes) for split in SPLITS},
         jobs=2,
         threads=1,
