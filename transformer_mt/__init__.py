@@ -3,15 +3,9 @@
 The public Python API is `__all__`. Names are imported on first use.
 """
 
-import os
-
 # Type checkers treat this as true. Importing `typing` takes longer than everything else here, and a signal that arrives
 # before the handlers are installed ends in a Python traceback.
 TYPE_CHECKING = False
-
-# torch reads this once, early. A CPU compiles each new shape of a bfloat16 product, and compiling takes longer than the
-# product. By default, oneDNN caches 1,024 shapes, fewer than one epoch has.
-os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
 
 if TYPE_CHECKING:
     from transformer_mt.attention.hooks import patch as patch

@@ -99,8 +99,9 @@ def weights(model: Transformer, config: ModelConfig) -> Tensors:
     assert isinstance(config, TransformerConfig)
     own = _complete(model)
     source, target, output = (own.pop(f"{name}.weight") for name in (*_TABLES, "output"))
+    bias = own.pop("output.bias")
     found = {_their_name(name): reordered(name, tensor) for name, tensor in own.items()}
-    found["final_logits_bias"] = own["output.bias"][None]
+    found["final_logits_bias"] = bias[None]
     tables = {"model.shared.weight": source}
     if config.tied != "all":
         tables |= {"model.encoder.embed_tokens.weight": source, "model.decoder.embed_tokens.weight": target}
