@@ -6,9 +6,9 @@ A file of changes has one section per change:
     set = ["objective.name=simcut"]
     paper = "Gao et al. 2022"
 
-    [one_direction]          # a second stage: fine-tunes the run of another change
-    after = "bidirectional"
-    set = ["data.mixture={}"]
+    [longer]                 # a second stage: fine-tunes the run of another change on the base's corpus
+    after = "simcut"
+    set = ["training.steps=900"]
 """
 
 import json

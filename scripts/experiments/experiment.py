@@ -99,7 +99,7 @@ class Runner:
         start = [str(experiment.file)]
         if experiment.parent:
             corpus = experiment.config().data.corpus
-            start = ["--from", str(experiment.parent.run), "--data", corpus, "--only-own"]
+            start = ["--from", str(experiment.parent.run), "--data", corpus]
         self._tmt(experiment, "train", *start, "--run-dir", str(experiment.run), *settings)
         run, steps = Run.open(experiment.run), experiment.config().training.steps
         progress = newest_progress(run)
@@ -124,7 +124,7 @@ class Runner:
         file = experiment.runs / f"{experiment.name}.source"
         file.write_text("".join(f"{source}\n" for source in sources), "utf-8")
         options = ("--input", str(file), "--device", experiment.config().training.device)
-        return self._tmt(experiment, "translate", "--model", str(experiment.run), *options).splitlines()
+        return self._tmt(experiment, "translate", "--model", str(experiment.run), *options).split("\n")[:-1]
 
     def stop(self, *_: object) -> None:
         """Handle SIGTERM like Ctrl-C, and pass it on: a terminal sends only Ctrl-C to the child processes."""

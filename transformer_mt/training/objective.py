@@ -99,8 +99,10 @@ def mask_tokens(tokens: Int[Tensor, "B L"], *, share: float) -> Int[Tensor, "B L
     """
     if share == 0.0:
         return tokens
-    kept = torch.isin(tokens, tokens.new_tensor([BOS, EOS, PAD]))
-    return tokens.masked_fill((torch.rand(tokens.shape, device=tokens.device) < share) & ~kept, MASK)
+    hidden = torch.rand(tokens.shape, device=tokens.device) < share
+    for symbol in (BOS, EOS, PAD):
+        hidden &= tokens != symbol
+    return tokens.masked_fill(hidden, MASK)
 
 
 def cross_entropy(logits: Logits, labels: Target, *, label_smoothing: float) -> Sum:
