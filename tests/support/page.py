@@ -223,4 +223,5 @@ def violations(opened: LoadedPage) -> list[str]:
     """The violations that axe-core finds on the current page."""
     from axe_playwright_python.sync_playwright import Axe
 
+    opened.expect_count("[aria-busy=true]", 0)  # a panel that waits for an answer is faded
     return [f"{one['id']}: {one['nodes'][0]['html']}" for one in Axe().run(opened.page).response["violations"]]
