@@ -10,7 +10,7 @@ from transformer_mt.errors import InputError, checked
 from transformer_mt.files import read_input
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.words import is_unspaced, words
-from transformer_mt.tokenizer.prepared import PreparedSentence
+from transformer_mt.tokenizer.prepared import PreparedSentence, is_byte
 from transformer_mt.tokenizer.symbols import BOS, UNK
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.constraints import Constraint, Phrase, Tokens
@@ -88,7 +88,7 @@ class Glossary:
         if not times:
             return None
         phrases = tuple(Phrase(_spellings(term, tokenizer), count) for term, count in times.items())
-        return Constraint(phrases, lambda token: _continues(tokenizer.pieces([token])[0][0]))
+        return Constraint(phrases, lambda token: _continues_word(tokenizer.pieces([token])[0]))
 
 
 NONE = Glossary({})
@@ -113,6 +113,6 @@ def _spellings(term: str, tokenizer: Tokenizer) -> tuple[Tokens, ...]:
 
 
 @cache
-def _continues(character: str) -> bool:
-    """True if a token that starts with this character continues the word before it."""
-    return len(words(f"a{character}")) == 1
+def _continues_word(piece: str) -> bool:
+    """True for a token that continues the word before it; a byte may."""
+    return is_byte(piece) or len(words(f"a{piece[0]}")) == 1
