@@ -45,8 +45,12 @@ def test_line_whose_terms_are_too_long_is_empty(on_run: Tmt) -> None:
             ("--engine", "ctranslate2"),
             "--glossary: ctranslate2 does not have it; leave out --glossary or --engine",
         ),
-        (("--glossary", "missing"), "missing: no such file; write a source term, a tab and a target term on each line"),
     ],
 )
 def test_glossary_is_refused(options: tuple[str, ...], message: str, glossary: tuple[str, str], on_run: Tmt) -> None:
     assert on_run("translate", *glossary, *options, SOURCES[0]).mistake == message
+
+
+def test_missing_glossary_is_a_one_line_error(on_run: Tmt) -> None:
+    message = "missing: no such file; write a source term, a tab and a target term on each line"
+    assert on_run("translate", "--glossary", "missing", SOURCES[0]).mistake == message

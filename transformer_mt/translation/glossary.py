@@ -84,8 +84,7 @@ class Glossary:
 
         Raises `InputError` for a target term with characters that the vocabulary lacks.
         """
-        times = Counter(term.target for term in self.terms_in(sentence))
-        if not times:
+        if not (times := self and Counter(term.target for term in self.terms_in(sentence))):
             return None
         phrases = tuple(Phrase(_spellings(term, tokenizer), count) for term, count in times.items())
         return Constraint(phrases, lambda token: _continues_word(tokenizer.pieces([token])[0]))

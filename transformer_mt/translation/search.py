@@ -278,8 +278,7 @@ def _finish(
 
 def _without_symbols(following: RowLogits) -> RowLogits:
     """Set tokens that are never generated to −∞, in place."""
-    following[:, list(NEVER_GENERATED)] = -torch.inf
-    return following
+    return following.index_fill_(1, torch.tensor(NEVER_GENERATED, device=following.device), -torch.inf)
 
 
 def _log_softmax(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
