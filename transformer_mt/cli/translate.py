@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +11,7 @@ from typer import Argument, Option
 
 from transformer_mt.cli.app import OUTPUT, SEARCH
 from transformer_mt.cli.options import (
+    AUTO,
     DEFAULT_DEVICE,
     DEFAULT_ENGINE,
     Device,
@@ -29,9 +30,12 @@ from transformer_mt.cli.terminal import note, warn
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
 from transformer_mt.progress import working
+from transformer_mt.translation.engine import OWN
 
 if TYPE_CHECKING:
     from transformer_mt.cli.line_io import Line, Translated
+
+LARGE = 100_000  # bytes, about 2,000 sentences
 
 
 @with_options("search", SearchOptions)
@@ -100,8 +104,9 @@ def translate(
     --glossary reads a source term, a tab and a target term per line. Where the source term occurs, ignoring case, the
     translation contains the target term exactly as written; inflected forms need their own lines.
 
-    --engine ctranslate2 is faster, after converting the model once. Greedy translations are the
-    same; beam results may differ. It has no --sample or --trace.
+    --engine ctranslate2 is faster, after converting the model once. Greedy translations are the same; beam results may
+    differ. It has no --sample, --trace or --glossary. auto uses it, if installed, for --beam 1 and files of at least
+    100 kB, and with --quantization; otherwise torch, our own search.
     """
     from transformer_mt.cli.line_io import STDIN, Output, open_output, read_records
     from transformer_mt.cli.open_model import LineRemarks, open_translator
@@ -111,7 +116,10 @@ def translate(
     lacking = {"--trace": trace, "--glossary": glossary is not None}
     _check(sentences, input, lacking=[option for option, given in lacking.items() if given], engine=engine)
     _check_beam_figure(sentences, figure, trace=trace)
-    translator = open_translator(model, search, device=device, engine=engine, quantization=quantization, to=to)
+    pays = not any(lacking.values()) and _is_large(sentences, input)
+    translator = open_translator(
+        model, search, device=device, engine=engine, quantization=quantization, to=to, pays=pays
+    )
     if trace:
         require_beam(translator.search)
     if glossary is not None:
@@ -155,8 +163,15 @@ def _check(sentences: list[str] | None, input: Path | None, *, lacking: list[str
         raise InputError("--input", "the command line has sentences too", "give one or the other")
     if sentences and len(sentences) == 1 and os.path.isfile(sentences[0]):
         raise InputError("SENTENCE", f"{sentences[0]} is a file", "translate its lines with --input")
-    if lacking and engine != DEFAULT_ENGINE:
+    if lacking and engine not in (AUTO, OWN):
         raise InputError(lacking[0], f"{engine} does not have it", f"leave out {lacking[0]} or --engine")
+
+
+def _is_large(sentences: list[str] | None, input: Path | None) -> bool:
+    """True for a file, also on stdin, that takes longer to translate than a model takes to convert."""
+    with suppress(OSError):
+        return not sentences and os.stat(0 if input in (None, Path("-")) else input).st_size >= LARGE
+    return False
 
 
 def _check_beam_figure(sentences: list[str] | None, figure: Path | None, *, trace: bool) -> None:
