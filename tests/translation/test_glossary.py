@@ -106,14 +106,12 @@ def test_prefix_may_contain_the_term(translator: Translator) -> None:
 )
 def test_target_term_is_a_whole_word(text: str, left: int, tokenizer: Tokenizer) -> None:
     constraint = Glossary(TERMS).constraint(sentence("dog", tokenizer), tokenizer)
-    assert constraint is not None
     assert min(constraint.start(tokenizer.encode(text)).left, 1) == left
 
 
 def test_term_occurs_between_words_of_a_script_without_spaces() -> None:
     tokenizer = Tokenizer.train(["我喜欢猫", "他有一只狗", "猫和狗在家"] * 9, TokenizerConfig(vocabulary_size=300))
     constraint = Glossary({"cat": "猫"}).constraint(sentence("cat", tokenizer), tokenizer)
-    assert constraint is not None
     for text in ("我喜欢 猫", "猫", "他有一只猫"):
         assert constraint.start(tokenizer.encode(text)).left == 0, text
     assert constraint.start(tokenizer.encode("他有一只狗")).left > 0

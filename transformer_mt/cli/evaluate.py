@@ -27,7 +27,6 @@ from transformer_mt.cli.options import (
 )
 from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.config.changed_search import OF_DRAWS
-from transformer_mt.corpus.source import BUILTIN
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
 from transformer_mt.progress import working
@@ -98,6 +97,7 @@ def evaluate(
     words of its own training.
     """
     from transformer_mt.cli.open_model import open_translator, pairs_to_measure
+    from transformer_mt.corpus.source import BUILTIN
     from transformer_mt.corpus.text_files import with_links
     from transformer_mt.views.bands import bands_figure
 

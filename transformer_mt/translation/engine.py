@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from transformer_mt.config.sections import SearchConfig
+from transformer_mt.translation.constraints import FREE, Constraint
 
 if TYPE_CHECKING:
     from transformer_mt.models.seq2seq import Seq2Seq
-    from transformer_mt.translation.constraints import Constraint
 
 OWN = "torch"  # the name of our own engine
 
@@ -24,7 +24,7 @@ class Task(NamedTuple):
     source: Sequence[int]
     limit: int
     seed: int = 0
-    constraint: "Constraint | None" = None
+    constraint: Constraint = FREE
 
 
 class Hypothesis(NamedTuple):

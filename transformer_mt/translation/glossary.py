@@ -13,7 +13,7 @@ from transformer_mt.text.words import is_unspaced, words
 from transformer_mt.tokenizer.prepared import PreparedSentence, is_byte
 from transformer_mt.tokenizer.symbols import BOS, UNK
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.constraints import Constraint, Phrase, Tokens
+from transformer_mt.translation.constraints import FREE, Constraint, Phrase, Tokens
 
 LARGEST = 10_000_000  # bytes
 
@@ -79,13 +79,13 @@ class Glossary:
             place = end or place + 1
         return found
 
-    def constraint(self, sentence: PreparedSentence, tokenizer: Tokenizer) -> Constraint | None:
-        """What the translation of a sentence must contain: a term as often as in the source; None without terms.
+    def constraint(self, sentence: PreparedSentence, tokenizer: Tokenizer) -> Constraint:
+        """What the translation of a sentence must contain: a term as often as in the source.
 
         Raises `InputError` for a target term with characters that the vocabulary lacks.
         """
         if not (times := self and Counter(term.target for term in self.terms_in(sentence))):
-            return None
+            return FREE
         phrases = tuple(Phrase(_spellings(term, tokenizer), count) for term, count in times.items())
         return Constraint(phrases, lambda token: _continues_word(tokenizer.pieces([token])[0]))
 

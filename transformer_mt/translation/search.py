@@ -55,7 +55,8 @@ def beam_search(
     """
     assert len(prefix) < min(limits)
     finished: Found = [[] for _ in source]
-    progress = [constraint.start(prefix) for constraint in constraints]  # of each live hypothesis
+    is_free = not any(constraint.phrases for constraint in constraints)
+    progress = [] if is_free else [constraint.start(prefix) for constraint in constraints]  # of each live hypothesis
     beams = [max(beam, 1 + one.left) for one in progress]
     live = _Live.start(model, source, prefix)
     # A bound for live hypotheses: log-probabilities only fall, and the largest penalty belongs to the longest.
@@ -63,9 +64,9 @@ def beam_search(
     for length in range(len(prefix) + 1, max(limits) + 1):
         penalty = length_penalty(length, alpha)
         choices = live.choices(last=[limit == length for limit in limits])
-        if constraints:
+        if not is_free:
             room = [limit - length - 1 for limit in limits]
-            candidates, progress = _constrained_candidates(live, choices, progress, beams=beams, room=room)
+            candidates, progress = _constrained_candidates(live, choices, progress, beam=beam, beams=beams, room=room)
         else:
             candidates = _best_candidates(live, choices, beam=beam, sentences=len(source))
         rows = candidates.rows()
@@ -226,15 +227,16 @@ def _best_candidates(live: _Live, choices: RowLogits, *, beam: int, sentences: i
 
 
 def _constrained_candidates(
-    live: _Live, choices: RowLogits, progress: Sequence[Progress], *, beams: Sequence[int], room: Sequence[int]
-) -> tuple[_Candidates, list[Progress]]:
+    live: _Live, choices: RowLogits, progress: Sequence[Progress], *, beam: int, beams: Sequence[int],
+    room: Sequence[int],
+) -> tuple[_Candidates, list[Progress]]:  # fmt: skip
     """The candidates of each sentence, divided between its banks, `beams` in all, and their progress.
 
     Post and Vilar 2018, §3.1: chosen from the likeliest tokens of each hypothesis, and those that make progress. All
     must leave `room` for what is missing.
     """
     total = choices + live.log_probability[:, None]  # N V
-    likeliest = total.topk(min(1 + max(beams), total.shape[1])).indices.tolist()
+    likeliest = total.topk(min(1 + beam, total.shape[1])).indices.tolist()
     found: list[list[Candidate]] = [[] for _ in beams]
     for row, (sentence, one, likely) in enumerate(zip(live.origin.tolist(), progress, likeliest, strict=True)):
         tokens = [*one.wanted.union(likely)]
@@ -242,7 +244,7 @@ def _constrained_candidates(
             after = one.add(token)
             if value > -math.inf and (one.left == 0 if token == EOS else after.left <= room[sentence]):
                 found[sentence].append(Candidate(row, token, value, after))
-    chosen = [one for own, beam in zip(found, beams, strict=True) for one in allocate(own, beam)]
+    chosen = [one for own, width in zip(found, beams, strict=True) for one in allocate(own, width)]
     parent, token = torch.tensor([one[:2] for one in chosen], dtype=torch.long, device=total.device).view(-1, 2).T
     candidates = _Candidates(live.origin[parent], parent, token, total[parent, token])
     return candidates, [one.progress for one in chosen]

@@ -15,7 +15,6 @@ from transformer_mt.errors import NOT_FINITE, InputError, MachineError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import BOS, NEVER_GENERATED, PAD
-from transformer_mt.translation.constraints import FREE
 from transformer_mt.translation.engine import OWN, Engine, Hypothesis, Likeliest, Prefix, Task
 from transformer_mt.translation.search import beam_search, sample
 
@@ -54,12 +53,9 @@ class TorchEngine(Engine):
             common: dict[str, Any] = {"alpha": search.length_penalty, "limits": limits, "prefix": prefix}
             with evaluating(self.network), compute_in(self.precision, self.device):
                 if not search.sample:
-                    constraints = [task.constraint or FREE for task in batch]
-                    if all(constraint is FREE for constraint in constraints):
-                        constraints = []
                     found = beam_search(
-                        self.network, source, beam=max(search.beam, count), n_best=count, constraints=constraints,
-                        **common,
+                        self.network, source, beam=max(search.beam, count), n_best=count,
+                        constraints=[task.constraint for task in batch], **common,
                     )  # fmt: skip
                 else:
                     # A generator per sentence, so that samples do not depend on batching.

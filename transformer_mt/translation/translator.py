@@ -269,8 +269,8 @@ class Translator:
         if count > limit:
             raise InputError(place, f"{count} tokens, the model takes at most {limit}", "split it")
         constraint = self.glossary.constraint(sentence, self.model.tokenizer.target)
-        needed = len(prefix) + 1 + (0 if constraint is None else constraint.start(prefix).left)
-        if constraint and needed > longest:
+        needed = len(prefix) + 1 + constraint.start(prefix).left
+        if needed > longest:
             problem = f"needs {needed} tokens for the terms of the glossary, a translation has at most {longest}"
             raise InputError(place, problem, "split it, or shorten the terms")
         # Vaswani et al. 2017, §6.1: a translation may exceed its source by a fixed number of tokens.
