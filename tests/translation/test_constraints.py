@@ -94,6 +94,12 @@ def test_broken_match_falls_back_to_its_longest_beginning() -> None:
     assert lefts == [3, 2, 1, 1, 0]
 
 
+def test_word_that_a_phrase_would_break_is_counted_again() -> None:
+    # After 4 5, the 6 of the second phrase would turn the 5 of the first into the middle of a word.
+    constraint = Constraint((Phrase(((5,),)), Phrase(((4, 5, 6, 4),))), {6}.__contains__)
+    assert [constraint.start((4, 5, 6, 4)[:size]).left for size in range(5)] == [5, 4, 3, 2, 1]
+
+
 @given(
     seed=seeds,
     own=st.tuples(constraints(), constraints(), constraints()),
