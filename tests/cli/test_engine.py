@@ -152,6 +152,21 @@ def test_auto_falls_back_to_our_own_search(missing: bool, on_run: Tmt, monkeypat
     assert (outcome.code, outcome.err) == (0, on_run("translate", "--beam", "1", SOURCES[0]).err)
 
 
+def test_auto_uses_ctranslate2_on_a_cpu_only(on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+    monkeypatch.setattr("transformer_mt.cli.translate.LARGE", 10)
+    Path("large").write_text(f"{SOURCES[0]}\n")
+    call = ("translate", "--beam", "1", "--input", "large")
+    with monkeypatch.context() as patch:
+        patch.setattr("ctranslate2.get_cuda_device_count", lambda: 1)
+        assert NOTE not in on_run(*call).err
+    monkeypatch.setattr("transformer_mt.cli.open_model._converted", lambda *_, **options: tried.append(options))
+    on_run(*call, "--device", "mps")
+    assert not tried
+    on_run(*call)
+    assert len(tried) == 1
+
+
 def test_evaluate_chooses_the_engine(data: str, on_run: Tmt) -> None:
     Path("links").write_text("0-0\n" * len(PAIRS))
     call = ("evaluate", "--data", data, "--json")

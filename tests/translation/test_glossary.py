@@ -125,6 +125,12 @@ def test_terms_that_do_not_fit_are_refused(translator: Translator) -> None:
         translator.require_fitting(translator.model.prepare.lines(["dog"], split=False)[0].sentences, "line 7")
 
 
+def test_limit_grows_with_the_terms(translator: Translator) -> None:
+    translator.glossary = Glossary({"dog": "house " * 20})
+    ((best,),) = translator.translate(["dog"], SearchConfig(beam=1, max_length_margin=1))
+    assert contains(best.text, "house") == 20
+
+
 def test_sampling_and_ctranslate2_are_refused(translator: Translator) -> None:
     with pytest.raises(InputError, match=r"^glossary: sampling may leave out its terms; leave it or sample out$"):
         translator.translate(SENTENCES, SearchConfig(sample=True))

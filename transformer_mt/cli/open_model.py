@@ -10,6 +10,7 @@ from transformer_mt.config.sections import DataConfig, SearchConfig
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.corpus.source import BUILTIN, absolute, corpus_name
 from transformer_mt.errors import InputError, TmtError
+from transformer_mt.export.ctranslate2_package import import_ctranslate2
 from transformer_mt.registry import lookup
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.directory import READY, Run, find_run, newest_run
@@ -66,6 +67,8 @@ def _converted(run: Run, *, device: str, quantization: str | None) -> Model | No
     if quantization is None and not find_spec("ctranslate2"):
         return None
     try:
+        if quantization is None and device == AUTO and import_ctranslate2().get_cuda_device_count():
+            return None
         model = Model.open(run, device=device, engine="ctranslate2", quantization=quantization)
     except TmtError:
         if quantization is not None:
