@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from transformer_mt.links.recording import record_attention as record_attention
     from transformer_mt.training.session import TrainingSession as TrainingSession
     from transformer_mt.training.session import open_training as open_training
+    from transformer_mt.translation.glossary import Glossary as Glossary
     from transformer_mt.translation.translator import Translation as Translation
     from transformer_mt.translation.translator import Translator as Translator
     from transformer_mt.views.maps import AttentionMaps as AttentionMaps
@@ -38,6 +39,7 @@ _NAMES = {
     "links.recording": ("record_attention",),
     "views.maps": ("AttentionMaps", "attend_pair"),
     "training.session": ("TrainingSession", "open_training"),
+    "translation.glossary": ("Glossary",),
     "translation.translator": ("Translation", "Translator"),
 }
 _MODULE = {name: module for module, names in _NAMES.items() for name in names}

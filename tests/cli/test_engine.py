@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_n_best(on_run: Tmt) -> None:
 
 def test_evaluate_scores_are_the_same(data: str, on_run: Tmt) -> None:
     call = ("evaluate", "--data", data, "--beam", "1", "--json", "--by-length")
-    ours, theirs = (on_run(*call, *more).json for more in ((), ENGINE))
+    ours, theirs = (on_run(*call, *more).json for more in (("--engine", "torch"), ENGINE))
     for found in (ours, theirs):
         del found["seconds"], found["sentences_per_second"]
     assert ours == theirs
@@ -73,7 +74,7 @@ def test_evaluate_notes_missing_word_links(data: str, on_run: Tmt) -> None:
     ("options", "message"),
     [
         ((*ENGINE, "--sample"), "--sample: ctranslate2 does not support it; leave it or the engine out"),
-        ((*ENGINE, "--trace"), "--trace: ctranslate2 does not expose its beam; leave out --trace or --engine"),
+        ((*ENGINE, "--trace"), "--trace: ctranslate2 does not have it; leave out --trace or --engine"),
         (("--engine", "onnx"), "--engine: 'onnx' is unknown; choose one of torch, ctranslate2"),
         ((*ENGINE, "--quantization", "float8"), "--quantization: 'float8' is unknown; did you mean float16?"),
         (
@@ -81,7 +82,7 @@ def test_evaluate_notes_missing_word_links(data: str, on_run: Tmt) -> None:
             "--device: CTranslate2 supports auto, cpu and cuda, not mps; choose one of these",
         ),
         (
-            ("--quantization", "int8"),
+            ("--engine", "torch", "--quantization", "int8"),
             "--quantization: needs the engine ctranslate2; choose that engine, or leave it out",
         ),
     ],
@@ -106,3 +107,69 @@ def test_torch_is_not_imported(trained: str, on_run: Tmt) -> None:
         assert process.stderr.splitlines()[-1] == "[]", more
         if not more:
             assert process.stdout == expected.out
+
+
+NOTE = "tmt: translating with CTranslate2 (--engine torch: our own search)\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "uses"),
+    [
+        (("--beam", "1"), True),
+        (("--beam", "1", "--engine", "torch"), False),
+        (("--beam", "2"), False),
+        (("--beam", "1", "--trace"), False),
+        (("--beam", "1", "--glossary", "terms"), False),
+        (("--sample",), False),
+        (("--beam", "1", "--device", "cpu"), True),
+        (("--n-best", "2"), False),
+        (("--quantization", "int16"), True),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_auto_uses_ctranslate2_where_results_are_the_same(
+    options: tuple[str, ...], uses: bool, on_run: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformer_mt.cli.translate.LARGE", 10)
+    Path("terms").write_text("")
+    Path("large").write_text(f"{SOURCES[0]}\n")
+    outcome = on_run("translate", *options, "--input", "large")
+    assert (outcome.code, NOTE in outcome.err) == (0, uses)
+    if uses and "--quantization" not in options:
+        assert outcome.out == on_run("translate", *options, "--engine", "torch", SOURCES[0]).out
+        assert NOTE not in on_run("translate", *options, SOURCES[0]).err
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_auto_falls_back_to_our_own_search(missing: bool, on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.cli.translate.LARGE", 10)
+    Path("large").write_text(f"{SOURCES[0]}\n")
+    if missing:
+        monkeypatch.setattr("transformer_mt.cli.open_model.find_spec", lambda _: None)
+    else:
+        monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    outcome = on_run("translate", "--beam", "1", "--input", "large")
+    assert (outcome.code, outcome.err) == (0, on_run("translate", "--beam", "1", SOURCES[0]).err)
+
+
+def test_auto_uses_ctranslate2_on_a_cpu_only(on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+    monkeypatch.setattr("transformer_mt.cli.translate.LARGE", 10)
+    Path("large").write_text(f"{SOURCES[0]}\n")
+    call = ("translate", "--beam", "1", "--input", "large")
+    with monkeypatch.context() as patch:
+        patch.setattr("ctranslate2.get_cuda_device_count", lambda: 1)
+        assert NOTE not in on_run(*call).err
+    monkeypatch.setattr("transformer_mt.cli.open_model._converted", lambda *_, **options: tried.append(options))
+    on_run(*call, "--device", "mps")
+    assert not tried
+    on_run(*call)
+    assert len(tried) == 1
+
+
+def test_evaluate_chooses_the_engine(data: str, on_run: Tmt) -> None:
+    Path("links").write_text("0-0\n" * len(PAIRS))
+    call = ("evaluate", "--data", data, "--json")
+    assert NOTE in on_run(*call, "--beam", "1").err
+    for options in ((), ("--beam", "1", "--links", "links"), ("--beam", "1", "--data", "builtin")):
+        assert NOTE not in on_run(*call, *options).err

@@ -40,7 +40,8 @@ class KeyValues:
     def select(self, rows: Rows) -> Self:
         """Select rows of the batch."""
         tensors = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(self, **{name: x[rows] for name, x in tensors.items() if isinstance(x, Tensor)})
+        # On a CPU, `index_select` takes a third of the time of `x[rows]`.
+        return replace(self, **{name: x.index_select(0, rows) for name, x in tensors.items() if isinstance(x, Tensor)})
 
 
 class InspectableAttention(nn.Module):

@@ -9,6 +9,7 @@ from typer import Option
 
 from transformer_mt.cli.app import DATA, OUTPUT
 from transformer_mt.cli.options import (
+    AUTO,
     DEFAULT_DEVICE,
     DEFAULT_ENGINE,
     IF_USED,
@@ -30,6 +31,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
 from transformer_mt.progress import working
 from transformer_mt.text.terminal import escaped_json
+from transformer_mt.translation.engine import OWN
 
 if TYPE_CHECKING:
     from transformer_mt.corpus.pairs import Pairs
@@ -95,10 +97,11 @@ def evaluate(
     words of its own training.
     """
     from transformer_mt.cli.open_model import open_translator, pairs_to_measure
+    from transformer_mt.corpus.source import BUILTIN
     from transformer_mt.corpus.text_files import with_links
     from transformer_mt.views.bands import bands_figure
 
-    if links is not None and engine != DEFAULT_ENGINE:
+    if links is not None and engine not in (AUTO, OWN):
         raise InputError("--links", f"{engine} does not expose attention", "leave out --links or --engine")
     sets = [(source, name) for source in data or (None,) for name in split or ("test",)]
     if figure is not None:
@@ -106,8 +109,11 @@ def evaluate(
     if links is not None and len(sets) > 1:
         raise InputError("--links", "applies to one test set", "give --data and --split once")
     paths = (model, *(against or ()))
+    # Only our own engine scores word links, which the built-in corpus has.
+    pays = links is None and BUILTIN not in (data or (BUILTIN,))
     runs = [
-        open_translator(path, search, device=device, engine=engine, quantization=quantization, to=to) for path in paths
+        open_translator(path, search, device=device, engine=engine, quantization=quantization, to=to, pays=pays)
+        for path in paths
     ]
     directions = [
         f"{data.source_language} → {data.target_language}" for data in (run.model.config.data for run in runs)

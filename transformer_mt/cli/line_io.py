@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import tee, zip_longest
@@ -23,6 +23,7 @@ from transformer_mt.text.terminal import escape_controls, escaped_json
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
 from transformer_mt.translation.beam_tree import BeamTrace
+from transformer_mt.translation.glossary import Term
 from transformer_mt.translation.translator import Translation, Translator
 from transformer_mt.views.translate import alternatives_lines, trace_lines, traced, translation_object
 
@@ -172,13 +173,14 @@ def _json_object(line: str, *, place: str) -> dict[str, Any]:
 class Translated(NamedTuple):
     """A record and its translations, best first.
 
-    On request also the alternatives of each translation and the beam tree.
+    On request also the alternatives of each translation and the beam tree. `terms` are the glossary's that occur.
     """
 
     record: Record
     ranked: list[Translation]
     alternatives: list[list[ChosenAmong]]
     trace: BeamTrace | None
+    terms: Sequence[Term] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,7 @@ class Output:
     trace: bool
     n_best: int
     split: bool
+    glossary: bool = False
 
     def translate(
         self,
@@ -212,7 +215,8 @@ class Output:
         for record, (ranked, trace) in zip(waiting, traced_one_by_one if self.trace else plain, strict=False):
             count, source = ALTERNATIVES if self.alternatives else 0, record.line.sentences[0]
             others = [find_alternatives(translator.model, source, one, count=count) if count else [] for one in ranked]
-            yield Translated(record, ranked, others, trace)
+            terms = [term for sentence in record.line.sentences for term in translator.glossary.terms_in(sentence)]
+            yield Translated(record, ranked, others, trace, terms)
 
     def lines(self, one: Translated, *, number: int) -> Iterator[str]:
         """Yield the output lines of record `number`, from 1: tab-separated columns, or a JSON object."""
@@ -241,6 +245,8 @@ class Output:
             trace=one.trace,
             shows_trace=self.trace,
         )
+        if self.glossary:
+            found["terms"] = [term._asdict() for term in one.terms]
         if record.fields is not None:
             del found["source"]
         return (record.fields or {}) | found

@@ -1,20 +1,23 @@
 """Open the model of a command, and gather remarks about its input lines."""
 
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
-from transformer_mt.cli.options import DEFAULT_ENGINE, RUNS, SearchOptions
+from transformer_mt.cli.options import AUTO, RUNS, SearchOptions
 from transformer_mt.cli.terminal import note
-from transformer_mt.config.sections import DataConfig
+from transformer_mt.config.sections import DataConfig, SearchConfig
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.corpus.source import BUILTIN, absolute, corpus_name
-from transformer_mt.errors import InputError
+from transformer_mt.errors import InputError, TmtError
+from transformer_mt.export.ctranslate2_package import import_ctranslate2
 from transformer_mt.registry import lookup
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.directory import READY, Run, find_run, newest_run
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.words import words
 from transformer_mt.tokenizer.prepared import PreparedLine
+from transformer_mt.translation.engine import OWN
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
 
@@ -29,22 +32,50 @@ def open_translator(
     search: SearchOptions,
     *,
     device: str,
-    engine: str = DEFAULT_ENGINE,
+    engine: str = OWN,
     quantization: str | None = None,
     to: str | None = None,
+    pays: bool = False,
 ) -> Translator:
     """The model of a run directory or checkpoint, with search options applied, for the target language `to`.
 
-    Without a path, use the newest run under `runs/`, or the ready model, and name it on stderr.
+    Without a path, use the newest run under `runs/`, or the ready model, and name it on stderr. `pays` tells the engine
+    `auto` that converting the model may pay, and that nothing else needs our own engine.
     """
     run = default_run() if path is None else find_run(path)
-    model = Model.open(run, device=device, engine=engine, quantization=quantization)
+    model = None
+    if engine == AUTO:
+        pays = pays and device in (AUTO, "cpu") and _is_greedy(search.applied_to(run.config().search))
+        model = _converted(run, device=device, quantization=quantization) if pays or quantization else None
+        engine = OWN
+    model = model or Model.open(run, device=device, engine=engine, quantization=quantization)
     model = model if to is None else model.toward(to)
     if path is None:
         data = model.config.data
         name, hint = ("the ready model", "; train your own with: tmt train") if run.path == READY else (run.path, "")
         note(f"using {name} ({data.source_language} → {data.target_language}, {corpus_name(data)}){hint}")
     return Translator(model, search=search.applied_to(model.config.search))
+
+
+def _is_greedy(search: SearchConfig) -> bool:
+    """True for the search whose results do not depend on the engine."""
+    return search.beam == search.n_best == 1 and not search.sample
+
+
+def _converted(run: Run, *, device: str, quantization: str | None) -> Model | None:
+    """The model with CTranslate2, noted on stderr; None if it cannot be used, unless a quantization needs it."""
+    if quantization is None and not find_spec("ctranslate2"):
+        return None
+    try:
+        if quantization is None and device == AUTO and import_ctranslate2().get_cuda_device_count():
+            return None
+        model = Model.open(run, device=device, engine="ctranslate2", quantization=quantization)
+    except TmtError:
+        if quantization is not None:
+            raise
+        return None
+    note("translating with CTranslate2 (--engine torch: our own search)")
+    return model
 
 
 def default_run() -> Run:

@@ -15,7 +15,6 @@ from transformer_mt.config.sections import Config, DataConfig, SearchConfig, Tra
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 from transformer_mt.export.ctranslate2_package import QUANTIZATIONS
-from transformer_mt.translation.engine import OWN
 
 RUNS = Path("runs")
 
@@ -73,7 +72,7 @@ To = Annotated[
         "--to", metavar="LANGUAGE", help="Target language, if the model has several. [the main one]", show_default=False
     ),
 ]
-EngineOption = Annotated[str, Option(metavar="NAME", help="torch, or ctranslate2 (an extra).")]
+EngineOption = Annotated[str, Option(metavar="NAME", help="auto, torch, or ctranslate2 (an extra).")]
 Quantization = Annotated[
     str | None,
     Option(metavar="NAME", help=f"CTranslate2 weights: {', '.join(QUANTIZATIONS)}.", show_default=False),
@@ -85,7 +84,9 @@ RunToExport = Annotated[
 ]
 
 
-DEFAULT_DEVICE, DEFAULT_ENGINE = TrainingConfig().device, OWN
+# `open_translator` chooses.
+AUTO = "auto"
+DEFAULT_DEVICE, DEFAULT_ENGINE = TrainingConfig().device, AUTO
 
 
 def resolve_config(path: Path | Config | None, *, data: str | None, overrides: list[str] | None) -> Config:

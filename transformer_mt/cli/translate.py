@@ -3,14 +3,15 @@
 import os
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from transformer_mt.cli.app import OUTPUT
+from transformer_mt.cli.app import OUTPUT, SEARCH
 from transformer_mt.cli.options import (
+    AUTO,
     DEFAULT_DEVICE,
     DEFAULT_ENGINE,
     Device,
@@ -29,9 +30,12 @@ from transformer_mt.cli.terminal import note, warn
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
 from transformer_mt.progress import working
+from transformer_mt.translation.engine import OWN
 
 if TYPE_CHECKING:
     from transformer_mt.cli.line_io import Line, Translated
+
+LARGE = 100_000  # bytes, about 2,000 sentences
 
 
 @with_options("search", SearchOptions)
@@ -47,6 +51,9 @@ def translate(
     *,
     search: SearchOptions,
     prefix: PrefixOption = "",
+    glossary: Annotated[
+        Path | None, Option(metavar="FILE", help="Terms to use: source, tab, target.", rich_help_panel=SEARCH)
+    ] = None,
     scores: Annotated[
         bool, Option("--scores", help="Print the score before each translation.", rich_help_panel=OUTPUT)
     ] = False,
@@ -78,6 +85,7 @@ def translate(
       tmt translate --sample --temperature 0.8 --top-p 0.9 "Wir haben Zeit."
       tmt translate --alternatives --trace "Der alte Mann liest."
       tmt translate --trace --figure beam.pdf "Der alte Mann liest."
+      tmt translate --glossary terms.tsv --input letters.de
       tmt translate --engine ctranslate2 --quantization int8 --input letters.de
 
     Prints one line per input line. Lines are split into sentences, except with --no-split, --n-best, --alternatives,
@@ -93,18 +101,29 @@ def translate(
     --alternatives prints each token's probability and the likeliest others. --trace prints the beam as a tree; branches
     end with a score, dropped, or beaten (could no longer win).
 
-    --engine ctranslate2 is faster, after converting the model once. Greedy translations are the
-    same; beam results may differ. It has no --sample or --trace.
+    --glossary reads a source term, a tab and a target term per line. Where the source term occurs, ignoring case, the
+    translation contains the target term exactly as written; inflected forms need their own lines.
+
+    --engine ctranslate2 is faster, after converting the model once. Greedy translations are the same; beam results may
+    differ. It has no --sample, --trace or --glossary. auto uses it, if installed, for --beam 1 and files of at least
+    100 kB, and with --quantization; otherwise torch, our own search.
     """
     from transformer_mt.cli.line_io import STDIN, Output, open_output, read_records
     from transformer_mt.cli.open_model import LineRemarks, open_translator
+    from transformer_mt.translation.glossary import Glossary
     from transformer_mt.views.translate import require_beam
 
-    _check(sentences, input, trace=trace, engine=engine)
+    lacking = {"--trace": trace, "--glossary": glossary is not None}
+    _check(sentences, input, lacking=[option for option, given in lacking.items() if given], engine=engine)
     _check_beam_figure(sentences, figure, trace=trace)
-    translator = open_translator(model, search, device=device, engine=engine, quantization=quantization, to=to)
+    pays = not any(lacking.values()) and _is_large(sentences, input)
+    translator = open_translator(
+        model, search, device=device, engine=engine, quantization=quantization, to=to, pays=pays
+    )
     if trace:
         require_beam(translator.search)
+    if glossary is not None:
+        translator.glossary = Glossary.read(glossary)
     is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()
     if is_prompt and sys.stderr.isatty():
         note("one sentence per line; :quit or Ctrl-D to quit")
@@ -112,7 +131,7 @@ def translate(
     sources, is_waiting = _sources(sentences, input, prompt=f"{language}> " if is_prompt else None)
     n_best = translator.search.n_best
     split = not (no_split or n_best > 1 or alternatives or trace or prefix)
-    form = Output(as_json, scores, alternatives, trace, n_best, split)
+    form = Output(as_json, scores, alternatives, trace, n_best, split, glossary is not None)
     # Samples are meant to be unlikely, and a prefix may be.
     shows_doubt = not (translator.search.sample or prefix)
     bad = total = 0
@@ -138,14 +157,21 @@ def translate(
         raise InputError(place, f"{bad} of {total} lines were not translated", "correct the lines named above")
 
 
-def _check(sentences: list[str] | None, input: Path | None, *, trace: bool, engine: str) -> None:
+def _check(sentences: list[str] | None, input: Path | None, *, lacking: list[str], engine: str) -> None:
     """Raise `InputError` for options that exclude each other."""
     if sentences and input is not None:
         raise InputError("--input", "the command line has sentences too", "give one or the other")
     if sentences and len(sentences) == 1 and os.path.isfile(sentences[0]):
         raise InputError("SENTENCE", f"{sentences[0]} is a file", "translate its lines with --input")
-    if trace and engine != DEFAULT_ENGINE:
-        raise InputError("--trace", f"{engine} does not expose its beam", "leave out --trace or --engine")
+    if lacking and engine not in (AUTO, OWN):
+        raise InputError(lacking[0], f"{engine} does not have it", f"leave out {lacking[0]} or --engine")
+
+
+def _is_large(sentences: list[str] | None, input: Path | None) -> bool:
+    """True for a file, also on stdin, that takes longer to translate than a model takes to convert."""
+    with suppress(OSError):
+        return not sentences and os.stat(0 if input in (None, Path("-")) else input).st_size >= LARGE
+    return False
 
 
 def _check_beam_figure(sentences: list[str] | None, figure: Path | None, *, trace: bool) -> None:

@@ -94,6 +94,8 @@ class CTranslate2Engine(Engine):
     def search(self, tasks: Tasks, search: SearchConfig, *, count: int, prefix: Prefix) -> Iterator[list[Hypothesis]]:
         if search.sample:
             raise InputError("sample", "ctranslate2 does not support it", "leave it or the engine out")
+        if any(task.constraint.phrases for task in tasks):
+            raise InputError("glossary", "ctranslate2 does not support it", "leave it or the engine out")
         self._require_own_process()
         beam = max(search.beam, count)
         options: Options = {"beam_size": beam, "num_hypotheses": beam}

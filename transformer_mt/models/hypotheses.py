@@ -46,4 +46,4 @@ class Hypotheses:
         """The inverse of `by_sentence`."""
         if self.seat is None:
             return x
-        return x.reshape(self.sentences * self.width, -1, x.shape[2])[self.seat]
+        return x.reshape(self.sentences * self.width, -1, x.shape[2]).index_select(0, self.seat)

@@ -22,6 +22,7 @@ from transformer_mt.text.sentences import join_sentences
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL, UNK
 from transformer_mt.translation.engine import OWN, Hypothesis, Prefix, Task
+from transformer_mt.translation.glossary import NONE, Glossary
 from transformer_mt.translation.model import Model
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ IsWaiting = Callable[[], bool]
 Ranked = list[Translation]
 # The number of a line and, except for its first sentence, the number of the sentence in it; both from 0.
 Key = tuple[int, ...]
-# The token ids of sentences with `EOS`.
-Encoded = dict[Key, list[int]]
+Tasks = dict[Key, Task]
 
 
 def numbered(number: int) -> str:
@@ -84,11 +84,15 @@ def numbered(number: int) -> str:
 
 @dataclass(eq=False, repr=False)
 class Translator:
-    """Translates text with an opened model; `search` is the default for calls without their own."""
+    """Translates text with an opened model; `search` is the default for calls without their own.
+
+    Translations contain the target terms of the `glossary` whose source terms occur.
+    """
 
     model: Model
     _: KW_ONLY
     search: SearchConfig
+    glossary: Glossary = NONE
 
     @override
     def __repr__(self) -> str:
@@ -198,9 +202,9 @@ class Translator:
 
     @checked
     def require_fitting(self, sentences: Iterable[PreparedSentence], place: str) -> None:
-        """Raise `InputError`, naming `place`, for a sentence with more tokens than the model takes."""
+        """Raise `InputError`, naming `place`, for a sentence or target terms with more tokens than the model takes."""
         for sentence in sentences:
-            self._require_fitting(len(sentence.ids) + 1, lambda _: place)
+            self._task(sentence, (), self.search, self._longest(self.search), place=place)
 
     @checked
     def translate_prepared(
@@ -213,23 +217,24 @@ class Translator:
     ) -> list[Ranked]:
         """Translate prepared lines, each given with its number. Raises as `translate`."""
         tokenizer, engine = self.model.tokenizer, self.model.engine
-        limit = min(search.max_length, engine.max_length)
+        if self.glossary and search.sample:
+            raise InputError("glossary", "sampling may leave out its terms", "leave it or sample out")
+        limit = self._longest(search)
         forced, ends = self._forced(prefix)
         if len(forced) >= limit:
             raise InputError("prefix", f"{len(forced)} tokens, but a translation has at most {limit - 1}", "shorten it")
-        encoded: Encoded = {}
+        tasks: Tasks = {}
         for number, line in lines:
             for index, sentence in enumerate(line.sentences):
-                key = (number, index) if index else (number,)
-                encoded[key] = [*sentence.ids, EOS]
-                self._require_fitting(len(encoded[key]), place, number)
-        waiting = [(key, own) for key, own in encoded.items() if len(own) > len(tokenizer.tag) + 1]
-        waiting.sort(key=lambda item: len(item[1]), reverse=True)
+                key, longest = (number, index) if index else (number,), len(forced) + 1 if ends else limit
+                tasks[key] = self._task(sentence, forced, search, longest, place=place(number), key=key)
+        waiting = [(key, task) for key, task in tasks.items() if len(task.source) > len(tokenizer.tag) + 1]
+        waiting.sort(key=lambda item: len(item[1].source), reverse=True)
         # A lower bound: only the logits and log-probabilities of the parallel batches.
         needed = 8 * tokenizer.size * min(self._at_once(search), len(waiting)) * max(search.beam, search.n_best)
         require(needed, engine.free_memory, what="search.beam, n_best and batch_size", remedy="lower them")
-        translations = {key: [EMPTY] for key in encoded}
-        translations |= self._found(dict(waiting), search, forced, len(forced) + 1 if ends else limit)
+        translations = {key: [EMPTY] for key in tasks}
+        translations |= self._found(dict(waiting), search, forced)
         by_line = groupby(translations, key=lambda key: key[0])
         return [_joined([translations[key] for key in keys]) for _, keys in by_line]
 
@@ -251,35 +256,42 @@ class Translator:
                 raise InputError("prefix", f"{piece!r} is not a text token", "give tokens of a translation")
         return tuple(ids[: len(ids) - ends]), ends
 
-    def _require_fitting(self, count: int, place: PlaceName, number: int = 0) -> None:
-        limit = self.model.engine.max_length
-        if count > limit:
-            raise InputError(place(number), f"{count} tokens, the model takes at most {limit}", "split it")
+    def _longest(self, search: SearchConfig) -> int:
+        """The number of tokens of the longest possible translation, with `EOS`."""
+        return min(search.max_length, self.model.engine.max_length)
 
-    def _found(self, waiting: Encoded, search: SearchConfig, prefix: Prefix, longest: int) -> dict[Key, Ranked]:
+    def _task(
+        self, sentence: PreparedSentence, prefix: Prefix, search: SearchConfig, longest: int, *, place: str,
+        key: Key = (),
+    ) -> Task:  # fmt: skip
+        """The task of a sentence. Raises `InputError`, naming `place`, if it or its target terms are too long."""
+        count, limit = len(sentence.ids) + 1, self.model.engine.max_length
+        if count > limit:
+            raise InputError(place, f"{count} tokens, the model takes at most {limit}", "split it")
+        constraint = self.glossary.constraint(sentence, self.model.tokenizer.target)
+        needed = len(prefix) + 1 + constraint.start(prefix).left
+        if needed > longest:
+            problem = f"needs {needed} tokens for the terms of the glossary, a translation has at most {longest}"
+            raise InputError(place, problem, "split it, or shorten the terms")
+        # Vaswani et al. 2017, §6.1: a translation may exceed its source by a fixed number of tokens.
+        limit = min(max(count, needed) + search.max_length_margin, longest)
+        return Task([*sentence.ids, EOS], limit, derive_seed(search.seed, *key), constraint)
+
+    def _found(self, waiting: Tasks, search: SearchConfig, prefix: Prefix) -> dict[Key, Ranked]:
         """Translate every sentence; search again for sentences with too few distinct texts."""
         found: dict[Key, Ranked] = {}
         count = 1 if search.n_best == 1 else 2 * search.n_best
         for _ in range(ATTEMPTS):
             if not waiting:
                 break
-            for key, hypotheses in zip(waiting, self._search(waiting, search, prefix, longest, count), strict=True):
+            hypotheses = self.model.engine.search(list(waiting.values()), search, count=count, prefix=prefix)
+            for key, ranked in zip(waiting, hypotheses, strict=True):
                 if key not in found:
                     advance()
-                found[key] = self._different(hypotheses, count=search.n_best)
-            waiting = {key: tokens for key, tokens in waiting.items() if len(found[key]) < search.n_best}
+                found[key] = self._different(ranked, count=search.n_best)
+            waiting = {key: task for key, task in waiting.items() if len(found[key]) < search.n_best}
             count *= 2
         return found
-
-    def _search(
-        self, waiting: Encoded, search: SearchConfig, prefix: Prefix, longest: int, count: int
-    ) -> Iterator[list[Hypothesis]]:
-        # Vaswani et al. 2017, §6.1: a translation may exceed its source by a fixed number of tokens.
-        tasks = []
-        for key, tokens in waiting.items():
-            limit = min(max(len(tokens), len(prefix) + 1) + search.max_length_margin, longest)
-            tasks.append(Task(tokens, limit, derive_seed(search.seed, *key)))
-        return self.model.engine.search(tasks, search, count=count, prefix=prefix)
 
     def _different(self, hypotheses: list[Hypothesis], *, count: int) -> Ranked:
         """The first hypotheses with distinct texts, as translations, best first."""

@@ -1,0 +1,117 @@
+"""A glossary: source terms, and the target terms that their translations must contain."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from transformer_mt.errors import InputError, checked
+from transformer_mt.files import read_input
+from transformer_mt.text.normalize import normalize
+from transformer_mt.text.words import is_unspaced, words
+from transformer_mt.tokenizer.prepared import PreparedSentence, is_byte
+from transformer_mt.tokenizer.symbols import BOS, UNK
+from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.translation.constraints import FREE, Constraint, Phrase, Tokens
+
+LARGEST = 10_000_000  # bytes
+
+
+class Term(NamedTuple):
+    """A source term and its translation."""
+
+    source: str
+    target: str
+
+
+class Glossary:
+    """Terms by the words of their source, ignoring case."""
+
+    @checked
+    def __init__(self, terms: Mapping[str, str]) -> None:
+        """Raises `InputError` for an empty term, or the same words twice with different targets."""
+        self._terms: dict[tuple[str, ...], Term] = {}
+        for source, target in terms.items():
+            self._add(source, target, place="glossary")
+
+    @classmethod
+    @checked
+    def read(cls, path: Path) -> Self:
+        """Read a UTF-8 file with a source term, a tab and a target term per line.
+
+        Skips empty lines. Raises `InputError`, naming the line, for anything else.
+        """
+        glossary, remedy = cls({}), "write a source term, a tab and a target term on each line"
+        content = read_input(path, limit=LARGEST, remedy=remedy)
+        try:
+            lines = content.decode("utf-8-sig").split("\n")
+        except UnicodeDecodeError as error:
+            number = content.count(b"\n", 0, error.start) + 1
+            raise InputError(f"{path}:{number}", "not UTF-8", "save it as UTF-8") from None
+        for number, line in enumerate(lines, start=1):
+            if columns := line.strip() and line.split("\t"):
+                if len(columns) != 2:
+                    raise InputError(f"{path}:{number}", f"{len(columns) - 1} tabs instead of one", remedy)
+                glossary._add(*columns, place=f"{path}:{number}")
+        return glossary
+
+    def _add(self, source: str, target: str, *, place: str) -> None:
+        term = Term(normalize(source), normalize(target))
+        if not (term.source and term.target):
+            raise InputError(place, "a term is empty", "write both, or neither")
+        known = self._terms.setdefault(_folded(words(term.source)), term)
+        if known.target != term.target:
+            raise InputError(place, f"{known.source} already means {known.target}", "remove one of them")
+
+    def __bool__(self) -> bool:
+        return bool(self._terms)
+
+    def terms_in(self, sentence: PreparedSentence) -> list[Term]:
+        """The terms that occur in a source sentence, in order, as whole words; the longest where several begin."""
+        found, place, read = [], 0, _folded(sentence.words)
+        longest = max(map(len, self._terms), default=0)
+        while place < len(read):
+            ends = range(min(place + longest, len(read)), place, -1)
+            end = next((end for end in ends if read[place:end] in self._terms), None)
+            if end is not None:
+                found.append(self._terms[read[place:end]])
+            place = end or place + 1
+        return found
+
+    def constraint(self, sentence: PreparedSentence, tokenizer: Tokenizer) -> Constraint:
+        """What the translation of a sentence must contain: a term as often as in the source.
+
+        Raises `InputError` for a target term with characters that the vocabulary lacks.
+        """
+        if not (times := self and Counter(term.target for term in self.terms_in(sentence))):
+            return FREE
+        phrases = tuple(Phrase(_spellings(term, tokenizer), count) for term, count in times.items())
+        return Constraint(phrases, lambda token: _continues_word(tokenizer.pieces([token])[0]))
+
+
+NONE = Glossary({})
+
+
+def _folded(read: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(str.casefold, read))
+
+
+def _spellings(term: str, tokenizer: Tokenizer) -> tuple[Tokens, ...]:
+    """The tokens of a target term, as a word and, with a capital, at the start of a sentence.
+
+    In a script without spaces, also after another character, where the mark of a word's start is missing.
+    """
+    usual, capital, full_stop, after = map(tokenizer.encode, (term, term[0].upper() + term[1:], "。", f"。{term}"))
+    if UNK in usual:
+        raise InputError("glossary", f"{term} has characters without a token", "spell it in another way")
+    spellings = [usual, [BOS, *capital]]
+    if is_unspaced(term) and after[: len(full_stop)] == full_stop:
+        spellings.append(after[len(full_stop) :])
+    return tuple(map(tuple, spellings))
+
+
+@cache
+def _continues_word(piece: str) -> bool:
+    """True for a token that continues the word before it; a byte may."""
+    return is_byte(piece) or len(words(f"a{piece[0]}")) == 1
