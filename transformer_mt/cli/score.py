@@ -71,8 +71,7 @@ def score(
     direction and the rank.
 
     --keep and --min write pairs instead, in their order and unchanged: JSONL, to train on with --data. They leave out
-    pairs too long for the model. A pair's rank is ln p / tokens. With --reverse, it is -((H1 + H2) / 2 + |H1 - H2|),
-    where H is -ln p / tokens in each direction (Junczys-Dowmunt 2018).
+    pairs too long for the model. A pair's rank is ln p / tokens; with --reverse, the mean of that in both directions.
     """
     from transformer_mt.cli.line_io import open_output, read_pairs
     from transformer_mt.cli.open_model import open_translator, pairs_to_measure
@@ -158,8 +157,8 @@ def _best(
     if not ranks:
         raise InputError(place, "no pairs that fit the model", "give at least one")
     best = sorted(ranks, reverse=True)[: max(1, round(share * len(ranks)))]
-    cutoff = best[-1] if minimum is None else max(best[-1], minimum)
-    if best[0] < cutoff:
+    cutoff = best[-1] if minimum is None else max(minimum, best[-1])
+    if not best[0] >= cutoff:  # NaN too
         raise InputError("--min", f"no pair ranks {cutoff:g}; the highest rank is {best[0]:.4f}", "lower it")
     note(f"keeping {sum(rank >= cutoff for rank in ranks)} of {len(ranks)} pairs, of rank {cutoff:.4f} or more")
     return (pair for pair, rank in zip(held, ranks, strict=True) if rank >= cutoff)

@@ -48,12 +48,11 @@ def perplexity(log_probability: float, tokens: int) -> float:
 
 
 def rank(scores: Sequence[PairScore]) -> float:
-    """−H, the mean ln p per token; for the scores of a pair in both directions, −((H₁ + H₂) / 2 + |H₁ − H₂|).
+    """−H, the mean ln p per token; for the scores of a pair in both directions, −(H₁ + H₂) / 2.
 
-    The latter is high for pairs that both models find probable, and equally so (Junczys-Dowmunt 2018, §2.1).
+    Junczys-Dowmunt (2018, §2.1) adds |H₁ − H₂|. With models of unequal strength it ranked pairs worse.
     """
-    means = [one.log_probability / len(one.pieces) for one in scores]
-    return fmean(means) - (max(means) - min(means))
+    return fmean(one.log_probability / len(one.pieces) for one in scores)
 
 
 def score_directions(
