@@ -14,7 +14,6 @@ from transformer_mt.text.words import words
 from transformer_mt.views.rendering import table_lines
 
 SIDES = ("source", "target")
-_NEAR = (*SIDES, "train_source", "train_target")
 _COUNTED = 100_000  # pairs; larger splits are sampled to count their words and to look for near-duplicates
 
 
@@ -38,7 +37,7 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
             "counted": len(counted[name]),
             **{side: _lengths([words(pair[of]) for pair in counted[name]]) for of, side in enumerate(SIDES)},
             "near_duplicates": len(near),
-            "near_duplicate_examples": [dict(zip(_NEAR, texts, strict=True)) for texts in near[:EXAMPLES]],
+            "near_duplicate_examples": near[:EXAMPLES],
             "samples": [_sample(pairs[index]) for index in chosen],
         }
     return {
@@ -98,9 +97,9 @@ def statistics_lines(corpus: Corpus, statistics: dict[str, Any], *, structure: b
             )
         if (count := split["near_duplicates"]) or name != "train":
             yield f"  near-duplicates of {train}: {count} ({count / split['counted']:.1%})"
-        for near in split["near_duplicate_examples"]:
-            yield f"    {near['source']} | {near['target']}"
-            yield f"      train: {near['train_source']} | {near['train_target']}"
+        for source, target, *of_train in split["near_duplicate_examples"]:
+            yield f"    {source} | {target}"
+            yield f"      train: {' | '.join(of_train)}"
         for sample in split["samples"]:
             yield from _sample_lines(sample, structure=structure)
 
