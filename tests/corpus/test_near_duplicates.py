@@ -8,6 +8,7 @@ import pytest
 from transformer_mt.corpus import near_duplicates as module
 from transformer_mt.corpus.near_duplicates import SIMILAR, near_duplicates
 
+COLOURS = [("schwarzer", "black"), ("brauner", "brown")]
 WORDS = [
     "der",
     "die",
@@ -65,6 +66,14 @@ def test_finds_what_a_comparison_of_all_pairs_finds() -> None:
     assert all(similarity(other, pair) >= SIMILAR for other, pair in found.items())
     assert near_duplicates(train, others) == found
     assert near_duplicates(train, sentences(83, 3)) == {}
+
+
+def test_the_examples_of_the_documentation_are_on_both_sides_of_the_limit() -> None:
+    girl = ("Ein blondes Mädchen schläft auf einer braunen Couch.", "A blond girl sleeps on a brown couch.")
+    couch = ("Ein blondes Mädchen schläft auf einer Couch.", "A blond girl sleeps on a couch.")
+    dogs = [(f"Ein {de} Hund springt über eine Hürde.", f"A {en} dog jumping over a hurdle.") for de, en in COLOURS]
+    assert near_duplicates([couch, dogs[0]], [girl, dogs[1]]) == {girl: couch}
+    assert 0.6 < similarity(*dogs) < SIMILAR < similarity(girl, couch)
 
 
 def test_case_and_punctuation_do_not_matter() -> None:
