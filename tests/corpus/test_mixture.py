@@ -46,7 +46,7 @@ def test_loads_a_mixture_in_the_direction_of_the_main_corpus(tmp_path: Path, mai
     config = load_config(None, [f"data.corpus={main}", light, usual, "data.train_split=test"]).data
     config = config.model_copy(update={"source_language": "en", "target_language": "de"})
     loaded = load_mixture(config, load_corpus(config))
-    assert [weight for _, weight in loaded] == [0.5, 1.0]
+    assert [one.weight for _, one in loaded] == [0.5, 1.0]
     first, _ = loaded[0]
     assert texts(first, "train") == [(target, source) for source, target in PAIRS[:3]]
     assert list(first.splits) == ["train"]  # it loses no validation split

@@ -238,7 +238,7 @@ def test_generation_has_our_limits_and_symbols() -> None:
 def test_a_tag_starts_every_text(kind: str, tmp_path: Path) -> None:
     package = pytest.importorskip("transformers")
     texts = [text for pair in TRAIN for text in (pair.source, pair.target)]
-    own = Tokenizer.train(texts, TokenizerConfig(kind=kind, vocabulary_size=330), tags=["en", "fr"]).toward("fr")
+    own = Tokenizer.train(texts, TokenizerConfig(kind=kind, vocabulary_size=330), tags=["<2en>", "<2fr>"]).toward("fr")
     for name, content in tokenizer_files(own, max_length=64).items():
         (tmp_path / name).write_text(json.dumps(content), "utf-8")
     theirs = package.AutoTokenizer.from_pretrained(tmp_path)

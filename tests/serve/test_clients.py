@@ -366,7 +366,7 @@ def test_hostile_requests_get_one_line_and_no_answer_without_the_key(
 
 def test_model_with_several_target_languages_translates_into_each(tmp_path: Path) -> None:
     texts = [text for pair in PAIRS for text in pair]
-    tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=320), tags=["en", "fr"])
+    tokenizer = Tokenizer.train(texts, TokenizerConfig(vocabulary_size=320), tags=["<2en>", "<2fr>"])
     mixture = 'data.mixture.french={corpus="none", target_language="fr"}'
     languages = ("data.source_language=de", "data.target_language=en")
     sizes = with_sizes((*languages, mixture), SIZES, transformer=TRANSFORMER_SIZES)

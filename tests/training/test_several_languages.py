@@ -1,4 +1,4 @@
-"""One model for several target languages: a tag at the start of each source says which."""
+"""One model for several target languages or kinds of sources: tags at the start of each source say which."""
 
 import json
 from pathlib import Path
@@ -8,35 +8,39 @@ from support.small_training import TRAIN, VALIDATION, assert_resumed, small_conf
 from support.small_training import train as trained
 
 from transformer_mt import Translator
-from transformer_mt.config.sections import Config, DataConfig, TokenizerConfig
+from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, TokenizerConfig
+from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.export.export_run import export_run
+from transformer_mt.export.pack_run import pack_run
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.prepared import Preparer
 from transformer_mt.tokenizer.sentencepiece_model import learned_scores, load_model, write_model
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
+from transformer_mt.training.fine_tuning import init_from_run
 from transformer_mt.training.session import TrainingSession, open_training
 from transformer_mt.translation.alternatives import find_alternatives
 
+TAGS = ["<2en>", "<2fr>", "<#bt>"]
 TEXTS = [text for pair in TRAIN for text in (pair.source, pair.target)]
 
 
 @pytest.fixture(scope="module", params=["unigram", "bpe"])
 def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
     config = TokenizerConfig(kind=request.param, vocabulary_size=330)
-    return Tokenizer.train([*TEXTS, "<2en> <2fr>"], config, whole={"Hund": 0.1}, tags=["en", "fr"])
+    return Tokenizer.train([*TEXTS, "<2en> <2fr> <#bt>"], config, whole={"Hund": 0.1}, tags=TAGS)
 
 
 def test_tags_are_the_last_tokens_of_the_configured_size(tokenizer: Tokenizer) -> None:
-    assert tokenizer.tags == {"en": tokenizer.size - 2, "fr": tokenizer.size - 1}
+    assert tokenizer.tags == {tag: tokenizer.size - 3 + number for number, tag in enumerate(TAGS)}
     assert tokenizer.size == 330 or tokenizer.note
-    assert tokenizer.pieces(tokenizer.tags.values()) == ["<2en>", "<2fr>"]
+    assert tokenizer.pieces(tokenizer.tags.values()) == TAGS
     assert Tokenizer.parse(tokenizer.serialized, place="").tags == tokenizer.tags
 
 
 def test_no_text_has_a_tag(tokenizer: Tokenizer) -> None:
-    for text in ("<2en> der Hund", "<2fr>", "a<2en>", "<2de>"):
+    for text in ("<2en> der Hund", "<2fr>", "a<2en>", "<2de>", "<#bt> der Hund", "<#bt>", "a<#bt>"):
         ids = tokenizer.encode(text)
         assert not {*ids} & {*tokenizer.tags.values()}
         assert tokenizer.decode(ids) == text
@@ -44,7 +48,7 @@ def test_no_text_has_a_tag(tokenizer: Tokenizer) -> None:
 
 def test_sources_toward_a_language_start_with_its_tag_and_targets_do_not(tokenizer: Tokenizer) -> None:
     plain, french = [tokenizer.encode(text) for text in TEXTS[:3]], tokenizer.toward("fr")
-    tag = tokenizer.tags["fr"]
+    tag = tokenizer.tags["<2fr>"]
     assert french.encode_batch(TEXTS[:3]) == [[tag, *ids] for ids in plain]
     assert french.encode(TEXTS[0]) == [tag, *plain[0]]
     assert french.target.encode_batch(TEXTS[:3]) == plain
@@ -52,7 +56,17 @@ def test_sources_toward_a_language_start_with_its_tag_and_targets_do_not(tokeniz
     sampling = Sampling(3, 0.5)
     drawn = tokenizer.encode_batch(TEXTS[:3], sampling=sampling)
     assert french.encode_batch(TEXTS[:3], sampling=sampling) == [[tag, *ids] for ids in drawn]
-    assert french.toward("en").encode(TEXTS[0])[0] == tokenizer.tags["en"]
+    assert french.toward("en").encode(TEXTS[0])[0] == tokenizer.tags["<2en>"]
+
+
+def test_sources_of_a_tagged_corpus_start_with_its_tag_after_the_language(tokenizer: Tokenizer) -> None:
+    plain, both = tokenizer.encode(TEXTS[0]), tokenizer.toward("fr", tag="bt")
+    assert both.encode(TEXTS[0]) == [tokenizer.tags["<2fr>"], tokenizer.tags["<#bt>"], *plain]
+    assert tokenizer.toward("de", tag="bt").encode(TEXTS[0]) == [tokenizer.tags["<#bt>"], *plain]
+    assert both.target.encode(TEXTS[0]) == both.toward("de", tag="other").encode(TEXTS[0]) == plain
+    assert both.decode(both.encode(TEXTS[0])) == TEXTS[0]
+    # Neither kind of tag is mistaken for the other.
+    assert tokenizer.toward("bt").tag == tokenizer.toward("", tag="fr").tag == ()
 
 
 def test_a_tag_belongs_to_the_first_word(tokenizer: Tokenizer) -> None:
@@ -70,13 +84,13 @@ def test_vocabulary_with_one_language_has_no_tags() -> None:
     assert plain.target is plain
 
 
-@pytest.mark.parametrize("languages", [["a b"], ["x" * 101], [""]])
-def test_vocabulary_with_other_control_symbols_is_refused(languages: list[str]) -> None:
+@pytest.mark.parametrize("other", ["<2a b>", f"<2{'x' * 101}>", "<2>", "<fr>", "<#>", "<#a b>"])
+def test_vocabulary_with_other_control_symbols_is_refused(other: str) -> None:
     plain = Tokenizer.train(TEXTS, TokenizerConfig(vocabulary_size=330))
     scores = learned_scores(load_model(plain.serialized))
-    Tokenizer.parse(write_model(scores, "unigram", ["x" * 100]), place="it")
+    Tokenizer.parse(write_model(scores, "unigram", [f"<2{'x' * 100}>"]), place="it")
     with pytest.raises(MachineError, match=r"^it: not a vocabulary that tmt trained"):
-        Tokenizer.parse(write_model(scores, "unigram", languages), place="it")
+        Tokenizer.parse(write_model(scores, "unigram", [other]), place="it")
 
 
 def test_directions_have_the_main_one_first() -> None:
@@ -115,11 +129,11 @@ def session(config: Config, path: Path) -> TrainingSession:
 def test_sources_of_each_corpus_start_with_its_tag(tmp_path: Path) -> None:
     stream = session(both(tmp_path / "data"), tmp_path / "run").trainer.stream
     tags = stream._tokenizer.tags
-    assert list(tags) == ["en", "fr"]
+    assert list(tags) == ["<2en>", "<2fr>"]
     pairs = stream.encoded
     assert len(pairs) == 2 * len(TRAIN)
     found = [int(pairs.source[row][0]) for row in range(len(pairs))]
-    assert found == [tags["en"]] * len(TRAIN) + [tags["fr"]] * len(TRAIN)
+    assert found == [tags["<2en>"]] * len(TRAIN) + [tags["<2fr>"]] * len(TRAIN)
 
 
 def test_resumes_bit_exactly(tmp_path: Path) -> None:
@@ -132,7 +146,7 @@ def test_languages_of_a_mixture_are_resolved_in_one_spelling(tmp_path: Path) -> 
     data = config.data.model_copy(update={"mixture": {"french": mixed}})
     found = session(config.model_copy(update={"data": data}), tmp_path / "run")
     assert found.config.data.directions() == {"en": "de", "fr": "de"}
-    assert list(found.tokenizer.tags) == ["en", "fr"]
+    assert list(found.tokenizer.tags) == ["<2en>", "<2fr>"]
 
 
 @pytest.mark.parametrize(("parent", "target"), [("plain", "fr"), ("both", "es"), ("both", "")])
@@ -150,13 +164,83 @@ def test_vocabulary_without_a_tag_is_refused(parent: str, target: str, tmp_path:
     if not target:
         assert session(changed, tmp_path / "run").tokenizer.tag  # the main language has one
         return
-    with pytest.raises(InputError, match=rf"^data.mixture: the vocabulary has no tag for .+ (en|{target}); "):
+    with pytest.raises(InputError, match=rf"^data.mixture: the vocabulary has no tag <2(en|{target})>; "):
         session(changed, tmp_path / "run")
 
 
 def test_language_that_no_tag_can_name_is_refused() -> None:
     with pytest.raises(InputError, match=r"^data.mixture: no tag can be made of the language 'a b'; "):
-        Tokenizer.train(TEXTS, TokenizerConfig(vocabulary_size=330), tags=["en", "a b"])
+        Tokenizer.train(TEXTS, TokenizerConfig(vocabulary_size=330), tags=["<2en>", "<2a b>"])
+
+
+def back(folder: Path, tag: str = "bt", *overrides: str) -> Config:
+    """The small corpus, mixed with a copy of itself under a tag."""
+    config = both(folder, *overrides)
+    copy = folder.parent / "back.de-en.tsv"
+    copy.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in TRAIN), "utf-8")
+    mixture = {"back": MixedConfig(corpus=str(copy), tag=tag)}
+    return config.model_copy(update={"data": config.data.model_copy(update={"mixture": mixture})})
+
+
+def test_only_sources_of_the_tagged_corpus_start_with_its_tag(tmp_path: Path) -> None:
+    begun = session(back(tmp_path / "data"), tmp_path / "run")
+    assert list(begun.tokenizer.tags) == ["<#bt>"]
+    assert begun.tokenizer.tag == ()  # validation and translation have none
+    pairs, tag = begun.trainer.stream.encoded, begun.tokenizer.tags["<#bt>"]
+    sources = [pairs.source[row].tolist() for row in range(len(pairs))]
+    assert [[tag, *source] for source in sources[: len(TRAIN)]] == sources[len(TRAIN) :]
+    assert not any(tag in source for source in sources[: len(TRAIN)])
+    assert Run.open(tmp_path / "run").config().data.mixture["back"].tag == "bt"
+
+
+def test_a_tagged_corpus_may_have_a_language_of_its_own(tmp_path: Path) -> None:
+    config = both(tmp_path / "data")
+    french = config.data.mixture["french"].model_copy(update={"tag": "bt"})
+    data = config.data.model_copy(update={"mixture": {"french": french}})
+    begun = session(config.model_copy(update={"data": data}), tmp_path / "run")
+    pairs = begun.trainer.stream.encoded
+    assert begun.tokenizer.pieces(pairs.source[len(TRAIN)].tolist())[:2] == ["<2fr>", "<#bt>"]
+    assert begun.tokenizer.pieces(pairs.source[0].tolist())[0] == "<2en>"
+
+
+def test_a_tagged_corpus_resumes_bit_exactly_and_not_with_another_tag(tmp_path: Path) -> None:
+    assert_resumed(lambda path: session(back(tmp_path / "data"), path), tmp_path)
+    trained(session(back(tmp_path / "data"), tmp_path / "tagged"))
+    with pytest.raises(InputError, match=r"data\.mixture"):
+        session(back(tmp_path / "data", "other"), tmp_path / "tagged")
+
+
+def test_a_run_with_a_tagged_corpus_can_be_fine_tuned_without_it(tmp_path: Path) -> None:
+    config = back(tmp_path / "data")
+    trained(session(config, tmp_path / "parent"))
+    vocabulary = config.tokenizer.model_copy(update={"from_run": str(tmp_path / "parent")})
+    plain = config.model_copy(update={"tokenizer": vocabulary, "data": config.data.model_copy(update={"mixture": {}})})
+    assert session(plain, tmp_path / "plain").tokenizer.tag == ()
+    start = InitFromConfig(run=str(tmp_path / "parent"), weights=init_from_run(tmp_path / "parent").weights)
+    assert session(config.model_copy(update={"init_from": start}), tmp_path / "again").tokenizer.tags
+    other = back(tmp_path / "data", "other").model_copy(update={"tokenizer": vocabulary})
+    remedy = "learn a vocabulary, or choose among its tags: <#bt>"
+    with pytest.raises(InputError, match=rf"^data.mixture: the vocabulary has no tag <#other>; {remedy}$"):
+        session(other, tmp_path / "other")
+
+
+@pytest.mark.parametrize("tag", ["a b", "ä", "<s>", "x" * 31])
+def test_tag_that_is_not_a_short_name_is_refused(tag: str) -> None:
+    with pytest.raises(InputError, match=r"^data\.mixture\.back\.tag: "):
+        load_config(None, [f'data.mixture.back={{corpus="a", tag="{tag}"}}'])
+
+
+@pytest.mark.slow
+def test_a_packed_run_translates_without_the_tag(tmp_path: Path) -> None:
+    trained(session(back(tmp_path / "data"), tmp_path / "run"))
+    (tmp_path / "packed.zip").write_bytes(pack_run(Run.open(tmp_path / "run"), precision="float32"))
+    found = [Translator.load(path, device="cpu") for path in (tmp_path / "run", tmp_path / "packed.zip")]
+    sources = [TRAIN[0].source, f"<#bt> {TRAIN[0].source}"]
+    first, second = ([ranked[0].tokens for ranked in one.translate(sources)] for one in found)
+    assert first == second
+    tag = found[1].model.tokenizer.tags["<#bt>"]
+    prepared = found[1].model.prepare.lines(sources, split=False)
+    assert not any(tag in line.sentences[0].ids for line in prepared)
 
 
 @pytest.mark.slow

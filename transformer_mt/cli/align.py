@@ -53,6 +53,7 @@ def align(
     """
     from transformer_mt.cli.line_io import read_pairs
     from transformer_mt.cli.open_model import open_translator
+    from transformer_mt.corpus.cleaning import normalized_pair
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.links.align import align_pairs
     from transformer_mt.views.align import alignment_lines
@@ -65,7 +66,7 @@ def align(
         translator = open_translator(model, options, device=options.device, to=options.to)
         chosen = _chosen(translator.model, layer, head)
         with closing(read_pairs(*files, translator)) as pairs:
-            while part := list(islice(pairs, _PAIRS_AT_A_TIME)):
+            while part := list(map(normalized_pair, islice(pairs, _PAIRS_AT_A_TIME))):
                 for alignment in align_pairs(translator.model.network, translator.model.tokenizer, part, chosen):
                     result(escaped_json(to_json(alignment)) if options.as_json else alignment.pharaoh)
         return

@@ -100,22 +100,23 @@ def arriving_lines(path: Path | None) -> tuple[Iterator[Line], Callable[[], bool
     return arriving, arriving.is_waiting
 
 
-def read_pairs(source: Path, target: Path, translator: Translator) -> Generator[SentencePair, None, None]:
-    """Yield the pairs of two files, line by line.
+def read_pairs(source: Path, target: Path, translator: Translator | None) -> Generator[SentencePair, None, None]:
+    """Yield the pairs of two files as written, line by line.
 
-    Raises `InputError` naming the line if the translator's model cannot take it.
+    Raises `InputError` naming the line if the model of `translator` cannot take it.
     """
     for index, lines in enumerate(zip_longest(read_lines(source), read_lines(target))):
-        texts, prepare = [], translator.model.prepare
-        for path, read, line in zip((source, target), (prepare, prepare.target), lines, strict=True):
+        texts: list[str] = []
+        for path, line in zip((source, target), lines, strict=True):
             if line is None:
                 raise InputError(path, f"ends after line {index}, the other file is longer", "give as many of both")
             place, text = line
             if isinstance(text, InputError):
                 raise text
-            sentence = read.sentence(text)
-            translator.require_fitting([sentence], place)
-            texts.append(sentence.text)
+            if translator is not None:
+                prepare = translator.model.prepare
+                translator.require_fitting([(prepare.target if texts else prepare).sentence(text)], place)
+            texts.append(text)
         yield SentencePair(texts[0], texts[1])
 
 

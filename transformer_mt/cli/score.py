@@ -1,12 +1,16 @@
-"""`tmt score`: the probability of given translations."""
+"""`tmt score`: the probability of given translations, and the pairs with the best."""
 
 import math
-from collections.abc import Iterator
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from transformer_mt.cli.app import OUTPUT
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
     DataToMeasure,
@@ -21,9 +25,13 @@ from transformer_mt.cli.options import (
 )
 from transformer_mt.cli.terminal import note
 from transformer_mt.errors import InputError
+from transformer_mt.text.normalize import normalize
 from transformer_mt.text.terminal import escape_controls, escaped_json
 
 if TYPE_CHECKING:
+    from transformer_mt.config.sections import DataConfig
+    from transformer_mt.corpus.pairs import SentencePair
+    from transformer_mt.translation.model import Model
     from transformer_mt.translation.scoring import PairScore
 
 
@@ -33,6 +41,16 @@ def score(
     split: Annotated[str | None, Option(metavar="NAME", help="Split to score. [test]")] = None,
     input: Input = None,
     target_file: TargetFile = None,
+    reverse: Annotated[Path | None, Option(metavar="DIR", help="A run of the opposite direction; use both.")] = None,
+    keep: Annotated[
+        str | None, Option(metavar="SHARE", help="Write the best pairs: 80% of all.", rich_help_panel=OUTPUT)
+    ] = None,
+    minimum: Annotated[
+        float | None, Option("--min", metavar="X", help="Write the pairs of rank X or more.", rich_help_panel=OUTPUT)
+    ] = None,
+    output: Annotated[
+        Path | None, Option(metavar="FILE", help="Write to a file once all is done.", rich_help_panel=OUTPUT)
+    ] = None,
     tokens: Annotated[bool, Option("--tokens", help="Also print the log-probability of each token.")] = False,
     to: To = None,
     device: Device = DEFAULT_DEVICE,
@@ -45,44 +63,119 @@ def score(
       tmt score
       tmt score --data test.de,test.en --json
       tmt score --input letters.de --target-file letters.en --tokens
+      tmt score --input train.de --target-file train.en --keep 80% --output kept.jsonl
+      tmt score --data train.tsv --split train --reverse runs/en-de --keep 80% --output kept.jsonl
 
     Prints one line per pair: the three numbers, separated by tabs; the last line has the totals. Tokens include the end
-    of each translation; perplexity is exp(-ln p / tokens).
+    of each translation; perplexity is exp(-ln p / tokens). With --reverse, lines go on with the numbers of the opposite
+    direction and the rank.
+
+    --keep and --min write pairs instead, in their order and unchanged: JSONL, to train on with --data. They leave out
+    pairs too long for the model. A pair's rank is ln p / tokens; with --reverse, the mean of that in both directions.
     """
     from transformer_mt.cli.line_io import open_output, read_pairs
     from transformer_mt.cli.open_model import open_translator, pairs_to_measure
-    from transformer_mt.translation.scoring import score_pairs
+    from transformer_mt.translation.scoring import score_directions
 
-    files = files_of_pairs(input, target_file)
+    files, is_filter = files_of_pairs(input, target_file), keep is not None or minimum is not None
+    share = 1.0 if keep is None else _share(keep)
+    if is_filter and tokens:
+        raise InputError("--tokens", "--keep and --min write pairs, not scores", "leave it out")
     if files and (data or split):
         raise InputError("--input", "already gives the pairs", "leave out --data and --split")
     translator = open_translator(model, SearchOptions(), device=device, to=to)
-    opened, total, pieces, count = translator.model, 0.0, 0, 0
+    models, total, pieces, count = [translator.model], 0.0, 0, 0
+    own = translator.model.config.data
+    if reverse is not None:
+        models.append(_opposite(reverse, own, device=device))
     if files:
-        pairs: Any = read_pairs(*files, translator)
+        pairs: Any = read_pairs(*files, None if is_filter else translator)
     else:
         split = split or "test"
-        name, found = pairs_to_measure(opened.config.data, data, split=split)
+        name, found = pairs_to_measure(own, data, split=split)
         pairs = (pair for pair in found)
         note(f"scoring {len(found)} pairs of {name}, split {split}")
-    with closing(pairs), open_output(None) as write:
-        for scored in score_pairs(opened.network, opened.tokenizer, pairs):
-            for line in _lines(scored, tokens=tokens, as_json=as_json):
+    with closing(pairs), open_output(output) as write:
+        if is_filter:
+            for pair in _best(models, pairs, share=share, minimum=minimum, place=input or name):
+                write(escaped_json({own.source_language: pair.source, own.target_language: pair.target}))
+            return
+        for _, scores in score_directions(models, pairs):
+            for line in _lines(scores, tokens=tokens, as_json=as_json):
                 write(line)
-            total, pieces, count = total + scored.log_probability, pieces + len(scored.pieces), count + 1
+            total, pieces, count = total + scores[0].log_probability, pieces + len(scores[0].pieces), count + 1
         if not count:
             raise InputError(input or name, "no pairs to score", "give at least one")
         together = escaped_json({"pairs": count} | numbers(total, pieces))
         write(together if as_json else f"total\t{columns(total, pieces)}")
 
 
-def _lines(found: "PairScore", *, tokens: bool, as_json: bool) -> Iterator[str]:
-    log_p, by_token = found.log_probability, list(zip(found.pieces, found.log_probabilities, strict=True))
+def _share(keep: str) -> float:
+    """The share in `80%`."""
+    share = float(keep[:-1]) / 100 if re.fullmatch(r"[0-9]+(\.[0-9]+)?%", keep) else 0.0
+    if not 0 < share <= 1:
+        raise InputError("--keep", f"{keep!r} is not a share above 0% and up to 100%", "write it as in 80%")
+    return share
+
+
+def _opposite(path: Path, own: "DataConfig", *, device: str) -> "Model":
+    """The model of `--reverse`. Raises `InputError` if it does not have the opposite direction."""
+    from transformer_mt.cli.open_model import open_translator
+
+    model = open_translator(path, SearchOptions(), device=device).model
+    other = model.config.data
+    if (other.source_language, other.target_language) != (own.target_language, own.source_language):
+        problem = f"{path} translates {other.source_language} → {other.target_language}"
+        raise InputError("--reverse", problem, f"give a run of {own.target_language} → {own.source_language}")
+    return model
+
+
+def _best(
+    models: "Sequence[Model]",
+    pairs: "Iterable[SentencePair]",
+    *,
+    share: float,
+    minimum: float | None,
+    place: str | Path,
+) -> "Iterable[SentencePair]":
+    """The share of the pairs with the highest ranks, and ties, if they have the minimum. All pairs wait on disk."""
+    from transformer_mt.corpus.clean_corpus import mapped
+    from transformer_mt.translation.scoring import rank, score_directions
+
+    ranks = array("d")
+
+    def fits(pair: "SentencePair") -> bool:
+        texts = [normalize(pair.source), normalize(pair.target)]
+        return all(len(one.tokenizer.encode(text)) < one.network.max_length for one in models for text in texts)
+
+    def ranked() -> "Iterator[SentencePair]":
+        for pair, scores in score_directions(models, filter(fits, pairs)):
+            ranks.append(rank(scores))
+            yield pair
+
+    held = mapped(ranked())
+    if not ranks:
+        raise InputError(place, "no pairs that fit the model", "give at least one")
+    best = sorted(ranks, reverse=True)[: max(1, round(share * len(ranks)))]
+    cutoff = best[-1] if minimum is None else max(minimum, best[-1])
+    if not best[0] >= cutoff:  # NaN too
+        raise InputError("--min", f"no pair ranks {cutoff:g}; the highest rank is {best[0]:.4f}", "lower it")
+    note(f"keeping {sum(rank >= cutoff for rank in ranks)} of {len(ranks)} pairs, of rank {cutoff:.4f} or more")
+    return (pair for pair, rank in zip(held, ranks, strict=True) if rank >= cutoff)
+
+
+def _lines(scores: "Sequence[PairScore]", *, tokens: bool, as_json: bool) -> Iterator[str]:
+    from transformer_mt.translation.scoring import rank
+
+    found, *reverse = scores
+    by_token = list(zip(found.pieces, found.log_probabilities, strict=True))
+    both = [(one.log_probability, len(one.pieces)) for one in scores]
     if as_json:
         each = [{"piece": piece, "log_probability": number} for piece, number in by_token]
-        yield escaped_json(numbers(log_p, len(by_token)) | ({"pieces": each} if tokens else {}))
+        opposite = {"reverse": numbers(*both[1]), "rank": rank(scores)} if reverse else {}
+        yield escaped_json(numbers(*both[0]) | opposite | ({"pieces": each} if tokens else {}))
         return
-    yield columns(log_p, len(by_token))
+    yield "\t".join([columns(*one) for one in both] + [f"{rank(scores):.4f}" for _ in reverse])
     if tokens:
         yield from (f"  {number:9.4f}  {escape_controls(piece)}" for piece, number in by_token)
 

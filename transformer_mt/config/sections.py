@@ -113,6 +113,8 @@ class MixedConfig(CorpusConfig):
     """Source language of this corpus; empty for that of `data`."""
     target_language: str = ""
     """Target language of this corpus; empty for that of `data`. With several, each source starts with a tag."""
+    tag: Annotated[str, Field(pattern="^[A-Za-z0-9_-]*$", max_length=30)] = ""
+    """Tag that starts each source of this corpus, such as `bt` for back-translations (Caswell et al. 2019)."""
 
 
 class DataConfig(CorpusConfig):
@@ -120,7 +122,7 @@ class DataConfig(CorpusConfig):
 
     mixture: dict[Name, MixedConfig] = {}
     """Additional training corpora, each under a name of your choice: `data.mixture.NAME.corpus`, optionally with
-    `weight`, `source_language`, `target_language`, `source_column`, `target_column`, `train_split`, `remove`,
+    `weight`, `tag`, `source_language`, `target_language`, `source_column`, `target_column`, `train_split`, `remove`,
     `max_words` and `max_ratio`."""
     source_language: str = "auto"
     """Source language, as the corpus names it; `auto` detects it from file names or columns."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from transformer_mt.config.sections import DataConfig, Problem
+from transformer_mt.config.sections import DataConfig, MixedConfig, Problem
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus import builtin
 from transformer_mt.corpus.clean_corpus import CleanSplit, cached_splits, clean_splits
@@ -177,8 +177,8 @@ def load_corpus(
     return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
 
 
-def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]:
-    """Load the additional corpora of `data.mixture` and their weights. Only their `train` split is used.
+def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, MixedConfig]]:
+    """Load the additional corpora of `data.mixture`. Only their `train` split is used.
 
     `config` must be resolved: it provides their languages. The other splits of `main` are held out. Raises
     `InputError` and `MachineError` with the key of the corpus.
@@ -189,7 +189,7 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]
     known_names = {short_code(language): language for language in main.languages}
     for name, mixed in config.mixture.items():
         own = {"source_language": mixed.source_language, "target_language": mixed.target_language}
-        changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight", *own})
+        changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight", "tag", *own})
         changes |= {side: language for side, language in own.items() if language}
         try:
             corpus = load_corpus(config.model_copy(update=changes), mixed=True, held_out=texts)
@@ -203,7 +203,7 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, float]]
         report = corpus.reports["train"]
         left_out = describe_all(+Counter(report.left_out), corpus.config) or "none"
         said = f"mixture: {report.kept} of {report.read} pairs of {corpus.name}; left out: {left_out}"
-        mixture.append((replace(corpus, notes=(*corpus.notes, said)), mixed.weight))
+        mixture.append((replace(corpus, notes=(*corpus.notes, said)), mixed))
     return mixture
 
 

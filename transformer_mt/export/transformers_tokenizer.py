@@ -24,7 +24,7 @@ def tokenizer_files(tokenizer: Tokenizer, *, max_length: int) -> dict[str, Json]
     """The content of `tokenizer.json` and `tokenizer_config.json`."""
     names, scores = tokenizer.pieces(range(len(SPECIAL))), learned_scores(load_model(tokenizer.serialized))
     ids = {name: index for index, name in enumerate(names)}
-    ids |= {f"<2{language}>": index for language, index in tokenizer.tags.items()}
+    ids |= tokenizer.tags
     start = [_symbol(name) for name in tokenizer.pieces(tokenizer.tag)]
     special = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     end = _symbol(names[EOS])

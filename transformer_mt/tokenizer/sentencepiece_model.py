@@ -24,8 +24,8 @@ SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")
 # The first tokens of every vocabulary.
 FIRST = (*SPECIAL_TOKENS, *(f"<0x{byte:02X}>" for byte in range(256)))
 
-# The tag of a target language, which no text can produce: `<2fr>`.
-_TAG = re.compile(r"<2\S{1,100}>")
+# The tag of a target language, `<2fr>`, or of a corpus, `<#bt>`. No text can produce it.
+_TAG = re.compile(r"<[2#]\S{1,100}>")
 _LARGEST_SCORE = 2.0**20  # sums of scores stay finite
 _UNKNOWN, _CONTROL, _BYTE = 2, 3, 6
 _KINDS = {"unigram": 1, "bpe": 2}
@@ -63,9 +63,19 @@ def learned_scores(processor: SentencePieceProcessor) -> PieceScores:
 
 
 def tags_of(processor: SentencePieceProcessor) -> dict[str, int]:
-    """The ids of the tags by their target languages."""
+    """The ids of the tags."""
     rest = range(len(FIRST), processor.GetPieceSize())
-    return {processor.IdToPiece(i)[2:-1]: i for i in rest if processor.IsControl(i)}
+    return {processor.IdToPiece(i): i for i in rest if processor.IsControl(i)}
+
+
+def language_tag(language: str) -> str:
+    """The tag of sources to translate into a language (Johnson et al. 2017, §3)."""
+    return f"<2{language}>"
+
+
+def corpus_tag(name: str) -> str:
+    """The tag of sources from one corpus, such as back-translations (Caswell et al. 2019, §2)."""
+    return f"<#{name}>"
 
 
 def is_unigram(processor: SentencePieceProcessor) -> bool:
@@ -125,20 +135,22 @@ def _extend_bpe(scores: PieceScores, wanted: Mapping[str, float], *, most: int) 
     return len(wanted)
 
 
-def with_tags(model: bytes, languages: Sequence[str], *, kind: str) -> bytes:
-    """Add a tag for each target language (Johnson et al. 2017, §3). Raises `InputError` for a name with blanks."""
-    for language in languages:
-        if not _TAG.fullmatch(f"<2{language}>"):
-            raise InputError("data.mixture", f"no tag can be made of the language {language!r}", "give it a short code")
-    return write_model(learned_scores(load_model(model)), kind, languages) if languages else model
+def with_tags(model: bytes, tags: Sequence[str], *, kind: str) -> bytes:
+    """Add tags. Raises `InputError` for a language with blanks in its name."""
+    for tag in tags:
+        if not _TAG.fullmatch(tag):
+            raise InputError(
+                "data.mixture", f"no tag can be made of the language {tag[2:-1]!r}", "give it a short code"
+            )
+    return write_model(learned_scores(load_model(model)), kind, tags) if tags else model
 
 
-def write_model(scores: PieceScores, kind: str, languages: Sequence[str] = ()) -> bytes:
-    """Write a `unigram` or `bpe` model with the special symbols, the bytes, these tokens, and tags of languages."""
+def write_model(scores: PieceScores, kind: str, tags: Sequence[str] = ()) -> bytes:
+    """Write a `unigram` or `bpe` model with the special symbols, the bytes, these tokens, and tags."""
     types = [_CONTROL, _UNKNOWN, _CONTROL, _CONTROL, *[_BYTE] * 256]
     pieces = [_message({1: text, 2: 0.0, 3: piece_type}) for text, piece_type in zip(FIRST, types, strict=True)]
     pieces += [_message({1: text, 2: score}) for text, score in scores.items()]
-    pieces += [_message({1: f"<2{language}>", 2: 0.0, 3: _CONTROL}) for language in languages]
+    pieces += [_message({1: tag, 2: 0.0, 3: _CONTROL}) for tag in tags]
     # Trainer settings: kind, size, byte fallback, and the ids of <unk>, <s>, </s> and <pad>.
     trainer = _message({3: _KINDS[kind], 4: len(pieces), 35: 1, 40: UNK, 41: BOS, 42: EOS, 43: PAD})
     normaliser = _message({1: "identity", 2: ""})

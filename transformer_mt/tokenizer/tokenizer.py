@@ -15,7 +15,9 @@ from transformer_mt.errors import MachineError
 from transformer_mt.text.words import Span
 from transformer_mt.tokenizer.learning import learn
 from transformer_mt.tokenizer.sentencepiece_model import (
+    corpus_tag,
     is_unigram,
+    language_tag,
     learned_scores,
     load_model,
     merged,
@@ -49,7 +51,7 @@ class Tokenizer:
 
     # What a character without a token becomes.
     unknown_become = "bytes"
-    # The tag at the start of every encoded text; see `toward`.
+    # The tags at the start of every encoded text; see `toward`.
     tag: tuple[int, ...] = ()
 
     def __init__(self, model: bytes, *, note: str | None = None) -> None:
@@ -68,7 +70,7 @@ class Tokenizer:
         """Train a vocabulary. The same sentences produce the same vocabulary.
 
         `whole` maps words, most important first, to their share of all words. They become one token each, up to half of
-        the vocabulary. Each target language in `tags` gets a tag. If the sentences cannot fill the configured size, or
+        the vocabulary. `tags` are its last tokens. If the sentences cannot fill the configured size, or
         their characters need more, the nearest possible size is used. `note` reports both. Raises `InputError` without
         text.
         """
@@ -107,10 +109,13 @@ class Tokenizer:
         """The same vocabulary for target text; this one is for source text, if they differ."""
         return self._tagged(()) if self.tag else self
 
-    def toward(self, language: str) -> "Tokenizer":
-        """The same vocabulary for sources to translate into a language: each starts with its tag, if it has one."""
-        index = self.tags.get(language)
-        return self._tagged(() if index is None else (index,)) if self.tags else self
+    def toward(self, language: str, *, tag: str = "") -> "Tokenizer":
+        """The same vocabulary for sources to translate into a language, from a corpus with this tag, if any.
+
+        Each source starts with the tag of the language, if the vocabulary has one, and the tag of the corpus.
+        """
+        ids = [self.tags.get(name) for name in (language_tag(language), corpus_tag(tag))]
+        return self._tagged(tuple(index for index in ids if index is not None)) if self.tags else self
 
     def _tagged(self, tag: tuple[int, ...]) -> "Tokenizer":
         twin = copy(self)
@@ -119,7 +124,7 @@ class Tokenizer:
 
     @cached_property
     def tags(self) -> dict[str, int]:
-        """The ids of the tags by their target languages; empty for a vocabulary with one."""
+        """The ids of the tags, such as `<2fr>`; empty for a vocabulary without."""
         return tags_of(self._processor)
 
     @property

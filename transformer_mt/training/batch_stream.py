@@ -14,7 +14,7 @@ import torch
 from transformer_mt.batching.batches import Batch, Indices, plan_batches
 from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
 from transformer_mt.cache import cached
-from transformer_mt.config.sections import FORMAT, Config, TokenizerConfig
+from transformer_mt.config.sections import FORMAT, Config, MixedConfig, TokenizerConfig
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.corpus.word_counts import TrainingWords, words_of_pairs
@@ -22,6 +22,7 @@ from transformer_mt.distributed import Distributed
 from transformer_mt.runs.fingerprints import DataRecord
 from transformer_mt.runs.words import WORDS, pack_words, unpack_words
 from transformer_mt.seeds import derive_seed
+from transformer_mt.tokenizer.sentencepiece_model import corpus_tag, language_tag
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 
 # Neighbouring pairs to take together when sampling a corpus: reading one takes as long as reading the group.
@@ -32,28 +33,29 @@ _SAMPLED_TOGETHER = 100
 class WeightedCorpus:
     """A corpus to train on, the digest of its content, and the number of its pairs per pair of the main corpus.
 
-    `language` is its target language.
+    `language` is its target language, `tag` the name of the tag that starts its sources, if any.
     """
 
     pairs: Pairs
     digest: str
     weight: float = 1.0
     language: str = ""
+    tag: str = ""
 
 
 @dataclass(frozen=True)
 class TrainingCorpora:
-    """The main corpus, which defines an epoch, and the corpora mixed with it, each with its weight."""
+    """The main corpus, which defines an epoch, and the corpora mixed with it, each with its weight and tag."""
 
     main: Corpus
-    others: tuple[tuple[Corpus, float], ...] = ()
+    others: tuple[tuple[Corpus, MixedConfig], ...] = ()
 
     @property
     def weighted(self) -> list[WeightedCorpus]:
         """The training pairs of each corpus, the main one first."""
         return [
-            WeightedCorpus(corpus.splits["train"], corpus.fingerprints["train"].digest, weight, corpus.languages[1])
-            for corpus, weight in [(self.main, 1.0), *self.others]
+            WeightedCorpus(one.splits["train"], one.fingerprints["train"].digest, of.weight, one.languages[1], of.tag)
+            for one, of in [(self.main, MixedConfig(corpus=self.main.name)), *self.others]
         ]
 
     @property
@@ -146,8 +148,8 @@ class BatchStream:
     ) -> EncodedPairs:
         longest = min(self._config.model.max_length, self._config.training.batch_tokens)
         return encode_pairs(
-            corpus.pairs, self._tokenizer.toward(corpus.language), max_length=longest, sampling=sampling,
-            digest=corpus.digest, rows=rows,
+            corpus.pairs, self._tokenizer.toward(corpus.language, tag=corpus.tag), max_length=longest,
+            sampling=sampling, digest=corpus.digest, rows=rows,
         )  # fmt: skip
 
 
@@ -159,11 +161,16 @@ def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
     return torch.cat([torch.zeros(0, dtype=torch.long), *order])[start % pairs :][:count]
 
 
+def needed_tags(corpora: Sequence[WeightedCorpus]) -> list[str]:
+    """The tags of the target languages, if there are several, and of the corpora."""
+    languages = dict.fromkeys(language_tag(corpus.language) for corpus in corpora)
+    own = dict.fromkeys(corpus_tag(corpus.tag) for corpus in corpora if corpus.tag)
+    return [*(languages if len(languages) > 1 else ()), *own]
+
+
 def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> Tokenizer:
     """Learn a joint vocabulary from about `config.sample` pairs per corpus, both sides; cached for large corpora."""
-
-    languages = list(dict.fromkeys(corpus.language for corpus in corpora))
-    tags = languages if len(languages) > 1 else []
+    tags = needed_tags(corpora)
 
     def learn() -> list[bytes]:
         pairs = list(sampled_pairs(corpora, config.sample))

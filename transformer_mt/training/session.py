@@ -24,8 +24,15 @@ from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run, saved_steps
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights
 from transformer_mt.seeds import derive_seed
+from transformer_mt.tokenizer.sentencepiece_model import language_tag
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.training.batch_stream import BatchStream, TrainingCorpora, train_tokenizer, training_words
+from transformer_mt.training.batch_stream import (
+    BatchStream,
+    TrainingCorpora,
+    needed_tags,
+    train_tokenizer,
+    training_words,
+)
 from transformer_mt.training.build import TrainingParts, build_parts, initial_model
 from transformer_mt.training.fine_tuning import load_parent, take_weights, taken_vocabulary, vocabulary_notes
 from transformer_mt.training.reports import FinishReport, Report, StepReport
@@ -155,7 +162,7 @@ def build_session(
             raise InputError(Path(corpora.main.name), f"no {split} split", "give one")
     is_new = tokenizer is None
     tokenizer, parts = _with_weights(parts, run, corpora, tokenizer, notes)
-    _require_tags(config, tokenizer)
+    _require_tags(corpora, tokenizer)
     tokenizer = tokenizer.toward(config.data.target_language)
     _require_fitting(parts, tokenizer)
     torch.manual_seed(config.training.seed)
@@ -176,14 +183,15 @@ def build_session(
     return TrainingSession(config, trainer, corpora.main, tokenizer, (*notes, *validate.notes))
 
 
-def _require_tags(config: Config, tokenizer: Tokenizer) -> None:
-    """Raise `InputError` for a vocabulary from another run that lacks the tag of a target language."""
-    targets = config.data.directions()
-    missing = [target for target in targets if target not in tokenizer.tags]
-    if missing and (len(targets) > 1 or tokenizer.tags):
-        problem = f"the vocabulary has no tag for the target language {missing[0]}"
+def _require_tags(corpora: TrainingCorpora, tokenizer: Tokenizer) -> None:
+    """Raise `InputError` for a vocabulary from another run that lacks the tag of a target language or a corpus."""
+    needed = needed_tags(corpora.weighted)
+    if any(tag.startswith("<2") for tag in tokenizer.tags):
+        needed.append(language_tag(corpora.main.languages[1]))
+    if missing := [tag for tag in needed if tag not in tokenizer.tags]:
         known = ", ".join(tokenizer.tags) or "none"
-        raise InputError("data.mixture", problem, f"learn a vocabulary, or choose among its tags: {known}")
+        remedy = f"learn a vocabulary, or choose among its tags: {known}"
+        raise InputError("data.mixture", f"the vocabulary has no tag {missing[0]}", remedy)
 
 
 def _require_fitting(parts: TrainingParts, tokenizer: Tokenizer) -> None:

@@ -1,9 +1,10 @@
 """The probability of given translations, token by token."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, tee
+from statistics import fmean
 
 import torch
 from jaxtyping import Float
@@ -12,12 +13,14 @@ from torch.nn import functional as F
 
 from transformer_mt.batching.batches import Batch, fixed_batches
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
+from transformer_mt.corpus.cleaning import normalized_pair
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.progress import advance
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.translation.model import Model
 
 # Tokens per batch; raised to the model's longest sentence.
 BATCH_TOKENS = 4_096
@@ -42,6 +45,28 @@ def perplexity(log_probability: float, tokens: int) -> float:
     """exp(−ln p / N), N the number of tokens with end symbols; infinite on overflow."""
     mean = -log_probability / tokens
     return math.exp(mean) if mean < math.log(1e308) else math.inf
+
+
+def rank(scores: Sequence[PairScore]) -> float:
+    """−H, the mean ln p per token; for the scores of a pair in both directions, −(H₁ + H₂) / 2.
+
+    Junczys-Dowmunt (2018, §2.1) adds |H₁ − H₂|. With models of unequal strength it ranked pairs worse.
+    """
+    return fmean(one.log_probability / len(one.pieces) for one in scores)
+
+
+def score_directions(
+    models: Sequence[Model], pairs: Iterable[SentencePair]
+) -> Iterator[tuple[SentencePair, list[PairScore]]]:
+    """Yield each pair and its score by each model. Of two models, the second has the opposite direction."""
+    given, *copies = tee(pairs, 1 + len(models))
+    found: list[Iterator[PairScore]] = []
+    for model, copy in zip(models, copies, strict=True):
+        read = map(normalized_pair, copy)
+        read = map(SentencePair.reversed, read) if found else read
+        found.append(score_pairs(model.network, model.tokenizer, read))
+    for pair, *scores in zip(given, *found, strict=True):
+        yield pair, scores
 
 
 def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePair]) -> Iterator[PairScore]:

@@ -6,33 +6,38 @@ from dataclasses import asdict
 from statistics import fmean, median
 from typing import Any
 
-from transformer_mt.corpus.cleaning import PROBLEMS, describe
+from transformer_mt.corpus.cleaning import EXAMPLES, PROBLEMS, describe
 from transformer_mt.corpus.load_corpus import Corpus
-from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.near_duplicates import Texts, near_duplicates
+from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.text.words import words
 from transformer_mt.views.rendering import table_lines
 
 SIDES = ("source", "target")
-_COUNTED = 100_000  # pairs; larger splits are sampled to count their words
+_COUNTED = 100_000  # pairs; larger splits are sampled to count their words and to look for near-duplicates
 
 
 def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, Any]:
     """Counts, lengths in words and punctuation marks, cleaning results, and `sample` random pairs of each split.
 
-    These are the keys of `tmt data --json`. In large splits, lengths come from a random sample of `counted` pairs. The
-    `structure` of a sample has a node per word for `source` and `target`; heads count from 0, the root's is -1.
+    These are the keys of `tmt data --json`. In large splits, lengths and near-duplicates come from a random sample of
+    `counted` pairs. The `structure` of a sample has a node per word for `source` and `target`; heads count from 0, the
+    root's is -1.
     """
     splits = {}
+    counted = {name: _counted(pairs, seed) for name, pairs in corpus.splits.items()}
+    held_out = [name for name in counted if name != "train"]
+    known = near_duplicates(counted["train"], (pair for name in held_out for pair in counted[name]))
     for name, pairs in corpus.splits.items():
         chosen = random.Random(seed).sample(range(len(pairs)), min(sample, len(pairs)))
-        counted: Sequence[SentencePair] = pairs
-        if len(pairs) > _COUNTED:
-            counted = [pairs[index] for index in sorted(random.Random(seed).sample(range(len(pairs)), _COUNTED))]
+        near = [pair + known[pair] for pair in counted[name] if name in held_out and pair in known]
         splits[name] = {
             "pairs": len(pairs),
             "cleaning": asdict(corpus.reports[name]),
-            "counted": len(counted),
-            **{side: _lengths([words(getattr(pair, side)) for pair in counted]) for side in SIDES},
+            "counted": len(counted[name]),
+            **{side: _lengths([words(pair[of]) for pair in counted[name]]) for of, side in enumerate(SIDES)},
+            "near_duplicates": len(near),
+            "near_duplicate_examples": near[:EXAMPLES],
             "samples": [_sample(pairs[index]) for index in chosen],
         }
     return {
@@ -43,6 +48,12 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
         "max_ratio": corpus.config.max_ratio,
         "splits": splits,
     }
+
+
+def _counted(pairs: Pairs, seed: int) -> list[Texts]:
+    if len(pairs) > _COUNTED:
+        pairs = [pairs[index] for index in sorted(random.Random(seed).sample(range(len(pairs)), _COUNTED))]
+    return [(pair.source, pair.target) for pair in pairs]
 
 
 def _lengths(sentences: list[list[str]]) -> dict[str, float]:
@@ -65,6 +76,8 @@ def statistics_lines(corpus: Corpus, statistics: dict[str, Any], *, structure: b
     """Yield `corpus_statistics` as lines of text; `structure` adds the dependency trees of samples."""
     links = "with word links" if corpus.has_links else "without word links"
     yield f"corpus {corpus.name}, {' → '.join(corpus.languages)}, {links}"
+    counted = statistics["splits"]["train"]["counted"]
+    train = "training pairs" if counted == len(corpus.splits["train"]) else f"{counted} random training pairs"
     for name, split in statistics["splits"].items():
         yield ""
         yield f"{name}: {split['pairs']} pairs"
@@ -82,6 +95,11 @@ def statistics_lines(corpus: Corpus, statistics: dict[str, Any], *, structure: b
                 f"  {side}: {lengths['mean']:.1f} words on average, median {lengths['median']:g}, "
                 f"longest {lengths['longest']}, {lengths['different']} different"
             )
+        if (count := split["near_duplicates"]) or name != "train":
+            yield f"  near-duplicates of {train}: {count} ({count / split['counted']:.1%})"
+        for source, target, *of_train in split["near_duplicate_examples"]:
+            yield f"    {source} | {target}"
+            yield f"      train: {' | '.join(of_train)}"
         for sample in split["samples"]:
             yield from _sample_lines(sample, structure=structure)
 
