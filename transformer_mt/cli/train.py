@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,6 +43,7 @@ def train(
         float | None, Option(metavar="X", min=1e-12, help="Peak rate. [schedule.learning_rate]")
     ] = None,
     set: Set = None,
+    only_own: Annotated[bool, Option("--only-own", help="With --from: do not mix in what RUN was trained on.")] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Delete an existing run and start over.")] = False,
     check: Annotated[bool, Option("--check", help="Build, show and overfit one batch; write nothing.")] = False,
 ) -> None:
@@ -54,9 +55,7 @@ def train(
       tmt train --check
       tmt train --data train.de,train.en
       tmt train multi30k --data path/to/multi30k
-      tmt train --from runs/builtin --data own.de,own.en --epochs 30 \\
-        --learning-rate 0.002 --set model.dropout=0.2 \\
-        --set tokenizer.sampling=subword
+      tmt train --from runs/builtin --data own.de,own.en
       tmt train --epochs 5 --set model.width=128 --run-dir runs/small
       tmt train --resume runs/small
 
@@ -69,15 +68,14 @@ def train(
     """
     from transformer_mt.corpus.source import short_name
 
+    notes: list[str] = []
+    if only_own and init_from is None:
+        raise InputError("--only-own", "belongs to --from", "leave it out")
     if check and os.environ.get("WORLD_SIZE", "1") not in ("", "1"):
         raise InputError("--check", "runs in a single process", "start it without torchrun")
-    if epochs is not None and steps is not None:
-        raise InputError("--epochs", "--steps also sets the end of training", "give one of them")
-    epochs = 0 if steps is not None else epochs
-    keys = {"training.steps": steps, "training.epochs": epochs, "schedule.learning_rate": learning_rate}
-    overrides = [*(set or []), *(f"{key}={value}" for key, value in keys.items() if value is not None)]
+    overrides = [*(set or []), *_length_and_rate(steps, epochs, learning_rate)]
     if resume is not None:
-        if any((config, data, run, init_from, vocabulary, overwrite, check)):
+        if any((config, data, run, init_from, vocabulary, only_own, overwrite, check)):
             raise InputError("--resume", f"takes its settings from {resume}", "add only --steps, --epochs or --set")
         resolved = _resumed(resume, overrides)
     elif init_from is not None:
@@ -89,18 +87,35 @@ def train(
             )
         from transformer_mt.runs.directory import named_path
 
-        resolved = _initialised(named_path(init_from), run or RUNS / short_name(data), data=data, overrides=overrides)
+        resolved, notes = _initialised(
+            named_path(init_from),
+            run or RUNS / short_name(data),
+            data=data,
+            overrides=overrides,
+            only_own=only_own,
+            overwrite=overwrite,
+        )
     else:
         overrides = [*_vocabulary(vocabulary), *overrides]
         resolved = resolve_config(config, data=data, overrides=overrides)
     if check:
         from transformer_mt.training.sanity_check import check_training
 
+        note(*notes)
         for line in check_training(resolved, note):
             result(line)
     else:
         default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
-        raise typer.Exit(_train(resolved, resume or run or default, overwrite=overwrite))
+        raise typer.Exit(_train(resolved, resume or run or default, overwrite=overwrite, notes=notes))
+
+
+def _length_and_rate(steps: int | None, epochs: int | None, learning_rate: float | None) -> Iterator[str]:
+    """Yield the options for common keys as overrides."""
+    if epochs is not None and steps is not None:
+        raise InputError("--epochs", "--steps also sets the end of training", "give one of them")
+    epochs = 0 if steps is not None else epochs
+    keys = {"training.steps": steps, "training.epochs": epochs, "schedule.learning_rate": learning_rate}
+    yield from (f"{key}={value}" for key, value in keys.items() if value is not None)
 
 
 def _resumed(path: Path, overrides: list[str]) -> "Config":
@@ -125,33 +140,48 @@ def _vocabulary(path: Path | None) -> list[str]:
     return [f"tokenizer.{key}={json.dumps(value, ensure_ascii=False)}" for key, value in theirs.items()]
 
 
-def _initialised(parent: Path, path: Path, *, data: str, overrides: list[str]) -> "Config":
-    """The parent run's configuration, changed by the options, for fine-tuning.
+def _initialised(
+    parent: Path, path: Path, *, data: str, overrides: list[str], only_own: bool, overwrite: bool
+) -> tuple["Config", list[str]]:
+    """The parent run's configuration, changed by the options, for fine-tuning; and notes.
 
-    A run at `path` that started from this parent remembers it, and can continue after the parent is deleted.
+    A run at `path` that started from this parent remembers it and what it mixed in, and can continue after both are
+    deleted.
     """
-    from transformer_mt.config.sections import NoamConfig
-    from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS
+    from transformer_mt.config.sections import MixedConfig, NoamConfig
+    from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS, load_corpus
     from transformer_mt.runs.directory import Run
-    from transformer_mt.training.fine_tuning import init_from_run
+    from transformer_mt.training.fine_tuning import defaults_for, init_from_run, mixture_for
 
-    begun = Run(path).config().init_from if Run(path).exists() and not Run(parent).exists() else None
-    if begun is not None and begun.run == str(parent.resolve()):
-        parent, section = path, begun
-    else:
-        section = init_from_run(parent)
+    begun = Run(path).config() if Run(path).exists() and not overwrite else None
+    if begun is not None and begun.init_from.run != str(parent.resolve()):
+        begun = None
     inherited = [f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()]
-    overrides = [*inherited, *overrides]
-    theirs = Run.open(parent).config()
-    resolved = resolve_config(theirs, data=data, overrides=overrides)
-    sets_peak = any(override.partition("=")[0].strip() == "schedule.learning_rate" for override in overrides)
+    given = {override.partition("=")[0].strip() for override in overrides}
+    mixture: dict[str, MixedConfig] = {}
+    notes: list[str] = []
+    if begun is not None:
+        mixture = {name: one for name, one in begun.data.mixture.items() if name.startswith("parent")}
+    if begun is not None and not Run(parent).exists():
+        theirs, section = begun, begun.init_from
+    else:
+        theirs, section = Run.open(parent).config(), init_from_run(parent)
+        own = load_corpus(resolve_config(theirs, data=data, overrides=[*inherited, *overrides]).data)
+        inherited += defaults_for(theirs, own, given=given)
+        if not mixture:
+            mixture, notes = mixture_for(Run.open(parent), own)
+    resolved = resolve_config(theirs, data=data, overrides=[*inherited, *overrides])
+    sets_peak = any(override.startswith("schedule.learning_rate") for override in (*inherited, *given))
     if sets_peak and all(isinstance(one.schedule, NoamConfig) for one in (theirs, resolved)):
         factor = f"schedule.factor={NoamConfig().factor}"  # the other key that sets the peak
-        resolved = resolve_config(theirs, data=data, overrides=[factor, *overrides])
-    return resolved.model_copy(update={"init_from": section})
+        resolved = resolve_config(theirs, data=data, overrides=[factor, *inherited, *overrides])
+    if only_own or any(key.startswith("data.mixture") for key in given):
+        mixture, notes = resolved.data.mixture, []
+    section_of_data = resolved.data.model_copy(update={"mixture": mixture})
+    return resolved.model_copy(update={"init_from": section, "data": section_of_data}), notes
 
 
-def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
+def _train(config: "Config", path: Path, *, overwrite: bool, notes: Sequence[str]) -> int:
     """Train until the end or a signal, together with torchrun's other processes; return the exit code."""
     from transformer_mt.distributed import join_processes
 
@@ -160,10 +190,12 @@ def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
             nowhere = silence.enter_context(open(os.devnull, "w", encoding="utf-8"))
             silence.enter_context(redirect_stdout(nowhere))
             silence.enter_context(redirect_stderr(nowhere))
-        return _train_here(config, path, overwrite=overwrite, distributed=distributed)
+        return _train_here(config, path, overwrite=overwrite, notes=notes, distributed=distributed)
 
 
-def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "Distributed") -> int:
+def _train_here(
+    config: "Config", path: Path, *, overwrite: bool, notes: Sequence[str], distributed: "Distributed"
+) -> int:
     from transformer_mt.cli.signals import Stopped, graceful_shutdown
     from transformer_mt.cli.training_display import TrainLog, display
     from transformer_mt.training.session import open_training
@@ -171,7 +203,7 @@ def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "
     session = open_training(config, path, overwrite=overwrite, distributed=distributed)
     trainer, reports, launcher = session.trainer, session.train(), os.getppid()
     log = TrainLog(trainer.run, is_main=distributed.is_main)
-    log.write(*_introduction(session, path))
+    log.write(*notes, *_introduction(session, path))
     shown = display(literal_console(stderr=True), log, trainer)
     with log.errors(), graceful_shutdown(lambda: trainer.can_interrupt) as request, shown as show:
         with suppress(Stopped):

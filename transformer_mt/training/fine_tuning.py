@@ -1,23 +1,87 @@
 """Starting from other runs: a parent's weights and vocabulary, only a vocabulary, or a teacher."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import torch
 
-from transformer_mt.config.sections import Config, InitFromConfig, TeacherConfig
-from transformer_mt.errors import InputError
+from transformer_mt.config.fine_tuning import fine_tuning_defaults, old_pairs
+from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, TeacherConfig
+from transformer_mt.corpus.load_corpus import Corpus, data_of, load_corpus
+from transformer_mt.corpus.pairs import Fingerprint
+from transformer_mt.corpus.source import BUILTIN, IMPORTED, Direction, short_code
+from transformer_mt.errors import InputError, TmtError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
+from transformer_mt.runs.fingerprints import DataRecord
 from transformer_mt.runs.weights import digest, load_weights, specs_of, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.batch_stream import WeightedCorpus, sampled_pairs
+from transformer_mt.training.schedules import build_schedule
 from transformer_mt.translation.model import Model
 
 
 def init_from_run(path: Path) -> InitFromConfig:
     """The configuration section for fine-tuning the run at `path`."""
     return InitFromConfig(run=place_of(path), weights=digest(weights_of(Run.open(path).network())))
+
+
+def defaults_for(parent: Config, own: Corpus, *, given: Collection[str]) -> list[str]:
+    """Overrides of a parent's configuration for fine-tuning it on `own`, except of the keys `given`."""
+    peak = build_schedule(parent, 10**9)(parent.schedule.warmup)
+    return fine_tuning_defaults(len(own.splits["train"]), width=parent.model.width, peak=peak, given=given)
+
+
+def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[str]]:
+    """The corpora of a parent run that are at hand, as a mixture for `own`, in their proportions; and notes.
+
+    All but the built-in one must be on disk and contain what the run recorded.
+    """
+    theirs, target = parent.config().data, own.languages[1]
+    recorded = {} if parent.pack else parent.data().fingerprints
+    first = MixedConfig.model_validate(theirs.model_dump(include={*MixedConfig.model_fields}))
+    corpora = [("parent", first, theirs, "train")]
+    for name, one in theirs.mixture.items():
+        corpora.append((f"parent-{name}", one, data_of(theirs, one), f"{one.corpus} train"))
+    found, notes = {}, []
+    for name, one, data, split in corpora:
+        if one.corpus == own.name:
+            continue
+        if short_code(data.target_language) != short_code(target) and len(theirs.directions()) == 1:
+            problem: str | None = f"translates into {data.target_language}, not {target}"
+        else:
+            problem = _not_at_hand(data, recorded.get(split), mixed=one is not first)
+        if problem:
+            notes.append(f"not mixing in {one.corpus}, the parent's data: {problem}")
+        else:
+            found[name] = one.model_copy(update=_other_languages(data, own.languages))
+    pairs, total = len(own.splits["train"]), sum(one.weight for one in found.values())
+    each = old_pairs(pairs)
+    mixture = {name: one.model_copy(update={"weight": each * one.weight / total}) for name, one in found.items()}
+    if mixture:
+        names = ", ".join(one.corpus for one in mixture.values())
+        amount = f"{each:g} pairs per pair of yours, so that the model does not forget"
+        notes.append(f"mixing in the parent's data ({names}): {amount}; to turn it off: --only-own")
+    return mixture, notes
+
+
+def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, mixed: bool) -> str | None:
+    """The reason not to mix in a corpus: it is not on disk, or not what was recorded. None for no reason."""
+    if data.corpus == BUILTIN:
+        return None
+    if data.corpus == IMPORTED or recorded is None:
+        return "its content is not recorded"
+    try:
+        found = load_corpus(data, mixed=mixed, offline=True).fingerprints["train"]
+    except TmtError as error:
+        return error.problem
+    return DataRecord({"train": recorded}, {}).difference(DataRecord({"train": found}, {}))
+
+
+def _other_languages(data: DataConfig, ours: Direction) -> dict[str, str]:
+    """The languages of a mixed corpus where they are not ours."""
+    theirs = {"source_language": data.source_language, "target_language": data.target_language}
+    return {key: "" if one == our else one for (key, one), our in zip(theirs.items(), ours, strict=True)}
 
 
 def place_of(path: Path) -> str:
