@@ -75,7 +75,7 @@ def train(
         raise InputError("--check", "runs in a single process", "start it without torchrun")
     overrides = [*(set or []), *_length_and_rate(steps, epochs, learning_rate)]
     if resume is not None:
-        if any((config, data, run, init_from, vocabulary, only_own, overwrite, check)):
+        if any((config, data, run, init_from, vocabulary, overwrite, check)):
             raise InputError("--resume", f"takes its settings from {resume}", "add only --steps, --epochs or --set")
         resolved = _resumed(resume, overrides)
     elif init_from is not None:

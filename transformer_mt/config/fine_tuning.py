@@ -8,14 +8,17 @@ def fine_tuning_defaults(pairs: int, *, width: int, peak: float, given: Collecti
 
     `width` is the model's, `peak` the parent's learning rate.
     """
-    epochs = 0 if "training.steps" in given else max(3, round(400 / pairs**0.5))
+    epochs = 0 if "training.steps" in given else max(4, round(200 / pairs**0.5))
     rate = min(peak, 0.02 / width**0.5)
     chosen = {"training.epochs": epochs, "training.validate_every": 0, "schedule.learning_rate": rate}
-    if any(key.startswith("schedule.") and key != "schedule.warmup" for key in given):  # the peak belongs to a schedule
+    if any(key.startswith("schedule.") and key != "schedule.warmup" for key in given):  # they set another peak
         del chosen["schedule.learning_rate"]
     return [f"{key}={value}" for key, value in chosen.items() if key not in given]
 
 
 def old_pairs(pairs: int) -> float:
-    """Pairs of the parent's corpora to mix in for each of this many own pairs."""
-    return max(1.0, round(40 / pairs**0.5, 1))
+    """Pairs of the parent's corpora per own pair: about 20,000 over all epochs, more from 10,000 own pairs on.
+
+    With fewer, the model does not recover from its first large steps.
+    """
+    return max(1.0, round(100 / pairs**0.5, 1))
