@@ -128,7 +128,7 @@ def test_defaults_depend_on_the_number_of_pairs() -> None:
         }
 
     assert [chosen(pairs)["training.epochs"] for pairs in (1, 100, 10_000, 10**7)] == [200, 20, 4, 4]
-    assert [old_pairs(pairs) for pairs in (1, 100, 10_000, 10**7)] == [100, 10, 1, 1]
+    assert [old_pairs(pairs) for pairs in (1, 100, 10_000, 10**7)] == [100, 10, 2, 2]
     assert chosen(100)["schedule.learning_rate"] == pytest.approx(0.00177, rel=0.01)
     assert chosen(100, width=512)["schedule.learning_rate"] == chosen(100)["schedule.learning_rate"] / 2
     assert chosen(100, peak=1e-4)["schedule.learning_rate"] == 1e-4

@@ -17,8 +17,8 @@ def fine_tuning_defaults(pairs: int, *, width: int, peak: float, given: Collecti
 
 
 def old_pairs(pairs: int) -> float:
-    """Pairs of the parent's corpora per own pair: about 20,000 over all epochs, more from 10,000 own pairs on.
+    """Pairs of the parent's corpora per own pair: about 20,000 over all epochs, more from 2,500 own pairs on.
 
     With fewer, the model does not recover from its first large steps.
     """
-    return max(1.0, round(100 / pairs**0.5, 1))
+    return max(2.0, round(100 / pairs**0.5, 1))
