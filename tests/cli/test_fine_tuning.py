@@ -96,6 +96,16 @@ def test_mixes_in_the_parents_data_and_says_so(trained: str, data: str, own: str
     assert "data.mixture" in tmt(*command).mistake
 
 
+def test_overwriting_chooses_the_mixture_again(trained: str, own: str, tmt: Tmt) -> None:
+    command = ("train", "--from", trained, "--data", own, "--steps", "1")
+    assert tmt(*command).code == 0
+    before = mixed_in("runs/own")["parent"].weight
+    for path in map(Path, own.split(",")):
+        path.write_text(path.read_text("utf-8") * 3, "utf-8")
+    assert tmt(*command, "--overwrite").code == 0
+    assert mixed_in("runs/own")["parent"].weight < before
+
+
 def test_own_mixture_and_length_win_over_the_defaults(trained: str, data: str, own: str, tmt: Tmt) -> None:
     mixture = f'data.mixture.mine={{corpus="{Path(data).resolve()}", weight=0.5}}'
     outcome = tmt("train", "--from", trained, "--data", own, "--set", mixture, "--set", "training.steps=2")
@@ -104,6 +114,7 @@ def test_own_mixture_and_length_win_over_the_defaults(trained: str, data: str, o
     assert {name: one.weight for name, one in mixed_in("runs/own").items()} == {"mine": 0.5}
     training = load_config("runs/own/config.toml").training
     assert (training.steps, training.epochs, training.validate_every) == (2, 0, 0)
+    assert "data.mixture.mine" in tmt("train", "--from", trained, "--data", own, "--set", "training.steps=2").mistake
 
 
 def test_check_says_what_is_mixed_in(trained: str, own: str, tmt: Tmt) -> None:
