@@ -1,4 +1,4 @@
-"""Fine-tune a model on several domains and sizes: what it learns and what it forgets.
+"""Fine-tune a model on several domains and sizes, and measure gain and forgetting.
 
     tmt train
     python scripts/fine_tuning.py --domain captions=FOLDER --domain tatoeba=FOLDER
@@ -68,7 +68,7 @@ def main(
     size: Annotated[list[int], Option(help="Own pairs.")] = [*SIZES],  # noqa: B006
     folder: Annotated[Path, Option(help="Where translations are stored.")] = Path("runs/fine-tuning"),
 ) -> None:
-    """Train what is missing, then print the table."""
+    """Run the missing trainings and print the table."""
     domains = {"kitchen": kitchen()}
     for one in domain:
         name, _, place = one.partition("=")

@@ -1,4 +1,4 @@
-"""Check what only a GPU can show: the same numbers as on the CPU, float16 and bfloat16, resuming, NCCL, views, speed.
+"""Check a GPU: the same numbers as on the CPU, float16 and bfloat16, resuming, NCCL, views, speed.
 
     python scripts/gpu_check.py
     python scripts/gpu_check.py --device cpu --small views resume
@@ -54,7 +54,7 @@ class FailedError(Exception):
 
 @dataclass(frozen=True)
 class Subject:
-    """What the checks run on: a device, the sizes of the model, a folder."""
+    """A device, the sizes of the model, and a folder for runs."""
 
     device: torch.device
     sizes: Sizes
@@ -80,7 +80,7 @@ class Subject:
 
 
 def numbers(subject: Subject) -> str:
-    """Logits and gradients in float32 are those of the CPU."""
+    """Logits and gradients in float32 equal the CPU's."""
     batch = next(reference_batches(subject.sizes))
     sizes = Sizes(**asdict(subject.sizes) | {"dropout": 0.0})
     model = reference_trainer(sizes, subject.folder, precision="float32", device="cpu").model
@@ -139,7 +139,7 @@ def several(subject: Subject) -> str:
 
 
 def views(subject: Subject) -> str:
-    """Every view shows what it shows on the CPU."""
+    """Every view prints the same numbers as on the CPU."""
     path, worst = str(subject.trained()), 0.0
     commands = dict.fromkeys(("attend", "align", "explain", "lens"), (SENTENCE,))
     commands |= {"translate": ("--scores", SENTENCE), "heads": (), "score": ()}
@@ -182,7 +182,7 @@ def speed(subject: Subject) -> str:
 def compiled(subject: Subject) -> str:
     """The speed of forward and backward passes on one batch with torch.compile, and without.
 
-    Batches of new shapes compile again, which this leaves out.
+    This leaves out the time to compile again for batches of other shapes.
     """
     batch, seconds = next(reference_batches(subject.sizes)).to(subject.device), []
     for is_compiled in (False, True):

@@ -43,7 +43,7 @@ def train(
         float | None, Option(metavar="X", min=1e-12, help="Peak rate. [schedule.learning_rate]")
     ] = None,
     set: Set = None,
-    only_own: Annotated[bool, Option("--only-own", help="With --from: do not mix in what RUN was trained on.")] = False,
+    only_own: Annotated[bool, Option("--only-own", help="With --from: do not mix in the run's training data.")] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Delete an existing run and start over.")] = False,
     check: Annotated[bool, Option("--check", help="Build, show and overfit one batch; write nothing.")] = False,
 ) -> None:
@@ -145,8 +145,7 @@ def _initialised(
 ) -> tuple["Config", list[str]]:
     """The parent run's configuration, changed by the options, for fine-tuning; and notes.
 
-    A run at `path` that started from this parent remembers it and what it mixed in, and can continue after both are
-    deleted.
+    A run at `path` that started from this parent keeps its mixture, and can continue after the parent is deleted.
     """
     from transformer_mt.config.sections import MixedConfig, NoamConfig
     from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS, load_corpus

@@ -35,7 +35,7 @@ def defaults_for(parent: Config, own: Corpus, *, given: Collection[str]) -> list
 def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[str]]:
     """The corpora of a parent run that are at hand, as a mixture for `own`, in their proportions; and notes.
 
-    All but the built-in one must be on disk and contain what the run recorded.
+    All but the built-in one must be on disk and match the fingerprints of the run.
     """
     theirs, target = parent.config().data, own.languages[1]
     recorded = {} if parent.pack else parent.data().fingerprints
@@ -66,7 +66,7 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
 
 
 def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, mixed: bool) -> str | None:
-    """The reason not to mix in a corpus: it is not on disk, or not what was recorded. None for no reason."""
+    """Why a corpus cannot be mixed in: it is missing or has changed. None if it can."""
     if data.corpus == BUILTIN:
         return None
     if data.corpus == IMPORTED or recorded is None:
