@@ -98,7 +98,7 @@ def test_names_are_in_the_file_the_page_says(page: Path) -> None:
 
 @every_page
 def test_configuration_keys_exist(page: Path) -> None:
-    changes = ("model.kind=transformer", "model.kind=recurrent", "data.mixture.old.corpus=builtin")
+    changes = ("model.kind=transformer", "model.kind=recurrent", "data.mixture.parent.corpus=builtin")
     known = [load_config(None, [change]).model_dump() for change in changes]
     known += [load_config(None, [f"schedule.name={name}"]).model_dump() for name in ("constant", "linear", "cosine")]
     known.append({"objective": TeacherConfig().model_dump()})
