@@ -15,6 +15,7 @@ from transformer_mt.training.fine_tuning import defaults_for, mixture_for
 from transformer_mt.training.session import open_training
 
 OWN = Corpus.from_pairs({"train": [(f"neu {number}", f"new {number}") for number in range(50)]}, name="own")
+LANGUAGES = {"source_language": "de", "target_language": "en"}
 BUILTIN = ("data.builtin.train=31", "data.builtin.validation=2", "data.builtin.test=2")
 
 
@@ -31,7 +32,7 @@ def data(tmp_path: Path) -> Path:
 
 def test_mixes_in_the_builtin_corpus(tmp_path: Path) -> None:
     mixture, (note,) = mixture_for(parent(tmp_path, *BUILTIN), OWN)
-    assert mixture == {"parent": MixedConfig(corpus="builtin", weight=old_pairs(50))}
+    assert mixture == {"parent": MixedConfig(corpus="builtin", weight=old_pairs(50), **LANGUAGES)}
     assert note.startswith("mixing in the parent's data (builtin): 14.1 pairs per pair of yours, ")
     assert note.endswith("; to turn it off: --only-own")
 
@@ -39,7 +40,7 @@ def test_mixes_in_the_builtin_corpus(tmp_path: Path) -> None:
 def test_mixes_in_files_that_contain_what_the_run_recorded(data: Path, tmp_path: Path) -> None:
     run = parent(tmp_path, f"data.corpus={data}", "data.max_words=99")
     mixture, _ = mixture_for(run, OWN)
-    assert mixture == {"parent": MixedConfig(corpus=str(data), max_words=99, weight=old_pairs(50))}
+    assert mixture == {"parent": MixedConfig(corpus=str(data), max_words=99, weight=old_pairs(50), **LANGUAGES)}
     with (data / "train.jsonl").open("a") as file:
         file.write('{"de": "mehr", "en": "more"}\n')
     found, (note,) = mixture_for(run, OWN)
@@ -118,7 +119,7 @@ def test_another_target_language_needs_a_tag(data: Path, tmp_path: Path) -> None
     tagged = f'data.mixture.turned={{corpus="{data}", source_language="en", target_language="de"}}'
     mixture, _ = mixture_for(parent(tmp_path / "tagged", *BUILTIN, tagged), reverse)
     languages = {name: (one.source_language, one.target_language) for name, one in mixture.items()}
-    assert languages == {"parent": ("de", "en"), "parent-turned": ("", "")}
+    assert languages == {"parent": ("de", "en"), "parent-turned": ("en", "de")}
 
 
 def test_defaults_depend_on_the_number_of_pairs() -> None:

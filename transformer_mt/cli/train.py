@@ -3,7 +3,7 @@
 import json
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -68,7 +68,6 @@ def train(
     """
     from transformer_mt.corpus.source import short_name
 
-    notes: list[str] = []
     if only_own and init_from is None:
         raise InputError("--only-own", "belongs to --from", "leave it out")
     if check and os.environ.get("WORLD_SIZE", "1") not in ("", "1"):
@@ -87,7 +86,7 @@ def train(
             )
         from transformer_mt.runs.directory import named_path
 
-        resolved, notes = _initialised(
+        resolved = _initialised(
             named_path(init_from),
             run or RUNS / short_name(data),
             data=data,
@@ -101,12 +100,11 @@ def train(
     if check:
         from transformer_mt.training.sanity_check import check_training
 
-        note(*notes)
         for line in check_training(resolved, note):
             result(line)
     else:
         default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
-        raise typer.Exit(_train(resolved, resume or run or default, overwrite=overwrite, notes=notes))
+        raise typer.Exit(_train(resolved, resume or run or default, overwrite=overwrite))
 
 
 def _length_and_rate(steps: int | None, epochs: int | None, learning_rate: float | None) -> Iterator[str]:
@@ -142,8 +140,8 @@ def _vocabulary(path: Path | None) -> list[str]:
 
 def _initialised(
     parent: Path, path: Path, *, data: str, overrides: list[str], only_own: bool, overwrite: bool
-) -> tuple["Config", list[str]]:
-    """The parent run's configuration, changed by the options, for fine-tuning; and notes.
+) -> "Config":
+    """The parent run's configuration, changed by the options, for fine-tuning. Says what it mixes in.
 
     A run at `path` that started from this parent keeps its mixture, and can continue after the parent is deleted.
     """
@@ -176,11 +174,13 @@ def _initialised(
         resolved = resolve_config(theirs, data=data, overrides=[factor, *inherited, *overrides])
     if only_own or any(key.startswith("data.mixture") for key in given):
         mixture, notes = resolved.data.mixture, []
+    if os.environ.get("RANK", "0") == "0":  # only one process prints
+        note(*notes)
     section_of_data = resolved.data.model_copy(update={"mixture": mixture})
-    return resolved.model_copy(update={"init_from": section, "data": section_of_data}), notes
+    return resolved.model_copy(update={"init_from": section, "data": section_of_data})
 
 
-def _train(config: "Config", path: Path, *, overwrite: bool, notes: Sequence[str]) -> int:
+def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
     """Train until the end or a signal, together with torchrun's other processes; return the exit code."""
     from transformer_mt.distributed import join_processes
 
@@ -189,12 +189,10 @@ def _train(config: "Config", path: Path, *, overwrite: bool, notes: Sequence[str
             nowhere = silence.enter_context(open(os.devnull, "w", encoding="utf-8"))
             silence.enter_context(redirect_stdout(nowhere))
             silence.enter_context(redirect_stderr(nowhere))
-        return _train_here(config, path, overwrite=overwrite, notes=notes, distributed=distributed)
+        return _train_here(config, path, overwrite=overwrite, distributed=distributed)
 
 
-def _train_here(
-    config: "Config", path: Path, *, overwrite: bool, notes: Sequence[str], distributed: "Distributed"
-) -> int:
+def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "Distributed") -> int:
     from transformer_mt.cli.signals import Stopped, graceful_shutdown
     from transformer_mt.cli.training_display import TrainLog, display
     from transformer_mt.training.session import open_training
@@ -202,7 +200,7 @@ def _train_here(
     session = open_training(config, path, overwrite=overwrite, distributed=distributed)
     trainer, reports, launcher = session.trainer, session.train(), os.getppid()
     log = TrainLog(trainer.run, is_main=distributed.is_main)
-    log.write(*notes, *_introduction(session, path))
+    log.write(*_introduction(session, path))
     shown = display(literal_console(stderr=True), log, trainer)
     with log.errors(), graceful_shutdown(lambda: trainer.can_interrupt) as request, shown as show:
         with suppress(Stopped):

@@ -9,7 +9,7 @@ from transformer_mt.config.fine_tuning import fine_tuning_defaults, old_pairs
 from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, TeacherConfig
 from transformer_mt.corpus.load_corpus import Corpus, data_of, load_corpus
 from transformer_mt.corpus.pairs import Fingerprint
-from transformer_mt.corpus.source import BUILTIN, IMPORTED, Direction, short_code
+from transformer_mt.corpus.source import BUILTIN, IMPORTED, short_code
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
@@ -40,35 +40,29 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
     theirs, target = parent.config().data, own.languages[1]
     recorded = {} if parent.pack else parent.data().fingerprints
     first = MixedConfig.model_validate(theirs.model_dump(include={*MixedConfig.model_fields}))
-    corpora = [("parent", first, theirs, "train")]
-    for name, one in theirs.mixture.items():
-        corpora.append((f"parent-{name}", one, data_of(theirs, one), f"{one.corpus} train"))
     found, notes = {}, []
-    for name, one, data, split in corpora:
-        if one.corpus == own.name:
-            continue
+    for name, one in {"parent": first, **{f"parent-{key}": one for key, one in theirs.mixture.items()}}.items():
+        data, split = (theirs, "train") if one is first else (data_of(theirs, one), f"{one.corpus} train")
+        problem: str | None = None
         if short_code(data.target_language) != short_code(target) and len(theirs.directions()) == 1:
-            problem: str | None = f"translates into {data.target_language}, not {target}"
-        else:
+            problem = f"translates into {data.target_language}, not {target}"
+        elif one.corpus not in (BUILTIN, own.name):
             problem = _not_at_hand(data, recorded.get(split), mixed=one is not first)
         if problem:
             notes.append(f"not mixing in {one.corpus}, the parent's data: {problem}")
-        else:
-            found[name] = one.model_copy(update=_other_languages(data, own.languages))
-    pairs, total = len(own.splits["train"]), sum(one.weight for one in found.values())
-    each = old_pairs(pairs)
-    mixture = {name: one.model_copy(update={"weight": each * one.weight / total}) for name, one in found.items()}
-    if mixture:
-        names = ", ".join(one.corpus for one in mixture.values())
+        elif one.corpus != own.name:
+            languages = {"source_language": data.source_language, "target_language": data.target_language}
+            found[name] = one.model_copy(update=languages)
+    each, total = old_pairs(len(own.splits["train"])), sum(one.weight for one in found.values())
+    if found:
+        names = ", ".join(one.corpus for one in found.values())
         amount = f"{each:g} pairs per pair of yours, so that the model does not forget"
         notes.append(f"mixing in the parent's data ({names}): {amount}; to turn it off: --only-own")
-    return mixture, notes
+    return {key: one.model_copy(update={"weight": each * one.weight / total}) for key, one in found.items()}, notes
 
 
 def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, mixed: bool) -> str | None:
     """Why a corpus cannot be mixed in: it is missing or has changed. None if it can."""
-    if data.corpus == BUILTIN:
-        return None
     if data.corpus == IMPORTED or recorded is None:
         return "its content is not recorded"
     try:
@@ -76,12 +70,6 @@ def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, mixed: bool)
     except TmtError as error:
         return error.problem
     return DataRecord({"train": recorded}, {}).difference(DataRecord({"train": found}, {}))
-
-
-def _other_languages(data: DataConfig, ours: Direction) -> dict[str, str]:
-    """The languages of a mixed corpus where they are not ours."""
-    theirs = {"source_language": data.source_language, "target_language": data.target_language}
-    return {key: "" if one == our else one for (key, one), our in zip(theirs.items(), ours, strict=True)}
 
 
 def place_of(path: Path) -> str:
