@@ -104,6 +104,8 @@ def test_a_mixture_keeps_its_proportions(data: Path, tmp_path: Path) -> None:
         "parent": old_pairs(50) / 4, "parent-second": old_pairs(50) * 3 / 4
     }  # fmt: skip
     assert mixture["parent-second"].remove == ("empty", "duplicate")
+    second_languages = mixture["parent-second"].source_language, mixture["parent-second"].target_language
+    assert second_languages == ("de", "en")
     assert f"(builtin, {data})" in note
     left, _ = mixture_for(run, Corpus.from_file(data))
     assert [*left] == ["parent"]
