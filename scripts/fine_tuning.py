@@ -1,10 +1,12 @@
-"""Fine-tune a model on 300 in-domain pairs, with and without old pairs: what it learns and forgets.
+"""Fine-tune a model on several domains and sizes, and measure gain and forgetting.
 
     tmt train
-    python scripts/fine_tuning.py --parent runs/builtin
+    python scripts/fine_tuning.py --domain captions=FOLDER --domain tatoeba=FOLDER
 
-The domain is cooking: instructions with words missing from the built-in corpus. Prints BLEU and exact matches, before
-and after, on held-out sentences of the domain and on the test set of the parent's corpus.
+Each domain is a folder with the splits `train` and `test`. A domain of the script's own, `kitchen`, has instructions
+with words missing from the built-in corpus. Every training is one command of `tmt`, and its translations are stored in
+`--folder`, so that a second start continues. Prints BLEU on held-out sentences of the domain and on the test set of
+the parent's corpus, each with its 95 % interval and, paired, the p of the difference from the parent.
 """
 
 import itertools
@@ -12,19 +14,37 @@ import json
 import random
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
-RECIPE = "--epochs 30 --learning-rate 0.002 --set model.dropout=0.2 --set tokenizer.sampling=subword"
-TRAIN, VALIDATION, TEST = 300, 40, 100
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.corpus.load_corpus import Corpus, load_corpus
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.evaluation import compare_texts
+from transformer_mt.runs.directory import Run
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translator
+
+SIZES = (100, 300, 1_000, 3_000, 10_000)
+TESTED = 500  # sentences of each test set
+SCRATCH_FROM = 3_000  # pairs: fewer are not worth training on from scratch
+# The options of `tmt train` after `--data`; `RUN` is the parent.
+RECIPES = {
+    "default": "--from RUN",
+    "only own": "--from RUN --only-own --epochs 30 --learning-rate 0.002 --set model.dropout=0.2 "
+    "--set tokenizer.sampling=subword",
+    "scratch": "",
+}
 THINGS = {
     "die Zwiebeln": "the onions", "den Knoblauch": "the garlic", "die Karotten": "the carrots", "den Teig": "the dough",
     "die Butter": "the butter", "den Käse": "the cheese", "die Tomaten": "the tomatoes", "das Mehl": "the flour",
-    "die Petersilie": "the parsley", "den Reis": "the rice",
+    "die Petersilie": "the parsley", "den Reis": "the rice", "die Linsen": "the lentils", "den Speck": "the bacon",
+    "die Gurken": "the cucumbers", "den Lachs": "the salmon", "die Bohnen": "the beans", "das Ei": "the egg",
+    "die Pilze": "the mushrooms", "den Spinat": "the spinach", "die Nudeln": "the noodles", "den Ingwer": "the ginger",
 }  # fmt: skip
 PLACES = {
     "in die Pfanne": "into the pan", "in die Schüssel": "into the bowl", "auf das Blech": "onto the baking tray",
@@ -38,42 +58,51 @@ DEEDS = {
 }  # fmt: skip
 
 
+Pairs = Sequence[SentencePair]
+
+
 def main(
-    parent: Annotated[Path, typer.Option(help="The parent run.")] = Path("runs/builtin"),
-    old: Annotated[float, typer.Option(help="Old pairs per in-domain pair in the mixture.")] = 5.0,
+    parent: Annotated[Path, Option(help="The parent run.")] = Path("runs/builtin"),
+    domain: Annotated[list[str], Option(help="NAME=FOLDER.")] = [],  # noqa: B006
+    recipe: Annotated[list[str], Option(help=", ".join(RECIPES))] = [*RECIPES],  # noqa: B006
+    size: Annotated[list[int], Option(help="Own pairs.")] = [*SIZES],  # noqa: B006
+    folder: Annotated[Path, Option(help="Where translations are stored.")] = Path("runs/fine-tuning"),
 ) -> None:
-    """Print the table."""
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        write_domain(folder / "kitchen")
-        rows = [("before", parent)]
-        mixture = f"data.mixture.old={{corpus={json.dumps(str(corpus_of(parent)))}, weight={old}}}"
-        for name, changes in (
-            ("own pairs alone", ()),
-            (f"{old:g} old ones for each", (mixture, "tokenizer.sampling=none")),
-        ):
-            run = folder / name.replace(" ", "-")
-            fine_tune(parent, folder / "kitchen", run, changes=changes)
-            rows.append((name, run))
-        print(f"{'':24}{'domain BLEU':>14}{'exact, %':>10}{'old test BLEU':>16}{'exact, %':>10}")
-        for name, run in rows:
-            domain = scores(run, "--data", str(folder / "kitchen"))
-            before = scores(run, "--data", str(corpus_of(parent)))
-            cells = domain["bleu"], 100 * domain["exact"], before["bleu"], 100 * before["exact"]
-            print("{:24}{:14.2f}{:10.1f}{:16.2f}{:10.1f}".format(name, *cells), flush=True)
+    """Run the missing trainings and print the table."""
+    domains = {"kitchen": kitchen()}
+    for one in domain:
+        name, _, place = one.partition("=")
+        corpus = Corpus.from_file(place)
+        domains[name] = list(corpus.splits["train"]), list(corpus.splits["test"])
+    old = load_corpus(Run.open(parent).config().data).splits["test"][:TESTED]
+    tests = {name: list(test[:TESTED]) for name, (_, test) in domains.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    before = {name: translations(folder / f"parent {name}.json", parent, {"own": test, "old": old})
+              for name, test in tests.items()}  # fmt: skip
+    print("| domain | pairs | recipe | own BLEU | p | old BLEU | p | steps |\n" + "|---" * 8 + "|")
+    for name, test in tests.items():
+        print(row([name, "0", "parent"], [before[name]], test, old), flush=True)
+    for one, pairs, name in itertools.product(recipe, size, domains):
+        train, test = domains[name][0], tests[name]
+        if pairs <= len(train) and (one != "scratch" or pairs >= SCRATCH_FROM):
+            stored = folder / f"{name} {pairs} {one}.json"
+            run = folder / "run"
+            if not stored.exists():
+                fine_tune(RECIPES[one].replace("RUN", str(parent)), draw(train, pairs), run, folder)
+            after = translations(stored, run, {"own": test, "old": old})
+            print(row([name, f"{pairs:,}", one], [before[name], after], test, old), flush=True)
 
 
-def write_domain(folder: Path) -> None:
-    """Write the three splits as text files: distinct sentences in a fixed random order."""
-    pairs = list(dict.fromkeys(sentences()))
+def kitchen() -> tuple[Pairs, Pairs]:
+    """The sentences of the domain for training and for the test, distinct and in a fixed random order."""
+    pairs = [SentencePair(*pair) for pair in dict.fromkeys(sentences())]
     random.Random(1).shuffle(pairs)
-    folder.mkdir()
-    start = 0
-    for split, size in (("train", TRAIN), ("val", VALIDATION), ("test", TEST)):
-        for side, language in enumerate(("de", "en")):
-            lines = (f"{pair[side]}\n" for pair in pairs[start : start + size])
-            (folder / f"{split}.{language}").write_text("".join(lines), "utf-8")
-        start += size
+    return pairs[TESTED:], pairs[:TESTED]
+
+
+def draw(pairs: Pairs, count: int) -> Pairs:
+    """The first pairs in a fixed random order, so that a larger draw contains a smaller one."""
+    return random.Random(1).sample(pairs, len(pairs))[:count]
 
 
 def sentences() -> Iterator[tuple[str, str]]:
@@ -86,29 +115,35 @@ def sentences() -> Iterator[tuple[str, str]]:
         yield deed.format(f"{first} und {second}"), DEEDS[deed].format(f"{THINGS[first]} and {THINGS[second]}")
 
 
-def corpus_of(run: Path) -> str:
-    """The corpus that the run was trained on."""
-    from transformer_mt.config.toml import load_config
-
-    return load_config(run / "config.toml").data.corpus
-
-
-def fine_tune(parent: Path, data: Path, run: Path, *, changes: Sequence[str]) -> None:
-    """Fine-tune the parent in its own directory."""
-    more = [part for change in changes for part in ("--set", change)]
-    tmt("train", "--from", str(parent), "--data", str(data), "--run-dir", str(run), *RECIPE.split(), *more)
+def fine_tune(options: str, pairs: Pairs, run: Path, folder: Path) -> None:
+    """Train on these pairs as a user would, from two files."""
+    own = [folder / f"own.{language}" for language in ("de", "en")]
+    for side, path in zip(("source", "target"), own, strict=True):
+        path.write_text("".join(f"{getattr(pair, side)}\n" for pair in pairs), "utf-8")
+    command = ["train", "--data", ",".join(map(str, own)), "--run-dir", str(run), "--overwrite", *options.split()]
+    subprocess.run([sys.executable, "-m", "transformer_mt", *command], check=True, stdout=subprocess.DEVNULL)
 
 
-def scores(run: Path, *options: str) -> dict[str, float]:
-    """The scores of `tmt evaluate` on the test split."""
-    found: dict[str, float] = json.loads(tmt("evaluate", "--model", str(run), "--json", *options))
-    return found
+def translations(stored: Path, run: Path, sets: dict[str, Pairs]) -> dict[str, list[str]]:
+    """The run's greedy translations of each test set; from the file, if it exists."""
+    if not stored.exists():
+        translator = Translator(Model.open(Run.open(run)), search=SearchConfig(beam=1))
+        found = {
+            name: [best.text for best, *_ in translator.translate([pair.source for pair in pairs])]
+            for name, pairs in sets.items()
+        }
+        *_, last = Run.open(run).metrics()
+        stored.write_text(json.dumps(found | {"steps": last["step"]}, ensure_ascii=False), "utf-8")
+    return json.loads(stored.read_text("utf-8"))
 
 
-def tmt(*arguments: str) -> str:
-    """The stdout of a command."""
-    command = [sys.executable, "-m", "transformer_mt", *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def row(cells: list[str], systems: list[dict[str, list[str]]], own: Pairs, old: Pairs) -> str:
+    """A row of the table, about the last of these systems."""
+    for name, pairs in (("own", own), ("old", old)):
+        texts = [one[name] for one in systems]
+        found = compare_texts(texts, [pair.translations for pair in pairs], language="en")["bleu"][-1]
+        cells = [*cells, found.text(), "" if found.p_value is None else f"{found.p_value:.3f}"]
+    return f"| {' | '.join([*cells, str(systems[-1]['steps'])])} |"
 
 
 if __name__ == "__main__":

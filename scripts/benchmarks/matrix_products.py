@@ -5,6 +5,7 @@ As a program, a contestant that multiplies square matrices. Arguments: the numbe
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -35,7 +36,11 @@ def training_flops(sizes: Sizes, batch: Batch) -> float:
 
 def main() -> None:
     """Serve products."""
-    dtype, device, side = getattr(torch, sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    serve(products(getattr(torch, sys.argv[1]), sys.argv[2], int(sys.argv[3])))
+
+
+def products(dtype: torch.dtype, device: str, side: int) -> Callable[[], dict[str, Any]]:
+    """A function that multiplies two square matrices and measures it."""
     one, other = (torch.randn(side, side, device=device).to(dtype) for _ in range(2))
 
     def multiply() -> dict[str, Any]:
@@ -44,7 +49,7 @@ def main() -> None:
         float(product[0, 0])  # waits for a GPU
         return {"seconds": time.perf_counter() - start, "flops": 2 * side**3}
 
-    serve(multiply)
+    return multiply
 
 
 if __name__ == "__main__":

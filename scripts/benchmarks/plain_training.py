@@ -8,6 +8,7 @@ import json
 import math
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -75,10 +76,16 @@ def sinusoids(length: int, width: int) -> Tensor:
 def main() -> None:
     """Serve steps."""
     sizes, path, device, places = json.loads(sys.argv[1]), *sys.argv[2:5]
+    serve(plain_steps(sizes, torch.load(path, weights_only=True), device=device, everywhere=places == "everywhere"))
+
+
+def plain_steps(
+    sizes: dict[str, Any], batches: list[tuple[Tensor, ...]], *, device: str, everywhere: bool
+) -> Callable[[], dict[str, Any]]:
+    """A function that takes a training step on the next batch and measures it."""
     torch.manual_seed(1)
-    batches = torch.load(path, weights_only=True)
     longest = max(tensor.shape[1] for batch in batches for tensor in batch)
-    model = Plain(sizes, everywhere=places == "everywhere", longest=longest).to(device)
+    model = Plain(sizes, everywhere=everywhere, longest=longest).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98), eps=1e-9)
     pending = iter(batches)
 
@@ -96,7 +103,7 @@ def main() -> None:
         tokens = sum(int((tensor != PAD).sum()) for tensor in (source, labels))
         return {"seconds": seconds, "tokens": tokens, "loss": loss_value}
 
-    serve(step)
+    return step
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ class Sizes:
     pairs: int = 29_000
     length: int = 0
 
-    def config(self, precision: str = "auto") -> Config:
+    def config(self, precision: str = "auto", device: str = "auto") -> Config:
         """The configuration of a training of this size."""
         settings = {
             "model.width": self.width,
@@ -58,6 +58,7 @@ class Sizes:
             "model.max_length": max(256, self.length),
             "training.batch_tokens": self.batch_tokens,
             "training.precision": precision,
+            "training.device": device,
         }
         return load_config(None, [f"{key}={value}" for key, value in settings.items()])
 
@@ -126,10 +127,10 @@ def generated_corpora(sizes: Sizes) -> TrainingCorpora:
     return TrainingCorpora(Corpus.from_pairs(splits, max_words=10**6))
 
 
-def reference_trainer(sizes: Sizes, folder: Path, *, precision: str = "auto") -> Trainer:
+def reference_trainer(sizes: Sizes, folder: Path, *, precision: str = "auto", device: str = "auto") -> Trainer:
     """A trainer as made by `tmt train`, at step 0."""
     corpora, tokenizer = generated_corpora(sizes), Numbers(sizes.vocabulary)
-    parts = build_parts(sizes.config(precision))
+    parts = build_parts(sizes.config(precision, device))
     return build_session(parts, Run(folder), corpora, tokenizer=tokenizer).trainer
 
 

@@ -99,7 +99,7 @@ class Runner:
         start = [str(experiment.file)]
         if experiment.parent:
             corpus = experiment.config().data.corpus
-            start = ["--from", str(experiment.parent.run), "--data", corpus]
+            start = ["--from", str(experiment.parent.run), "--data", corpus, "--only-own"]
         self._tmt(experiment, "train", *start, "--run-dir", str(experiment.run), *settings)
         run, steps = Run.open(experiment.run), experiment.config().training.steps
         progress = newest_progress(run)

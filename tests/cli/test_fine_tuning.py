@@ -6,7 +6,7 @@ import pytest
 from safetensors.torch import load_file
 from support.command_line import Tmt, settings
 
-from transformer_mt.config.sections import CosineConfig
+from transformer_mt.config.sections import CosineConfig, MixedConfig
 from transformer_mt.config.toml import load_config
 
 pytestmark = pytest.mark.slow
@@ -73,12 +73,79 @@ def test_resumes_without_the_parent(trained: str, own: str, tmt: Tmt) -> None:
     assert tmt(*command, "--run-dir", "other").err.startswith("tmt: error: parent: not a run directory")
 
 
+def mixed_in(run: str) -> dict[str, MixedConfig]:
+    return dict(load_config(f"{run}/config.toml").data.mixture)
+
+
+def test_mixes_in_the_parents_data_and_says_so(trained: str, data: str, own: str, tmt: Tmt) -> None:
+    command = ("train", "--from", trained, "--data", own, "--epochs", "1")
+    outcome = tmt(*command)
+    assert outcome.code == 0, outcome.err
+    said = f"mixing in the parent's data ({Path(data).resolve()}): "
+    assert f"tmt: {said}" in outcome.err
+    assert [one.corpus for one in mixed_in("runs/own").values()] == [str(Path(data).resolve())]
+    assert load_config("runs/own/config.toml").training.epochs == 1
+    again = tmt(*command[:-1], "2")
+    assert again.code == 0, again.err
+    assert "continuing runs/own from step" in again.err
+    changed = tmt(*command, "--only-own").mistake
+    assert changed.startswith("runs/own: belongs to another configuration (data.mixture.parent.corpus is ")
+    assert tmt(*command, "--only-own", "--overwrite").code == 0
+    assert mixed_in("runs/own") == {}
+    assert "data.mixture" in tmt(*command).mistake
+
+
+def test_overwriting_chooses_the_mixture_again(trained: str, own: str, tmt: Tmt) -> None:
+    command = ("train", "--from", trained, "--data", own, "--steps", "1")
+    assert tmt(*command).code == 0
+    before = mixed_in("runs/own")["parent"].weight
+    for path in map(Path, own.split(",")):
+        path.write_text(path.read_text("utf-8") * 3, "utf-8")
+    assert tmt(*command, "--overwrite").code == 0
+    assert mixed_in("runs/own")["parent"].weight < before
+
+
+def test_own_mixture_and_length_win_over_the_defaults(trained: str, data: str, own: str, tmt: Tmt) -> None:
+    mixture = f'data.mixture.mine={{corpus="{Path(data).resolve()}", weight=0.5}}'
+    outcome = tmt("train", "--from", trained, "--data", own, "--set", mixture, "--set", "training.steps=2")
+    assert outcome.code == 0, outcome.err
+    assert "mixing in" not in outcome.err
+    assert {name: one.weight for name, one in mixed_in("runs/own").items()} == {"mine": 0.5}
+    training = load_config("runs/own/config.toml").training
+    assert (training.steps, training.epochs, training.validate_every) == (2, 0, 0)
+    assert "data.mixture.mine" in tmt("train", "--from", trained, "--data", own, "--set", "training.steps=2").mistake
+
+
+def test_check_says_what_is_mixed_in(trained: str, own: str, tmt: Tmt) -> None:
+    outcome = tmt("train", "--from", trained, "--data", own, "--check")
+    assert outcome.code == 0, outcome.err
+    assert "tmt: mixing in the parent's data " in outcome.err
+
+
+def test_resuming_needs_the_mixed_data_but_not_the_parent(data: str, own: str, tmt: Tmt) -> None:
+    shutil.copytree(data, "theirs")
+    assert tmt("train", "--data", "theirs", "--run-dir", "parent", *settings()).code == 0
+    command = ("train", "--from", "parent", "--data", own, "--steps")
+    assert tmt(*command, "2").code == 0
+    before = mixed_in("runs/own")
+    assert [*before] == ["parent"]
+    shutil.move("theirs", "elsewhere")
+    assert tmt(*command, "4").mistake.startswith(f"data.mixture.parent: {Path.cwd()}/theirs")
+    shutil.move("elsewhere", "theirs")
+    shutil.rmtree("parent")
+    outcome = tmt(*command, "4")
+    assert outcome.code == 0, outcome.err
+    assert "tmt: continuing runs/own from step 2\n" in outcome.err
+    assert mixed_in("runs/own") == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--from", "RUN"), "--from: takes the configuration from RUN, but not the data; "),
         (("mine.toml", "--from", "RUN", "--data", "own.de,own.en"), "--from: takes the configuration from RUN, "),
         (("--from", "none", "--data", "own.de,own.en"), "none: not a run directory"),
+        (("--only-own", "--data", "own.de,own.en"), "--only-own: belongs to --from; leave it out"),
         (("--vocabulary", "none", "--data", "own.de,own.en"), "none: not a run directory"),
         (("--vocabulary", "RUN", "--from", "RUN", "--data", "own.de,own.en"), "--vocabulary: --from also sets "),
         (("--from", "RUN", "--data", "own.de,own.en", "--set", "model.width=18"), "model: "),

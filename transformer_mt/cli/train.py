@@ -43,6 +43,7 @@ def train(
         float | None, Option(metavar="X", min=1e-12, help="Peak rate. [schedule.learning_rate]")
     ] = None,
     set: Set = None,
+    only_own: Annotated[bool, Option("--only-own", help="With --from: do not mix in the run's training data.")] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Delete an existing run and start over.")] = False,
     check: Annotated[bool, Option("--check", help="Build, show and overfit one batch; write nothing.")] = False,
 ) -> None:
@@ -54,9 +55,7 @@ def train(
       tmt train --check
       tmt train --data train.de,train.en
       tmt train multi30k --data path/to/multi30k
-      tmt train --from runs/builtin --data own.de,own.en --epochs 30 \\
-        --learning-rate 0.002 --set model.dropout=0.2 \\
-        --set tokenizer.sampling=subword
+      tmt train --from runs/builtin --data own.de,own.en
       tmt train --epochs 5 --set model.width=128 --run-dir runs/small
       tmt train --resume runs/small
 
@@ -69,13 +68,11 @@ def train(
     """
     from transformer_mt.corpus.source import short_name
 
+    if only_own and init_from is None:
+        raise InputError("--only-own", "belongs to --from", "leave it out")
     if check and os.environ.get("WORLD_SIZE", "1") not in ("", "1"):
         raise InputError("--check", "runs in a single process", "start it without torchrun")
-    if epochs is not None and steps is not None:
-        raise InputError("--epochs", "--steps also sets the end of training", "give one of them")
-    epochs = 0 if steps is not None else epochs
-    keys = {"training.steps": steps, "training.epochs": epochs, "schedule.learning_rate": learning_rate}
-    overrides = [*(set or []), *(f"{key}={value}" for key, value in keys.items() if value is not None)]
+    overrides = [*(set or []), *_length_and_rate(steps, epochs, learning_rate)]
     if resume is not None:
         if any((config, data, run, init_from, vocabulary, overwrite, check)):
             raise InputError("--resume", f"takes its settings from {resume}", "add only --steps, --epochs or --set")
@@ -89,7 +86,14 @@ def train(
             )
         from transformer_mt.runs.directory import named_path
 
-        resolved = _initialised(named_path(init_from), run or RUNS / short_name(data), data=data, overrides=overrides)
+        resolved = _initialised(
+            named_path(init_from),
+            run or RUNS / short_name(data),
+            data=data,
+            overrides=overrides,
+            only_own=only_own,
+            overwrite=overwrite,
+        )
     else:
         overrides = [*_vocabulary(vocabulary), *overrides]
         resolved = resolve_config(config, data=data, overrides=overrides)
@@ -101,6 +105,15 @@ def train(
     else:
         default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
         raise typer.Exit(_train(resolved, resume or run or default, overwrite=overwrite))
+
+
+def _length_and_rate(steps: int | None, epochs: int | None, learning_rate: float | None) -> Iterator[str]:
+    """Yield the options for common keys as overrides."""
+    if epochs is not None and steps is not None:
+        raise InputError("--epochs", "--steps also sets the end of training", "give one of them")
+    epochs = 0 if steps is not None else epochs
+    keys = {"training.steps": steps, "training.epochs": epochs, "schedule.learning_rate": learning_rate}
+    yield from (f"{key}={value}" for key, value in keys.items() if value is not None)
 
 
 def _resumed(path: Path, overrides: list[str]) -> "Config":
@@ -125,30 +138,46 @@ def _vocabulary(path: Path | None) -> list[str]:
     return [f"tokenizer.{key}={json.dumps(value, ensure_ascii=False)}" for key, value in theirs.items()]
 
 
-def _initialised(parent: Path, path: Path, *, data: str, overrides: list[str]) -> "Config":
-    """The parent run's configuration, changed by the options, for fine-tuning.
+def _initialised(
+    parent: Path, path: Path, *, data: str, overrides: list[str], only_own: bool, overwrite: bool
+) -> "Config":
+    """The parent run's configuration, changed by the options, for fine-tuning. Says what it mixes in.
 
-    A run at `path` that started from this parent remembers it, and can continue after the parent is deleted.
+    A run at `path` that started from this parent keeps its mixture, and can continue after the parent is deleted.
     """
-    from transformer_mt.config.sections import NoamConfig
-    from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS
+    from transformer_mt.config.sections import MixedConfig, NoamConfig
+    from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS, load_corpus
     from transformer_mt.runs.directory import Run
-    from transformer_mt.training.fine_tuning import init_from_run
+    from transformer_mt.training.fine_tuning import defaults_for, init_from_run, mixture_for
 
-    begun = Run(path).config().init_from if Run(path).exists() and not Run(parent).exists() else None
-    if begun is not None and begun.run == str(parent.resolve()):
-        parent, section = path, begun
-    else:
-        section = init_from_run(parent)
+    begun = Run(path).config() if Run(path).exists() and not overwrite else None
+    if begun is not None and begun.init_from.run != str(parent.resolve()):
+        begun = None
     inherited = [f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()]
-    overrides = [*inherited, *overrides]
-    theirs = Run.open(parent).config()
-    resolved = resolve_config(theirs, data=data, overrides=overrides)
-    sets_peak = any(override.partition("=")[0].strip() == "schedule.learning_rate" for override in overrides)
+    given = {override.partition("=")[0].strip() for override in overrides}
+    mixture: dict[str, MixedConfig] = {}
+    notes: list[str] = []
+    if begun is not None:
+        mixture = {name: one for name, one in begun.data.mixture.items() if name.startswith("parent")}
+    if begun is not None and not Run(parent).exists():
+        theirs, section = begun, begun.init_from
+    else:
+        theirs, section = Run.open(parent).config(), init_from_run(parent)
+        own = load_corpus(resolve_config(theirs, data=data, overrides=[*inherited, *overrides]).data)
+        inherited += defaults_for(theirs, own, given=given)
+        if not mixture:
+            mixture, notes = mixture_for(Run.open(parent), own)
+    resolved = resolve_config(theirs, data=data, overrides=[*inherited, *overrides])
+    sets_peak = any(override.startswith("schedule.learning_rate") for override in (*inherited, *given))
     if sets_peak and all(isinstance(one.schedule, NoamConfig) for one in (theirs, resolved)):
         factor = f"schedule.factor={NoamConfig().factor}"  # the other key that sets the peak
-        resolved = resolve_config(theirs, data=data, overrides=[factor, *overrides])
-    return resolved.model_copy(update={"init_from": section})
+        resolved = resolve_config(theirs, data=data, overrides=[factor, *inherited, *overrides])
+    if only_own or any(key.startswith("data.mixture") for key in given):
+        mixture, notes = resolved.data.mixture, []
+    if os.environ.get("RANK", "0") == "0":  # only one process prints
+        note(*notes)
+    section_of_data = resolved.data.model_copy(update={"mixture": mixture})
+    return resolved.model_copy(update={"init_from": section, "data": section_of_data})
 
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:

@@ -145,19 +145,21 @@ def load_corpus(
     mixed: bool = False,
     structure: bool = False,
     held_out: frozenset[str] = frozenset(),
+    offline: bool = False,
 ) -> Corpus:
     """Load the configured corpus, in one of the forms of `corpus.source`.
 
     `need` is the split that must exist in a folder or data set; a single file or pair of files is that split. If it is
     `train`, a missing validation split is cut from it, unless the corpus is `mixed` into another. With `structure`,
     pairs of the built-in corpus have their dependency trees. Training pairs with a `held_out` text count as `overlap`.
+    With `offline`, a hub data set must be on disk.
     Raises `InputError` for invalid data and `MachineError` if the hub or the disk fails.
     """
     corpus = parse_source(config.corpus)
     with working(f"reading {config.corpus}"):
         if isinstance(corpus, str):
             return _builtin(config, structure=structure, held_out=held_out)
-        sources, notes = _open_splits(corpus, config, need)
+        sources, notes = _open_splits(corpus, config, need, offline=offline)
         columns, direction_notes = choose_columns(config, sources[need], mixed=mixed)
         notes += [f"{split}: {source.name}, {' → '.join(columns.languages)}" for split, source in sources.items()]
         notes += direction_notes
@@ -188,11 +190,8 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, MixedCo
     mixture, known = [], words_of_pairs(pair for pairs in main.splits.values() for pair in _some(pairs))
     known_names = {short_code(language): language for language in main.languages}
     for name, mixed in config.mixture.items():
-        own = {"source_language": mixed.source_language, "target_language": mixed.target_language}
-        changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight", "tag", *own})
-        changes |= {side: language for side, language in own.items() if language}
         try:
-            corpus = load_corpus(config.model_copy(update=changes), mixed=True, held_out=texts)
+            corpus = load_corpus(data_of(config, mixed), mixed=True, held_out=texts)
             same = list(map(short_code, corpus.languages)) == list(map(short_code, main.languages))
             if same and (found := _exchanged(corpus.splits["train"], known)):
                 raise InputError(Path(corpus.name), found)
@@ -205,6 +204,13 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, MixedCo
         said = f"mixture: {report.kept} of {report.read} pairs of {corpus.name}; left out: {left_out}"
         mixture.append((replace(corpus, notes=(*corpus.notes, said)), mixed))
     return mixture
+
+
+def data_of(config: DataConfig, mixed: MixedConfig) -> DataConfig:
+    """The section to load a corpus of the mixture with."""
+    own = {"source_language": mixed.source_language, "target_language": mixed.target_language}
+    changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight", "tag", *own})
+    return config.model_copy(update=changes | {side: language for side, language in own.items() if language})
 
 
 def _some(pairs: Pairs) -> Pairs:
@@ -255,12 +261,17 @@ def _builtin(config: DataConfig, *, structure: bool, held_out: frozenset[str]) -
     return Corpus(BUILTIN, direction, clean, config, has_links=True)
 
 
-def _open_splits(corpus: Hub | Path | tuple[Path, ...], config: DataConfig, need: str) -> SourcesAndNotes:
+def _open_splits(
+    corpus: Hub | Path | tuple[Path, ...], config: DataConfig, need: str, *, offline: bool
+) -> SourcesAndNotes:
     """The source of each split, the needed one first, and notes."""
     if isinstance(corpus, tuple):
         refuse_unread(corpus)
         return {need: _open_files(list(map(DataFile.named, corpus)))}, []
-    sources, notes = open_hub(corpus, config) if isinstance(corpus, Hub) else _open_folder(corpus, config)
+    if isinstance(corpus, Hub):
+        sources, notes = open_hub(corpus, config, offline=offline)
+    else:
+        sources, notes = _open_folder(corpus, config)
     if isinstance(corpus, Path) and need not in sources and len(sources) == 1:
         return {need: next(iter(sources.values()))}, notes  # the only candidate
     sources = _assign(sources, config)

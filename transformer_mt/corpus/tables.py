@@ -67,8 +67,8 @@ def quiet_datasets() -> Iterator[None]:
         os.close(before)
 
 
-def open_hub(source: Hub, config: DataConfig) -> SourcesAndNotes:
-    """Open the splits of a hub data set, or of its cached copy if the hub is unreachable, and a note.
+def open_hub(source: Hub, config: DataConfig, *, offline: bool = False) -> SourcesAndNotes:
+    """Open the splits of a hub data set, or of its cached copy if the hub is unreachable or `offline`, and a note.
 
     Never runs code from a data set. Raises `MachineError` without hub and copy, `InputError` for a data set that does
     not exist or cannot be read.
@@ -80,6 +80,8 @@ def open_hub(source: Hub, config: DataConfig) -> SourcesAndNotes:
     names = [f"{one}-{other}", f"{other}-{one}"]
     with quiet_datasets():
         try:
+            if offline:
+                raise MachineError(source.name, "not on disk")
             with _hub_problems(source.name, "no such file or folder, and the hub cannot be reached"):
                 api = HfApi(endpoint=datasets.config.HF_ENDPOINT)
                 commit = str(api.dataset_info(source.name, revision=source.revision, timeout=_TIMEOUT).sha)

@@ -1,23 +1,75 @@
 """Starting from other runs: a parent's weights and vocabulary, only a vocabulary, or a teacher."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import torch
 
-from transformer_mt.config.sections import Config, InitFromConfig, TeacherConfig
-from transformer_mt.errors import InputError
+from transformer_mt.config.fine_tuning import fine_tuning_defaults, old_pairs
+from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, TeacherConfig
+from transformer_mt.corpus.load_corpus import Corpus, data_of, load_corpus
+from transformer_mt.corpus.pairs import Fingerprint
+from transformer_mt.corpus.source import BUILTIN, IMPORTED, short_code
+from transformer_mt.errors import InputError, TmtError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
+from transformer_mt.runs.fingerprints import DataRecord
 from transformer_mt.runs.weights import digest, load_weights, specs_of, weights_of
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.batch_stream import WeightedCorpus, sampled_pairs
+from transformer_mt.training.schedules import build_schedule
 from transformer_mt.translation.model import Model
 
 
 def init_from_run(path: Path) -> InitFromConfig:
     """The configuration section for fine-tuning the run at `path`."""
     return InitFromConfig(run=place_of(path), weights=digest(weights_of(Run.open(path).network())))
+
+
+def defaults_for(parent: Config, own: Corpus, *, given: Collection[str]) -> list[str]:
+    """Overrides of a parent's configuration for fine-tuning it on `own`, except of the keys `given`."""
+    peak = build_schedule(parent, 10**9)(parent.schedule.warmup)
+    return fine_tuning_defaults(len(own.splits["train"]), width=parent.model.width, peak=peak, given=given)
+
+
+def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[str]]:
+    """The corpora of a parent run that are at hand, as a mixture for `own`, in their proportions; and notes.
+
+    All but the built-in one must be on disk and match the fingerprints of the run.
+    """
+    theirs, target = parent.config().data, own.languages[1]
+    recorded = {} if parent.pack else parent.data().fingerprints
+    first = MixedConfig.model_validate(theirs.model_dump(include={*MixedConfig.model_fields}))
+    found, notes = {}, []
+    for name, one in {"parent": first, **{f"parent-{key}": one for key, one in theirs.mixture.items()}}.items():
+        data, split = (theirs, "train") if one is first else (data_of(theirs, one), f"{one.corpus} train")
+        problem: str | None = None
+        if short_code(data.target_language) != short_code(target) and len(theirs.directions()) == 1:
+            problem = f"translates into {data.target_language}, not {target}"
+        elif one.corpus not in (BUILTIN, own.name):
+            problem = _not_at_hand(data, recorded.get(split), mixed=one is not first)
+        if problem:
+            notes.append(f"not mixing in {one.corpus}, the parent's data: {problem}")
+        elif one.corpus != own.name:
+            languages = {"source_language": data.source_language, "target_language": data.target_language}
+            found[name] = one.model_copy(update=languages)
+    each, total = old_pairs(len(own.splits["train"])), sum(one.weight for one in found.values())
+    if found:
+        names = ", ".join(one.corpus for one in found.values())
+        amount = f"{each:g} pairs per pair of yours, so that the model does not forget"
+        notes.append(f"mixing in the parent's data ({names}): {amount}; to turn it off: --only-own")
+    return {key: one.model_copy(update={"weight": each * one.weight / total}) for key, one in found.items()}, notes
+
+
+def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, mixed: bool) -> str | None:
+    """Why a corpus cannot be mixed in: it is missing or has changed. None if it can."""
+    if data.corpus == IMPORTED or recorded is None:
+        return "its content is not recorded"
+    try:
+        found = load_corpus(data, mixed=mixed, offline=True).fingerprints["train"]
+    except TmtError as error:
+        return error.problem
+    return DataRecord({"train": recorded}, {}).difference(DataRecord({"train": found}, {}))
 
 
 def place_of(path: Path) -> str:
