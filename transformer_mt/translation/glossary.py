@@ -67,6 +67,7 @@ class Glossary:
     def __bool__(self) -> bool:
         return bool(self._terms)
 
+    @checked
     def terms_in(self, sentence: PreparedSentence) -> list[Term]:
         """The terms that occur in a source sentence, in order, as whole words; the longest where several begin."""
         found, place, read = [], 0, _folded(sentence.words)
@@ -79,6 +80,7 @@ class Glossary:
             place = end or place + 1
         return found
 
+    @checked
     def constraint(self, sentence: PreparedSentence, tokenizer: Tokenizer) -> Constraint:
         """What the translation of a sentence must contain: a term as often as in the source.
 
