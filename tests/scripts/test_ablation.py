@@ -9,6 +9,7 @@ from support.experiments import NotingRunner
 
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
+from transformer_mt.intervals import draw_counts
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 PAIRS = [SentencePair(f"der {word} Hund schläft dort", f"der {word} Hund schläft dort") for word in "abcdefgh"]
@@ -45,6 +46,15 @@ def test_gain_has_an_interval_over_sentences() -> None:
     assert np.isclose(gain(half * 3, same * 3).high, found.high)  # more seeds, the same sentences
 
 
+def test_interval_holds_95_percent_of_the_draws() -> None:
+    half = bleu_statistics(
+        [text if row % 2 else "x y z u v" for row, text in enumerate(REFERENCES * 9)], REFERENCES * 9
+    )
+    drawn = [100 - bleu(sums) for sums in draw_counts(len(half)) @ half]
+    found = gain(half, bleu_statistics(REFERENCES * 9, REFERENCES * 9))
+    assert np.mean([found.low <= one <= found.high for one in drawn]) == pytest.approx(0.95, abs=0.02)
+
+
 def test_settings_add_up_and_a_second_stage_has_only_its_own(tmp_path: Path) -> None:
     changes = {
         "both": Change(set=("data.mixture.back={corpus=$CORPUS}", "training.steps=9")),
@@ -71,6 +81,9 @@ def test_table_measures_once_and_adds_the_time_of_earlier_stages(tmp_path: Path)
     again = ablation(tmp_path, **changes)
     assert again.table(["first", "then"], PAIRS, seeds=2).splitlines() == lines
     assert not again.runner.asked  # type: ignore[attr-defined]
+    changed = ablation(tmp_path, **changes | {"first": Change(set=("model.dropout=0.5",))})
+    changed.table(["first"], PAIRS, seeds=1)
+    assert changed.runner.asked == ["first-seed1", "first-seed1 translates"]  # type: ignore[attr-defined]
 
 
 def test_unknown_change_and_damaged_file_are_errors(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import safetensors.torch
@@ -7,6 +9,7 @@ from support.command_line import SIZES
 from support.experiments import planned, scores
 
 from transformer_mt.errors import InputError, TmtError
+from transformer_mt.runs.directory import Run
 
 TINY = [f"{key}={value}" for key, value in SIZES.items()]
 
@@ -48,6 +51,18 @@ def test_failure_reports_the_last_line(trained: tuple[Experiment, TrainingSummar
     assert len(log.read_text("utf-8").removeprefix(before).splitlines()) > 1
     assert str(raised.value).startswith(f"{log}: tmt: error: sentence 1: ")
     assert str(raised.value).endswith("(exit code 2)")
+
+
+@pytest.mark.slow
+def test_second_stage_leaves_out_the_mixture_of_the_first(tmp_path: Path) -> None:
+    reverse = "data.mixture.reverse={corpus='builtin', source_language='en', target_language='de'}"
+    [both] = planned(tmp_path, "baseline", overrides=[*TINY, reverse])
+    both.runs.mkdir()
+    then = replace(both, settings=("training.steps=4",), label="then", parent=both)
+    for experiment in (both, then):
+        Runner(jobs=1, threads=1).train(experiment)
+    assert list(Run.open(both.run).config().data.mixture) == ["reverse"]
+    assert Run.open(then.run).config().data.mixture == {}
 
 
 def test_different_steps_need_another_folder(
