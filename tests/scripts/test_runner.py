@@ -55,13 +55,14 @@ def test_failure_reports_the_last_line(trained: tuple[Experiment, TrainingSummar
 
 @pytest.mark.slow
 def test_second_stage_leaves_out_the_mixture_of_the_first(tmp_path: Path) -> None:
-    reverse = "data.mixture.reverse={corpus='builtin', source_language='en', target_language='de'}"
-    [both] = planned(tmp_path, "baseline", overrides=[*TINY, reverse])
+    more = tmp_path / "more.tsv"
+    more.write_text("".join(f"Der Hund {word} schläft.\tThe dog {word} sleeps.\n" for word in "abcdefgh"), "utf-8")
+    [both] = planned(tmp_path, "baseline", overrides=[*TINY, f"data.mixture.more={{corpus={json.dumps(str(more))}}}"])
     both.runs.mkdir()
     then = replace(both, settings=("training.steps=4",), label="then", parent=both)
     for experiment in (both, then):
         Runner(jobs=1, threads=1).train(experiment)
-    assert list(Run.open(both.run).config().data.mixture) == ["reverse"]
+    assert list(Run.open(both.run).config().data.mixture) == ["more"]
     assert Run.open(then.run).config().data.mixture == {}
 
 
