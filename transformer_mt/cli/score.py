@@ -83,6 +83,8 @@ def score(
         raise InputError("--tokens", "--keep and --min write pairs, not scores", "leave it out")
     if files and (data or split):
         raise InputError("--input", "already gives the pairs", "leave out --data and --split")
+    if output and str(output) in (*map(str, files or ()), *(data or "").split(",")):
+        raise InputError("--output", f"{output} is one of the files to score", "give another name")
     translator = open_translator(model, SearchOptions(), device=device, to=to)
     models, total, pieces, count = [translator.model], 0.0, 0, 0
     own = translator.model.config.data
@@ -142,11 +144,14 @@ def _best(
     from transformer_mt.corpus.clean_corpus import mapped
     from transformer_mt.translation.scoring import rank, score_directions
 
-    ranks = array("d")
+    ranks, too_long = array("d"), 0
 
     def fits(pair: "SentencePair") -> bool:
+        nonlocal too_long
         texts = [normalize(pair.source), normalize(pair.target)]
-        return all(len(one.tokenizer.encode(text)) < one.network.max_length for one in models for text in texts)
+        found = all(len(one.tokenizer.encode(text)) < one.network.max_length for one in models for text in texts)
+        too_long += not found
+        return found
 
     def ranked() -> "Iterator[SentencePair]":
         for pair, scores in score_directions(models, filter(fits, pairs)):
@@ -161,6 +166,8 @@ def _best(
     if not best[0] >= cutoff:  # NaN too
         raise InputError("--min", f"no pair ranks {cutoff:g}; the highest rank is {best[0]:.4f}", "lower it")
     note(f"keeping {sum(rank >= cutoff for rank in ranks)} of {len(ranks)} pairs, of rank {cutoff:.4f} or more")
+    if too_long:
+        note(f"left out: {too_long} too long for the model")
     return (pair for pair, rank in zip(held, ranks, strict=True) if rank >= cutoff)
 
 
