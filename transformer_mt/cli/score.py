@@ -83,8 +83,7 @@ def score(
         raise InputError("--tokens", "--keep and --min write pairs, not scores", "leave it out")
     if files and (data or split):
         raise InputError("--input", "already gives the pairs", "leave out --data and --split")
-    if output and str(output) in (*map(str, files or ()), *(data or "").split(",")):
-        raise InputError("--output", f"{output} is one of the files to score", "give another name")
+    _require_other(output, [*map(str, files or ()), *(data or "").split(",")])
     translator = open_translator(model, SearchOptions(), device=device, to=to)
     models, total, pieces, count = [translator.model], 0.0, 0, 0
     own = translator.model.config.data
@@ -110,6 +109,12 @@ def score(
             raise InputError(input or name, "no pairs to score", "give at least one")
         together = escaped_json({"pairs": count} | numbers(total, pieces))
         write(together if as_json else f"total\t{columns(total, pieces)}")
+
+
+def _require_other(output: Path | None, read: "Sequence[str]") -> None:
+    """Raise `InputError` if the output would replace one of the files `read`."""
+    if output and output in map(Path, read):
+        raise InputError("--output", f"{output} is one of the files to score", "give another name")
 
 
 def _share(keep: str) -> float:
