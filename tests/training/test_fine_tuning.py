@@ -15,7 +15,7 @@ from transformer_mt.training.fine_tuning import defaults_for, mixture_for
 from transformer_mt.training.session import open_training
 
 OWN = Corpus.from_pairs({"train": [(f"neu {number}", f"new {number}") for number in range(50)]}, name="own")
-LANGUAGES = {"source_language": "de", "target_language": "en", "hold_out": True}
+LANGUAGES: dict[str, Any] = {"source_language": "de", "target_language": "en", "hold_out": True}
 BUILTIN = ("data.builtin.train=31", "data.builtin.validation=2", "data.builtin.test=2")
 
 
