@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -58,6 +59,18 @@ def test_new_schedule_keeps_no_parent_keys(began: str, data: str, own: str, tmt:
         assert load_config("runs/own/config.toml").schedule == expected
 
 
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [((), "runs/own"), (("--overwrite",), "runs/own"), (("--run-dir", "runs/../runs/own"), "runs/../runs/own")],
+)
+def test_never_replaces_the_parent(options: tuple[str, ...], place: str, trained: str, own: str, tmt: Tmt) -> None:
+    shutil.copytree(trained, "runs/own")
+    before = Path("runs/own/model.safetensors").read_bytes()
+    outcome = tmt("train", "--from", "runs/own", "--data", own, "--steps", "2", *options)
+    assert outcome.mistake == f"--run-dir: {place} is the run to start from; give another directory"
+    assert Path("runs/own/model.safetensors").read_bytes() == before
+
+
 def test_resumes_without_the_parent(trained: str, own: str, tmt: Tmt) -> None:
     shutil.copytree(trained, "parent")
     command = ("train", "--from", "parent", "--data", own, "--learning-rate", "1e-3")
@@ -90,6 +103,8 @@ def test_mixes_in_the_parents_data_and_says_so(trained: str, data: str, own: str
     assert "continuing runs/own from step" in again.err
     changed = tmt(*command, "--only-own").mistake
     assert changed.startswith("runs/own: belongs to another configuration (data.mixture.parent.corpus is ")
+    assert changed.count(" there, ") == 5  # a mixture has more keys
+    assert re.search(r"; and [0-9]+ more\); choose another directory, or overwrite the run$", changed)
     assert tmt(*command, "--only-own", "--overwrite").code == 0
     assert mixed_in("runs/own") == {}
     assert "data.mixture" in tmt(*command).mistake

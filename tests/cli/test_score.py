@@ -146,8 +146,20 @@ def test_reverse_adds_the_opposite_direction(opposite: str, on_run: Tmt, tmt: Tm
 def test_leaves_out_pairs_too_long_for_a_model(on_run: Tmt) -> None:
     for side, language in enumerate(("de", "en")):
         Path(f"long.{language}").write_text(f"{PAIRS[0][side]}\n{'a ' * 9_000 if side else 'a'}\n{PAIRS[1][side]}\n")
-    kept = on_run("score", "--input", "long.de", "--target-file", "long.en", "--keep", "100%").records
-    assert [one["de"] for one in kept] == [PAIRS[0][0], PAIRS[1][0]]
+    outcome = on_run("score", "--input", "long.de", "--target-file", "long.en", "--keep", "100%")
+    assert [one["de"] for one in outcome.records] == [PAIRS[0][0], PAIRS[1][0]]
+    assert outcome.err.endswith("tmt: left out: 1 too long for the model\n")
+    assert "left out" not in on_run("score", *FILES, "--keep", "100%").err
+
+
+@pytest.mark.parametrize(
+    ("given", "output"), [(FILES, "a.de"), (FILES, "a.en"), (("--data", "a.de,a.en"), "a.en"), (FILES, "./a.de")]
+)
+def test_does_not_replace_what_it_reads(given: tuple[str, ...], output: str, on_run: Tmt) -> None:
+    before = Path(output).read_bytes()
+    outcome = on_run("score", *given, "--keep", "40%", "--output", output)
+    assert outcome.mistake == f"--output: {Path(output)} is one of the files to score; give another name"
+    assert Path(output).read_bytes() == before
 
 
 def test_filters_a_corpus(data: str, on_run: Tmt) -> None:

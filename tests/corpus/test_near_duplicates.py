@@ -92,6 +92,12 @@ def test_vowel_signs_are_part_of_words() -> None:
     assert near_duplicates([("किताब", "पानी")], [("कतब", "पन")]) == {}
 
 
+def test_finds_all_of_many_near_duplicates_of_one_pair() -> None:
+    rooms = [(f"Das dritte Zimmer {number} ist frei", f"the third room {number} is free") for number in range(10, 99)]
+    assert near_duplicates(rooms[:1], rooms).keys() == {*rooms}
+    assert near_duplicates(rooms[:1], rooms[:1] * 99 + rooms[1:2]).keys() == {*rooms[:2]}
+
+
 def test_a_corpus_of_one_pattern_takes_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
     train = [(f"Zimmer {number} ist frei", f"room {number} is free") for number in range(1_000, 1_500)]
     compared = 0
@@ -106,7 +112,7 @@ def test_a_corpus_of_one_pattern_takes_bounded_time(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(module, "_ngrams", lambda *pair: (Counted(real(*pair)[0]), real(*pair)[1]))
     others = [(f"Zimmer {number} ist frei", f"room {number} is free") for number in range(5_000, 5_500)]
     assert near_duplicates(train, others) == {}
-    assert 0 < compared <= len(train) * 16 * module._LARGEST_BUCKET < len(train) * len(others) * 16
+    assert 0 < compared <= len(train) * 16 * module._FROM_BUCKET < len(train) * len(others) * 16
 
 
 def test_is_quick() -> None:

@@ -8,14 +8,14 @@ from support.small_training import TRAIN, VALIDATION, corpus_in_memory, small_co
 
 from transformer_mt.config.fine_tuning import fine_tuning_defaults, old_pairs
 from transformer_mt.config.sections import MixedConfig
-from transformer_mt.corpus.load_corpus import Corpus
+from transformer_mt.corpus.load_corpus import Corpus, load_corpus, load_mixture
 from transformer_mt.corpus.source import IMPORTED
 from transformer_mt.runs.directory import READY, Run
 from transformer_mt.training.fine_tuning import defaults_for, mixture_for
 from transformer_mt.training.session import open_training
 
 OWN = Corpus.from_pairs({"train": [(f"neu {number}", f"new {number}") for number in range(50)]}, name="own")
-LANGUAGES = {"source_language": "de", "target_language": "en"}
+LANGUAGES: dict[str, Any] = {"source_language": "de", "target_language": "en", "hold_out": True}
 BUILTIN = ("data.builtin.train=31", "data.builtin.validation=2", "data.builtin.test=2")
 
 
@@ -52,6 +52,20 @@ def test_mixes_in_files_that_contain_what_the_run_recorded(data: Path, tmp_path:
     data.rmdir()
     _, (note,) = mixture_for(run, OWN)
     assert note == f"not mixing in {data}, the parent's data: no such file or folder"
+
+
+def test_mixes_in_no_pair_that_the_parent_validated_on(tmp_path: Path) -> None:
+    sides = zip(*((pair.source, pair.target) for pair in TRAIN), strict=True)
+    for language, texts in zip(("de", "en"), sides, strict=True):
+        (tmp_path / f"old.{language}").write_text("".join(f"{text}\n" for text in texts), "utf-8")
+    run = parent(tmp_path, f"data.corpus={tmp_path / 'old.de'},{tmp_path / 'old.en'}")
+    splits = load_corpus(run.config().data).splits
+    mixture, _ = mixture_for(run, OWN)
+    data = run.config().data.model_copy(update={"mixture": mixture})
+    ((mixed, _),) = load_mixture(data, OWN)
+    assert 0 < len(mixed.splits["train"]) == len(splits["train"]) < len(TRAIN)
+    assert not {*mixed.splits["train"]} & {*splits["validation"]}
+    assert not any("too few" in note for note in mixed.notes)
 
 
 def test_looks_for_a_hub_corpus_only_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

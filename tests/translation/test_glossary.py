@@ -143,7 +143,7 @@ def test_sampling_and_ctranslate2_are_refused(translator: Translator) -> None:
 def test_file_has_a_term_per_line(tmp_path: Path, tokenizer: Tokenizer) -> None:
     path = tmp_path / "terms.tsv"
     path.write_bytes("\ufeffdog\tbig  house\r\n\n \t \nOld\tnew\ndog\tbig house\n".encode())
-    found = Glossary.read(path).terms_in(sentence("old dog", tokenizer))
+    found = Glossary.read(str(path)).terms_in(sentence("old dog", tokenizer))
     assert found == [Term("Old", "new"), Term("dog", "big house")]
 
 

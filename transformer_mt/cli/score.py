@@ -83,6 +83,7 @@ def score(
         raise InputError("--tokens", "--keep and --min write pairs, not scores", "leave it out")
     if files and (data or split):
         raise InputError("--input", "already gives the pairs", "leave out --data and --split")
+    _require_other(output, [*map(str, files or ()), *(data or "").split(",")])
     translator = open_translator(model, SearchOptions(), device=device, to=to)
     models, total, pieces, count = [translator.model], 0.0, 0, 0
     own = translator.model.config.data
@@ -108,6 +109,12 @@ def score(
             raise InputError(input or name, "no pairs to score", "give at least one")
         together = escaped_json({"pairs": count} | numbers(total, pieces))
         write(together if as_json else f"total\t{columns(total, pieces)}")
+
+
+def _require_other(output: Path | None, read: "Sequence[str]") -> None:
+    """Raise `InputError` if the output would replace one of the files `read`."""
+    if output and output in map(Path, read):
+        raise InputError("--output", f"{output} is one of the files to score", "give another name")
 
 
 def _share(keep: str) -> float:
@@ -142,11 +149,14 @@ def _best(
     from transformer_mt.corpus.clean_corpus import mapped
     from transformer_mt.translation.scoring import rank, score_directions
 
-    ranks = array("d")
+    ranks, too_long = array("d"), 0
 
     def fits(pair: "SentencePair") -> bool:
+        nonlocal too_long
         texts = [normalize(pair.source), normalize(pair.target)]
-        return all(len(one.tokenizer.encode(text)) < one.network.max_length for one in models for text in texts)
+        found = all(len(one.tokenizer.encode(text)) < one.network.max_length for one in models for text in texts)
+        too_long += not found
+        return found
 
     def ranked() -> "Iterator[SentencePair]":
         for pair, scores in score_directions(models, filter(fits, pairs)):
@@ -161,6 +171,8 @@ def _best(
     if not best[0] >= cutoff:  # NaN too
         raise InputError("--min", f"no pair ranks {cutoff:g}; the highest rank is {best[0]:.4f}", "lower it")
     note(f"keeping {sum(rank >= cutoff for rank in ranks)} of {len(ranks)} pairs, of rank {cutoff:.4f} or more")
+    if too_long:
+        note(f"left out: {too_long} too long for the model")
     return (pair for pair, rank in zip(held, ranks, strict=True) if rank >= cutoff)
 
 

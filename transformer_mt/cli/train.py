@@ -150,6 +150,8 @@ def _initialised(
     from transformer_mt.runs.directory import Run
     from transformer_mt.training.fine_tuning import defaults_for, init_from_run, mixture_for
 
+    if path.resolve() == parent.resolve():
+        raise InputError("--run-dir", f"{path} is the run to start from", "give another directory")
     begun = Run(path).config() if Run(path).exists() and not overwrite else None
     if begun is not None and begun.init_from.run != str(parent.resolve()):
         begun = None

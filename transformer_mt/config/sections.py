@@ -115,6 +115,8 @@ class MixedConfig(CorpusConfig):
     """Target language of this corpus; empty for that of `data`. With several, each source starts with a tag."""
     tag: Annotated[str, Field(pattern="^[A-Za-z0-9_-]*$", max_length=30)] = ""
     """Tag that starts each source of this corpus, such as `bt` for back-translations (Caswell et al. 2019)."""
+    hold_out: bool = False
+    """Leave out the pairs that are cut off for validation when it is the main corpus. Fine-tuning sets this."""
 
 
 class DataConfig(CorpusConfig):

@@ -143,6 +143,7 @@ def load_corpus(
     *,
     need: str = "train",
     mixed: bool = False,
+    cut: bool = False,
     structure: bool = False,
     held_out: frozenset[str] = frozenset(),
     offline: bool = False,
@@ -150,9 +151,9 @@ def load_corpus(
     """Load the configured corpus, in one of the forms of `corpus.source`.
 
     `need` is the split that must exist in a folder or data set; a single file or pair of files is that split. If it is
-    `train`, a missing validation split is cut from it, unless the corpus is `mixed` into another. With `structure`,
-    pairs of the built-in corpus have their dependency trees. Training pairs with a `held_out` text count as `overlap`.
-    With `offline`, a hub data set must be on disk.
+    `train`, a missing validation split is cut from it, unless the corpus is `mixed` into another without `cut`. With
+    `structure`, pairs of the built-in corpus have their dependency trees. Training pairs with a `held_out` text count
+    as `overlap`. With `offline`, a hub data set must be on disk.
     Raises `InputError` for invalid data and `MachineError` if the hub or the disk fails.
     """
     corpus = parse_source(config.corpus)
@@ -163,7 +164,7 @@ def load_corpus(
         columns, direction_notes = choose_columns(config, sources[need], mixed=mixed)
         notes += [f"{split}: {source.name}, {' → '.join(columns.languages)}" for split, source in sources.items()]
         notes += direction_notes
-        cut = not mixed and need == "train" and "validation" not in sources
+        cut = (cut or not mixed) and need == "train" and "validation" not in sources
         pairs = {split: source.pairs(columns) for split, source in sources.items()}
         key = [columns.languages, columns.columns, [source.identity for source in sources.values()]]
         clean = cached_splits(key, pairs, config, name=config.corpus, cut=cut, held_out=held_out)
@@ -174,7 +175,7 @@ def load_corpus(
         count = len(clean["validation"].pairs)
         which = f"{count} of the {count + len(clean['train'].pairs)} training pairs, those with the smallest hashes"
         notes.append(f"validation: no such split; taking {which}")
-    if need == "train" and "validation" in clean and (few := len(clean["validation"].pairs)) < FEW_PAIRS:
+    if need == "train" and not mixed and "validation" in clean and (few := len(clean["validation"].pairs)) < FEW_PAIRS:
         notes.append(f"validation: too few pairs ({few}) to tell models apart; give {FEW_PAIRS} or more")
     return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
 
@@ -191,7 +192,7 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, MixedCo
     known_names = {short_code(language): language for language in main.languages}
     for name, mixed in config.mixture.items():
         try:
-            corpus = load_corpus(data_of(config, mixed), mixed=True, held_out=texts)
+            corpus = load_corpus(data_of(config, mixed), mixed=True, cut=mixed.hold_out, held_out=texts)
             same = list(map(short_code, corpus.languages)) == list(map(short_code, main.languages))
             if same and (found := _exchanged(corpus.splits["train"], known)):
                 raise InputError(Path(corpus.name), found)
@@ -209,7 +210,7 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, MixedCo
 def data_of(config: DataConfig, mixed: MixedConfig) -> DataConfig:
     """The section to load a corpus of the mixture with."""
     own = {"source_language": mixed.source_language, "target_language": mixed.target_language}
-    changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight", "tag", *own})
+    changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight", "tag", "hold_out", *own})
     return config.model_copy(update=changes | {side: language for side, language in own.items() if language})
 
 

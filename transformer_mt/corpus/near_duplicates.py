@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import islice
 
 import numpy as np
 import regex
@@ -12,7 +13,7 @@ _BETWEEN_WORDS = regex.compile(r"\W+")
 # Random odd numbers: a factor for each character of an n-gram, and 16 bands of four hash functions x ↦ ax mod 2³².
 _ODD = np.random.default_rng(1).integers(2**31, size=(17, 4), dtype=np.uint32) * 2 + 1
 _FACTORS, _BANDS = _ODD[0], _ODD[1:, :, None]
-_LARGEST_BUCKET = 20  # pairs; limits the time for a corpus whose pairs are nearly all alike
+_FROM_BUCKET = 20  # pairs to compare at a time; limits the time for a corpus whose pairs are nearly all alike
 
 # Source and target.
 Texts = tuple[str, str]
@@ -25,17 +26,21 @@ def near_duplicates(train: Iterable[Texts], others: Iterable[Texts]) -> dict[Tex
     together, without case and punctuation. Pairs are compared if four of their MinHash values agree in one of 16 bands
     (Leskovec et al. 2020, §3.4.2). At similarity s this has probability 1 − (1 − s⁴)¹⁶, which is 0.988 at 0.7.
     """
-    ngrams_of, found, buckets = dict[Texts, set[int]](), dict[Texts, Texts](), defaultdict[int, list[Texts]](list)
+    ngrams_of, found, buckets = dict[Texts, set[int]](), dict[Texts, Texts](), defaultdict[int, dict[Texts, None]](dict)
     for other in others:
         ngrams_of[other], keys = _ngrams(*other)
         for key in keys:
-            buckets[key].append(other)
+            buckets[key][other] = None
     for pair in train:
         ngrams, keys = _ngrams(*pair)
-        near = {other for key in keys for other in buckets.get(key, ())[:_LARGEST_BUCKET]}
-        for other in near - found.keys():
-            if len(ngrams & ngrams_of[other]) >= SIMILAR * len(ngrams | ngrams_of[other]):
+        near = [pair]
+        while near:  # again, because those found leave room in their buckets
+            compared = {other for key in keys for other in islice(buckets.get(key, ()), _FROM_BUCKET)}
+            near = [one for one in compared if len(ngrams & ngrams_of[one]) >= SIMILAR * len(ngrams | ngrams_of[one])]
+            for other in near:
                 found[other] = pair
+                for key in _ngrams(*other)[1]:
+                    buckets[key].pop(other, None)
     return found
 
 

@@ -39,7 +39,7 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
     """
     theirs, target = parent.config().data, own.languages[1]
     recorded = {} if parent.pack else parent.data().fingerprints
-    first = MixedConfig.model_validate(theirs.model_dump(include={*MixedConfig.model_fields}))
+    first = MixedConfig.model_validate(theirs.model_dump(include={*MixedConfig.model_fields}) | {"hold_out": True})
     found, notes = {}, []
     for name, one in {"parent": first, **{f"parent-{key}": one for key, one in theirs.mixture.items()}}.items():
         data, split = (theirs, "train") if one is first else (data_of(theirs, one), f"{one.corpus} train")
@@ -47,7 +47,7 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
         if short_code(data.target_language) != short_code(target) and len(theirs.directions()) == 1:
             problem = f"translates into {data.target_language}, not {target}"
         elif one.corpus not in (BUILTIN, own.name):
-            problem = _not_at_hand(data, recorded.get(split), mixed=one is not first)
+            problem = _not_at_hand(data, recorded.get(split), mixed=one is not first, cut=one.hold_out)
         if problem:
             notes.append(f"not mixing in {one.corpus}, the parent's data: {problem}")
         elif one.corpus != own.name:
@@ -61,12 +61,12 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
     return {key: one.model_copy(update={"weight": each * one.weight / total}) for key, one in found.items()}, notes
 
 
-def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, mixed: bool) -> str | None:
+def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, mixed: bool, cut: bool) -> str | None:
     """Why a corpus cannot be mixed in: it is missing or has changed. None if it can."""
     if data.corpus == IMPORTED or recorded is None:
         return "its content is not recorded"
     try:
-        found = load_corpus(data, mixed=mixed, offline=True).fingerprints["train"]
+        found = load_corpus(data, mixed=mixed, cut=cut, offline=True).fingerprints["train"]
     except TmtError as error:
         return error.problem
     return DataRecord({"train": recorded}, {}).difference(DataRecord({"train": found}, {}))

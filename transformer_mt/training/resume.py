@@ -14,6 +14,8 @@ MAY_CHANGE = (
     "training.steps", "training.epochs", "training.patience", "training.device", "training.tensorboard",
     "training.keep_checkpoints", "search.", "plugins",
 )  # fmt: skip
+# Changed keys to name in an error.
+_SHOWN = 5
 
 
 def as_begun(config: Config, there: Config) -> Config:
@@ -34,6 +36,8 @@ def require_same(run: Run, config: Config, corpora: TrainingCorpora) -> Tokenize
         if key in fixed or not key.startswith(MAY_CHANGE)
     ]
     if changed:
+        if (more := len(changed) - _SHOWN) > 0:
+            changed[_SHOWN:] = [f"and {more} more"]
         raise InputError(run.path, f"belongs to another configuration ({'; '.join(changed)})", remedy)
     if difference := run.data().difference(corpora.record):
         raise InputError(run.path, f"the data is not the same: {difference}", f"give the old data, {remedy}")

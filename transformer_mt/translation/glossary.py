@@ -37,13 +37,13 @@ class Glossary:
 
     @classmethod
     @checked
-    def read(cls, path: Path) -> Self:
+    def read(cls, path: str | Path) -> Self:
         """Read a UTF-8 file with a source term, a tab and a target term per line.
 
         Skips empty lines. Raises `InputError`, naming the line, for anything else.
         """
         glossary, remedy = cls({}), "write a source term, a tab and a target term on each line"
-        content = read_input(path, limit=LARGEST, remedy=remedy)
+        content = read_input(Path(path), limit=LARGEST, remedy=remedy)
         try:
             lines = content.decode("utf-8-sig").split("\n")
         except UnicodeDecodeError as error:
