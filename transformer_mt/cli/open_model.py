@@ -1,7 +1,7 @@
 """Open the model of a command, and gather remarks about its input lines."""
 
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
+from contextlib import suppress
 from pathlib import Path
 
 from transformer_mt.cli.options import AUTO, RUNS, SearchOptions
@@ -45,9 +45,9 @@ def open_translator(
     run = default_run() if path is None else find_run(path)
     model = None
     if engine == AUTO:
-        pays = pays and device in (AUTO, "cpu") and _is_greedy(search.applied_to(run.config().search))
-        model = _converted(run, device=device, quantization=quantization) if pays or quantization else None
-        engine = OWN
+        engine = "ctranslate2" if quantization else OWN
+        if pays and not quantization and device in (AUTO, "cpu") and _is_greedy(search.applied_to(run.config().search)):
+            model = _converted(run, device=device)
     model = model or Model.open(run, device=device, engine=engine, quantization=quantization)
     model = model if to is None else model.toward(to)
     if path is None:
@@ -62,20 +62,14 @@ def _is_greedy(search: SearchConfig) -> bool:
     return search.beam == search.n_best == 1 and not search.sample
 
 
-def _converted(run: Run, *, device: str, quantization: str | None) -> Model | None:
-    """The model with CTranslate2, noted on stderr; None if it cannot be used, unless a quantization needs it."""
-    if quantization is None and not find_spec("ctranslate2"):
-        return None
-    try:
-        if quantization is None and device == AUTO and import_ctranslate2().get_cuda_device_count():
-            return None
-        model = Model.open(run, device=device, engine="ctranslate2", quantization=quantization)
-    except TmtError:
-        if quantization is not None:
-            raise
-        return None
-    note("translating with CTranslate2 (--engine torch: our own search)")
-    return model
+def _converted(run: Run, *, device: str) -> Model | None:
+    """The model with CTranslate2, noted on stderr; None if it cannot be used, and for a GPU."""
+    with suppress(TmtError):
+        if device == "cpu" or not import_ctranslate2().get_cuda_device_count():
+            model = Model.open(run, device=device, engine="ctranslate2")
+            note("translating with CTranslate2 (--engine torch: our own search)")
+            return model
+    return None
 
 
 def default_run() -> Run:

@@ -145,21 +145,20 @@ def _initialised(
 
     A run at `path` that started from this parent keeps its mixture, and can continue after the parent is deleted.
     """
-    from transformer_mt.config.sections import MixedConfig, NoamConfig
+    from transformer_mt.config.sections import MixedConfig
     from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS, load_corpus
     from transformer_mt.runs.directory import Run
     from transformer_mt.training.fine_tuning import defaults_for, init_from_run, mixture_for
 
     begun = Run(path).config() if Run(path).exists() and not overwrite else None
-    if begun is not None and begun.init_from.run != str(parent.resolve()):
+    if begun and begun.init_from.run != str(parent.resolve()):
         begun = None
     inherited = [f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()]
     given = {override.partition("=")[0].strip() for override in overrides}
-    mixture: dict[str, MixedConfig] = {}
+    earlier = begun.data.mixture if begun else {}
+    mixture: dict[str, MixedConfig] = {name: one for name, one in earlier.items() if name.startswith("parent")}
     notes: list[str] = []
-    if begun is not None:
-        mixture = {name: one for name, one in begun.data.mixture.items() if name.startswith("parent")}
-    if begun is not None and not Run(parent).exists():
+    if begun and not Run(parent).exists():
         theirs, section = begun, begun.init_from
     else:
         theirs, section = Run.open(parent).config(), init_from_run(parent)
@@ -168,10 +167,6 @@ def _initialised(
         if not mixture:
             mixture, notes = mixture_for(Run.open(parent), own)
     resolved = resolve_config(theirs, data=data, overrides=[*inherited, *overrides])
-    sets_peak = any(override.startswith("schedule.learning_rate") for override in (*inherited, *given))
-    if sets_peak and all(isinstance(one.schedule, NoamConfig) for one in (theirs, resolved)):
-        factor = f"schedule.factor={NoamConfig().factor}"  # the other key that sets the peak
-        resolved = resolve_config(theirs, data=data, overrides=[factor, *inherited, *overrides])
     if only_own or any(key.startswith("data.mixture") for key in given):
         mixture, notes = resolved.data.mixture, []
     if os.environ.get("RANK", "0") == "0":  # only one process prints

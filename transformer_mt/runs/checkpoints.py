@@ -58,7 +58,7 @@ class Progress(BaseModel):
     validations_without_improvement: Natural = 0
     history: list[tuple[Natural, float]] = []
     machine: Annotated[str, Field(max_length=500)] = ""  # where the steps so far were computed
-    steps: Natural = 0  # the goal set by the latest start of training; 0 in old checkpoints
+    steps: Natural = 0  # the goal set by the latest start of training
     epochs: Natural = 0  # likewise
 
     @property
@@ -239,9 +239,6 @@ def _read_progress(run: Run, step: int) -> Progress:
 def _parse_progress(content: bytes, *, step: int | None, path: Path) -> Progress:
     with suppress(ValueError):
         progress = Progress.model_validate_json(content)
-        if step in (None, progress.step) and progress.model_fields_set >= set(Progress.model_fields) - {
-            "steps",
-            "epochs",
-        }:
+        if step in (None, progress.step) and progress.model_fields_set == Progress.model_fields.keys():
             return progress
     raise MachineError(path, "damaged, or not of this version of tmt", "overwrite the run")

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from transformer_mt.config.fine_tuning import fine_tuning_defaults, old_pairs
-from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, TeacherConfig
+from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, NoamConfig, TeacherConfig
 from transformer_mt.corpus.load_corpus import Corpus, data_of, load_corpus
 from transformer_mt.corpus.pairs import Fingerprint
 from transformer_mt.corpus.source import BUILTIN, IMPORTED, short_code
@@ -29,7 +29,10 @@ def init_from_run(path: Path) -> InitFromConfig:
 def defaults_for(parent: Config, own: Corpus, *, given: Collection[str]) -> list[str]:
     """Overrides of a parent's configuration for fine-tuning it on `own`, except of the keys `given`."""
     peak = build_schedule(parent, 10**9)(parent.schedule.warmup)
-    return fine_tuning_defaults(len(own.splits["train"]), width=parent.model.width, peak=peak, given=given)
+    defaults = fine_tuning_defaults(len(own.splits["train"]), width=parent.model.width, peak=peak, given=given)
+    if isinstance(parent.schedule, NoamConfig) and "schedule.name" not in given:
+        defaults.append(f"schedule.factor={NoamConfig().factor}")  # the other key that sets the peak
+    return defaults
 
 
 def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[str]]:
