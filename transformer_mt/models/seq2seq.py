@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import InspectableAttention
@@ -111,3 +111,8 @@ def evaluating(model: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     finally:
         if training:
             model.train()
+
+
+def log_softmax(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
+    """Log-softmax in float32 or finer, whatever the model's precision."""
+    return logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)

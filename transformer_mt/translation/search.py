@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_mt.attention.shapes import Rows, Source
-from transformer_mt.models.seq2seq import Seq2Seq, State
+from transformer_mt.models.seq2seq import Seq2Seq, State, log_softmax
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED
 from transformer_mt.translation.beam_tree import BEATEN, ENDED, Kept, recorded_steps
 from transformer_mt.translation.constraints import Candidate, Constraint, Progress, allocate
@@ -170,7 +170,7 @@ class _Live:
         """One hypothesis per sentence: the prefix."""
         tokens = source.new_tensor([[BOS, *prefix]]).repeat(len(source), 1)
         logits, state = model.decode(tokens, model.start(source))
-        following = _log_softmax(logits)  # B 1+P V
+        following = log_softmax(logits)  # B 1+P V
         of_prefix = following[:, :-1].gather(2, tokens[:, 1:, None]).sum(dim=(1, 2))
         origin = torch.arange(len(source), device=source.device)
         return cls(origin, tokens, of_prefix, _without_symbols(following[:, -1]), state)
@@ -202,7 +202,7 @@ class _Live:
             state = state.select(candidates.parent)
         tokens = torch.cat((self.tokens[candidates.parent], candidates.token[:, None]), dim=1)
         logits, state = model.decode(candidates.token[:, None], state)
-        following = _without_symbols(_log_softmax(logits[:, -1]))
+        following = _without_symbols(log_softmax(logits[:, -1]))
         return _Live(candidates.origin, tokens, candidates.log_probability, following, state)
 
 
@@ -281,8 +281,3 @@ def _finish(
 def _without_symbols(following: RowLogits) -> RowLogits:
     """Set tokens that are never generated to −∞, in place."""
     return following.index_fill_(1, torch.tensor(NEVER_GENERATED, device=following.device), -torch.inf)
-
-
-def _log_softmax(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
-    """Log-softmax in float32 or finer, whatever the model's precision."""
-    return logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)
