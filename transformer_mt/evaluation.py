@@ -139,7 +139,7 @@ def evaluate(
     if known:
         rarest = [min(known.counts(of_source).values(), default=-1) for of_source in sources]
         more["by_rarity"] = score_bands(texts, references, rarest, RARITIES, language=language)
-    if model.engine.network is not None:  # only torch exposes attention
+    if model.engine.network:  # only torch exposes attention
         from transformer_mt.links.choose_heads import guess_heads  # imports torch
         from transformer_mt.links.counts import link_counts
 

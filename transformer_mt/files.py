@@ -177,7 +177,7 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
             return
         if exists:
             path.open("r+b").close()  # do not replace a read-only file
-            if sys.stdout is not None and os.path.samestat(path.stat(), os.fstat(1)):
+            if sys.stdout and os.path.samestat(path.stat(), os.fstat(1)):
                 raise InputError(path, "standard output goes there too", "give another name")
             mode = stat.S_IMODE(path.stat().st_mode)
         with replacing(path.resolve(), mode=mode) as file:

@@ -126,7 +126,7 @@ def attend(
         for title, maps in columns:
             matrices.append([replace(matrix, name=f"{title}{matrix.name}") for matrix in _matrices(one, maps, options)])
     rows = rows_of_matrices(matrices)
-    if options.html is not None:
+    if options.html:
         write_output(options.html, _page(loaded[0], options, is_given=target is not None))
     agrees = len(views) == 1 and not options.history and options.method not in (DEFAULT_METHOD, REFERENCE)
 
@@ -164,7 +164,7 @@ def _check_files(options: AttendOptions, *, runs: int) -> None:
     if options.history:
         raise InputError("--html", "a page shows one step", "leave out --history")
     for other in (options.figure, options.npz):
-        if other is not None and other.resolve() == options.html.resolve():
+        if other and other.resolve() == options.html.resolve():
             raise InputError(f"--html {options.html}", "another option writes to this file", "give another name")
 
 

@@ -45,7 +45,7 @@ def evaluate(
     model: ModelOption = None,
     data: Annotated[
         list[str] | None,
-        Option(metavar="SOURCE", help=f"{SOURCES} Repeatable. {IF_USED}", show_default=False, rich_help_panel=DATA),
+        Option(metavar="SOURCE", help=f"{SOURCES} Repeatable. {IF_USED}", rich_help_panel=DATA),
     ] = None,
     split: Annotated[
         list[str] | None,
@@ -101,12 +101,12 @@ def evaluate(
     from transformer_mt.corpus.text_files import with_links
     from transformer_mt.views.bands import bands_figure
 
-    if links is not None and engine not in (AUTO, OWN):
+    if links and engine not in (AUTO, OWN):
         raise InputError("--links", f"{engine} does not expose attention", "leave out --links or --engine")
     sets = [(source, name) for source in data or (None,) for name in split or ("test",)]
-    if figure is not None:
+    if figure:
         _check_figure(figure, is_grouped=by_length or by_rarity, sets=len(sets))
-    if links is not None and len(sets) > 1:
+    if links and len(sets) > 1:
         raise InputError("--links", "applies to one test set", "give --data and --split once")
     paths = (model, *(against or ()))
     # Only our own engine scores word links, which the built-in corpus has.
@@ -124,7 +124,7 @@ def evaluate(
     to_measure = []  # load all sets before translating, to report a mistake in the last one at once
     for source, name in sets:
         corpus_name, pairs = pairs_to_measure(runs[0].model.config.data, source, split=name)
-        to_measure.append((corpus_name, name, pairs if links is None else with_links(pairs, links)))
+        to_measure.append((corpus_name, name, with_links(pairs, links) if links else pairs))
     for number, (corpus_name, name, pairs) in enumerate(to_measure):
         found = _measured(
             runs,
@@ -136,7 +136,7 @@ def evaluate(
             worst=worst,
             sentences=not no_split,
         )
-        if figure is not None:
+        if figure:
             write_output(figure, bands_figure(found, path=figure))
         if as_json:
             result(escaped_json(found))

@@ -20,7 +20,7 @@ Word = Annotated[
 ]
 Other = Annotated[
     str | None,
-    Option("--not", metavar="WORD", help="Why --word, and not this one?", show_default=False, rich_help_panel=HEADS),
+    Option("--not", metavar="WORD", help="Why --word, and not this one?", rich_help_panel=HEADS),
 ]
 Token = Annotated[int, Option(metavar="N", help="Token of the word, from 1.", rich_help_panel=HEADS)]
 OneStack = Annotated[

@@ -102,7 +102,7 @@ def heads(
     if (prune is None) != (run_dir is None):
         raise InputError("--prune, --run-dir", "each needs the other", "give both")
     lookup(IMPORTANCE, importance, key="--importance")
-    if figure is not None:
+    if figure:
         if faithful or prune is not None:
             raise InputError("figure", "draws the loss without each head", "leave it out, or --faithful and --prune")
         check_figure(figure, npz=npz)
@@ -113,7 +113,7 @@ def heads(
     pairs = _pairs(opened, data=data, split=split, most=sentences)
     width = literal_console().width
     view: Any
-    if prune is not None and run_dir is not None:
+    if prune is not None and run_dir:
         with working(""):
             view = _pruned(translator, pairs, prune, method=importance, path=run_dir)
         lines = pruning_lines(view, run_dir, width=width)
@@ -130,9 +130,9 @@ def heads(
         with working("", total=passes * len(pairs)):
             view = measure_heads(translator, pairs, bleu=bleu)
         lines = head_lines(view, width=width)
-        if figure is not None:
+        if figure:
             write_output(figure, heads_figure(view, path=figure))
-    if npz is not None:
+    if npz:
         save_arrays(view, npz)
     result(*([json.dumps(to_json(view))] if as_json else lines))
 

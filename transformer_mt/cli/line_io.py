@@ -113,7 +113,7 @@ def read_pairs(source: Path, target: Path, translator: Translator | None) -> Gen
             place, text = line
             if isinstance(text, InputError):
                 raise text
-            if translator is not None:
+            if translator:
                 prepare = translator.model.prepare
                 translator.require_fitting([(prepare.target if texts else prepare).sentence(text)], place)
             texts.append(text)

@@ -32,7 +32,7 @@ def main() -> None:
     # training step uses about 40.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
     _fill_closed_streams()
-    streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream is not None]  # None: closed
+    streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream]  # None: closed
     for stream in streams:
         encoding = "utf-8" if sys.platform == "win32" else None  # the default there depends on the country
         errors = "surrogateescape" if stream is sys.stdin else "backslashreplace"

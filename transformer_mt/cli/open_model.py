@@ -42,7 +42,7 @@ def open_translator(
     Without a path, use the newest run under `runs/`, or the ready model, and name it on stderr. `pays` tells the engine
     `auto` that converting the model may pay, and that nothing else needs our own engine.
     """
-    run = default_run() if path is None else find_run(path)
+    run = find_run(path) if path else default_run()
     model = None
     if engine == AUTO:
         engine = "ctranslate2" if quantization else OWN

@@ -85,7 +85,7 @@ def score(
     translator = open_translator(model, SearchOptions(), device=device, to=to)
     models, own = [translator.model], translator.model.config.data
     place: str | Path | None = input
-    if reverse is not None:
+    if reverse:
         models.append(_opposite(reverse, own, device=device))
     if files:
         pairs: Iterable[SentencePair] = read_pairs(*files, None if is_filter else translator)

@@ -67,7 +67,7 @@ def load_sentence(
     from transformer_mt.views.plot import check_figure
     from transformer_mt.views.subject import Subject, example
 
-    if options.figure is not None:
+    if options.figure:
         check_figure(options.figure, npz=options.npz)
     heads = [HeadName.parse(name.strip(), key="--without") for text in without for name in text.split(",")]
     if target is not None:
@@ -105,10 +105,10 @@ def emit(
     several, found = len(sentences) > 1, LineRemarks()
     for one in sentences:
         found.look_at(one.read, one.target, place=one.name)
-    if options.npz is not None:
+    if options.npz:
         by_number = {str(number): view for number, view in enumerate(views, start=1)}
         save_arrays({"runs": [one.name for one in sentences]} | by_number if several else views[0], options.npz)
-    if options.figure is not None:
+    if options.figure:
         write_output(options.figure, picture(path=options.figure))
     if options.as_json:
         objects = []

@@ -73,14 +73,14 @@ def train(
     if check and os.environ.get("WORLD_SIZE", "1") not in ("", "1"):
         raise InputError("--check", "runs in a single process", "start it without torchrun")
     overrides = [*(set or []), *_length_and_rate(steps, epochs, learning_rate)]
-    if resume is not None:
+    if resume:
         if any((config, data, run, init_from, vocabulary, overwrite, check)):
             raise InputError("--resume", f"takes its settings from {resume}", "add only --steps, --epochs or --set")
         resolved = _resumed(resume, overrides)
-    elif init_from is not None:
-        if vocabulary is not None:
+    elif init_from:
+        if vocabulary:
             raise InputError("--vocabulary", "--from also sets the vocabulary", "give one of them")
-        if config is not None or data is None:
+        if config or data is None:
             raise InputError(
                 "--from", f"takes the configuration from {init_from}, but not the data", "give --data, not CONFIG"
             )

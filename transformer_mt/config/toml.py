@@ -187,7 +187,7 @@ def _leave_out(tree: Tree, key: str, value: Any, given: set[str]) -> None:
     if choice is None or name != choice.key or not isinstance(keys, dict) or field in given:
         return
     old, new = table[choice.name(keys, next(iter(table)))].model_fields, table.get(str(value))
-    if new is not None:
+    if new:
         stay = {one for one, info in new.model_fields.items() if one in old and info.default == old[one].default}
         tree[field] = {one: value for one, value in keys.items() if one in stay or f"{field}.{one}" in given}
 

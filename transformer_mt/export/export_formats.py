@@ -125,7 +125,7 @@ def _with_card(model: Model, parity: Parity) -> Files:
     if found.bleu:
         of = f"{parity.pairs} validation pairs, beam {found.beam}, {found.signature}"
         scores = f"- scores: BLEU {found.bleu[0]:.2f} ({of})\n"
-    assert model.run is not None
+    assert model.run
     card = model_card(model.run, use=_USE, precision="float32", scores=scores)
     return {"README.md": (hub_metadata(model.config.data) + card).encode()}
 

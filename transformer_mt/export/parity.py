@@ -105,7 +105,7 @@ def compare(
     references = [pair.translations for pair in kept]
     translators = Translator.of(ours), Translator.of(theirs)
     greedy, beam = (_search(translators, sources, references, width) for width in (1, 4))
-    differently = None if codec is None else tuple(text for text in sources if not _reads_alike(ours, codec, text))
+    differently = tuple(text for text in sources if not _reads_alike(ours, codec, text)) if codec else None
     return Parity(
         quantization=quantization, pairs=len(kept), length_penalty=translators[0].search.length_penalty,
         read_differently=differently, greedy=greedy, beam=beam,

@@ -84,7 +84,7 @@ def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentS
     width, dropout = config.width, config.dropout
     embeddings = build_embeddings(config, Position(), vocabulary_size)
     score = lookup(RECURRENT_SCORES, config.score, key="model.score")
-    reader = FinalStates() if score is None else SourceAttention(*with_projections(score, Unprojected(width)))
+    reader = SourceAttention(*with_projections(score, Unprojected(width))) if score else FinalStates()
     encoder = Encoder(width=width, layers=config.encoder_layers, dropout=dropout)
     decoder = Decoder(reader, width=width, layers=config.decoder_layers, dropout=dropout)
     return RecurrentSeq2Seq(embeddings, encoder, decoder, dropout=dropout, max_length=config.max_length)

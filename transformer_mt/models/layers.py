@@ -75,7 +75,7 @@ class DecoderLayer(nn.Module):
         """Apply the layer to new target tokens. Returns the state that includes them. `mask` is True at real tokens."""
         x, h = self.self_residual.enter(x, mask)
         new = self.self_attention.key_values(h)
-        target = new if state.target is None else state.target.append(new)
+        target = state.target.append(new) if state.target else new
         x = self.self_residual.after(x, self.self_attention(h, target), mask)
         x, h = self.cross_residual.enter(x, mask)
         y = self.cross_attention(hypotheses.by_sentence(h), state.memory)

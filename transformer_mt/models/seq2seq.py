@@ -89,7 +89,7 @@ class Seq2Seq(nn.Module, ABC):
         logits at once.
         """
         states, _ = self.read(target, self.start(source))
-        return self.output(states) if head is None else head(states, self.output)
+        return head(states, self.output) if head else self.output(states)
 
 
 def require_finite(x: Tensor) -> Tensor:

@@ -101,7 +101,7 @@ class Run:
         with write_errors(path):
             make_directory(path / CHECKPOINTS)
         files = {TOKENIZER: tokenizer.serialized, **data.files()}
-        files |= {} if words is None else {WORDS: pack_words(words)}
+        files |= {WORDS: pack_words(words)} if words else {}
         for name, content in (files | {CONFIG: dump_config(config).encode()}).items():
             write_atomically(path / name, content)
         return cls(path)

@@ -80,7 +80,7 @@ class DataRecord:
         for split in dict.fromkeys((*self.fingerprints, *now.fingerprints)):
             old, new = self.fingerprints.get(split), now.fingerprints.get(split)
             if old is None or new is None:
-                return f"{split} is {'new' if old is None else 'missing'}"
+                return f"{split} is {'missing' if old else 'new'}"
             if (old.rows, old.digest) != (new.rows, new.digest):
                 place = old.first_difference(new)
                 first = "" if place is None else f"; the first that differs is pair {place + 1}"

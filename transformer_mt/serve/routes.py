@@ -77,7 +77,7 @@ class Routes:
 
         def listed(_: bytes) -> Response:
             names = {path: name for name, path in self._runs.find().items()}
-            opens = None if self._opens is None else names.get(self._opens)
+            opens = names.get(self._opens) if self._opens else None
             content = {"version": version("transformer_mt"), "opens": opens}
             return _tagged(self._runs.tag(), known, lambda: content | {"runs": self._runs.describe()})
 

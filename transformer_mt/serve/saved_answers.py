@@ -78,7 +78,7 @@ def side_by_side(over_pieces: Answer, over_words: Answer) -> Answer:
 
 def _listed(model: Model) -> Answer:
     """The run's entry for the page's list, without transient fields and paths of this machine."""
-    assert model.run is not None
+    assert model.run
     found = describe_run(model.path) | {"run": printable_name(model.path)} | describe_model(model.run)
     for key in ("bytes", "seconds_since", "init_from"):
         found.pop(key, None)

@@ -83,7 +83,7 @@ class PreparedLine:
     def word_counts(self) -> dict[str, int] | None:
         """How often each word with a letter occurs in training; None if the run did not record its words."""
         known = self.preparer.known
-        return None if known is None else known.counts(word for one in self.sentences for word in one.words)
+        return known.counts(word for one in self.sentences for word in one.words) if known else None
 
     @property
     def never_seen(self) -> list[str] | None:
@@ -191,7 +191,7 @@ class Preparer:
 
     def _is_odd(self, word: str) -> bool:
         """True for a known word that training only has with other capitals, allowing for sentence starts."""
-        assert self.known is not None
+        assert self.known
         return word not in self.known.written and word[:1].lower() + word[1:] not in self.known.written
 
     @cached_property

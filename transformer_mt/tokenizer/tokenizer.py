@@ -141,7 +141,7 @@ class Tokenizer:
 
         sentencepiece's own sampling differs between processes, even for the same seed.
         """
-        if sampling is not None:
+        if sampling:
             draw = random.Random(sampling.seed)
             sample = self._sample_unigram if self._merges is None else self._sample_bpe
             encoded = [sample(text, sampling.alpha, draw) for text in sentences]

@@ -60,7 +60,7 @@ class TwoModels(Tokenizer):
     @override
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
         """The token ids of each text. Raises `InputError` for sampled ones."""
-        if sampling is not None:
+        if sampling:
             raise InputError("tokenizer.sampling", "does not work with an imported vocabulary", "set it to none")
         return [self.ids(piece for piece, _ in self._cut(text)) for text in sentences]
 

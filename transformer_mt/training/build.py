@@ -49,7 +49,7 @@ def build_parts(config: Config, distributed: Distributed | None = None) -> Train
     local_rank = None if distributed.world_size == 1 else distributed.local_rank
     device = choose_device(training.device, local_rank=local_rank, key="training.device")
     config, teacher = open_teacher(config, device)
-    objective = build_objective(config.objective, None if teacher is None else teacher.network)
+    objective = build_objective(config.objective, teacher.network if teacher else None)
     precision = choose_precision(training.precision, device)
     lookup(OPTIMIZERS, config.optimizer.name, key="optimizer.name")
     averaging = lookup(AVERAGING, training.averaging, key="training.averaging")

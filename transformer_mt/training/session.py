@@ -98,7 +98,7 @@ class TrainingSession:
             load_weights(model, weights)
         with working("choosing the heads for word links"):
             chosen = choose_heads(model.eval(), self.tokenizer, self.corpus.splits["validation"])
-        if chosen is not None:
+        if chosen:
             trainer.run.save_alignment(chosen)
 
 
@@ -228,14 +228,14 @@ def _with_weights(
     if tokenizer.size != parts.model.output.out_features:  # the vocabulary is smaller than configured
         model = initial_model(config, parts.device, vocabulary_size=tokenizer.size)
         parts = replace(parts, model=model, random_state=torch.get_rng_state())
-    if pretrained is not None:
+    if pretrained:
         take_weights(parts.model, pretrained, place=parent)
     return tokenizer, parts
 
 
 def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[TrainingCorpora, Config]:
     """Load the corpora to train on, unless one is given; return them and the configuration with name and languages."""
-    data = config.data if corpus is None else config.data.model_copy(update={"corpus": corpus.name})
+    data = config.data.model_copy(update={"corpus": corpus.name}) if corpus else config.data
     corpus = corpus or load_corpus(data)
     data = resolved(data, corpus)
     others = tuple(load_mixture(data, corpus))

@@ -75,7 +75,7 @@ def head_losses(
         copies = off[first : first + at_once]
         gates = {module: torch.ones(len(copies), module.heads, device=read.device) for module in layers.values()}
         for copy, name in enumerate(copies):
-            if name is not None:
+            if name:
                 gates[layers[name.of_layer]][copy, name.head - 1] = 0.0
         with evaluating(model), gated(gates):
             logits = require_finite(model(source.expand(len(copies), -1), read.expand(len(copies), -1)))

@@ -264,7 +264,7 @@ def check_figure(path: Path, *, npz: Path | None) -> None:
 
     Raises `MachineError` if matplotlib is not installed.
     """
-    if npz is not None and npz.resolve() == path.resolve():
+    if npz and npz.resolve() == path.resolve():
         raise InputError("npz", f"{npz} is also the file of the figure", "give another name")
     if path.suffix.lower() not in _FORMATS:
         raise InputError("figure", f"{path} has no known format", "end it in .png, .pdf or .svg")
