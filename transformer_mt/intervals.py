@@ -10,7 +10,7 @@ RESAMPLES = 1_000
 _SEED = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Estimate:
     """A figure and its 95 % interval over sentences."""
 

@@ -22,7 +22,7 @@ _CHUNK = 64
 Sums = Float[Tensor, "B H d d1"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SummedKeyValues(KeyValues):
     """Keys φ(k_j) and values of new positions, and Σ φ(k_j)ᵀ [v_j, 1] over all earlier positions.
 

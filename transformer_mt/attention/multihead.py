@@ -20,7 +20,7 @@ from transformer_mt.attention.scores import Score
 from transformer_mt.attention.shapes import Heads, KeyMask, Keys, KeyStates, Mask, Queries, QueryStates, Rows, Values
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeyValues:
     """The keys and values that queries attend to, and a mask of real positions (None: all).
 

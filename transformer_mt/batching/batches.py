@@ -16,7 +16,7 @@ Indices = Int[Tensor, " P"]
 Lengths = Int[Tensor, " P"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Batch:
     """Padded sentence pairs. The decoder reads `decoder_input` (`BOS` first) and predicts `labels` (`EOS` last).
 

@@ -120,7 +120,7 @@ def read_pairs(source: Path, target: Path, translator: Translator | None) -> Gen
         yield SentencePair(texts[0], texts[1])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Record:
     """A line to translate: its place, text, the JSON object it came in (if any), and its problem (if any).
 
@@ -184,7 +184,7 @@ class Translated(NamedTuple):
     terms: Sequence[Term] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Output:
     """The form of the output (JSON or text) and its contents in addition to translations."""
 

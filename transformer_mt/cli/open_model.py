@@ -6,7 +6,7 @@ from pathlib import Path
 
 from transformer_mt.cli.options import AUTO, RUNS, SearchOptions
 from transformer_mt.cli.terminal import note
-from transformer_mt.config.sections import DataConfig, SearchConfig
+from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.corpus.source import BUILTIN, absolute, corpus_name
 from transformer_mt.errors import InputError, TmtError
@@ -45,8 +45,9 @@ def open_translator(
     run = find_run(path) if path else default_run()
     model = None
     if engine == AUTO:
-        engine = "ctranslate2" if quantization else OWN
-        if pays and not quantization and device in (AUTO, "cpu") and _is_greedy(search.applied_to(run.config().search)):
+        engine, chosen = "ctranslate2" if quantization else OWN, search.applied_to(run.config().search)
+        is_greedy = chosen.beam == chosen.n_best == 1 and not chosen.sample  # then results do not depend on the engine
+        if pays and is_greedy and not quantization and device in (AUTO, "cpu"):
             model = _converted(run, device=device)
     model = model or Model.open(run, device=device, engine=engine, quantization=quantization)
     model = model if to is None else model.toward(to)
@@ -55,11 +56,6 @@ def open_translator(
         name, hint = ("the ready model", "; train your own with: tmt train") if run.path == READY else (run.path, "")
         note(f"using {name} ({data.source_language} → {data.target_language}, {corpus_name(data)}){hint}")
     return Translator(model, search=search.applied_to(model.config.search))
-
-
-def _is_greedy(search: SearchConfig) -> bool:
-    """True for the search whose results do not depend on the engine."""
-    return search.beam == search.n_best == 1 and not search.sample
 
 
 def _converted(run: Run, *, device: str) -> Model | None:

@@ -57,7 +57,7 @@ OF_ONE_CORPUS = DataConfig().model_dump(
 )
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Corpus:
     """Cleaned sentence pairs by split: always `train`, usually `validation` and `test`, and any other split.
 

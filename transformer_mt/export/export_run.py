@@ -47,7 +47,8 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, to: str, quantization: s
     with write_errors(folder):
         make_directory(folder.parent)
         for path in folder.parent.iterdir():
-            if original_name(path.name) == folder.name != path.name and _is_export(path):  # left by a killed export
+            is_temporary = original_name(path.name) == folder.name != path.name  # left by a killed export
+            if is_temporary and path.is_dir() and not path.is_symlink() and not _foreign(path):
                 remove(path)
     if os.path.lexists(folder):  # comparing takes minutes; check again
         _require_export(folder)
@@ -87,10 +88,6 @@ def require_possible(folder: Path, *, to: str, quantization: str | None, overwri
         if not overwrite:
             raise InputError(folder, "exists already", "give another name, or overwrite it")
         _require_export(folder)
-
-
-def _is_export(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink() and not _foreign(path)
 
 
 def _require_export(folder: Path) -> None:

@@ -20,7 +20,7 @@ from transformer_mt.views.head_importance import IMPORTANCE, best_texts, sentenc
 from transformer_mt.views.rendering import table_lines
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelScores:
     """The loss of references in nats per target token, and BLEU of translations, over the measured sentences."""
 
@@ -28,7 +28,7 @@ class ModelScores:
     bleu: Interval
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pruning:
     """The result of pruning: the heads turned off, the number of heads before, and the importance of each.
 

@@ -41,7 +41,7 @@ ROW, COLUMN = 0.3, 0.4
 Matrices = Float[np.ndarray, "*N T S"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Alignment(Brief):
     """The word links (source, target) of a pair, and the share of each source word in each target word.
 

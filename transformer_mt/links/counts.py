@@ -14,7 +14,7 @@ from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinkCounts:
     """Counts of predicted links, gold links, and links in both (`right`)."""
 

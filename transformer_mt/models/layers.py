@@ -41,7 +41,7 @@ class EncoderLayer(nn.Module):
         return self.feed_forward_residual.after(x, self.feed_forward(h, mask), mask)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LayerState:
     """A decoder layer's keys and values: target tokens per hypothesis (None: none yet), memory per sentence."""
 

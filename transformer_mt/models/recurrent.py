@@ -143,7 +143,7 @@ class Cell(nn.Module):
         return torch.lerp(new, state.to(new.dtype), keep)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecurrentState:
     """The state of every decoder layer per hypothesis, and the keys and values per sentence."""
 

@@ -20,7 +20,7 @@ TokenMask = Bool[Tensor, "B N"]
 Stacks = dict[str, list[InspectableAttention]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Memory:
     """An encoder's output: one state per source token, and a mask of real tokens (True) and padding."""
 

@@ -15,7 +15,7 @@ from transformer_mt.models.seq2seq import Memory, Seq2Seq, Stacks, State
 from transformer_mt.tokenizer.symbols import PAD
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DecoderState:
     """The state of every decoder layer, the number of target tokens read, and the sentences of the hypotheses."""
 

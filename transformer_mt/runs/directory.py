@@ -135,9 +135,6 @@ class Run:
     def _has(self, name: str) -> bool:
         return name in self.pack if self.pack else os.path.lexists(self.path / name)
 
-    def _content(self, name: str, *, limit: int) -> bytes:
-        return self.pack.read(name, limit=limit) if self.pack else read_regular(self.path / name, limit=limit)
-
     def weights_file(self, *, limit: int | None = None) -> bytes:
         """The file of the weights, by default at any size that fits in memory."""
         if limit is None:
@@ -146,7 +143,8 @@ class Run:
         return self.pack.read(MODEL, limit=limit) if self.pack else read_regular(self.model_path, limit=limit)
 
     def _model_size(self) -> int:
-        self._require_model()
+        if not self.has_model():
+            raise InputError(self.model_path, "missing", "run tmt train until its first validation")
         return self.pack.size(MODEL) if self.pack else size_of(self.model_path)
 
     def config(self) -> Config:
@@ -233,10 +231,6 @@ class Run:
                 raise MachineError(self.path / name, f"not the one that {MODEL} was saved with", "restore both")
         return sums | {"tensors": sums.get(LOADED, sums["tensors"])}
 
-    def _require_model(self) -> None:
-        if not self.has_model():
-            raise InputError(self.model_path, "missing", "run tmt train until its first validation")
-
     def read_weights(self, specs: "TensorSpecs") -> "Tensors":
         """Read the weights. Raises `MachineError` unless they are intact, belong to the run, and fit the specs."""
         from transformer_mt.runs.weights import converted, require_specs, size_limit, unpack
@@ -268,9 +262,9 @@ class Run:
 
     def _read(self, name: str) -> bytes:
         limit = _LIMITS[name]
-        if name == TOKENIZER:
-            limit = vocabulary_limit(self.config().tokenizer.vocabulary_size)
-        return self._content(name, limit=limit)
+        if name == TOKENIZER:  # there may be more tokens than configured, one for each character
+            limit = min(limit, 2**20 + 2**7 * self.config().tokenizer.vocabulary_size)
+        return self.pack.read(name, limit=limit) if self.pack else read_regular(self.path / name, limit=limit)
 
     def _read_if_there(self, name: str) -> bytes | None:
         return self._read(name) if self._has(name) else None
@@ -341,11 +335,6 @@ def require_new(path: Path) -> None:
     """Raise `InputError` if the path of a new run exists and is not an empty directory."""
     if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
         raise InputError(path, "exists", "choose another directory")
-
-
-def vocabulary_limit(size: int) -> int:
-    """The largest file of a vocabulary configured with this size; there may be more tokens, one for each character."""
-    return min(_LIMITS[TOKENIZER], 2**20 + 2**7 * size)
 
 
 def newest_run(root: Path) -> Run:

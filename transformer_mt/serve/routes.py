@@ -36,9 +36,8 @@ def page_files() -> dict[str, Response]:
     """The files of the page by name, as responses."""
     found = {}
     for file in files("transformer_mt.page").iterdir():
-        ending = file.name[file.name.rfind(".") :]
-        if ending in _KINDS:
-            found[file.name] = Response(file.read_bytes(), media_type=_KINDS[ending])
+        if kind := _KINDS.get(Path(file.name).suffix):
+            found[file.name] = Response(file.read_bytes(), media_type=kind)
     return found
 
 

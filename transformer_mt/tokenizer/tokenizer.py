@@ -31,7 +31,7 @@ from transformer_mt.tokenizer.symbols import SPECIAL, UNK
 _BEST_SEGMENTATIONS = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sampling:
     """Subword sampling with a seed, the same in every process.
 

@@ -1,7 +1,7 @@
 """The encoded pairs and batches of each epoch, and the vocabulary learned from the corpora."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -29,7 +29,7 @@ from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 _SAMPLED_TOGETHER = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WeightedCorpus:
     """A corpus to train on, the digest of its content, and the number of its pairs per pair of the main corpus.
 
@@ -175,7 +175,9 @@ def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) 
     def learn() -> list[bytes]:
         pairs = list(sampled_pairs(corpora, config.sample))
         whole = words_of_pairs(pairs).commonest(config.whole_words)
-        tokenizer = Tokenizer.train(texts_of(pairs), config, whole=whole, tags=tags)
+        tokenizer = Tokenizer.train(
+            (text for pair in pairs for text in (pair.source, pair.target)), config, whole=whole, tags=tags
+        )
         return [tokenizer.serialized, (tokenizer.note or "").encode()]
 
     digests = "-".join(corpus.digest for corpus in corpora)
@@ -214,9 +216,3 @@ def sampled_pairs(corpora: Sequence[WeightedCorpus], count: int) -> Iterator[Sen
         for number in range(groups):
             first = number * len(pairs) // groups
             yield from pairs[first : first + _SAMPLED_TOGETHER]
-
-
-def texts_of(pairs: Iterable[SentencePair]) -> Iterator[str]:
-    """Yield both sides of each pair."""
-    for pair in pairs:
-        yield from (pair.source, pair.target)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StepReport:
     """One optimizer step: loss in nats per target token, gradient norm before clipping, time in seconds.
 
@@ -31,7 +31,7 @@ class StepReport:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WindowReport:
     """The steps since the last window: mean loss in nats per target token, and the last learning rate."""
 
@@ -42,7 +42,7 @@ class WindowReport:
     tokens_per_second: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Validation:
     """Cross-entropy in nats per target token, without smoothing; BLEU and chrF from 0 to 100.
 
@@ -63,7 +63,7 @@ VALIDATION_METRICS: dict[str, Callable[[Validation], float]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ValidationReport:
     """A validation after a step; `best` if it beats all earlier ones."""
 
@@ -75,7 +75,7 @@ class ValidationReport:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FinishReport:
     """The end of training and its reason: all steps or epochs done, or no more improvement."""
 

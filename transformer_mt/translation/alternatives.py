@@ -9,7 +9,7 @@ from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Alternative:
     """A token and the model's probability for it, given the source and the tokens before it."""
 
@@ -17,7 +17,7 @@ class Alternative:
     probability: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChosenAmong:
     """The token of a translation at a position, and the likeliest others there."""
 

@@ -43,7 +43,7 @@ def recorded_steps() -> SearchSteps | None:
     return _recorded.get()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BeamNode:
     """A token that the beam kept at a step (from 1), after the node `parent` (None: at the root).
 
@@ -59,7 +59,7 @@ class BeamNode:
     end: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BeamTrace:
     """The tree of a beam search for one sentence, after the forced prefix; parents come before their children."""
 

@@ -28,7 +28,7 @@ _READ_AHEAD = 1_000  # pairs to sort by length
 _ANY = 2**31  # tokens: no pair is silently dropped
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PairScore:
     """The tokens of a translation, `</s>` included, and ln p of each, given the source and the tokens before."""
 

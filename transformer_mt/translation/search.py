@@ -131,7 +131,7 @@ def sample(
 Continued = Int[Tensor, " C"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Candidates:
     """For each candidate: its search, the live hypothesis it extends, the token it adds, and ln p including it."""
 
@@ -152,7 +152,7 @@ class _Candidates:
         return _Candidates(self.origin[chosen], self.parent[chosen], self.token[chosen], self.log_probability[chosen])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Live:
     """The live hypotheses, ordered by their search (a sentence or a sample).
 

@@ -37,7 +37,7 @@ BATCHES_READ = 16
 DOUBTFUL = -0.6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Translation:
     """A translation: its text, the score that ranks it, ln p of its tokens and the end symbol, and its tokens.
 

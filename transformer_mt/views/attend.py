@@ -41,7 +41,7 @@ def view_attention(
     return maps.by_words() if words else maps
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class HistoryStep(Brief):
     """The attention maps and translation of a checkpoint, and its validation loss (nats per token) if known."""
 
@@ -136,7 +136,7 @@ def agreement_lines(matrices: Sequence[LabelledMatrix], erased: AttentionMaps) -
             yield f"{of_several}agreement with erasure: tau {tau:.2f}, 0 is chance; {same}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Adjacency:
     """The graph of a matrix: an edge from row i to column j if |α_ij| / Σ_k |α_ik| reaches a threshold.
 

@@ -27,7 +27,7 @@ from transformer_mt.views.serialise import to_json
 END = "</s>"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Attribution(Brief):
     """How much each word speaks for the first token; below zero, for the other.
 
@@ -39,7 +39,7 @@ class Attribution(Brief):
     erasure: Float[Tensor, " N"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Contrast(Brief):
     """z_a − z_b = ln p(a) − ln p(b), the difference of two tokens' logits after a prefix, attributed to words.
 

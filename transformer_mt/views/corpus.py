@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain
 from statistics import fmean, median
 from typing import Any
 
@@ -26,11 +27,11 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
     """
     splits = {}
     counted = {name: _counted(pairs, seed) for name, pairs in corpus.splits.items()}
-    held_out = [name for name in counted if name != "train"]
-    known = near_duplicates(counted["train"], (pair for name in held_out for pair in counted[name]))
+    held_out = counted | {"train": []}
+    known = near_duplicates(counted["train"], chain.from_iterable(held_out.values()))
     for name, pairs in corpus.splits.items():
         chosen = random.Random(seed).sample(range(len(pairs)), min(sample, len(pairs)))
-        near = [pair + known[pair] for pair in counted[name] if name in held_out and pair in known]
+        near = [pair + known[pair] for pair in held_out[name] if pair in known]
         splits[name] = {
             "pairs": len(pairs),
             "cleaning": asdict(corpus.reports[name]),
@@ -95,7 +96,8 @@ def statistics_lines(corpus: Corpus, statistics: dict[str, Any], *, structure: b
                 f"  {side}: {lengths['mean']:.1f} words on average, median {lengths['median']:g}, "
                 f"longest {lengths['longest']}, {lengths['different']} different"
             )
-        if (count := split["near_duplicates"]) or name != "train":
+        if name != "train":
+            count = split["near_duplicates"]
             yield f"  near-duplicates of {train}: {count} ({count / split['counted']:.1%})"
         for source, target, *of_train in split["near_duplicate_examples"]:
             yield f"    {source} | {target}"

@@ -81,7 +81,7 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Step(Brief):
     """One value of the computation: its symbol, formula and numbers.
 
@@ -106,7 +106,7 @@ class Step(Brief):
         return self.values.ndim > (self.over != "row")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Stage(Brief):
     """The steps of one module."""
 
@@ -114,7 +114,7 @@ class Stage(Brief):
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Explanation(Brief):
     """One row of an attention head. `row` counts from 0; its `token` is the one written there or, in an encoder, read.
 
@@ -312,7 +312,7 @@ def _find_word(word: str | None, sides: Mapping[str, Tokens]) -> tuple[str, int]
     first, side = next(iter(sides.items()))
     places = range(len(side.words))
     if word is None:  # the first content word, else the first word with letters, else the first word
-        return first, max(places, key=lambda place: _interest(side.words[place]))
+        return first, max(places, key=lambda at: side.words[at][:1].isalpha() * (1 + (len(side.words[at]) >= CONTENT)))
     word = normalize(word)
     for title, each in sides.items():
         for form in (str, str.casefold):
@@ -324,12 +324,6 @@ def _find_word(word: str | None, sides: Mapping[str, Tokens]) -> tuple[str, int]
     every = dict.fromkeys(word for each in sides.values() for word in each.words)
     texts = " or ".join("the translation" if title == "target" else "the source" for title in sides)
     raise InputError("word", f"{word!r} is not in {texts}", suggest(word, every))
-
-
-def _interest(word: str) -> int:
-    if not word[:1].isalpha():
-        return 0
-    return 2 if len(word) >= CONTENT else 1
 
 
 # As text

@@ -26,7 +26,7 @@ WordMatrix = Float[np.ndarray, "W V"]
 MatrixKey = tuple[str, int | None, int | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Agreement:
     """The agreement of a method with erasure, over the `sentences` with a defined τ_b.
 
@@ -42,7 +42,7 @@ class Agreement:
     sentences: int
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Faithfulness(Brief):
     """The agreement of every method with erasure over a set of sentences; the method `shuffled` is chance."""
 

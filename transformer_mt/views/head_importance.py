@@ -50,7 +50,7 @@ def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> Float[np.ndarray, 
     return losses
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HeadLosses:
     """ln p of `of` (a token, or the translation), with all heads and without each candidate."""
 

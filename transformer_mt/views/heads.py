@@ -75,7 +75,7 @@ def _of_tree(tree: Tree) -> Iterator[Instance]:
                 yield Instance((relation, "dependent"), head, place, place - head)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HeadFigures:
     """A head: where it looks, and the loss without it; unknown figures are None.
 
@@ -99,7 +99,7 @@ class HeadFigures:
     bleu: Interval | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RelationFigures:
     """For each head of a stack, the share of a relation's cases in which the word with the most weight is right.
 
@@ -121,7 +121,7 @@ class RelationFigures:
         return self.found[self.best].value - self.baseline.value
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class HeadTable(Brief):
     """The heads of a model over sentence pairs, after Clark et al. 2019, §3 and §4, and Michel et al. 2019, §3.
 

@@ -21,7 +21,7 @@ from transformer_mt.views.serialise import HIDDEN
 GUESSES = 5
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Lens(Brief):
     """The guesses of each decoder layer at each position of the target (the logit lens, nostalgebraist 2020).
 

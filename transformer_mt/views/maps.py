@@ -22,7 +22,7 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.serialise import HIDDEN
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class StackMaps(Brief):
     """The maps of one stack: weights, a mask of the cells that may be attended to (True), and the labels of both sides.
 
@@ -56,7 +56,7 @@ class StackMaps(Brief):
         return {"rows": self.rows, "columns": self.columns, "weights": weights}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class AttentionMaps(Brief):
     """The maps of a sentence pair by a method of `METHODS` for each stack, over tokens or, after `by_words`, words."""
 

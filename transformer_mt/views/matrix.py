@@ -27,7 +27,7 @@ MASKED, LEADER, GAP = "·", "│", 3
 READABLE = (0.05, 99.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class LabelledMatrix:
     """A matrix to show: numbers, NaN for masked cells, and the labels of both sides.
 
@@ -65,7 +65,7 @@ def is_convex(numbers: Float[np.ndarray, "R C"]) -> bool:
     return not (numbers < 0.0).any() and bool((np.abs(sums - 1.0) <= 1e-3).all())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scale:
     """The scale of a matrix: numbers are shaded relative to `largest` and printed in multiples of `unit`."""
 
@@ -88,7 +88,7 @@ class Scale:
         return format_weight(number / self.unit)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Blocks:
     """Shades as characters before the numbers, for files and terminals without colour; without numbers, with signs."""
 

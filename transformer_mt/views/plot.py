@@ -83,7 +83,7 @@ def _training_floor(run: Run) -> float:
     return 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Series:
     """A curve. Curves of the same `group` (a run) share a colour; secondary ones are `dashed`.
 
@@ -97,7 +97,7 @@ class Series:
     margins: Sequence[float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Panel:
     """Curves over a common horizontal axis; the title has the quantity and its unit.
 
@@ -118,7 +118,7 @@ class Panel:
         return (low - abs(low) / 2, high + abs(high) / 2) if low else (0.0, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plot:
     """A plot: data for JSON, arrays for numpy, lines of text for a `width`, and a picture for a `path`."""
 
