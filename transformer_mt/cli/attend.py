@@ -25,6 +25,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
+from transformer_mt.text.terminal import JsonObject
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -143,7 +144,7 @@ def attend(
         if agrees:
             yield from agreement_lines(matrices[0], loaded[0].attention(method=REFERENCE, words=options.words))
 
-    remarks: list[dict[str, Any]] = []
+    remarks: list[JsonObject] = []
     if options.as_json and not options.history:
         remarks = [_remarks(one, maps, options) for one, maps in zip(loaded, views, strict=True)]
     picture = partial(matrix_figure, rows, meaning=f"A number is {method.meaning}.")
@@ -211,7 +212,7 @@ def _matrices(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions
     return [explaining_matrix(maps, heads=alignment.heads if alignment else ())]
 
 
-def _remarks(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions) -> dict[str, Any]:
+def _remarks(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions) -> JsonObject:
     """Extra keys of `--json`: the graph, and for methods other than the weights the agreement with erasure."""
     from transformer_mt.views.attend import graphs
 

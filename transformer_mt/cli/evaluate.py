@@ -30,7 +30,7 @@ from transformer_mt.config.changed_search import OF_DRAWS
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
 from transformer_mt.progress import working
-from transformer_mt.text.terminal import escaped_json
+from transformer_mt.text.terminal import JsonObject, escaped_json
 from transformer_mt.translation.engine import OWN
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _measured(
     by_rarity: bool,
     worst: int,
     sentences: bool,
-) -> dict[str, Any]:
+) -> JsonObject:
     """The `--json` object of a test set: the first run's scores, and the other runs' under `against`."""
     from transformer_mt import evaluation
     from transformer_mt.views.serialise import to_json

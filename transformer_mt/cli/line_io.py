@@ -10,7 +10,7 @@ from itertools import tee, zip_longest
 from pathlib import Path
 from queue import Queue
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from typing_extensions import override
 
@@ -19,7 +19,7 @@ from transformer_mt.cli.terminal import literal_console
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines, output_file
-from transformer_mt.text.terminal import escape_controls, escaped_json
+from transformer_mt.text.terminal import JsonObject, escape_controls, escaped_json
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
 from transformer_mt.translation.beam_tree import BeamTrace
@@ -129,7 +129,7 @@ class Record:
 
     place: str
     line: PreparedLine
-    fields: dict[str, Any] | None
+    fields: JsonObject | None
     problem: InputError | None
 
 
@@ -141,7 +141,7 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
     """
     prepare, language = translator.model.prepare, translator.model.config.data.source_language
     for place, line in lines:
-        fields: dict[str, Any] | None = None
+        fields: JsonObject | None = None
         problem: InputError | None = None
         try:
             if isinstance(line, InputError):
@@ -162,7 +162,7 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
         yield Record(place, prepared, fields, problem)
 
 
-def _json_object(line: str, *, place: str) -> dict[str, Any]:
+def _json_object(line: str, *, place: str) -> JsonObject:
     try:
         fields = json.loads(line)
         json.dumps(fields, allow_nan=False)  # NaN and infinity would make our output invalid
@@ -233,7 +233,7 @@ class Output:
         if one.trace:
             yield from (f"  {line}" for line in trace_lines(one.trace, width=literal_console().width - 2))
 
-    def _object(self, one: Translated) -> dict[str, Any]:
+    def _object(self, one: Translated) -> JsonObject:
         record = one.record
         if record.problem:
             return (record.fields or {}) | {"error": str(record.problem)}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import safetensors.torch
 
@@ -21,6 +21,7 @@ from transformer_mt.export.transformers_weights import POSSIBLE, generation_conf
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.runs.directory import TOKENIZER
 from transformer_mt.text import normalize as normalization
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.translation.engine import Engine
 from transformer_mt.translation.model import Model
 
@@ -97,7 +98,7 @@ def _to_transformers(model: Model, quantization: str | None) -> Converted:
     require_supported(config.model, POSSIBLE, by="transformers")
     assert isinstance(network, Transformer)
     longest = config.model.max_length
-    tables: dict[str, Any] = {
+    tables: JsonObject = {
         "config.json": model_config(config.model, vocabulary_size=model.tokenizer.size),
         "generation_config.json": generation_config(config),
         **tokenizer_files(model.tokenizer, max_length=longest),

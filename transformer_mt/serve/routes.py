@@ -17,16 +17,17 @@ from starlette.types import ASGIApp
 from transformer_mt.errors import InputError, TmtError, is_out_of_memory
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
-from transformer_mt.serve.answers import ANSWERS, Answer, course, curves, tag_of_curves
+from transformer_mt.serve.answers import ANSWERS, course, curves, tag_of_curves
 from transformer_mt.serve.clients import list_languages, translate_texts
 from transformer_mt.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours, has_key
 from transformer_mt.serve.questions import LARGEST_BODY, Attend, ClientQuestion, TranslateTexts, in_request, parse
 from transformer_mt.serve.saved_answers import page_of
 from transformer_mt.serve.served_runs import Runs, ServedRun
 from transformer_mt.serve.worker import Gone, Worker
+from transformer_mt.text.terminal import JsonObject
 
 # The POST routes: request and answer.
-POSTED: dict[str, tuple[type[Any], Callable[[ServedRun, Any], Answer]]] = {**ANSWERS, "page": (Attend, page_of)}
+POSTED: dict[str, tuple[type[Any], Callable[[ServedRun, Any], JsonObject]]] = {**ANSWERS, "page": (Attend, page_of)}
 _KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _START = "index.html"
 _JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
@@ -135,7 +136,7 @@ class Routes:
             return _problem(problem)
 
 
-def _tagged(tag: str, known: str | None, content: Callable[[], Answer]) -> Response:
+def _tagged(tag: str, known: str | None, content: Callable[[], JsonObject]) -> Response:
     """The response, or 304 if the client has it already."""
     headers = {"ETag": tag}
     return Response(status_code=304, headers=headers) if tag == known else answer(content(), headers=headers)

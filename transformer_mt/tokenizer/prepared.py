@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any
 
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.sentences import join_sentences, split_sentences
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.text.words import Span, script_of, word_spans
 from transformer_mt.tokenizer.sentencepiece_model import SPECIAL_TOKENS
 from transformer_mt.tokenizer.symbols import UNK
@@ -116,7 +116,7 @@ class Remarks:
     longer_than_training: int | None
     case: str | None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The remarks that apply, keyed by name."""
         return {name: value for name, value in vars(self).items() if value}
 

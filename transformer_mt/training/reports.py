@@ -4,12 +4,13 @@ import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import TYPE_CHECKING, SupportsFloat
 
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.errors import MachineError
 from transformer_mt.files import make_directory, require_directory, write_errors
 from transformer_mt.runs.directory import TENSORBOARD, Run
+from transformer_mt.text.terminal import JsonObject
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -137,7 +138,7 @@ class MetricsLog:
         samples = [dict(zip(names, sample, strict=True)) for sample in record.pop("samples")]
         self._write("validation", {**record, "seconds": round(report.seconds, 3), "samples": samples})
 
-    def _write(self, kind: str, record: dict[str, Any]) -> None:
+    def _write(self, kind: str, record: JsonObject) -> None:
         step = record.pop("step")
         if self.is_main:
             self.run.log(step, {"kind": kind, **record})

@@ -1,8 +1,8 @@
 """The likeliest other tokens at each position of a translation."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.prepared import PreparedSentence
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.translation.model import Model
@@ -24,7 +24,7 @@ class ChosenAmong:
     chosen: Alternative
     others: tuple[Alternative, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Keys: `token` and `probability`; `others`, pairs of both, likeliest first."""
         return asdict(self.chosen) | {"others": [[other.token, other.probability] for other in self.others]}
 

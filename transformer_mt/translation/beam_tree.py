@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from transformer_mt.text.terminal import JsonObject
 
 ENDED, BEATEN, DROPPED = "ended", "beaten", "dropped"
 
@@ -79,7 +81,7 @@ class BeamTrace:
             children.setdefault(self.nodes[number].parent, []).append(number)
         return children
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Keys: `prefix`, tokens; `nodes`, each with the fields of `BeamNode`; `best`, the index of a node."""
         return {"prefix": list(self.prefix), "nodes": [asdict(node) for node in self.nodes], "best": self.best}
 

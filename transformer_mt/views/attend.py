@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, zip_longest
-from typing import Any
 
 import numpy as np
 from rich.text import Text
@@ -15,6 +14,7 @@ from transformer_mt.models.head_mask import ALL, EVERY, MEAN, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
 from transformer_mt.text.brief import Brief
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.faithfulness import compare_rows
 from transformer_mt.views.maps import AttentionMaps, StackMaps
 from transformer_mt.views.matrix import Blocks, LabelledMatrix, Scale, is_convex, legend, matrix_lines
@@ -116,9 +116,9 @@ def agreement(matrix: LabelledMatrix, erased: AttentionMaps) -> tuple[float, flo
     return compare_rows(matrix.numbers[:-1, :-1], reference.numbers[:-1, :-1])
 
 
-def agreements(maps: AttentionMaps, erased: AttentionMaps) -> dict[str, Any]:
+def agreements(maps: AttentionMaps, erased: AttentionMaps) -> JsonObject:
     """For `--json`: `tau` and `first` (or null) of each cross-attention matrix, by name, for example `cross.2.1`."""
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for matrix in _every_matrix(maps):
         if matrix.key.startswith("cross"):
             scores = agreement(matrix, erased)
@@ -163,7 +163,7 @@ def adjacency(matrix: LabelledMatrix, *, threshold: float) -> Adjacency:
     )
 
 
-def graphs(maps: AttentionMaps, *, threshold: float) -> dict[str, Any]:
+def graphs(maps: AttentionMaps, *, threshold: float) -> JsonObject:
     """For `--json`: the `threshold`, and `matrices`, the graph of every head or stack by name."""
     matrices = {matrix.key: adjacency(matrix, threshold=threshold) for matrix in _every_matrix(maps)}
     return {"threshold": threshold, "matrices": matrices}

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -15,6 +14,7 @@ from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.text.brief import Brief
 from transformer_mt.text.html import html_columns, html_text
 from transformer_mt.text.normalize import normalize
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.text.words import is_word, word_spans
 from transformer_mt.tokenizer.prepared import PreparedSentence, Preparer
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL
@@ -70,7 +70,7 @@ class Contrast(Brief):
             tables.append(html_columns(side.words, columns, title=title))
         return f"{''.join(tables)}<p>{html_text(in_words(self))}</p>"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The fields, and the sentence `in_words`."""
         return to_json({field.name: getattr(self, field.name) for field in fields(self)} | {"in_words": in_words(self)})
 

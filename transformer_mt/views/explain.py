@@ -30,6 +30,7 @@ from transformer_mt.registry import lookup, suggest
 from transformer_mt.text.brief import Brief
 from transformer_mt.text.html import html_columns, html_text
 from transformer_mt.text.normalize import normalize
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.head_importance import HeadLosses, head_losses
 from transformer_mt.views.rendering import inline, label, rendered, table
 from transformer_mt.views.serialise import to_json
@@ -150,7 +151,7 @@ class Explanation(Brief):
     def __getitem__(self, name: str) -> Tensor:
         return next(step.values for step in self.steps() if step.name == name)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The fields, with the head as `stack`, `layer` and `head`; `contributions`, the shares; and `in_words`."""
         entries = {field.name: getattr(self, field.name) for field in fields(self)} | self.head._asdict()
         told = {"contributions": self["column_shares"], "in_words": in_words(self)}

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -12,6 +11,7 @@ from torch import Tensor
 from transformer_mt.links.tokens import PairTokens
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.text.brief import Brief
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.prepared import Owners
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.rendering import format_weight, label, rendered, table
@@ -49,7 +49,7 @@ class Lens(Brief):
             found.append(None if None in layers else max(filter(None, layers)))
         return tuple(found)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The texts, the number of `layers`, `positions` (a token each) and `words`."""
         positions = []
         for t, token in enumerate(self.tokens):

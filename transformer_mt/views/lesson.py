@@ -19,6 +19,7 @@ from typing import Any
 
 from transformer_mt.errors import InputError
 from transformer_mt.files import read_input
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.rendering import table_lines, wrapped
 
 LESSONS = Path(__file__).parents[1] / "lessons"
@@ -55,9 +56,9 @@ def lessons(directory: Path | None = None) -> list[Lesson]:
     return [_parse(path, number) for number, path in enumerate(files, start=1)]
 
 
-def stored_curves() -> dict[str, Any]:
+def stored_curves() -> JsonObject:
     """The measurements of `scripts/lesson_runs.py`: BLEU by length, losses by step, attention of recurrent models."""
-    found: dict[str, Any] = json.loads(CURVES.read_text("utf-8"))
+    found: JsonObject = json.loads(CURVES.read_text("utf-8"))
     return found
 
 

@@ -18,6 +18,7 @@ from transformer_mt.models.head_mask import active_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.text.brief import Brief
 from transformer_mt.text.html import html_matrix
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.serialise import HIDDEN
 
@@ -48,7 +49,7 @@ class StackMaps(Brief):
         weights = self.weights[layers, [head.head - 1 for head in heads]].mean(dim=0)
         return weights.masked_fill(~self.mask[layers].any(dim=0), math.nan).double().numpy()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """`rows`, `columns` and `weights[layer][head][row][column]`; null for masked cells and heads that are off."""
         weights: list[list[Any]] = [list(layer) for layer in self.weights.masked_fill(~self.mask[:, None], math.nan)]
         for layer, head in () if self.present is None else (~self.present).nonzero().tolist():

@@ -1,14 +1,13 @@
 """`tmt translate`: translations as JSON, alternatives at each position, and the tree of a beam search."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rich.text import Text
 from rich.tree import Tree
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
-from transformer_mt.text.terminal import escape_controls
+from transformer_mt.text.terminal import JsonObject, escape_controls
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.alternatives import ChosenAmong
 from transformer_mt.translation.beam_tree import ENDED, BeamTrace, beam_trace, recording_search
@@ -43,12 +42,12 @@ def translation_object(
     alternatives: Sequence[Sequence[ChosenAmong]] | None,
     trace: BeamTrace | None,
     shows_trace: bool,
-) -> dict[str, Any]:
+) -> JsonObject:
     """The JSON object of `tmt translate` for a line: its translations, best first, with alternatives and trace."""
     best = ranked[0]
-    found: dict[str, Any] = {"source": line.given, "translation": best.text} | _scores(best)
+    found: JsonObject = {"source": line.given, "translation": best.text} | _scores(best)
     found |= {"never_seen": line.never_seen, "remarks": line.remarks.to_json()}
-    listed: list[dict[str, Any]] = [{"text": each.text, "score": each.score} for each in ranked]
+    listed: list[JsonObject] = [{"text": each.text, "score": each.score} for each in ranked]
     if split:
         parts = zip(line.sentences, best.sentences or (best,), strict=True)
         found["sentences"] = [
