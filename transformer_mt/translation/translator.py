@@ -68,6 +68,8 @@ class Translation:
 
 EMPTY = Translation(text="", score=0.0, log_probability=0.0, tokens=())
 
+# A prefix, as text or as tokens.
+PrefixText = str | Sequence[str]
 PlaceName = Callable[[int], str]
 IsWaiting = Callable[[], bool]
 # Distinct translations, best first.
@@ -128,7 +130,7 @@ class Translator:
         sentences: Sequence[str],
         search: SearchConfig | None = None,
         *,
-        prefix: str | Sequence[str] = "",
+        prefix: PrefixText = "",
         place: PlaceName = numbered,
         split: bool = True,
     ) -> list[Ranked]:
@@ -158,7 +160,7 @@ class Translator:
         sentences: Iterable[str],
         search: SearchConfig | None = None,
         *,
-        prefix: str | Sequence[str] = "",
+        prefix: PrefixText = "",
         place: PlaceName = numbered,
         split: bool = True,
         is_waiting: IsWaiting | None = None,
@@ -175,7 +177,7 @@ class Translator:
         lines: Iterable[PreparedLine],
         search: SearchConfig,
         *,
-        prefix: str | Sequence[str] = "",
+        prefix: PrefixText = "",
         place: PlaceName = numbered,
         is_waiting: IsWaiting | None = None,
     ) -> Iterator[Ranked]:
@@ -212,7 +214,7 @@ class Translator:
         lines: Sequence[tuple[int, PreparedLine]],
         search: SearchConfig,
         *,
-        prefix: str | Sequence[str] = "",
+        prefix: PrefixText = "",
         place: PlaceName = numbered,
     ) -> list[Ranked]:
         """Translate prepared lines, each given with its number. Raises as `translate`."""
@@ -242,7 +244,7 @@ class Translator:
         """The number of sentences translated in parallel; for sampling, the same on every machine."""
         return search.batch_size * (1 if search.sample else self.model.engine.batches)
 
-    def _forced(self, prefix: str | Sequence[str]) -> tuple[Prefix, bool]:
+    def _forced(self, prefix: PrefixText) -> tuple[Prefix, bool]:
         """The tokens of a prefix, and whether the translation ends with it."""
         if isinstance(prefix, str):
             forced = self.model.prepare.target.sentence(prefix).ids if prefix else ()
@@ -304,7 +306,7 @@ class Translator:
         return sorted(by_text.values(), key=lambda translation: translation.score, reverse=True)
 
 
-def splits(search: SearchConfig, prefix: str | Sequence[str]) -> bool:
+def splits(search: SearchConfig, prefix: PrefixText) -> bool:
     """True if a line may be translated sentence by sentence."""
     return search.n_best == 1 and not prefix
 

@@ -16,7 +16,7 @@ from transformer_mt.registry import lookup
 from transformer_mt.text.brief import Brief
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.faithfulness import compare_rows
-from transformer_mt.views.maps import AttentionMaps, StackMaps
+from transformer_mt.views.maps import AttentionMaps, MapsByStack
 from transformer_mt.views.matrix import Blocks, LabelledMatrix, Scale, is_convex, legend, matrix_lines
 from transformer_mt.views.methods import METHODS
 from transformer_mt.views.rendering import label, rendered, table, wrapped
@@ -48,7 +48,7 @@ class HistoryStep(Brief):
     step: int
     loss: float | None
     translation: str
-    stacks: dict[str, StackMaps]
+    stacks: MapsByStack
 
 
 def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) -> LabelledMatrix:

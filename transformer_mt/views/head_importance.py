@@ -26,6 +26,8 @@ from transformer_mt.translation.translator import Translator
 
 Measured = TypeVar("Measured")
 
+ByHead = dict[HeadName, float]
+
 
 def without_each(model: Seq2Seq, measure: Callable[[], Measured]) -> dict[HeadName, Measured]:
     """Measure with each head turned off, one at a time."""
@@ -56,7 +58,7 @@ class HeadLosses:
 
     of: str
     log_probability: float
-    without: dict[HeadName, float]
+    without: ByHead
 
 
 def head_losses(
@@ -85,13 +87,13 @@ def head_losses(
     return HeadLosses(of, found[0], dict(zip(heads, found[1:], strict=True)))
 
 
-def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
+def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
     """Σ |∂L/∂ξ| over pairs at ξ = 1, in nats per target token, for each head (Michel et al. 2019, §4.1).
 
     L is a pair's loss, ξ the head's factor in the mask.
     """
     layers = attention_layers(model)
-    slopes: dict[HeadName, float] = dict.fromkeys(head_names(model), 0.0)
+    slopes: ByHead = dict.fromkeys(head_names(model), 0.0)
     for rows, batch in batches(model, encoded):
         ones = {module: torch.ones(len(rows), module.heads, device=batch.source.device) for module in layers.values()}
         masks = {module: factors.requires_grad_() for module, factors in ones.items()}
@@ -104,14 +106,14 @@ def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, floa
     return {name: slope / int(encoded.target_lengths.sum()) for name, slope in slopes.items()}
 
 
-def exact_importance(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
+def exact_importance(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
     """The rise of the loss without each head, in nats per target token."""
     before, tokens = sentence_losses(model, encoded).sum(), int(encoded.target_lengths.sum())
     without = without_each(model, lambda: sentence_losses(model, encoded).sum())
     return {name: float(after - before) / tokens for name, after in without.items()}
 
 
-def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
+def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
     """`mean_gradients` divided by their Euclidean norm in each layer (Michel et al. 2019, §4.1); zeros stay zero."""
     importance = mean_gradients(model, encoded)
     for _, of_layer in groupby(list(importance), key=lambda name: name.of_layer):
@@ -122,7 +124,7 @@ def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName
 
 
 # Measures of how much each head matters for the loss of the pairs.
-IMPORTANCE: dict[str, Callable[[Seq2Seq, EncodedPairs], dict[HeadName, float]]] = {
+IMPORTANCE: dict[str, Callable[[Seq2Seq, EncodedPairs], ByHead]] = {
     "gradient": normalised_gradients,
     "unnormalised": mean_gradients,
     "exact": exact_importance,

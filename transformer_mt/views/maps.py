@@ -57,6 +57,9 @@ class StackMaps(Brief):
         return {"rows": self.rows, "columns": self.columns, "weights": weights}
 
 
+MapsByStack = dict[str, StackMaps]
+
+
 @dataclass(frozen=True, repr=False)
 class AttentionMaps(Brief):
     """The maps of a sentence pair by a method of `METHODS` for each stack, over tokens or, after `by_words`, words."""
@@ -64,7 +67,7 @@ class AttentionMaps(Brief):
     source: str
     target: str
     method: str
-    stacks: dict[str, StackMaps]
+    stacks: MapsByStack
     tokens: PairTokens = field(metadata=HIDDEN)
 
     def _repr_html_(self) -> str:
@@ -91,7 +94,7 @@ class AttentionMaps(Brief):
         return replace(self, stacks=stacks)
 
 
-def maps_of(method: str, tokens: PairTokens, stacks: dict[str, StackMaps]) -> AttentionMaps:
+def maps_of(method: str, tokens: PairTokens, stacks: MapsByStack) -> AttentionMaps:
     """Create the maps of a pair over tokens."""
     return AttentionMaps(tokens.source.text, tokens.written.text, method, stacks, tokens)
 
@@ -111,7 +114,7 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
     return maps_of("weights", tokens, weights_of_pair(model, tokens))
 
 
-def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
+def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> MapsByStack:
     """The attention weights of every stack. Raises `MachineError` if the model's numbers are not finite."""
     with evaluating(model), record_attention(model) as recording:
         require_finite(model(*tokens.inputs(model)))

@@ -11,7 +11,7 @@ from transformer_mt.text.terminal import JsonObject, escape_controls
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.alternatives import ChosenAmong
 from transformer_mt.translation.beam_tree import ENDED, BeamTrace, beam_trace, recording_search
-from transformer_mt.translation.translator import Translation, Translator
+from transformer_mt.translation.translator import PrefixText, Translation, Translator
 from transformer_mt.views.rendering import rendered, table_lines
 
 # Minimum width for wrapping a tree's labels; rich indents by 4 per level.
@@ -25,7 +25,7 @@ def require_beam(search: SearchConfig) -> None:
 
 
 def traced(
-    translator: Translator, line: PreparedLine, search: SearchConfig, *, prefix: str | Sequence[str] = ""
+    translator: Translator, line: PreparedLine, search: SearchConfig, *, prefix: PrefixText = ""
 ) -> tuple[list[Translation], BeamTrace | None]:
     """Translate a line of one sentence: the translations, best first, and the tree of the beam that found them."""
     with recording_search() as steps:
