@@ -13,10 +13,7 @@ from transformer_mt.cli.options import (
     HeadOption,
     LayerOption,
     LookedAt,
-    Stack,
     TargetOption,
-    Without,
-    WordsOption,
     with_options,
 )
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence
@@ -39,13 +36,17 @@ if TYPE_CHECKING:
 class MatrixOptions:
     """Options that choose the matrices and their display."""
 
-    stack: Stack = None
+    stack: Annotated[
+        str | None, Option(metavar="NAME", help="cross, encoder or decoder. [cross]", rich_help_panel=HEADS)
+    ] = None
     layer: LayerOption = None
     head: HeadOption = None
     method: Annotated[
         str, Option(metavar="NAME", help="weights, values, gradient or erasure.", rich_help_panel=HEADS)
     ] = "weights"
-    words: WordsOption = True
+    words: Annotated[
+        bool, Option("--words/--tokens", help="Show words, or the model's tokens.", rich_help_panel=OUTPUT)
+    ] = True
     compact: Annotated[bool, Option("--compact", help="Print shades without numbers.", rich_help_panel=OUTPUT)] = False
     graph: Annotated[
         bool, Option("--graph", help="Print each matrix as a graph: edges and degrees.", rich_help_panel=OUTPUT)
@@ -57,7 +58,10 @@ class MatrixOptions:
     html: Annotated[
         Path | None, Option(metavar="FILE", help="Also write an interactive page.", rich_help_panel=OUTPUT)
     ] = None
-    without: Without = None
+    without: Annotated[
+        list[str] | None,
+        Option(metavar="HEADS", help="Turn heads off and compare: cross.2.1,cross.2.2.", rich_help_panel=HEADS),
+    ] = None
     history: Annotated[
         bool, Option("--history", help="Show the attention of every checkpoint.", rich_help_panel=HEADS)
     ] = False

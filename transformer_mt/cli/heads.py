@@ -31,33 +31,29 @@ if TYPE_CHECKING:
     from transformer_mt.translation.model import Model as OpenedModel
     from transformer_mt.translation.translator import Translator
 
-Split = Annotated[str, Option(metavar="NAME", help="Split to measure on.", rich_help_panel=DATA)]
-Sentences = Annotated[
-    int | None, Option(metavar="N", min=1, help="Use only the first N sentences.", rich_help_panel=DATA)
-]
-Bleu = Annotated[bool, Option("--bleu", help="Also measure BLEU without each head (slow).", rich_help_panel=HEADS)]
-Faithful = Annotated[
-    bool, Option("--faithful", help="Compare attention with the effect of erasing words.", rich_help_panel=HEADS)
-]
-Prune = Annotated[str | None, Option(metavar="N", help="Mask this many heads: 12, 0.33 or 33%.", rich_help_panel=HEADS)]
-RunDir = Annotated[
-    Path | None, Option("--run-dir", metavar="DIR", help="Where --prune writes the run.", rich_help_panel=HEADS)
-]
-Importance = Annotated[
-    str, Option(metavar="NAME", help="Rank by unnormalised, gradient or exact importance.", rich_help_panel=HEADS)
-]
-
 
 def heads(
     model: ModelOption = None,
     data: DataToMeasure = None,
-    split: Split = "validation",
-    sentences: Sentences = None,
-    bleu: Bleu = False,
-    faithful: Faithful = False,
-    prune: Prune = None,
-    run_dir: RunDir = None,
-    importance: Importance = "unnormalised",
+    split: Annotated[str, Option(metavar="NAME", help="Split to measure on.", rich_help_panel=DATA)] = "validation",
+    sentences: Annotated[
+        int | None, Option(metavar="N", min=1, help="Use only the first N sentences.", rich_help_panel=DATA)
+    ] = None,
+    bleu: Annotated[
+        bool, Option("--bleu", help="Also measure BLEU without each head (slow).", rich_help_panel=HEADS)
+    ] = False,
+    faithful: Annotated[
+        bool, Option("--faithful", help="Compare attention with the effect of erasing words.", rich_help_panel=HEADS)
+    ] = False,
+    prune: Annotated[
+        str | None, Option(metavar="N", help="Mask this many heads: 12, 0.33 or 33%.", rich_help_panel=HEADS)
+    ] = None,
+    run_dir: Annotated[
+        Path | None, Option("--run-dir", metavar="DIR", help="Where --prune writes the run.", rich_help_panel=HEADS)
+    ] = None,
+    importance: Annotated[
+        str, Option(metavar="NAME", help="Rank by unnormalised, gradient or exact importance.", rich_help_panel=HEADS)
+    ] = "unnormalised",
     to: To = None,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,

@@ -16,6 +16,7 @@ from transformer_mt.cli.options import (
     Input,
     Json,
     ModelOption,
+    OutputFile,
     SearchOptions,
     TargetFile,
     To,
@@ -46,9 +47,7 @@ def score(
     minimum: Annotated[
         float | None, Option("--min", metavar="X", help="Write the pairs of rank X or more.", rich_help_panel=OUTPUT)
     ] = None,
-    output: Annotated[
-        Path | None, Option(metavar="FILE", help="Write to a file once all is done.", rich_help_panel=OUTPUT)
-    ] = None,
+    output: OutputFile = None,
     tokens: Annotated[bool, Option("--tokens", help="Also print the log-probability of each token.")] = False,
     to: To = None,
     device: Device = DEFAULT_DEVICE,

@@ -7,7 +7,9 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
 
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
@@ -17,7 +19,6 @@ from transformer_mt.cli.options import (
     Npz,
     Quiet,
     SearchOptions,
-    Sentence,
     To,
     with_options,
 )
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 class SentenceOptions(SearchOptions):
     """Options for the sentence of a line, its search, and the output of its view."""
 
-    sentence_number: Sentence = 1
+    sentence_number: Annotated[
+        int, Option("--sentence", metavar="N", min=1, help="Which sentence of the line.", show_default=False)
+    ] = 1
     to: To = None
     device: Device = DEFAULT_DEVICE
     as_json: Json = False

@@ -19,7 +19,7 @@ from transformer_mt.cli.options import (
     Json,
     ModelOption,
     NoSplit,
-    PrefixOption,
+    OutputFile,
     Quantization,
     Quiet,
     SearchOptions,
@@ -43,12 +43,12 @@ def translate(
     sentences: Annotated[list[str] | None, Argument(metavar="SENTENCE", help="Source sentences.")] = None,
     model: ModelOption = None,
     input: Annotated[Path | None, Option(metavar="FILE", help="Translate the lines of a file; - is stdin.")] = None,
-    output: Annotated[
-        Path | None, Option(metavar="FILE", help="Write to a file once all is done.", rich_help_panel=OUTPUT)
-    ] = None,
+    output: OutputFile = None,
     *,
     search: SearchOptions,
-    prefix: PrefixOption = "",
+    prefix: Annotated[
+        str, Option(metavar="TEXT", help="Start every translation with this text.", rich_help_panel=SEARCH)
+    ] = "",
     glossary: Annotated[
         Path | None, Option(metavar="FILE", help="Terms to use: source, tab, target.", rich_help_panel=SEARCH)
     ] = None,
