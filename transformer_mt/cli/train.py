@@ -17,7 +17,6 @@ from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
     from transformer_mt.config.sections import Config
-    from transformer_mt.distributed import Distributed
     from transformer_mt.training.session import TrainingSession
 
 
@@ -177,45 +176,40 @@ def _initialised(
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
     """Train until the end or a signal, together with torchrun's other processes; return the exit code."""
+    from transformer_mt.cli.signals import Stopped, graceful_shutdown
+    from transformer_mt.cli.training_display import TrainLog, display
     from transformer_mt.distributed import join_processes
+    from transformer_mt.training.session import open_training
 
     with join_processes() as distributed, ExitStack() as silence:
         if not distributed.is_main:  # only one process prints
             nowhere = silence.enter_context(open(os.devnull, "w", encoding="utf-8"))
             silence.enter_context(redirect_stdout(nowhere))
             silence.enter_context(redirect_stderr(nowhere))
-        return _train_here(config, path, overwrite=overwrite, distributed=distributed)
-
-
-def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "Distributed") -> int:
-    from transformer_mt.cli.signals import Stopped, graceful_shutdown
-    from transformer_mt.cli.training_display import TrainLog, display
-    from transformer_mt.training.session import open_training
-
-    session = open_training(config, path, overwrite=overwrite, distributed=distributed)
-    trainer, reports, launcher = session.trainer, session.train(), os.getppid()
-    log = TrainLog(trainer.run, is_main=distributed.is_main)
-    log.write(*_introduction(session, path))
-    shown = display(literal_console(stderr=True), log, trainer)
-    with log.errors(), graceful_shutdown(lambda: trainer.can_interrupt) as request, shown as show:
-        with suppress(Stopped):
-            for report in reports:  # named, because the directory stays locked until the iterator is closed
-                show(report)
-                if distributed.world_size > 1 and os.getppid() != launcher:  # the launcher was killed
-                    request.number = signal.SIGTERM
-                if distributed.all_reduce(int(request.number is not None)):
-                    break
-        # All processes meet here, even if only one of them got the signal.
-        request.number = max(distributed.all_gather(lambda: request.number or 0)) or None
-        if request.number is not None:
-            trainer.save()
-    if request.number is not None:
-        log.write(f"stopped at step {trainer.progress.step}, saved; run the same command to resume")
-        return 128 + request.number
-    log.write(f'try: tmt translate --model {path} "…" and tmt attend --model {path}')
-    best = abs(trainer.progress.best_score or 0.0)  # a loss is stored negated, so that higher is better
-    result(f"{path}: validation {config.training.best_metric} {best:.4f} at step {trainer.progress.best_step}")
-    return 0
+        session = open_training(config, path, overwrite=overwrite, distributed=distributed)
+        trainer, reports, launcher = session.trainer, session.train(), os.getppid()
+        log = TrainLog(trainer.run, is_main=distributed.is_main)
+        log.write(*_introduction(session, path))
+        shown = display(literal_console(stderr=True), log, trainer)
+        with log.errors(), graceful_shutdown(lambda: trainer.can_interrupt) as request, shown as show:
+            with suppress(Stopped):
+                for report in reports:  # named, because the directory stays locked until the iterator is closed
+                    show(report)
+                    if distributed.world_size > 1 and os.getppid() != launcher:  # the launcher was killed
+                        request.number = signal.SIGTERM
+                    if distributed.all_reduce(int(request.number is not None)):
+                        break
+            # All processes meet here, even if only one of them got the signal.
+            request.number = max(distributed.all_gather(lambda: request.number or 0)) or None
+            if request.number:
+                trainer.save()
+        if request.number:
+            log.write(f"stopped at step {trainer.progress.step}, saved; run the same command to resume")
+            return 128 + request.number
+        log.write(f'try: tmt translate --model {path} "…" and tmt attend --model {path}')
+        best = abs(trainer.progress.best_score or 0.0)  # a loss is stored negated, so that higher is better
+        result(f"{path}: validation {config.training.best_metric} {best:.4f} at step {trainer.progress.best_step}")
+        return 0
 
 
 def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
