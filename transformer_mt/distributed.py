@@ -76,7 +76,9 @@ class ProcessGroup(Distributed):
     """Processes joined by `torch.distributed`: gloo for main memory, NCCL for Nvidia's GPUs."""
 
     def __init__(self, local_rank: int) -> None:
-        self.rank, self.world_size, self.local_rank = dist.get_rank(), dist.get_world_size(), local_rank
+        self.rank = dist.get_rank()
+        self.world_size = dist.get_world_size()
+        self.local_rank = local_rank
         self.can_interrupt = False
         # torch's stubs differ between versions about the type of a group.
         self._group: Any = dist.new_group(backend="gloo", timeout=TIMEOUT)
@@ -94,7 +96,8 @@ class ProcessGroup(Distributed):
 
     @override
     def all_gather(self, make: Callable[[], T], group: Any = None) -> list[T]:
-        value, error = None, None
+        value = None
+        error = None
         try:
             self.can_interrupt = True
             value = make()
@@ -158,7 +161,8 @@ def join_processes() -> Iterator[Distributed]:
         return
     rank = _from_environment("RANK", range(world_size))
     local_rank = _from_environment("LOCAL_RANK", range(world_size), "0")
-    host, port = os.environ.get("MASTER_ADDR", ""), _from_environment("MASTER_PORT", range(1, 2**16))
+    host = os.environ.get("MASTER_ADDR", "")
+    port = _from_environment("MASTER_PORT", range(1, 2**16))
     try:
         with ThreadPool(1) as thread:  # torch waits forever if another program owns the port
             thread.apply_async(_meet, (host, port, rank, world_size)).get(3 * MEETING.total_seconds())

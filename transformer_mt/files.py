@@ -167,7 +167,9 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
     if not path.parent.is_dir():
         raise InputError(path, f"{path.parent} is not a directory", "make it, or write elsewhere")
     with write_errors(path):
-        exists, folder, mode = path.exists(), path.parent.resolve(), 0o666
+        exists = path.exists()
+        folder = path.parent.resolve()
+        mode = 0o666
         if (exists and not path.is_file()) or folder in _DEVICES or folder.is_relative_to("/proc"):
             # Without O_NONBLOCK, opening a FIFO waits for its reader.
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)), "ab") as file:
@@ -205,7 +207,8 @@ def write_directory(path: Path, files: Mapping[str, bytes]) -> None:
 
     A crash leaves the old directory, the new one, or the old one at `set_aside(path)`, and sometimes a temporary one.
     """
-    temporary, old = temporary_name(path), set_aside(path)
+    temporary = temporary_name(path)
+    old = set_aside(path)
     with write_errors(path):
         temporary.mkdir(0o755)
         unfinished.add(temporary)

@@ -63,7 +63,9 @@ def _in_notebook(name: str, total: int) -> Advance:
     """Draw a bar with IPython: rich needs ipywidgets there. Draws at most five times a second."""
     from IPython.display import HTML, display
 
-    done, drawn, handle = 0, 0.0, display(HTML(""), display_id=True)
+    done = 0
+    drawn = 0.0
+    handle = display(HTML(""), display_id=True)
 
     def add(count: int) -> None:
         nonlocal done, drawn

@@ -98,7 +98,8 @@ def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Sc
 
     Raises `InputError` for shared projections that the score does not support.
     """
-    score, key = lookup(SCORES, config.score, key="model.attention.score"), "model.attention.qk_projection"
+    score = lookup(SCORES, config.score, key="model.attention.score")
+    key = "model.attention.qk_projection"
     table = {name: partial(entry, width, config.heads) for name, entry in QK_PROJECTIONS.items()}
     chosen = parse_choice(config.qk_projection, table, key=key)
     if score.prescribed and not isinstance(chosen, Independent):

@@ -86,7 +86,8 @@ def patch(module: nn.Module, symbol: str, function: Callable[[Tensor], Tensor]) 
         nonlocal patched
         if shown.module is not module or shown.symbol != symbol:
             return None
-        patched, value = True, function(shown.value)
+        patched = True
+        value = function(shown.value)
         if (given := _kind(value)) != (expected := _kind(shown.value)):
             raise ValueError(f"patch: {symbol} is {expected}, not {given}")
         return value

@@ -49,7 +49,9 @@ class BatchPlan:
     """
 
     def __init__(self, rows: Indices, ends: Sequence[int], order: Sequence[int]) -> None:
-        self._rows, self._bounds, self._order = rows, [0, *ends], order
+        self._rows = rows
+        self._bounds = [0, *ends]
+        self._order = order
 
     def __len__(self) -> int:
         return len(self._order)
@@ -110,7 +112,8 @@ def _cut_by_length(
     """Sort rows by length in place; return the end of each batch."""
     if not len(rows):
         return []
-    source, target = source_lengths[rows].long(), target_lengths[rows].long()
+    source = source_lengths[rows].long()
+    target = target_lengths[rows].long()
     order = _by_length(source, target)
     rows.copy_(rows[order])
     return _cut(torch.maximum(source, target)[order].numpy(), batch_tokens)

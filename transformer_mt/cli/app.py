@@ -229,7 +229,8 @@ def _usage(error: Any) -> tuple[str, str, str]:
     if parameter is not None:
         place = option_name(parameter)
     if hasattr(error, "possibilities"):  # an unknown option
-        problem, near = "no such option", " or ".join(error.possibilities or ())
+        problem = "no such option"
+        near = " or ".join(error.possibilities or ())
         remedy = f"did you mean {near}?" if near else ""
         if error.ctx.parent and any(place in own.opts for own in error.ctx.parent.command.params):
             remedy = f"give it before the command, as in tmt {place}"

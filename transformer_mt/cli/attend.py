@@ -121,7 +121,8 @@ def attend(
         text = loaded[0].line.given if loaded else sentence  # all runs get the first one's sentence
         loaded.append(load_sentence(text, target, model=path, without=options.without or (), options=options))
         loaded[-1].require_attention(options.method)
-    intro, views = [loaded[0].source], list[Any]()
+    intro = [loaded[0].source]
+    views = list[Any]()
     matrices: list[list[LabelledMatrix]] = []
     for one in loaded:
         name = f"{one.name}: " if len(loaded) > 1 else ""
@@ -184,7 +185,9 @@ def _look(
     from transformer_mt.cli.open_model import open_translator
     from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
 
-    checkpoints, steps, columns = one.model.path / CHECKPOINTS, [], []
+    checkpoints = one.model.path / CHECKPOINTS
+    steps = []
+    columns = []
     if not (saved := saved_steps(checkpoints)):
         raise InputError("--history", f"{one.name} has no checkpoints", "choose a run that keeps them")
     with working(f"looking at {len(saved)} checkpoints"):

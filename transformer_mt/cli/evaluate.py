@@ -170,7 +170,8 @@ def _measured(
     from transformer_mt import evaluation
     from transformer_mt.views.serialise import to_json
 
-    scores, language = [], runs[0].model.config.data.target_language
+    scores = []
+    language = runs[0].model.config.data.target_language
     for run in runs:
         beam = run.search.beam
         of = f" by {run.model.path}" if len(runs) > 1 else ""
@@ -185,7 +186,8 @@ def _measured(
             scores.append(
                 evaluation.evaluate(run, pairs, alignment=alignment, by_length=by_length, known=known, split=sentences)
             )
-    systems, references = [one.translations for one in scores], [pair.translations for pair in pairs]
+    systems = [one.translations for one in scores]
+    references = [pair.translations for pair in pairs]
     with working("resampling the test set"):
         intervals = evaluation.compare_texts(systems, references, language=language)
     note(*scores[0].notes)
@@ -218,7 +220,8 @@ def _lines(found: Mapping[str, Any], *, with_name: bool) -> Iterator[str]:
 
     if with_name:
         yield f"{found['corpus']}, split {found['split']}"
-    intervals, signature = found["intervals"], found["signature"]
+    intervals = found["intervals"]
+    signature = found["signature"]
     for name, title in _METRICS.items():
         margin = f"±{intervals[name]['half_width']:.2f}" if name in intervals else ""
         yield f"{title:16} {found[name]:6.2f} {margin:5}   {signature[name]}"

@@ -139,7 +139,8 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
     With `as_json`, a line that begins with `{` is a JSON object. A line that is too long or unreadable has a problem
     instead of text.
     """
-    prepare, language = translator.model.prepare, translator.model.config.data.source_language
+    prepare = translator.model.prepare
+    language = translator.model.config.data.source_language
     for place, line in lines:
         fields: JsonObject | None = None
         problem: InputError | None = None
@@ -157,7 +158,8 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
             (prepared,) = prepare.lines([text], split=split)
             translator.require_fitting(prepared.sentences, place)
         except InputError as error:
-            problem, (prepared,) = error, prepare.lines([""], split=False)
+            problem = error
+            (prepared,) = prepare.lines([""], split=False)
             fields = {"source": line} if fields is None else fields
         yield Record(place, prepared, fields, problem)
 
@@ -209,12 +211,14 @@ class Output:
         No record waits for another that has not arrived, as `is_waiting` reports.
         """
         given, waiting = tee(records)  # the translator reads ahead; those records wait here
-        lines, search = (record.line for record in given), translator.search
+        lines = (record.line for record in given)
+        search = translator.search
         stream = translator.translate_lines(lines, search, prefix=prefix, is_waiting=is_waiting)
         plain = ((ranked, None) for ranked in stream)
         traced_one_by_one = (traced(translator, line, search, prefix=prefix) for line in lines)
         for record, (ranked, trace) in zip(waiting, traced_one_by_one if self.trace else plain, strict=False):
-            count, source = ALTERNATIVES if self.alternatives else 0, record.line.sentences[0]
+            count = ALTERNATIVES if self.alternatives else 0
+            source = record.line.sentences[0]
             others = [find_alternatives(translator.model, source, one, count=count) if count else [] for one in ranked]
             terms = [term for sentence in record.line.sentences for term in translator.glossary.terms_in(sentence)]
             yield Translated(record, ranked, others, trace, terms)

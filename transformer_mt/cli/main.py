@@ -123,7 +123,8 @@ def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:
 
     from transformer_mt.text.terminal import message_line
 
-    rank, local_rank = os.environ.get("RANK", "0"), os.environ.get("LOCAL_RANK", "0")
+    rank = os.environ.get("RANK", "0")
+    local_rank = os.environ.get("LOCAL_RANK", "0")
     if code in _MET_BY_ALL and local_rank.strip("0").isdecimal():
         time.sleep(_SECONDS_FOR_THE_FIRST)
     place = "" if rank == "0" else f"rank {rank}: "

@@ -45,7 +45,8 @@ def open_translator(
     run = find_run(path) if path else default_run()
     model = None
     if engine == AUTO:
-        engine, chosen = "ctranslate2" if quantization else OWN, search.applied_to(run.config().search)
+        engine = "ctranslate2" if quantization else OWN
+        chosen = search.applied_to(run.config().search)
         is_greedy = chosen.beam == chosen.n_best == 1 and not chosen.sample  # then results do not depend on the engine
         if pays and is_greedy and not quantization and device in (AUTO, "cpu"):
             model = _converted(run, device=device)
@@ -136,13 +137,15 @@ class LineRemarks:
 
 
 def _remarks(line: PreparedLine, translation: str) -> Iterator[str]:
-    remarks, known = line.remarks, line.preparer.known
+    remarks = line.remarks
+    known = line.preparer.known
     if remarks.case == "lowered":
         yield f"all capitals, read as: {line.text}"
     if remarks.new_scripts:
         yield f"script never seen in training: {', '.join(remarks.new_scripts)}; the translation is a guess"
         return
-    copied, rare = set(words(normalize(translation))), dict[str, list[str]]()
+    copied = set(words(normalize(translation)))
+    rare = dict[str, list[str]]()
     for word, count in (line.word_counts or {}).items():
         if count < RARE and word not in copied:
             how = "never seen" if not count else "seen fewer than ten times"

@@ -88,6 +88,7 @@ def _learning_rates(config: "Config") -> "Points":
     """The learning rates of a training. Raises `InputError` if the schedule does not fit it."""
     from transformer_mt.training.schedules import build_schedule
 
-    schedule, last = build_schedule(config), config.training.steps
+    schedule = build_schedule(config)
+    last = config.training.steps
     steps = {1, min(config.schedule.warmup, last), last, *range(1, last, -(-last // STEPS))}
     return [(step, schedule(step)) for step in sorted(steps)]

@@ -62,6 +62,7 @@ def _row(record: JsonObject) -> list[str]:
     step = f"{record['step']}" if record["epochs"] else f"{record['step']}/{record['steps']}"
     state = f"{PRUNED}, from {record['init_from']}" if record["state"] == PRUNED else record["state"]
     languages = f"{record['source_language']} → {record['target_language']}"
-    size, seconds = f"{record['bytes'] / 1e6:,.1f} MB", record["seconds_since"]
+    size = f"{record['bytes'] / 1e6:,.1f} MB"
+    seconds = record["seconds_since"]
     unit = next((unit for unit, length in AGES.items() if seconds >= length), "s")
     return [record["run"], record["corpus"], languages, score, step, size, f"{seconds // AGES[unit]} {unit}", state]

@@ -75,14 +75,16 @@ def score(
     from transformer_mt.translation.scoring import numbers, score_directions
     from transformer_mt.views.serialise import to_json
 
-    files, is_filter = files_of_pairs(input, target_file), keep is not None or minimum is not None
+    files = files_of_pairs(input, target_file)
+    is_filter = keep is not None or minimum is not None
     share = 1.0 if keep is None else _share(keep)
     if is_filter and tokens:
         raise InputError("--tokens", "--keep and --min write pairs, not scores", "leave it out")
     if files and (data or split):
         raise InputError("--input", "already gives the pairs", "leave out --data and --split")
     translator = open_translator(model, SearchOptions(), device=device, to=to)
-    models, own = [translator.model], translator.model.config.data
+    models = [translator.model]
+    own = translator.model.config.data
     place: str | Path | None = input
     if reverse:
         models.append(_opposite(reverse, own, device=device))
@@ -97,11 +99,15 @@ def score(
             for pair in _best(models, pairs, share=share, minimum=minimum, place=place):
                 write(escaped_json({own.source_language: pair.source, own.target_language: pair.target}))
             return
-        total, pieces, count = 0.0, 0, 0
+        total = 0.0
+        pieces = 0
+        count = 0
         for scores in score_directions(models, pairs):
             for line in _lines(scores, tokens=tokens, as_json=as_json):
                 write(line)
-            total, pieces, count = total + scores[0].log_probability, pieces + len(scores[0].pieces), count + 1
+            total += scores[0].log_probability
+            pieces += len(scores[0].pieces)
+            count += 1
         if not count:
             raise InputError(place, "no pairs to score", "give at least one")
         together = numbers(total, pieces)

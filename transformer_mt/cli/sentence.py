@@ -105,7 +105,8 @@ def emit(
     """
     from transformer_mt.cli.open_model import LineRemarks
 
-    several, found = len(sentences) > 1, LineRemarks()
+    several = len(sentences) > 1
+    found = LineRemarks()
     for one in sentences:
         found.look_at(one.read, one.target, place=one.name)
     if options.npz:

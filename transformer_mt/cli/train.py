@@ -158,16 +158,19 @@ def _initialised(
     mixture: dict[str, MixedConfig] = {name: one for name, one in earlier.items() if name.startswith("parent")}
     notes: list[str] = []
     if begun and not Run(parent).exists():
-        theirs, section = begun, begun.init_from
+        theirs = begun
+        section = begun.init_from
     else:
-        theirs, section = Run.open(parent).config(), init_from_run(parent)
+        theirs = Run.open(parent).config()
+        section = init_from_run(parent)
         own = load_corpus(resolve_config(theirs, data=data, overrides=[*inherited, *overrides]).data)
         inherited += defaults_for(theirs, own, given=given)
         if not mixture:
             mixture, notes = mixture_for(Run.open(parent), own)
     resolved = resolve_config(theirs, data=data, overrides=[*inherited, *overrides])
     if only_own or any(key.startswith("data.mixture") for key in given):
-        mixture, notes = resolved.data.mixture, []
+        mixture = resolved.data.mixture
+        notes = []
     if os.environ.get("RANK", "0") == "0":  # only one process prints
         note(*notes)
     section_of_data = resolved.data.model_copy(update={"mixture": mixture})
@@ -187,7 +190,9 @@ def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
             silence.enter_context(redirect_stdout(nowhere))
             silence.enter_context(redirect_stderr(nowhere))
         session = open_training(config, path, overwrite=overwrite, distributed=distributed)
-        trainer, reports, launcher = session.trainer, session.train(), os.getppid()
+        trainer = session.trainer
+        reports = session.train()
+        launcher = os.getppid()
         log = TrainLog(trainer.run, is_main=distributed.is_main)
         log.write(*_introduction(session, path))
         shown = display(literal_console(stderr=True), log, trainer)
@@ -215,7 +220,8 @@ def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
 def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
     from transformer_mt.corpus.cleaning import describe_all
 
-    trainer, corpus = session.trainer, session.corpus
+    trainer = session.trainer
+    corpus = session.corpus
     yield from session.notes
     yield f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus {corpus.name}: {corpus.sizes} pairs, {' → '.join(corpus.languages)}"

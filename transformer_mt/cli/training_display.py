@@ -19,7 +19,8 @@ class TrainLog:
     """Notes and reports of training, written by the main process to the run's `train.log` and to stderr."""
 
     def __init__(self, run: Run, *, is_main: bool) -> None:
-        self.run, self.is_main = run, is_main
+        self.run = run
+        self.is_main = is_main
 
     def write(self, *lines: str) -> None:
         """Record lines and print them."""

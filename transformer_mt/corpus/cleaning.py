@@ -94,7 +94,8 @@ class Cleaner:
     """
 
     def __init__(self, config: DataConfig, *, training: bool, held_out: frozenset[str] = frozenset()) -> None:
-        self._config, self._held_out = config, held_out if training else frozenset[str]()
+        self._config = config
+        self._held_out = held_out if training else frozenset[str]()
         self._remove = {problem for problem in config.remove if training or problem in ALWAYS_REMOVED}
         self._read = 0
         self._counts: Counter[Problem] = Counter()

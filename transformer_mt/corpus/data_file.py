@@ -112,7 +112,8 @@ class DataFile:
 
     def _decompressed(self, raw: BufferedReader) -> Iterator[bytes]:
         """Decompress all streams in it. Raises `InputError` for damage and for implausible growth."""
-        limit, size = _ALWAYS_ALLOWED + _MOST_GROWTH * os.fstat(raw.fileno()).st_size, 0
+        limit = _ALWAYS_ALLOWED + _MOST_GROWTH * os.fstat(raw.fileno()).st_size
+        size = 0
         stream = None
         try:
             while block := raw.read(_BLOCK):

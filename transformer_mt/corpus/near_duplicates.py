@@ -25,7 +25,9 @@ def near_duplicates(train: Iterable[Texts], others: Iterable[Texts]) -> dict[Tex
     together, without case and punctuation. Pairs are compared if four of their MinHash values agree in one of 16 bands
     (Leskovec et al. 2020, §3.4.2). At similarity s this has probability 1 − (1 − s⁴)¹⁶, which is 0.988 at 0.7.
     """
-    ngrams_of, found, buckets = dict[Texts, set[int]](), dict[Texts, Texts](), defaultdict[int, list[Texts]](list)
+    ngrams_of = dict[Texts, set[int]]()
+    found = dict[Texts, Texts]()
+    buckets = defaultdict[int, list[Texts]](list)
     for other in others:
         ngrams_of[other], keys = _ngrams(*other)
         for key in keys:

@@ -68,7 +68,8 @@ def _require_ctranslate2(quantization: str | None) -> None:
 
 
 def _to_ctranslate2(model: Model, quantization: str | None) -> Converted:
-    tokens, longest = model.tokenizer.pieces(range(model.tokenizer.size)), model.config.model.max_length
+    tokens = model.tokenizer.pieces(range(model.tokenizer.size))
+    longest = model.config.model.max_length
     files = model_files(model.network, model.config.model, tokens, quantization=quantization)
     engine = CTranslate2Engine(files, tokens=tokens, max_length=longest, device="cpu", quantization=quantization)
     return Converted(files, engine)
@@ -94,7 +95,8 @@ def _require_transformers(quantization: str | None) -> None:
 
 
 def _to_transformers(model: Model, quantization: str | None) -> Converted:
-    config, network = model.config, model.network
+    config = model.config
+    network = model.network
     require_supported(config.model, POSSIBLE, by="transformers")
     assert isinstance(network, Transformer)
     longest = config.model.max_length
@@ -122,7 +124,8 @@ Give it one sentence at a time. tmt also splits lines into sentences and restore
 
 
 def _with_card(model: Model, parity: Parity) -> Files:
-    found, scores = parity.beam, ""
+    found = parity.beam
+    scores = ""
     if found.bleu:
         of = f"{parity.pairs} validation pairs, beam {found.beam}, {found.signature}"
         scores = f"- scores: BLEU {found.bleu[0]:.2f} ({of})\n"

@@ -35,7 +35,8 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, to: str, quantization: s
     support or a folder with other files, `MachineError` if less than `SAME` of the texts have the same tokens, or of
     the translations in float32 are equal, or if writing fails.
     """
-    opened, form = Model.open(run, device="cpu"), FORMATS[to]
+    opened = Model.open(run, device="cpu")
+    form = FORMATS[to]
     if isinstance(opened.tokenizer, TwoModels):
         raise InputError(run.path, f"an imported vocabulary cannot be exported to {to}", "use the folder it comes from")
     converted = form.convert(opened, quantization)
@@ -57,7 +58,8 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, to: str, quantization: s
 
 
 def _require_parity(parity: Parity, folder: Path) -> None:
-    greedy, most = parity.greedy, (1 - SAME) * parity.greedy.sentences
+    greedy = parity.greedy
+    most = (1 - SAME) * parity.greedy.sentences
     if len(texts := parity.read_differently or ()) > most:
         problem = f"{len(texts)} of {greedy.sentences} texts have other tokens there, such as {texts[0]!r}"
         raise MachineError(folder, f"not written, because {problem}", "please report it")

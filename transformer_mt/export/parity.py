@@ -132,7 +132,8 @@ def _search(
         return found, len(sources) / max(time.perf_counter() - start, 1e-9)
 
     (ours, own), (theirs, other) = map(translated, translators)
-    differences, gaps = [], [0.0]
+    differences = []
+    gaps = [0.0]
     for source, a, b in zip(sources, ours, theirs, strict=True):
         if a.text == b.text:
             gaps.append(abs(a.log_probability - b.log_probability))

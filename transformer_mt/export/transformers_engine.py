@@ -36,7 +36,8 @@ class TransformersEngine(Engine):
     name = "transformers"
 
     def __init__(self, files: Mapping[str, bytes], *, max_length: int) -> None:
-        package, self.max_length = import_transformers(), max_length
+        package = import_transformers()
+        self.max_length = max_length
         with TemporaryDirectory(prefix="tmt-", ignore_cleanup_errors=True) as folder, write_errors(Path(folder)):
             for name, content in files.items():
                 (Path(folder) / name).write_bytes(content)
@@ -81,7 +82,8 @@ class TransformersEngine(Engine):
 
     @override
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
-        read, written = torch.tensor([[*source]]), torch.tensor([[BOS, *target[:-1]]])
+        read = torch.tensor([[*source]])
+        written = torch.tensor([[BOS, *target[:-1]]])
         with torch.inference_mode():
             logits = self._model(input_ids=read, attention_mask=torch.ones_like(read), decoder_input_ids=written).logits
         return likeliest_tokens(logits[0].softmax(dim=-1), target, count=count)

@@ -20,7 +20,8 @@ _VIRAMAS = "".join(map(chr, (c for c in range(sys.maxunicode) if unicodedata.com
 
 def tokenizer_files(tokenizer: Tokenizer, *, max_length: int) -> dict[str, JsonObject]:
     """The content of `tokenizer.json` and `tokenizer_config.json`."""
-    names, scores = tokenizer.pieces(range(len(SPECIAL))), learned_scores(load_model(tokenizer.serialized))
+    names = tokenizer.pieces(range(len(SPECIAL)))
+    scores = learned_scores(load_model(tokenizer.serialized))
     ids = {name: index for index, name in enumerate(names)}
     ids |= tokenizer.tags
     start = [_symbol(name) for name in tokenizer.pieces(tokenizer.tag)]
@@ -118,7 +119,8 @@ def _normalizers() -> list[JsonObject]:
 
 def _invisible() -> list[str]:
     """Patterns of ignorable characters that carry no meaning, in the order of `text.normalize`."""
-    picture, unspaced = f"[{rules.PICTURES}]", f"[{rules.UNSPACED}]"
+    picture = f"[{rules.PICTURES}]"
+    unspaced = f"[{rules.UNSPACED}]"
     joined = "".join(f"(?<![{rules.JOINS_NEXT}]{marks})" for marks in ("", r"\p{M}", r"\p{M}\p{M}"))
     virama = f"(?<![{_VIRAMAS}])"
     kept = r"\u200b-\u200d\ufe0e\ufe0f\U000e0020-\U000e007f"

@@ -127,7 +127,8 @@ def word_shares(
     mixture = np.array([[float(name in heads) / len(heads) for name in names] for heads in groups], np.float32)
     matrices: dict[int, Float[np.ndarray, "N T S"]] = {}
     for row, weights in word_weights(model, tokenizer, pairs) if pairs else ():
-        source, target = pairs[row].source, pairs[row].target
+        source = pairs[row].source
+        target = pairs[row].target
         rows, columns = np.ix_(word_places(target), word_places(source))
         means = np.einsum("nh,hts->nts", mixture, weights["cross"][:, rows, columns])
         matrices[row] = np.zeros((len(groups), len(words(target)), len(words(source))), np.float32)

@@ -45,14 +45,16 @@ def read_settings(folder: Path) -> tuple[Settings, dict[str, int]]:
     }
     for key, values in (_SUPPORTED | {key: (value,) for key, value in equal.items()}).items():
         if settings[key] not in values:
-            problem, needed = f"{key} is {str(settings[key])[:80]}", " or ".join(map(str, values))[:80]
+            problem = f"{key} is {str(settings[key])[:80]}"
+            needed = " or ".join(map(str, values))[:80]
             raise InputError(folder, problem, f"tmt needs {needed}")
     return settings, ids
 
 
 def configuration(folder: Path, settings: Settings, *, tokens: int) -> Config:
     """The configuration of a run with this model. Raises `InputError` for a wrong value, under our key."""
-    length, heads = settings["max_position_embeddings"], settings["encoder_attention_heads"]
+    length = settings["max_position_embeddings"]
+    heads = settings["encoder_attention_heads"]
     tree = {
         "data": {
             "corpus": IMPORTED,

@@ -52,7 +52,8 @@ def read_weights(folder: Path, config: Config, ids: Sequence[int]) -> Tensors:
     small, and for positions that tmt does not have.
     """
     theirs = Run(folder)
-    path, model = theirs.model_path, config.model
+    path = theirs.model_path
+    model = config.model
     with torch.device("meta"):
         specs = specs_of(weights_of(build_model(model, vocabulary_size=len(ids))))
     places = torch.arange(model.width)
@@ -63,7 +64,8 @@ def read_weights(folder: Path, config: Config, ids: Sequence[int]) -> Tensors:
             name = name.replace(marian, ours)
         weights[name] = _ours(name, tensor, torch.tensor(ids), order).contiguous()
     for name in _POSITIONS & weights.keys():
-        table, shape = weights.pop(name), (model.max_length, model.width)
+        table = weights.pop(name)
+        shape = (model.max_length, model.width)
         if table.shape != shape or not torch.allclose(table, sinusoids(*shape, table.device, table.dtype), atol=1e-3):
             raise InputError(path, f"{name} is not sinusoidal", "tmt has no such positions")
     require_specs(weights, specs, path=path)

@@ -45,7 +45,8 @@ def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
 @contextmanager
 def checking_size(check: Callable[[int], None]) -> Iterator[None]:
     """Call `check` with the bytes of all parameters so far, each time before a new one is filled."""
-    seen, size = set[Tensor](), 0
+    seen = set[Tensor]()
+    size = 0
 
     def count(module: nn.Module, name: str, parameter: Tensor | None) -> None:
         nonlocal size
@@ -81,7 +82,8 @@ def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentS
         raise InputError(
             "model.width", f"{config.width} is odd, and the encoder halves it", f"set it to {config.width + 1}"
         )
-    width, dropout = config.width, config.dropout
+    width = config.width
+    dropout = config.dropout
     embeddings = build_embeddings(config, Position(), vocabulary_size)
     score = lookup(RECURRENT_SCORES, config.score, key="model.score")
     reader = SourceAttention(*with_projections(score, Unprojected(width))) if score else FinalStates()
@@ -92,9 +94,11 @@ def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentS
 
 def build_layer_factory(config: TransformerConfig) -> LayerFactory:
     """Return the parts of a Transformer's layers."""
-    width, heads = config.width, config.attention.heads
+    width = config.width
+    heads = config.attention.heads
     if width % heads:
-        near, wider = max(h for h in range(1, heads + 1) if width % h == 0), width // heads * heads + heads
+        near = max(h for h in range(1, heads + 1) if width % h == 0)
+        wider = width // heads * heads + heads
         remedy = f"set model.width to {wider} or model.attention.heads to {near}"
         raise InputError("model.width", f"{width} is not divisible by {heads} heads", remedy)
     norm = lookup(NORMS, config.norm, key="model.norm")

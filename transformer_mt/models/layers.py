@@ -31,7 +31,8 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.self_attention = factory.attention("encoder")
         self.feed_forward = factory.feed_forward()
-        self.self_residual, self.feed_forward_residual = factory.residual(), factory.residual()
+        self.self_residual = factory.residual()
+        self.feed_forward_residual = factory.residual()
 
     def forward(self, x: States, mask: TokenMask) -> States:
         """Apply the layer to the source. `mask` is True at real tokens."""
@@ -62,7 +63,8 @@ class DecoderLayer(nn.Module):
         self.self_attention = factory.attention("decoder")
         self.cross_attention = factory.attention("cross")
         self.feed_forward = factory.feed_forward()
-        self.self_residual, self.cross_residual = factory.residual(), factory.residual()
+        self.self_residual = factory.residual()
+        self.cross_residual = factory.residual()
         self.feed_forward_residual = factory.residual()
 
     def start(self, memory: Memory) -> LayerState:

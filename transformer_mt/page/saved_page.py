@@ -22,7 +22,8 @@ def saved_page(answers: Sequence[Mapping[str, Any]]) -> bytes:
 
     Its content security policy allows only its own style and script, by checksum, and no requests.
     """
-    style, script = _file("page.css"), "".join(_joined(_START, set()))
+    style = _file("page.css")
+    script = "".join(_joined(_START, set()))
     icon = _base64(_file("icon.svg").encode())
     data = _base64(gzip.compress(escaped_json(answers, compact=True).encode(), mtime=0))
     policy = (

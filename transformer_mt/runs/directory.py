@@ -88,7 +88,8 @@ class Run:
 
     def __init__(self, path: Path, step: int | None = None) -> None:
         """With `step`, use the weights of that step's checkpoint."""
-        self.path, self.step = path, step
+        self.path = path
+        self.step = step
         self.model_path = path / MODEL if step is None else path / CHECKPOINTS / f"step-{step}" / MODEL
         self._kept: dict[str, Any] = {}  # a snapshot of small files by name; None for a missing file
         self._opened: Pack | None = None
@@ -197,8 +198,10 @@ class Run:
         from transformer_mt.models.build_model import build_model, checking_size
         from transformer_mt.runs.weights import load_weights, specs_of, weights_of
 
-        config, tokenizer = self.config(), self.tokenizer()
-        size, free = self._model_size(), free_memory()
+        config = self.config()
+        tokenizer = self.tokenizer()
+        size = self._model_size()
+        free = free_memory()
 
         def check(needed: int) -> None:
             if needed > (4 if self.pack else 2) * size:  # tied matrices count twice; packed ones may be in bfloat16
@@ -283,7 +286,8 @@ class Run:
         self._append(TRAIN_LOG, *(f"{now} {line}" for line in lines))
 
     def _append(self, name: str, *lines: str) -> None:
-        path, flags = self.path / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPEN_FLAGS
+        path = self.path / name
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPEN_FLAGS
         with write_errors(path), os.fdopen(os.open(path, flags, 0o644), "ab") as file:
             require_own(path, os.fstat(file.fileno()))
             file.write("".join(f"{line}\n" for line in lines).encode())

@@ -78,7 +78,8 @@ class DataRecord:
     def difference(self, now: "DataRecord") -> str | None:
         """Describe the first difference between the recorded data and the data now; None if they agree."""
         for split in dict.fromkeys((*self.fingerprints, *now.fingerprints)):
-            old, new = self.fingerprints.get(split), now.fingerprints.get(split)
+            old = self.fingerprints.get(split)
+            new = now.fingerprints.get(split)
             if old is None or new is None:
                 return f"{split} is {'missing' if old else 'new'}"
             if (old.rows, old.digest) != (new.rows, new.digest):

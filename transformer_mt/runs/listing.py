@@ -30,7 +30,8 @@ def describe_run(path: Path) -> JsonObject:
     size = {"bytes": sum(file.st_size for file in files), "seconds_since": max(0, round(age))}
     try:
         run = Run(path)
-        config, progress = run.config(), newest_progress(run)
+        config = run.config()
+        progress = newest_progress(run)
         training = progress.aims(config.training)
         # Weights without any training steps come from the parent run, with heads masked by `tmt heads --prune`.
         is_pruned = config.init_from.run and not progress.step and run.has_model() and not any(run.metrics())

@@ -86,7 +86,8 @@ def packed(members: Mapping[str, bytes]) -> bytes:
     with ZipFile(file, "w") as archive:
         for name, content in members.items():
             entry = ZipInfo(name)  # dated 1980
-            entry.compress_type, entry.external_attr = ZIP_DEFLATED, 0o644 << 16
+            entry.compress_type = ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
             archive.writestr(entry, content)
     return file.getvalue()
 

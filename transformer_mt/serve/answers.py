@@ -53,7 +53,9 @@ def answer_translate(served: ServedRun, asked: Translate) -> JsonObject:
 
 def translation_of(translator: Translator, asked: Translate, line: PreparedLine, read: PreparedLine) -> JsonObject:
     """The answer of `answer_translate` for a line; `read` is the part to translate."""
-    heads, model, source = _heads(asked.without), translator.model, read.sentences[0]
+    heads = _heads(asked.without)
+    model = translator.model
+    source = read.sentences[0]
     search = changed_search(model.config.search, asked.search)
     if asked.trace:
         require_beam(search)
@@ -131,7 +133,8 @@ def lens_of(subject: Subject, asked: Pair) -> JsonObject:
 
 def contrast_of(subject: Subject, asked: Contrast) -> JsonObject:
     """`tmt explain --not --json`, or the same for two tokens after a prefix. Raises `InputError` for unknown ones."""
-    pair, words = (subject.network, subject.model.tokenizer, subject.tokens), (asked.word, asked.other)
+    pair = (subject.network, subject.model.tokenizer, subject.tokens)
+    words = (asked.word, asked.other)
     with without_heads(subject.network, subject.without):
         if asked.prefix is None:
             return subject.to_json(contrast_words(*pair, *words), {})

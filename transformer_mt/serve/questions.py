@@ -135,7 +135,8 @@ def parse(kind: type[AnyQuestion], body: bytes, *, is_form: bool = False) -> Any
         return kind.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        place, reason = ".".join(map(str, first["loc"])), first["msg"]
+        place = ".".join(map(str, first["loc"]))
+        reason = first["msg"]
         raise InputError(place, f"{reason[:1].lower()}{reason[1:]}", "correct it") from None
 
 

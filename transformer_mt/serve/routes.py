@@ -47,8 +47,11 @@ class Routes:
 
     def __init__(self, runs: Runs, worker: Worker, *, opens: Path | None, lessons: Path | None) -> None:
         """The page opens the run at `opens`, if given; the course is in the folder `lessons`, by default ours."""
-        self._runs, self._worker, self._page = runs, worker, page_files()
-        self._opens, self._lessons = opens, lessons
+        self._runs = runs
+        self._worker = worker
+        self._page = page_files()
+        self._opens = opens
+        self._lessons = lessons
 
     def app(self, *, key: str) -> ASGIApp:
         """The ASGI application with all routes, behind the guard."""
@@ -87,7 +90,8 @@ class Routes:
         keys = request.query_params.multi_items()
         if [key for key, _ in keys] != ["run"]:
             return error(422, "the query: must have the key run, once; give the name of a run")
-        name, known = keys[0][1], request.headers.get("if-none-match")
+        name = keys[0][1]
+        known = request.headers.get("if-none-match")
 
         def measured(_: bytes) -> Response:
             run = Run(self._runs.path(name))
@@ -144,7 +148,8 @@ def _tagged(tag: str, known: str | None, content: Callable[[], JsonObject]) -> R
 
 async def _body(request: Request) -> bytes:
     """Read the body. Raises `Refusal` if it is too large, without reading on, and if the client disconnects."""
-    too_large, body = Refusal(413, f"the body: more than {LARGEST_BODY:,} bytes; send less"), b""
+    too_large = Refusal(413, f"the body: more than {LARGEST_BODY:,} bytes; send less")
+    body = b""
     if int(request.headers.get("content-length", 0)) > LARGEST_BODY:
         raise too_large
     try:

@@ -23,7 +23,8 @@ def page_of(served: ServedRun, asked: Attend) -> JsonObject:
     """The page of a pair as one file, as `tmt attend --html`; without a target, of the model's own translation."""
     without = [HeadName.parse(name, key="without") for name in asked.without]
     subject = Subject.of(served.translator, asked.source, asked.target or None, without=without)
-    search, is_given = served.translator.search, bool(asked.target)
+    search = served.translator.search
+    is_given = bool(asked.target)
     saved = saved_answers(subject, search, is_given=is_given, method=asked.method, words=asked.words)
     return {"page": saved_page(saved).decode()}
 
@@ -35,7 +36,8 @@ def saved_answers(
 
     The page opens with this method, over words or tokens. A given target is a translation with all tokens forced.
     """
-    model, off = subject.model, [str(head) for head in subject.without]
+    model = subject.model
+    off = [str(head) for head in subject.without]
     listed = _listed(model)
     search = search.model_copy(update={"max_length": subject.network.max_length} if is_given else {})
     prefix = list(subject.tokens.written.pieces) if is_given else []
@@ -72,7 +74,8 @@ def side_by_side(over_pieces: JsonObject, over_words: JsonObject) -> JsonObject:
 
     Most words are single tokens, so the matrices share most rows; gzip finds repetitions only within 32 kB.
     """
-    both, weights = [over_pieces, over_words], {}
+    both = [over_pieces, over_words]
+    weights = {}
     for stack in over_pieces["stacks"]:
         layers = [answer["stacks"][stack].pop("weights") for answer in both]
         weights[stack] = [list(zip(*heads, strict=True)) for heads in zip(*layers, strict=True)]

@@ -48,7 +48,9 @@ class Runs:
 
     def __init__(self, places: Callable[[], Sequence[Path]], *, device: str, opened: Callable[[Seq2Seq], None]) -> None:
         """`opened` is called with every loaded model."""
-        self._places, self._device, self._opened = places, device, opened
+        self._places = places
+        self._device = device
+        self._opened = opened
         self._paths: dict[str, Path] = {}
         self._newest = lru_cache(RUNS_IN_MEMORY)(self._open_newest)
 
@@ -75,7 +77,8 @@ class Runs:
 
     def find(self) -> dict[str, Path]:
         """The current runs by name. A name keeps belonging to its path."""
-        known, found = {path: name for name, path in self._paths.items()}, {}
+        known = {path: name for name, path in self._paths.items()}
+        found = {}
         for path in self._places():
             name = known.get(path) or ("ready" if path == READY else printable_name(path))
             while self._paths.get(name, path) != path:

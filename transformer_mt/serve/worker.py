@@ -70,7 +70,8 @@ class Worker:
         self.under_way += 1
         job = _Job()
         computing = self._thread.submit(self._compute, job, compute)
-        done, gone = asyncio.wrap_future(computing), asyncio.ensure_future(receive())
+        done = asyncio.wrap_future(computing)
+        gone = asyncio.ensure_future(receive())
         try:
             while not done.done():
                 if gone.done():

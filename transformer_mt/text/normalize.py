@@ -84,7 +84,8 @@ def _step(text: str) -> str:
 
 
 def _fewer_marks(crowd: re.Match[str]) -> str:
-    kept, marks = [], 0
+    kept = []
+    marks = 0
     for character in crowd[0]:
         marks = marks + 1 if unicodedata.category(character)[0] == "M" else 0
         if marks <= MOST_MARKS:
@@ -98,7 +99,8 @@ def _format(found: re.Match[str]) -> str:
     if character is None:
         return found[0]
     start, end = found.span()
-    before, after = found.string[max(start - MOST_MARKS - 1, 0) : start], found.string[end : end + MOST_MARKS + 1]
+    before = found.string[max(start - MOST_MARKS - 1, 0) : start]
+    after = found.string[end : end + MOST_MARKS + 1]
     carries_meaning = False
     if character == "\u200b":
         carries_meaning = bool(_UNSPACED.match(before[-1:]) and _UNSPACED.match(after))

@@ -78,9 +78,11 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # end at once
     try:
-        answer, code = _learn(sys.stdin.buffer, json.loads(sys.argv[1])), 0
+        answer = _learn(sys.stdin.buffer, json.loads(sys.argv[1]))
+        code = 0
     except RuntimeError as refusal:
-        answer, code = str(refusal).encode(), _REFUSED
+        answer = str(refusal).encode()
+        code = _REFUSED
     sys.stdout.buffer.write(answer)
     sys.stdout.flush()
     sys.exit(code)

@@ -39,7 +39,8 @@ def load_model(content: bytes) -> SentencePieceProcessor:
     """Load a model file. Raises `RuntimeError` or `ValueError` unless it is a model as tmt trains them."""
     processor = SentencePieceProcessor()
     processor.LoadFromSerializedProto(content)
-    first, rest = range(len(FIRST)), range(len(FIRST), processor.GetPieceSize())
+    first = range(len(FIRST))
+    rest = range(len(FIRST), processor.GetPieceSize())
     ids = processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id()
     if not rest or tuple(map(processor.IdToPiece, first)) != FIRST or ids != (PAD, UNK, BOS, EOS):
         raise ValueError("special symbols and bytes are not where tmt has them")
@@ -124,7 +125,8 @@ def _extend_unigram(scores: PieceScores, wanted: Mapping[str, float], *, most: i
 
 def _extend_bpe(scores: PieceScores, wanted: Mapping[str, float], *, most: int) -> int:
     """Append at most `most` merges that build the words from left to right. Returns the number of whole words."""
-    added, lowest = 0, min(scores.values())
+    added = 0
+    lowest = min(scores.values())
     for held, piece in enumerate(wanted):
         parts = merged(piece, scores, 0.0, random.Random(0))
         if added + len(parts) - 1 > most:
@@ -183,7 +185,8 @@ def merged(word: str, merges: PieceScores, dropout: float, draw: random.Random) 
     equivalent to dropping merges independently and taking the best survivor, with fewer random numbers.
     """
     symbols = list(word)  # empty if joined to the symbol before it
-    before, after = list(range(-1, len(word) - 1)), list(range(1, len(word) + 1))
+    before = list(range(-1, len(word) - 1))
+    after = list(range(1, len(word) + 1))
     possible: list[tuple[float, int, str]] = []
 
     def offer(left: int) -> None:

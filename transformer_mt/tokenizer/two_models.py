@@ -42,13 +42,16 @@ class TwoModels(Tokenizer):
 
     def __init__(self, file: TwoModelsFile) -> None:
         """Raises `RuntimeError` or `ValueError` for a damaged model, or if tmt's special symbols are not first."""
-        self.serialized, self.note = file.model_dump_json().encode(), None
-        self._reader, self._target = SentencePieceProcessor(), SentencePieceProcessor()
+        self.serialized = file.model_dump_json().encode()
+        self.note = None
+        self._reader = SentencePieceProcessor()
+        self._target = SentencePieceProcessor()
         self._reader.LoadFromSerializedProto(file.source)
         self._target.LoadFromSerializedProto(file.target)
         if tuple(file.tokens[: len(SPECIAL)]) != SPECIAL_TOKENS:
             raise ValueError("its special symbols")
-        self._processor, self._pieces = self._reader, file.tokens
+        self._processor = self._reader
+        self._pieces = file.tokens
 
     @property
     @override

@@ -81,7 +81,8 @@ class BatchStream:
 
     def seek(self, epoch: int, index: int) -> None:
         """Go to batch `index` of an epoch."""
-        self.epoch, self.index = epoch, index
+        self.epoch = epoch
+        self.index = index
         self.encoded, rows = self.pairs_of(epoch)
         self.plan = plan_batches(
             self.encoded.source_lengths,
@@ -117,7 +118,8 @@ class BatchStream:
 
         With subword sampling, which segments again in every epoch, only the pairs of this epoch are encoded.
         """
-        config, (main, *others) = self._config, self._corpora
+        config = self._config
+        main, *others = self._corpora
         if config.tokenizer.sampling == "subword":
             sampling = Sampling(derive_seed(config.training.seed, epoch), config.tokenizer.alpha)
             parts = [self._encoded(main, sampling)]

@@ -63,7 +63,8 @@ class _CrossEntropy(torch.autograd.Function):
         needs_shift = states.device.type != "cpu" or bool(_largest_logit(states, weight, bias) > LARGEST_EXPONENT)
         for first in range(0, len(states), rows):
             h, label, of_h = (x[first : first + rows] for x in (states, labels[:, None], of_states))
-            low, z = computed[: len(h)], summed[: len(h)]
+            low = computed[: len(h)]
+            z = summed[: len(h)]
             z.copy_(torch.mm(h, weight.t(), out=low)).add_(bias)
             top = z.amax(dim=-1, keepdim=True) if needs_shift else 0.0
             chosen = z.gather(1, label)

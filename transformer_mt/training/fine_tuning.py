@@ -40,10 +40,12 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
 
     All but the built-in one must be on disk and match the fingerprints of the run.
     """
-    theirs, target = parent.config().data, own.languages[1]
+    theirs = parent.config().data
+    target = own.languages[1]
     recorded = {} if parent.pack else parent.data().fingerprints
     first = MixedConfig.model_validate(theirs.model_dump(include={*MixedConfig.model_fields}))
-    found, notes = {}, []
+    found = {}
+    notes = []
     for name, one in {"parent": first, **{f"parent-{key}": one for key, one in theirs.mixture.items()}}.items():
         data, split = (theirs, "train") if one is first else (data_of(theirs, one), f"{one.corpus} train")
         problem: str | None = None
@@ -56,7 +58,8 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
         elif one.corpus != own.name:
             languages = {"source_language": data.source_language, "target_language": data.target_language}
             found[name] = one.model_copy(update=languages)
-    each, total = old_pairs(len(own.splits["train"])), sum(one.weight for one in found.values())
+    each = old_pairs(len(own.splits["train"]))
+    total = sum(one.weight for one in found.values())
     if found:
         names = ", ".join(one.corpus for one in found.values())
         amount = f"{each:g} pairs per pair of yours, so that the model does not forget"
@@ -107,7 +110,8 @@ def taken_vocabulary(config: Config, run: Run) -> Tokenizer:
     """The vocabulary of another run. Raises `InputError` if the configuration asks for a different one."""
     theirs = run.config().tokenizer
     for key in ("kind", "vocabulary_size", "whole_words"):
-        old, new = getattr(theirs, key), getattr(config.tokenizer, key)
+        old = getattr(theirs, key)
+        new = getattr(config.tokenizer, key)
         if old != new:
             raise InputError(
                 f"tokenizer.{key}", f"is {old} in {run.path}, whose vocabulary is used, and {new} now", "do not set it"

@@ -49,7 +49,9 @@ class CrossEntropy(Objective):
 
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Sum:
-        labels, smoothing, tokens = batch.labels, self.config.label_smoothing, batch.target_tokens
+        labels = batch.labels
+        smoothing = self.config.label_smoothing
+        tokens = batch.target_tokens
 
         def of_states(states: States, output: nn.Linear) -> Sum:
             if computed_in(states.device) == torch.float16:  # chunked gradients would underflow before loss scaling
@@ -71,10 +73,12 @@ class RDrop(Objective):
 
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Sum:
-        labels, smoothing = batch.labels, self.config.label_smoothing
+        labels = batch.labels
+        smoothing = self.config.label_smoothing
         first, second = (model(batch.source, batch.decoder_input) for _ in range(2))
         labelled = sum(cross_entropy(z, labels, label_smoothing=smoothing) for z in (first, second))
-        p, q = log_softmax(first), log_softmax(second)
+        p = log_softmax(first)
+        q = log_softmax(second)
         return 0.5 * labelled + 0.25 * self.config.weight * (divergence(p, q, labels) + divergence(q, p, labels))
 
 
@@ -90,7 +94,8 @@ class SimCut(Objective):
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Sum:
         read = batch.source, batch.decoder_input
-        whole, masked = model(*read), model(*(mask_tokens(tokens, share=self.config.cut) for tokens in read))
+        whole = model(*read)
+        masked = model(*(mask_tokens(tokens, share=self.config.cut) for tokens in read))
         labelled = cross_entropy(whole, batch.labels, label_smoothing=self.config.label_smoothing)
         return labelled + self.config.weight * divergence(log_softmax(whole), log_softmax(masked), batch.labels)
 

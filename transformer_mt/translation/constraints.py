@@ -54,7 +54,9 @@ class Progress:
     """
 
     def __init__(self, constraint: Constraint, tokens: Tokens, before: list[int]) -> None:
-        self.constraint, self.tokens, self._before = constraint, tokens, before
+        self.constraint = constraint
+        self.tokens = tokens
+        self._before = before
         self.wanted: set[int] = set()
         self._now: list[int] = []  # occurrences, if the next token does not join
         owed = undone = 0

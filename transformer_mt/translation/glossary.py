@@ -42,7 +42,8 @@ class Glossary:
 
         Skips empty lines. Raises `InputError`, naming the line, for anything else.
         """
-        glossary, remedy = cls({}), "write a source term, a tab and a target term on each line"
+        glossary = cls({})
+        remedy = "write a source term, a tab and a target term on each line"
         content = read_input(path, limit=LARGEST, remedy=remedy)
         try:
             lines = content.decode("utf-8-sig").split("\n")
@@ -50,7 +51,8 @@ class Glossary:
             raise InputError(path, f"not UTF-8 at byte {error.start}", "save it as UTF-8") from None
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                place, columns = f"{path}:{number}", line.split("\t")
+                place = f"{path}:{number}"
+                columns = line.split("\t")
                 if len(columns) != 2:
                     raise InputError(place, f"{len(columns) - 1} tabs instead of one", remedy)
                 glossary._add(*columns, place=place)
@@ -72,7 +74,9 @@ class Glossary:
         """The terms that occur in a source sentence, in order, as whole words; the longest where several begin."""
         if not self._terms:
             return []
-        found, place, read = [], 0, _folded(sentence.words)
+        found = []
+        place = 0
+        read = _folded(sentence.words)
         longest = max(map(len, self._terms))
         while place < len(read):
             for size in range(longest, 0, -1):

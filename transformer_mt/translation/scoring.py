@@ -71,7 +71,8 @@ def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePa
     Raises `InputError`, with the pair's number from 1, if a pair is too long for the model, and `MachineError` if the
     model's numbers are not finite.
     """
-    remaining, first = iter(pairs), 1
+    remaining = iter(pairs)
+    first = 1
     while chunk := list(islice(remaining, _READ_AHEAD)):
         encoded = encode_pairs(chunk, tokenizer, max_length=_ANY)
         for number, lengths in enumerate(zip(encoded.source_lengths, encoded.target_lengths, strict=True), start=first):

@@ -178,7 +178,8 @@ class _Live:
     def repeat(self, times: int) -> "_Live":
         """Repeat every hypothesis; each copy is its own search."""
         rows = self.origin.repeat_interleave(times)
-        origin, state = torch.arange(len(rows), device=rows.device), self.state.select(rows)
+        origin = torch.arange(len(rows), device=rows.device)
+        state = self.state.select(rows)
         return _Live(origin, self.tokens[rows], self.log_probability[rows], self.following[rows], state)
 
     def choices(self, *, last: Sequence[bool]) -> RowLogits:

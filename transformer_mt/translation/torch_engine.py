@@ -23,7 +23,8 @@ def open_engine(run: Run, *, device: str, quantization: str | None) -> tuple[Run
     """Open a run with our own search. Raises `InputError` for a quantization: it supports none."""
     if quantization is not None:
         raise InputError("quantization", "needs the engine ctranslate2", "choose that engine, or leave it out")
-    place, network = choose_device(device), run.network()
+    place = choose_device(device)
+    network = run.network()
     return run, TorchEngine(network.to(place), device=place)
 
 
@@ -34,7 +35,8 @@ class TorchEngine(Engine):
 
     def __init__(self, model: Seq2Seq, *, device: torch.device) -> None:
         self.network: Seq2Seq = model
-        self.device, self.max_length = device, model.max_length
+        self.device = device
+        self.max_length = model.max_length
 
     @override
     def free_memory(self) -> int | None:

@@ -167,7 +167,8 @@ class Translator:
     ) -> Iterator[Ranked]:
         """Like `translate`, for a stream of lines, read as in `translate_lines`."""
         search = search or self.search
-        split, prepare = split and splits(search, prefix), checked(self.model.prepare.lines)
+        split = split and splits(search, prefix)
+        prepare = checked(self.model.prepare.lines)
         lines = (line for text in sentences for line in prepare([text], split=split))
         return self.translate_lines(lines, search, prefix=prefix, place=place, is_waiting=is_waiting)
 
@@ -218,7 +219,8 @@ class Translator:
         place: PlaceName = numbered,
     ) -> list[Ranked]:
         """Translate prepared lines, each given with its number. Raises as `translate`."""
-        tokenizer, engine = self.model.tokenizer, self.model.engine
+        tokenizer = self.model.tokenizer
+        engine = self.model.engine
         if self.glossary and search.sample:
             raise InputError("glossary", "sampling may leave out its terms", "leave it or sample out")
         limit = self._longest(search)
@@ -228,7 +230,8 @@ class Translator:
         tasks: Tasks = {}
         for number, line in lines:
             for index, sentence in enumerate(line.sentences):
-                key, longest = (number, index) if index else (number,), len(forced) + 1 if ends else limit
+                key = (number, index) if index else (number,)
+                longest = len(forced) + 1 if ends else limit
                 tasks[key] = self._task(sentence, forced, search, longest, place=place(number), key=key)
         waiting = [(key, task) for key, task in tasks.items() if len(task.source) > len(tokenizer.tag) + 1]
         waiting.sort(key=lambda item: len(item[1].source), reverse=True)
@@ -267,7 +270,8 @@ class Translator:
         key: Key = (),
     ) -> Task:  # fmt: skip
         """The task of a sentence. Raises `InputError`, naming `place`, if it or its target terms are too long."""
-        count, limit = len(sentence.ids) + 1, self.model.engine.max_length
+        count = len(sentence.ids) + 1
+        limit = self.model.engine.max_length
         if count > limit:
             raise InputError(place, f"{count} tokens, the model takes at most {limit}", "split it")
         constraint = self.glossary.constraint(sentence, self.model.tokenizer.target)

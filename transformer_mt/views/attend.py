@@ -58,7 +58,8 @@ def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) ->
     none, all heads. For a method with one matrix for the whole model, returns that one.
     """
     stack = lookup(maps.stacks, "cross", key="stack")
-    every, guess = stack.heads("cross"), max(1, len(stack.weights) - 1)
+    every = stack.heads("cross")
+    guess = max(1, len(stack.weights) - 1)
     heads = [head for head in heads if head in every]
     if METHODS[maps.method].whole:
         return layer_matrices(maps)[0]
@@ -87,7 +88,8 @@ def layer_matrices(
     matrices = []
     of_layers = groupby(heads_at(chosen.heads(stack), layer=layer, head=head, every=EVERY), lambda name: name.layer)
     for number, names in of_layers:
-        place, in_layer = f"{STACKS[stack]}, layer {number} of {layers}", list(names)
+        place = f"{STACKS[stack]}, layer {number} of {layers}"
+        in_layer = list(names)
         if head in (None, MEAN):
             name = f"mean of {len(in_layer)} heads" if len(in_layer) > 1 else "the only head"
             matrices.append(_mean(maps, in_layer, key=f"{stack}.{number}", place=place, name=name))
@@ -99,7 +101,8 @@ def layer_matrices(
 
 def _mean(maps: AttentionMaps, heads: Sequence[HeadName], *, key: str, place: str, name: str) -> LabelledMatrix:
     """The mean over heads of one stack, as a labelled matrix."""
-    stack, prefix = maps.stacks[heads[0].stack], "" if maps.method == "weights" else f"{maps.method}, "
+    stack = maps.stacks[heads[0].stack]
+    prefix = "" if maps.method == "weights" else f"{maps.method}, "
     return LabelledMatrix(key, f"{prefix}{place}", name, stack.mean(heads), stack.rows, stack.columns)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -72,7 +72,7 @@ class Contrast(Brief):
 
     def to_json(self) -> JsonObject:
         """The fields, and the sentence `in_words`."""
-        return to_json({field.name: getattr(self, field.name) for field in fields(self)} | {"in_words": in_words(self)})
+        return to_json(vars(self) | {"in_words": in_words(self)})
 
 
 def contrast_words(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens, word: str, other: str) -> Contrast:
@@ -81,7 +81,8 @@ def contrast_words(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens, wor
     `</s>` is the end of the target, on both sides. Raises `InputError` for a word that is not in the target, and for
     an alternative that is empty or the same.
     """
-    written, text = tokens.written, tokens.written.text
+    written = tokens.written
+    text = tokens.written.text
     _, number, _ = find_row({"target": written}, word=word, token=1)
     other = normalize(other)
     if not other:
@@ -156,7 +157,8 @@ def contrast_tokens(
 
 def _attributed(model: Seq2Seq, tokens: PairTokens, of: Explained, *, stack: str) -> Attribution:
     columns = tokens.sides(stack)[1]
-    words, gradient = columns.membership(), None
+    words = columns.membership()
+    gradient = None
     first = 1 if stack == "decoder" else 0  # `<s>` cannot be erased
     if METHODS["gradient"]().applies_to(model):
         of_pieces = gradient_times_input(model, tokens, stack=stack, of=of)[-1].cpu().numpy()
@@ -167,7 +169,8 @@ def _attributed(model: Seq2Seq, tokens: PairTokens, of: Explained, *, stack: str
 
 def contrast_lines(found: Contrast, *, width: int) -> Iterator[str]:
     """Yield the question, a table for each side with a row per word, and the answer in words."""
-    a, b = inline(found.token), inline(found.other_token)
+    a = inline(found.token)
+    b = inline(found.other_token)
     yield from wrapped(f"Why {a} and not {b}?", width=width)
     for title, side in (("source", found.from_source), ("before", found.from_prefix)):
         columns = {name: numbers for name in ("gradient", "erasure") if (numbers := getattr(side, name)) is not None}
@@ -184,7 +187,8 @@ def contrast_lines(found: Contrast, *, width: int) -> Iterator[str]:
 
 def in_words(found: Contrast, shown: Callable[[str], str] = str) -> str:
     """The probabilities of both tokens, and how their odds change without the word that speaks most for the first."""
-    a, b = shown(found.token), shown(found.other_token)
+    a = shown(found.token)
+    b = shown(found.other_token)
     where = f'After "{shown(found.prefix)}"' if found.prefix else "At the start"
     odds = _odds(found.difference)
     said = f"{where}, {a} has probability {found.probability:.3g} and {b} {found.other_probability:.3g}: {odds}"

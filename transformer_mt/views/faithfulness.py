@@ -66,7 +66,8 @@ def faithfulness(
     applied = [name for name in names if METHODS[name]().applies_to(model)]
     if "cross" not in model.attention_stacks():
         applied = [name for name in applied if METHODS[name].whole]
-    random, rows = np.random.default_rng(_SEED), []
+    random = np.random.default_rng(_SEED)
+    rows = []
     for pair in pairs:
         tokens = prepare_pair(model, tokenizer, pair.source, pair.target)
         matrices = {key: matrix for name in applied for key, matrix in _matrices(name, model, tokens)}

@@ -68,8 +68,11 @@ def head_losses(
 
     Runs batches with a copy of the pair per head. Raises `MachineError` if the model's numbers are not finite.
     """
-    heads, layers, (source, read) = candidates or head_names(model), attention_layers(model), tokens.inputs(model)
-    rows, found = [*range(len(tokens.written.ids))] if row is None else [row], list[float]()
+    heads = candidates or head_names(model)
+    layers = attention_layers(model)
+    source, read = tokens.inputs(model)
+    rows = [*range(len(tokens.written.ids))] if row is None else [row]
+    found = list[float]()
     written = [tokens.written.ids[row] for row in rows]
     at_once = max(1, BATCH_TOKENS // max(source.numel(), read.numel()))
     off = [None, *heads]
@@ -108,7 +111,8 @@ def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
 
 def exact_importance(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
     """The rise of the loss without each head, in nats per target token."""
-    before, tokens = sentence_losses(model, encoded).sum(), int(encoded.target_lengths.sum())
+    before = sentence_losses(model, encoded).sum()
+    tokens = int(encoded.target_lengths.sum())
     without = without_each(model, lambda: sentence_losses(model, encoded).sum())
     return {name: float(after - before) / tokens for name, after in without.items()}
 

@@ -151,7 +151,8 @@ class Erasure(OfModel):
     @override
     def matrices(self, model: Seq2Seq, tokens: PairTokens, stack: str) -> tuple[Tensor, Tensor]:
         rows, columns = tokens.sides(stack)
-        pieces, words = torch.eye(len(columns.pieces)), torch.from_numpy(columns.membership())
+        pieces = torch.eye(len(columns.pieces))
+        words = torch.from_numpy(columns.membership())
         # A word of a single token is erased only once.
         parts, places = torch.unique(torch.cat((pieces, words)).bool(), dim=0, return_inverse=True)
         falls = erase(model, tokens, parts, stack=stack).cpu()[:, places]

@@ -70,7 +70,8 @@ def read_curves(run: Run) -> Curves:
                 points[name].append((record["step"], float(value)))
     if not any(points.values()):
         raise InputError(run.path, "nothing has been measured yet", "train it with tmt train")
-    trained, floor = points["training_loss"], _training_floor(run)
+    trained = points["training_loss"]
+    floor = _training_floor(run)
     return points | {FLOOR: [(step, floor) for step, _ in (trained[0], trained[-1])] if trained and floor else []}
 
 
@@ -112,7 +113,8 @@ class Panel:
     def extent(self, axis: int) -> tuple[float, float]:
         """The ends of an axis (0: horizontal); they differ even if all values are the same."""
         values = [float(point[axis]) for curve in self.series for point in curve.points]
-        low, high = min(values), max(values)
+        low = min(values)
+        high = max(values)
         if high > low:
             return low, high
         return (low - abs(low) / 2, high + abs(high) / 2) if low else (0.0, 1.0)
@@ -189,13 +191,15 @@ def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
 
 
 def _chart(panel: Panel, width: int) -> Iterator[str]:
-    (left, right), (low, high) = panel.extent(0), panel.extent(1)
+    left, right = panel.extent(0)
+    low, high = panel.extent(1)
     numbers = [""] * CHART_ROWS
     for tick in ticks(low, high, most=4):
         numbers[min(CHART_ROWS - 1, int((high - tick) / (high - low) * CHART_ROWS))] = f"{tick:,.6g}"
     gutter = max(map(len, numbers))
     columns = width - gutter - 2
-    canvas, names = np.full((CHART_ROWS, columns), " "), []
+    canvas = np.full((CHART_ROWS, columns), " ")
+    names = []
     for letter, curve in zip(cycle(ascii_lowercase), panel.series, strict=False):
         names.append(Text(f"{letter} {escape_controls(curve.name)}"))
         # Interpolates linearly between points.
@@ -227,7 +231,8 @@ def ticks(low: Coordinate, high: Coordinate, *, most: int) -> list[float]:
     """At most `most` round numbers from `low` to `high`: multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10((high - low) / most))
     for step in (power, 2 * power, 5 * power, 10 * power, 20 * power):
-        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        first = math.ceil(low / step - 1e-9)
+        last = math.floor(high / step + 1e-9)
         if last - first + 1 <= most:
             return [number * step for number in range(first, last + 1)]
     return []
@@ -236,7 +241,8 @@ def ticks(low: Coordinate, high: Coordinate, *, most: int) -> list[float]:
 def _horizontal_axis(panel: Panel, columns: int) -> str:
     """The labels of the axis, each under its place without touching, and the axis name."""
     left, right = panel.extent(0)
-    line, name = "", f" {escape_controls(panel.across)}"
+    line = ""
+    name = f" {escape_controls(panel.across)}"
     for value in ticks(left, right, most=max(2, columns // 14)):
         label = f"{value:,.6g}"
         start = max(0, round((value - left) / (right - left) * (columns - 1)) - len(label) // 2)
@@ -288,7 +294,8 @@ def matrix_figure(
     """
     from matplotlib.patches import Rectangle
 
-    columns, matrices = max(map(len, rows)), list(chain(*rows))
+    columns = max(map(len, rows))
+    matrices = list(chain(*rows))
     scale = Scale.of(matrix.numbers for matrix in matrices)
     low = -scale.largest if any(matrix.negative for matrix in matrices) else 0.0
     cell = _CELL * (3 if texts else 1)
@@ -379,7 +386,8 @@ def _families(letters: set[str]) -> list[str]:
     """matplotlib's default families plus installed ones with missing letters; warns if some are still missing."""
     from matplotlib import font_manager, rcParams
 
-    families, usual = [*rcParams["font.family"]], font_manager.findfont(font_manager.FontProperties())
+    families = [*rcParams["font.family"]]
+    usual = font_manager.findfont(font_manager.FontProperties())
     letters = letters - _letters_in(font_manager.FontEntry(usual), letters)
     # matplotlib's "Last Resort" font draws a box for every letter.
     fonts = [font for font in font_manager.fontManager.ttflist if letters and "Last Resort" not in font.name]
@@ -404,6 +412,7 @@ def _letters_in(font: Any, letters: set[str]) -> set[str]:
 
 def file_content(figure: "Figure", path: Path) -> bytes:
     """The content of the figure's file, in the format of the path's suffix."""
-    file, ending = io.BytesIO(), path.suffix.lower()
+    file = io.BytesIO()
+    ending = path.suffix.lower()
     figure.savefig(file, format=ending[1:], dpi=150, metadata=_FORMATS[ending])
     return file.getvalue()

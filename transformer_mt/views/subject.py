@@ -64,7 +64,8 @@ class Subject:
         With a target, the line counts as one sentence and keeps its capitals. Raises `InputError` for an empty line, a
         sentence number that does not exist, a text that is too long, and an unknown head.
         """
-        model, off = translator.model, tuple(dict.fromkeys(without))
+        model = translator.model
+        off = tuple(dict.fromkeys(without))
         (line,) = model.prepare.lines([text], split=target is None, restore=target is None)
         if not line.text:
             raise InputError("source", "empty", "give a sentence to look at")

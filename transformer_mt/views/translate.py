@@ -80,7 +80,9 @@ def trace_lines(trace: BeamTrace, *, width: int) -> Iterator[str]:
 
     Lines are at most `width` cells wide unless the tree is too deep.
     """
-    children, best, deepest = trace.children(), trace.best, 0
+    children = trace.children()
+    best = trace.best
+    deepest = 0
     root = Tree(Text(escape_controls(" ".join(("<s>", *trace.prefix)))))
     waiting = [(node, root, 1) for node in children.get(None, [])][::-1]
     while waiting:
