@@ -26,7 +26,8 @@ T = TypeVar("T")
 Number = TypeVar("Number", int, float, Tensor)
 
 # Timeouts for a lost process: within a step or a validation, and while it loads, encodes or writes for all.
-TIMEOUT, LONG_TIMEOUT = timedelta(minutes=15), timedelta(hours=24)
+TIMEOUT = timedelta(minutes=15)
+LONG_TIMEOUT = timedelta(hours=24)
 # Timeout for the rendezvous. Processes start together, but one may take long to load torch. torch tries twice.
 MEETING = timedelta(seconds=30)
 
@@ -42,7 +43,9 @@ class Distributed:
     Methods are collective: every process calls them in the same order. With one process, each is the identity.
     """
 
-    rank, world_size, local_rank = 0, 1, 0
+    rank = 0
+    world_size = 1
+    local_rank = 0
     # Whether an exception may interrupt the current work: true while the others wait only for its outcome.
     can_interrupt = True
 

@@ -136,7 +136,7 @@ def evaluate(
     sources = [words(normalize(pair.source)) for pair in pairs]
     more: dict[str, Any] = {"seconds": seconds, "sentences_per_second": len(pairs) / seconds}
     if by_length:
-        lengths = [*map(len, sources)]
+        lengths = list(map(len, sources))
         starts = range(1, max(lengths) + BAND + 1, BAND)
         more["by_length"] = score_bands(texts, references, lengths, starts, language=language)
     if known:
@@ -171,7 +171,7 @@ def score_texts(
     assert len(hypotheses) == len(references) > 0
     assert all(references)
     ours = _normalized(hypotheses)
-    theirs = [*map(_normalized, references)]
+    theirs = list(map(_normalized, references))
     exact = sum(one in several for one, several in zip(ours, theirs, strict=True))
     tokenizer, notes = (tokenizer, ()) if tokenizer else bleu_tokenizer(language, theirs)
     cased, lowercase = (BLEU(tokenize=tokenizer, lowercase=either) for either in (False, True))
@@ -189,7 +189,7 @@ def score_texts(
 
 
 def _normalized(texts: Iterable[str]) -> list[str]:
-    return [*map(normalize, texts)]
+    return list(map(normalize, texts))
 
 
 def _streams(references: Sequence[Sequence[str]]) -> list[Sequence[Any]]:
@@ -210,7 +210,7 @@ def compare_texts(
     from sacrebleu.significance import PairedTest
 
     named: list[tuple[str, Sequence[str]]] = [(str(number), _normalized(texts)) for number, texts in enumerate(systems)]
-    theirs = [*map(_normalized, references)]
+    theirs = list(map(_normalized, references))
     metrics = {"bleu": BLEU(tokenize=tokenizer or bleu_tokenizer(language, theirs)[0]), "chrf": CHRF()}
     _, found = PairedTest(named, metrics, _streams(theirs), test_type="bs")()
     return {"bleu": _intervals(found["BLEU"]), "chrf": _intervals(found["chrF2"])}

@@ -26,7 +26,8 @@ from transformer_mt.errors import InputError, MachineError
 # Never wait for a FIFO or follow a link. Some systems lack some of the flags.
 OPEN_FLAGS = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 # Limits in bytes: the longest line (a sentence has some hundred), and how far to look for a line break.
-LONGEST_LINE, LONGEST_SKIPPED = 1_000_000, 100_000_000
+LONGEST_LINE = 1_000_000
+LONGEST_SKIPPED = 100_000_000
 
 # Temporary files and directories in use, to delete if the process exits without unwinding the stack.
 unfinished: set[Path] = set()

@@ -102,7 +102,7 @@ def _kind(value: object) -> str:
     """What a patch must preserve: shape, type and device."""
     if not isinstance(value, Tensor):
         return f"of type {type(value).__name__}"
-    return f"a tensor of shape {(*value.shape,)}, {value.dtype}, on {value.device}"
+    return f"a tensor of shape {tuple(value.shape)}, {value.dtype}, on {value.device}"
 
 
 @contextmanager

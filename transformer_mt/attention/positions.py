@@ -221,7 +221,8 @@ class T5(AttentionPosition):
     """
 
     formulas: ClassVar = {"bucket_j": "bucket of j − i", "b_j": "b_bucket", "e′_j": "e_j + b_j"}
-    adds_terms, shared = True, True
+    adds_terms = True
+    shared = True
     buckets: Tensor
 
     def __init__(self, place: Place, buckets: int, max_distance: int) -> None:

@@ -38,7 +38,7 @@ class Batch:
     def to(self, device: torch.device | str) -> "Batch":
         """Copy the batch to another device."""
         tensors = ("source", "decoder_input", "labels")
-        moved: dict[str, Any] = {name: getattr(self, name).to(device, non_blocking=True) for name in tensors}
+        moved = {name: getattr(self, name).to(device, non_blocking=True) for name in tensors}
         return replace(self, **moved)
 
 

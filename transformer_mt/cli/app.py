@@ -70,7 +70,7 @@ class Command(TyperCommand):
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         completes = ctx.resilient_parsing  # a shell
-        order = [] if completes else self.make_parser(ctx).parse_args([*args])[2]
+        order = [] if completes else self.make_parser(ctx).parse_args(list(args))[2]
         given = [parameter for parameter in order if not is_repeatable(parameter)]
         for parameter in given:
             if given.count(parameter) > 1:

@@ -13,7 +13,8 @@ OUR_FAULT = 70
 
 # All processes of a training hit these errors. The first process of a machine reports at once, and torchrun then ends
 # the others.
-_MET_BY_ALL, _SECONDS_FOR_THE_FIRST = (2, 4), 10.0
+_MET_BY_ALL = (2, 4)
+_SECONDS_FOR_THE_FIRST = 10.0
 
 
 def main() -> None:

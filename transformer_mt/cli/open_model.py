@@ -24,7 +24,8 @@ from transformer_mt.translation.translator import Translator
 # Words seen fewer times are rare: of 25 everyday sentences with such a word, none was translated correctly.
 RARE = 10
 # Lines reported, and words named for each; the rest are counted.
-MOST_LINES, MOST_WORDS_NAMED = 5, 9
+MOST_LINES = 5
+MOST_WORDS_NAMED = 9
 
 
 def open_translator(
@@ -121,7 +122,7 @@ class LineRemarks:
     def look_at(self, line: PreparedLine, translation: str, *, place: str, doubtful: bool = False) -> None:
         """Record remarks about a line and its translation; ignores rare words that the translation copies."""
         self._looked_at += 1
-        remarks = [*_remarks(line, translation)]
+        remarks = list(_remarks(line, translation))
         if doubtful:
             remarks.append("the model gives this translation a low probability")
         self._found += bool(remarks)

@@ -67,7 +67,8 @@ RunToExport = Annotated[
 
 # `open_translator` chooses.
 AUTO = "auto"
-DEFAULT_DEVICE, DEFAULT_ENGINE = TrainingConfig().device, AUTO
+DEFAULT_DEVICE = TrainingConfig().device
+DEFAULT_ENGINE = AUTO
 
 
 def resolve_config(path: Path | Config | None, *, data: str | None, overrides: list[str] | None) -> Config:

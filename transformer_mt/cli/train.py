@@ -155,7 +155,7 @@ def _initialised(
     inherited = [f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()]
     given = {override.partition("=")[0].strip() for override in overrides}
     earlier = begun.data.mixture if begun else {}
-    mixture: dict[str, MixedConfig] = {name: one for name, one in earlier.items() if name.startswith("parent")}
+    mixture = {name: one for name, one in earlier.items() if name.startswith("parent")}
     notes: list[str] = []
     if begun and not Run(parent).exists():
         theirs = begun

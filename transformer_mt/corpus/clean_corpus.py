@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch, Table
 
 # A validation split cut from training: one pair in twenty, up to enough for a stable score.
-CUT_SHARE, CUT_AT_MOST = 20, 1_000
+CUT_SHARE = 20
+CUT_AT_MOST = 1_000
 
 _VERSION = 7  # of the cached tables and of cleaning
 _ROWS = 10_000  # per batch

@@ -47,7 +47,8 @@ _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
     ".xz": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ),
 }
 # Texts compress by a factor of 3 to 10. A file that grows by more than this is not a text.
-_MOST_GROWTH, _ALWAYS_ALLOWED = 100, 2**26
+_MOST_GROWTH = 100
+_ALWAYS_ALLOWED = 2**26
 _BLOCK = 2**12  # bytes; at most 28 MB when decompressed
 
 

@@ -11,7 +11,8 @@ SIMILAR = 0.7
 _BETWEEN_WORDS = regex.compile(r"\W+")
 # Random odd numbers: a factor for each character of an n-gram, and 16 bands of four hash functions x ↦ ax mod 2³².
 _ODD = np.random.default_rng(1).integers(2**31, size=(17, 4), dtype=np.uint32) * 2 + 1
-_FACTORS, _BANDS = _ODD[0], _ODD[1:, :, None]
+_FACTORS = _ODD[0]
+_BANDS = _ODD[1:, :, None]
 _LARGEST_BUCKET = 20  # pairs; limits the time for a corpus whose pairs are nearly all alike
 
 # Source and target.

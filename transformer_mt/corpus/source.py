@@ -16,7 +16,8 @@ from transformer_mt.errors import InputError
 from transformer_mt.registry import suggest
 from transformer_mt.text.languages import language_of
 
-BUILTIN, AUTO = "builtin", "auto"
+BUILTIN = "builtin"
+AUTO = "auto"
 # The corpus of an imported run.
 IMPORTED = "unknown data"
 GERMAN_ENGLISH = ("de", "en")

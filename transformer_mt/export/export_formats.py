@@ -100,7 +100,7 @@ def _to_transformers(model: Model, quantization: str | None) -> Converted:
     require_supported(config.model, POSSIBLE, by="transformers")
     assert isinstance(network, Transformer)
     longest = config.model.max_length
-    tables: JsonObject = {
+    tables = {
         "config.json": model_config(config.model, vocabulary_size=model.tokenizer.size),
         "generation_config.json": generation_config(config),
         **tokenizer_files(model.tokenizer, max_length=longest),

@@ -16,7 +16,9 @@ from transformer_mt.translation.translator import Translation, Translator
 
 # The number of validation pairs to translate; the minimum share of equal translations in float32; and the largest
 # difference of ln p between two tokens that counts as a tie, which rounding may decide.
-MOST_PAIRS, SAME, TIE = 500, 0.995, 1e-4
+MOST_PAIRS = 500
+SAME = 0.995
+TIE = 1e-4
 
 
 # Characters outside most vocabularies; a sentence with decomposed and invisible characters; the longest sentence to

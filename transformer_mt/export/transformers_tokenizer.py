@@ -33,7 +33,7 @@ def tokenizer_files(tokenizer: Tokenizer, *, max_length: int) -> dict[str, JsonO
         "truncation": None,
         "padding": None,
         "added_tokens": [{"id": index, "content": name, **special} for name, index in ids.items()],
-        "normalizer": {"type": "Sequence", "normalizers": [*_normalizers()]},
+        "normalizer": {"type": "Sequence", "normalizers": list(_normalizers())},
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": _pre_tokenizers(scores)},
         "post_processor": {
             "type": "TemplateProcessing",

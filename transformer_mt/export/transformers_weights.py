@@ -42,7 +42,7 @@ def model_config(model: ModelConfig, *, vocabulary_size: int) -> JsonObject:
     assert isinstance(model, TransformerConfig)
     name = CLASSES[model.residual]
     stacks = {"encoder": model.encoder_layers, "decoder": model.decoder_layers}
-    found: JsonObject = {
+    found = {
         "architectures": [f"{name}{'MTModel' if name == 'Marian' else 'ForConditionalGeneration'}"],
         "model_type": name.lower(),
         "vocab_size": vocabulary_size,
@@ -76,7 +76,7 @@ def generation_config(config: Config) -> JsonObject:
     search = config.search
     return {
         **_symbols(),
-        "suppress_tokens": [*NEVER_GENERATED],
+        "suppress_tokens": list(NEVER_GENERATED),
         "max_length": min(search.max_length, config.model.max_length),  # with the begin symbol, but no end symbol
         "num_beams": search.beam,
         "length_penalty": search.length_penalty / 2,

@@ -34,7 +34,8 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 _FLOOR = 0.2
 _NEIGHBOUR = 0.1
 # The minimum share of a target word's row, and of a source word's column, for a link.
-ROW, COLUMN = 0.3, 0.4
+ROW = 0.3
+COLUMN = 0.4
 
 
 # N matrices of T target and S source words, without punctuation.

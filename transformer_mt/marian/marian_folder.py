@@ -35,7 +35,7 @@ def read_settings(folder: Path) -> tuple[Settings, dict[str, int]]:
     """The settings of a model, and its id of each token. Raises `InputError` for an unsupported one."""
     of_tokenizer, of_model = (_read_json(folder / f"{name}config.json", limit=_FEW) for name in ("tokenizer_", ""))
     ids = _read_json(folder / "vocab.json", limit=_MANY)
-    settings: Settings = defaultdict(lambda: None, _DEFAULTS | of_tokenizer | of_model)
+    settings = defaultdict(lambda: None, _DEFAULTS | of_tokenizer | of_model)
     equal = {
         "decoder_ffn_dim": settings["encoder_ffn_dim"],
         "decoder_attention_heads": settings["encoder_attention_heads"],
@@ -90,7 +90,7 @@ def read_vocabulary(folder: Path, ids: dict[str, int]) -> tuple[TwoModels, list[
     try:
         rest = sorted(ids.keys() - {_PAD, _UNKNOWN, _END}, key=ids.__getitem__)
         own = [ids[token] for token in (_PAD, _UNKNOWN, _PAD, _END, *rest)]
-        if sorted(own[1:]) != [*range(len(ids))]:
+        if sorted(own[1:]) != list(range(len(ids))):
             raise ValueError("ids")
         file = TwoModelsFile.model_construct(source=source, target=target, tokens=[*SPECIAL_TOKENS, *rest])
         return TwoModels(file), list(map(int, own))

@@ -18,7 +18,8 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import Tensors, converted, parse_tensors, require_specs, specs_of, weights_of
 from transformer_mt.tokenizer.symbols import PAD
 
-_TABLE, _BIAS = "source_embedding.table.weight", "output.bias"
+_TABLE = "source_embedding.table.weight"
+_BIAS = "output.bias"
 # Our names for parts of Marian's (and Pegasus's, which `export` writes), longer ones first.
 NAMES = {
     "self_attn_layer_norm": "self_residual.norm",

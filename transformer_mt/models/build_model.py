@@ -104,9 +104,7 @@ def build_layer_factory(config: TransformerConfig) -> LayerFactory:
     norm = lookup(NORMS, config.norm, key="model.norm")
     residual = lookup(RESIDUALS, config.residual, key="model.residual")
     networks = {name: partial(network, width, config.feed_forward_width) for name, network in FEED_FORWARDS.items()}
-    feed_forward: Callable[[], FeedForward] = partial(
-        parse_choice, config.feed_forward, networks, key="model.feed_forward"
-    )
+    feed_forward = partial(parse_choice, config.feed_forward, networks, key="model.feed_forward")
     return LayerFactory(
         attention=build_attention(config.attention, width=width),
         feed_forward=feed_forward,

@@ -41,7 +41,8 @@ def head_names(model: Seq2Seq) -> list[HeadName]:
 
 
 # Values of `--layer` and `--head` that select every head.
-ALL, MEAN = "all", "mean"
+ALL = "all"
+MEAN = "mean"
 EVERY = {"layer": (ALL,), "head": (MEAN, ALL)}
 
 

@@ -10,7 +10,9 @@ from typing import Any
 
 from transformer_mt.text.terminal import escaped_json
 
-_START, _SERVER, _SAVED = "app.js", "server.js", "saved.js"
+_START = "app.js"
+_SERVER = "server.js"
+_SAVED = "saved.js"
 _IMPORT = re.compile(r'^import \{[\w,\s]+\} from "\./(\w+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 # Comments on their own lines, blank lines and indentation: a quarter of the modules.

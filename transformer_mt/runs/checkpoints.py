@@ -38,7 +38,8 @@ from transformer_mt.runs.packed import PROGRESS
 from transformer_mt.runs.weights import Tensors, pack, specs_of, unpack
 
 Natural = Annotated[int, Field(ge=0, lt=2**53)]
-VALUES, STATE = "state.json", "state.safetensors"
+VALUES = "state.json"
+STATE = "state.safetensors"
 _LIMITS = {PROGRESS: 2**24, VALUES: 2**30}
 
 

@@ -67,7 +67,9 @@ if TYPE_CHECKING:
 READY = Path(__file__).parents[1] / "ready" / "de-en.zip"
 
 CONFIG, TOKENIZER, MODEL, METRICS = "config.toml", "tokenizer.model", "model.safetensors", "metrics.jsonl"
-TENSORBOARD, TRAIN_LOG, CHECKPOINTS = "tensorboard", "train.log", "checkpoints"
+TENSORBOARD = "tensorboard"
+TRAIN_LOG = "train.log"
+CHECKPOINTS = "checkpoints"
 PARTS = (CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, ALIGNMENT, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
 
 # Size limits in bytes. The limit for weights depends on the model.

@@ -21,7 +21,8 @@ from transformer_mt.errors import MachineError
 if TYPE_CHECKING:
     from transformer_mt.corpus.load_corpus import Corpus
 
-DATA, ROWS = "data.json", "data.safetensors"
+DATA = "data.json"
+ROWS = "data.safetensors"
 
 
 @dataclass(frozen=True)

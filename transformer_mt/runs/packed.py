@@ -18,7 +18,8 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import read_regular, size_of
 from transformer_mt.memory import free_memory, require
 
-CARD, PROGRESS = "README.md", "progress.json"
+CARD = "README.md"
+PROGRESS = "progress.json"
 MEMBERS = (
     CARD, PROGRESS, "config.toml", "tokenizer.model", "words.tsv", "alignment.json", "metrics.jsonl",
     "model.safetensors",

@@ -30,7 +30,8 @@ from transformer_mt.text.terminal import JsonObject
 POSTED: dict[str, tuple[type[Any], Callable[[ServedRun, Any], JsonObject]]] = {**ANSWERS, "page": (Attend, page_of)}
 _KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _START = "index.html"
-_JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
+_JSON = "application/json"
+_FORM = "application/x-www-form-urlencoded"
 
 
 def page_files() -> dict[str, Response]:

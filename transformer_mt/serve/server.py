@@ -27,7 +27,8 @@ from transformer_mt.serve.served_runs import Runs
 from transformer_mt.serve.worker import Worker
 
 # The default port, and the number of ports to try from there.
-PORT, PORTS_TRIED = 8420, 10
+PORT = 8420
+PORTS_TRIED = 10
 # The environment variable with a key that survives restarts.
 KEY = "TMT_KEY"
 _LOG = logging.getLogger(__name__)

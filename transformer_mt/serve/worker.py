@@ -18,7 +18,8 @@ from transformer_mt.serve.guard import Refusal
 Result = TypeVar("Result")
 
 # Limits: requests waiting for the thread, and seconds of computing per request.
-WAITING, LONGEST_SECONDS = 16, 30.0
+WAITING = 16
+LONGEST_SECONDS = 30.0
 
 
 class Gone(Refusal):

@@ -27,7 +27,7 @@ def bleu_tokenizer(language: str, references: Sequence[Sequence[str]]) -> tuple[
     """
     from sacrebleu.metrics.bleu import BLEU  # slow to import
 
-    texts = [*chain(*references)]
+    texts = list(chain(*references))
     tokenizer = _OF_LANGUAGES.get(language_of(language) or "") or _script(texts)
     notes = []
     if otherwise := _WITHOUT_MECAB.get(tokenizer):

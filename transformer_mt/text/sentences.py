@@ -55,7 +55,8 @@ _LAST_WORD = regex.compile(r"(?r)\w*")
 _NO_BLANK = "。！？｡"
 _ALWAYS = "؟۔।॥༎།။៕។።፧։᠃" + _NO_BLANK
 _MARKS = rf"[.!?…{_ALWAYS}]"
-_CLOSING, _OPENING = "\"'”’)\\]」』）》〉】", "\"'„“‚‘»«›‹(\\[「『（《〈【¿¡།"
+_CLOSING = "\"'”’)\\]」』）》〉】"
+_OPENING = "\"'„“‚‘»«›‹(\\[「『（《〈【¿¡།"
 # An opening quotation mark and any mark introducing it; or the marks that end a sentence, and the start of the next.
 # Before a blank, “»«›‹ are closing marks.
 _BOUNDARY = regex.compile(

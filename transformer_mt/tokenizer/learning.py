@@ -31,7 +31,8 @@ OPTIONS: dict[str, Any] = {
 }
 # This many characters train in under half a second, the start-up time of a process.
 FEW_TEXTS = 100_000
-_ATTEMPTS, _REFUSED = 8, 65
+_ATTEMPTS = 8
+_REFUSED = 65
 _POSSIBLE_SIZE = re.compile(r"set it to a value <= (\d+)|smaller than required_chars\. \d+ vs (\d+)")
 _NO_TEXT = re.compile(r"!sentences_\.empty\(\)|\(all_chars_count\) > \(0\)")
 

@@ -27,7 +27,9 @@ FIRST = (*SPECIAL_TOKENS, *(f"<0x{byte:02X}>" for byte in range(256)))
 # The tag of a target language, `<2fr>`, or of a corpus, `<#bt>`. No text can produce it.
 _TAG = re.compile(r"<[2#]\S{1,100}>")
 _LARGEST_SCORE = 2.0**20  # sums of scores stay finite
-_UNKNOWN, _CONTROL, _BYTE = 2, 3, 6
+_UNKNOWN = 2
+_CONTROL = 3
+_BYTE = 6
 _KINDS = {"unigram": 1, "bpe": 2}
 # A whole word scores at least this much more than the sum of its parts.
 _MARGIN = 0.1
@@ -46,7 +48,7 @@ def load_model(content: bytes) -> SentencePieceProcessor:
         raise ValueError("special symbols and bytes are not where tmt has them")
     are_bytes = all(map(processor.IsByte, first[len(SPECIAL_TOKENS) :]))
     control = [index for index in rest if processor.IsControl(index)]
-    are_tags = control == [*rest][len(rest) - len(control) :]  # the last tokens
+    are_tags = control == list(rest)[len(rest) - len(control) :]  # the last tokens
     are_tags = are_tags and all(_TAG.fullmatch(processor.IdToPiece(index)) for index in control)
     if not are_bytes or not are_tags or any(map(processor.IsByte, rest)):
         raise ValueError("a token has another type than in tmt's models")

@@ -19,7 +19,8 @@ from transformer_mt.tokenizer.symbols import PAD
 Sum = Float[Tensor, ""]
 
 # Rows per block; a GPU needs more to be busy.
-CPU_ROWS, GPU_ROWS = 512, 8192
+CPU_ROWS = 512
+GPU_ROWS = 8192
 LARGEST_EXPONENT = 60.0  # in float32, exp(60) times any vocabulary size is finite, and exp(−60) is not zero
 
 

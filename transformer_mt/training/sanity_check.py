@@ -18,8 +18,11 @@ from transformer_mt.training.build import build_parts
 from transformer_mt.training.session import build_session, open_corpora
 from transformer_mt.training.trainer import Trainer
 
-LEARNING_RATE, MOST_STEPS, PAIRS_LEARNED = 1e-3, 400, 16
-TIMED_STEPS, PAIRS_SHOWN = 5, 3
+LEARNING_RATE = 1e-3
+MOST_STEPS = 400
+PAIRS_LEARNED = 16
+TIMED_STEPS = 5
+PAIRS_SHOWN = 3
 
 
 def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]:

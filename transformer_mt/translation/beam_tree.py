@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from transformer_mt.text.terminal import JsonObject
 
-ENDED, BEATEN, DROPPED = "ended", "beaten", "dropped"
+ENDED = "ended"
+BEATEN = "beaten"
+DROPPED = "dropped"
 
 
 class Kept(NamedTuple):

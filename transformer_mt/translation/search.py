@@ -240,7 +240,7 @@ def _constrained_candidates(
     likeliest = total.topk(min(1 + beam, total.shape[1])).indices.tolist()
     found: list[list[Candidate]] = [[] for _ in beams]
     for row, (sentence, one, likely) in enumerate(zip(live.origin.tolist(), progress, likeliest, strict=True)):
-        tokens = [*one.wanted.union(likely)]
+        tokens = list(one.wanted.union(likely))
         for token, value in zip(tokens, total[row, tokens].tolist(), strict=True):
             after = one.add(token)
             if value > -math.inf and (one.left == 0 if token == EOS else after.left <= room[sentence]):

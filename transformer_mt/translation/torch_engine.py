@@ -72,7 +72,7 @@ class TorchEngine(Engine):
     @override
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
         with evaluating(self.network):
-            read = torch.tensor([[*source]], device=self.device)
+            read = torch.tensor([list(source)], device=self.device)
             logits = self.network(read, torch.tensor([[BOS, *target[:-1]]], device=self.device))[0]
             probabilities = logits.float().softmax(dim=-1).cpu()
         return likeliest_tokens(probabilities, target, count=count)

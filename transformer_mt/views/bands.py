@@ -86,7 +86,7 @@ def bands_figure(found: Mapping[str, Any], *, path: Path) -> bytes:
                 if own:
                     points = [(x, band[metric]) for x, band in own]
                     series.append(Series(run["run"], points, group, margins=margins))
-            panels.append(Panel(heading, series, title, names=[*bands]))
+            panels.append(Panel(heading, series, title, names=list(bands)))
     if not panels:
         raise InputError("figure", "the run has no counts of its training words", "add --by-length")
     return curves_figure(panels, path=path)

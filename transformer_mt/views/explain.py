@@ -193,7 +193,7 @@ def explain_row(
     if not names:
         attention = " and ".join(name for name in possible if name in stacks)
         raise InputError("stack", f"{attention} attention has no heads left in this model", "choose another")
-    names = [*heads_at(names, layer=layer, head=head)]
+    names = list(heads_at(names, layer=layer, head=head))
     choice = None
     if len(names) > 1:
         choice = head_losses(model, tokens, row=row if title == "target" else None, candidates=names)
@@ -324,7 +324,7 @@ def _find_word(word: str | None, sides: Mapping[str, Tokens]) -> tuple[str, int]
     word = normalize(word)
     for title, each in sides.items():
         for form in (str, str.casefold):
-            written = [*map(form, each.words)]
+            written = list(map(form, each.words))
             if form(word) in written:
                 return title, written.index(form(word))
     if word in [str(place + 1) for place in places]:
@@ -337,7 +337,8 @@ def _find_word(word: str | None, sides: Mapping[str, Tokens]) -> tuple[str, int]
 # As text
 
 # The summary names contributions from this share on, and at most this many.
-_SMALL, _TOLD = 0.05, 3
+_SMALL = 0.05
+_TOLD = 3
 _NOTES = (
     "The row i and the columns j count from 0, as positions do. Each stage is named after the class that computes it. "
     "A vector is shown by its length ‖·‖ and some of its entries; --json has them all. "
@@ -373,7 +374,7 @@ def _indented(parts: Iterable[RenderableType]) -> Padding:
 def in_words(explanation: Explanation, shown: Callable[[str], str] = str) -> list[str]:
     """Describe which columns the head's output comes from, and the head's share of the layer's output."""
     _, layer, head = explanation.head
-    pieces = [*map(shown, explanation.columns)]
+    pieces = list(map(shown, explanation.columns))
     row = shown(explanation.token)
     names = [f"{each} (j = {j})" if pieces.count(each) > 1 else each for j, each in enumerate(pieces)]
     shares = sorted(zip(explanation["column_shares"].tolist(), names, strict=True), reverse=True)

@@ -50,7 +50,7 @@ def contrast_figure(found: Contrast, *, path: Path) -> bytes:
     for method in ("gradient", "erasure"):
         if getattr(found.from_source, method) is not None:
             numbers[method] = torch.cat([getattr(side, method) for side in sides])
-    matrix = LabelledMatrix("", "", "", torch.stack([*numbers.values()]).numpy(), tuple(numbers), words)
+    matrix = LabelledMatrix("", "", "", torch.stack(list(numbers.values())).numpy(), tuple(numbers), words)
     return matrix_figure([[matrix]], meaning=in_words(found), path=path)
 
 
@@ -66,7 +66,7 @@ def alignment_figure(alignment: "Alignment", *, path: Path) -> bytes:
 def heads_figure(table: "HeadTable", *, path: Path) -> bytes:
     """Draw the rise of the loss without each head: a matrix per stack, a row per layer; heads that are off are grey."""
     return matrix_figure(
-        [[*_losses(table)]],
+        [list(_losses(table))],
         meaning="A number is the rise of the loss without the head, in nats per target token.",
         path=path,
     )
@@ -119,7 +119,7 @@ def _places(trace: BeamTrace) -> dict[int | None, tuple[int, int]]:
     """The column and row of every node, and of the root (None): the likeliest child is in its parent's row."""
     children = trace.children()
     places: dict[int | None, tuple[int, int]] = {None: (0, 0)}
-    waiting = [*reversed(children[None])]
+    waiting = list(reversed(children[None]))
     lowest = 0
     while waiting:
         number = waiting.pop()

@@ -71,7 +71,7 @@ def head_losses(
     heads = candidates or head_names(model)
     layers = attention_layers(model)
     source, read = tokens.inputs(model)
-    rows = [*range(len(tokens.written.ids))] if row is None else [row]
+    rows = list(range(len(tokens.written.ids))) if row is None else [row]
     found = list[float]()
     written = [tokens.written.ids[row] for row in rows]
     at_once = max(1, BATCH_TOKENS // max(source.numel(), read.numel()))
@@ -96,7 +96,7 @@ def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
     L is a pair's loss, ξ the head's factor in the mask.
     """
     layers = attention_layers(model)
-    slopes: ByHead = dict.fromkeys(head_names(model), 0.0)
+    slopes = dict.fromkeys(head_names(model), 0.0)
     for rows, batch in batches(model, encoded):
         ones = {module: torch.ones(len(rows), module.heads, device=batch.source.device) for module in layers.values()}
         masks = {module: factors.requires_grad_() for module, factors in ones.items()}

@@ -153,7 +153,7 @@ def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -
     if bleu:
         texts = [best_texts(translator, pairs), *without_each(model, lambda: best_texts(translator, pairs)).values()]
         language = opened.config.data.target_language
-        scores = [*compare_texts(texts, [pair.translations for pair in pairs], language=language)["bleu"]]
+        scores = list(compare_texts(texts, [pair.translations for pair in pairs], language=language)["bleu"])
     looks: dict[HeadName, Any] = {}
     for stack in stacks.values():
         looks |= zip(stack.names, zip(*estimates(stack.sums, stack.totals), strict=True), strict=True)
@@ -249,7 +249,7 @@ def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
         rows.append([str(head.head), head.loss.text(4), f"{head.gradient:.2f}", *change])
     yield from table_lines(rows, headings=headings, right=(1, 2, 3), width=width)
     agreements = []  # between the rankings by gradient and by loss
-    for name, of_stack in ({"all": [*heads.heads]} | groups).items():
+    for name, of_stack in ({"all": list(heads.heads)} | groups).items():
         losses, gradients = np.array([(head.loss.value, head.gradient) for head in of_stack]).T
         agreements.append(f"{name} {kendall(losses[None], gradients[None])[0]:.2f}")
     yield f"tau of gradient and loss: {', '.join(agreements)}"

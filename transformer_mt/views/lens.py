@@ -97,7 +97,7 @@ def decided_at(likeliest: Int[Tensor, "L T"], written: Int[Tensor, " T"]) -> tup
 
 def lens_lines(lens: Lens, *, width: int) -> Iterator[Text]:
     """Yield a table of guesses, a row per token, a column per layer, `*` from the deciding layer on; then the words."""
-    labels = [*map(label, ("writes", *lens.tokens))]
+    labels = list(map(label, ("writes", *lens.tokens)))
     columns = []
     for layer, (guesses, best) in enumerate(zip(lens.guesses, lens.guess_probabilities, strict=True), start=1):
         columns.append([Text(f"layer {layer}")])

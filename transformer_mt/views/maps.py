@@ -51,7 +51,7 @@ class StackMaps(Brief):
 
     def to_json(self) -> JsonObject:
         """`rows`, `columns` and `weights[layer][head][row][column]`; null for masked cells and heads that are off."""
-        weights: list[list[Any]] = [list(layer) for layer in self.weights.masked_fill(~self.mask[:, None], math.nan)]
+        weights = [list(layer) for layer in self.weights.masked_fill(~self.mask[:, None], math.nan)]
         for layer, head in () if self.present is None else (~self.present).nonzero().tolist():
             weights[layer][head] = None
         return {"rows": self.rows, "columns": self.columns, "weights": weights}

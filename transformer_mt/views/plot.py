@@ -42,7 +42,8 @@ _LOG = logging.getLogger(__name__)
 Coordinate = int | float
 Points = Sequence[tuple[Coordinate, Coordinate]]
 
-CHART_ROWS, NARROWEST_CHART = 10, 40
+CHART_ROWS = 10
+NARROWEST_CHART = 40
 # Positions to show.
 SHOWN_POSITIONS = 24
 _SHADES = " ░▒▓█"
@@ -157,7 +158,7 @@ def plot_runs(runs: Mapping[str, Curves]) -> Plot:
         ]
         if series:
             panels.append(Panel(title, series))
-    arrays: dict[str, Any] = {"runs": [*runs]}
+    arrays: dict[str, Any] = {"runs": list(runs)}
     for number, curves in enumerate(runs.values()):
         arrays |= {f"{number}.{name}": np.reshape(points, (-1, 2)) for name, points in curves.items()}
     return _plot_panels(panels, {"runs": [{"run": run, **curves} for run, curves in runs.items()]}, arrays)
@@ -167,7 +168,7 @@ def plot_schedules(schedules: Mapping[str, Points]) -> Plot:
     """Plot learning-rate schedules by name over training steps; arrays: `names`, and `n` for curve n (from 0)."""
     series = [Series(name, points, group) for group, (name, points) in enumerate(schedules.items())]
     data = {"curves": [{"name": name, "points": points} for name, points in schedules.items()]}
-    arrays = {"names": [*schedules], **{str(curve.group): np.array(curve.points) for curve in series}}
+    arrays = {"names": list(schedules), **{str(curve.group): np.array(curve.points) for curve in series}}
     return _plot_panels([Panel("learning rate", series)], data, arrays)
 
 
@@ -258,7 +259,8 @@ _FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": Non
 # No math in text, and reproducible ids inside an SVG.
 _SETTINGS: Any = {"text.parse_math": False, "text.usetex": False, "svg.hashsalt": "tmt", "svg.fonttype": "none"}
 # Inches per cell, and for the labels and title around a matrix.
-_CELL, _AROUND = 0.42, 1.6
+_CELL = 0.42
+_AROUND = 1.6
 _PANEL = (7.0, 2.6)
 _LARGEST = 60.0
 # Larger matrices are drawn without numbers: they would be too small to read.
@@ -386,7 +388,7 @@ def _families(letters: set[str]) -> list[str]:
     """matplotlib's default families plus installed ones with missing letters; warns if some are still missing."""
     from matplotlib import font_manager, rcParams
 
-    families = [*rcParams["font.family"]]
+    families = list(rcParams["font.family"])
     usual = font_manager.findfont(font_manager.FontProperties())
     letters = letters - _letters_in(font_manager.FontEntry(usual), letters)
     # matplotlib's "Last Resort" font draws a box for every letter.

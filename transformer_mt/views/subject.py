@@ -167,7 +167,7 @@ def example(run: Path, data: DataConfig) -> str:
 def examples(run: Path, data: DataConfig) -> list[str]:
     """Up to three sentences to try: of the built-in corpus, or the first samples that training logged."""
     if data.corpus == BUILTIN:
-        return [*(_EXAMPLES if data.source_language == "de" else _EXAMPLES.values())]
+        return list(_EXAMPLES if data.source_language == "de" else _EXAMPLES.values())
     for record in Run(run).metrics():
         match record:
             case {"samples": [{"source": str()}, *_] as samples}:

@@ -15,7 +15,8 @@ from transformer_mt.translation.translator import PrefixText, Translation, Trans
 from transformer_mt.views.rendering import rendered, table_lines
 
 # Minimum width for wrapping a tree's labels; rich indents by 4 per level.
-_NARROWEST, _INDENT = 20, 4
+_NARROWEST = 20
+_INDENT = 4
 
 
 def require_beam(search: SearchConfig) -> None:
