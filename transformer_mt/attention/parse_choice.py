@@ -55,7 +55,7 @@ class _Reader(Generic[Parsed]):
             case ast.Call(ast.Name(name), arguments, []):
                 return self.make(name, [self.number(argument) for argument in arguments])
             case ast.BinOp(left, operator, right) if combine := self.operators.get(type(operator)):
-                combined = combine(self.read(left), self.read(right))
+                combined: Parsed = combine(self.read(left), self.read(right))
                 return combined
         raise self.malformed()
 

@@ -144,7 +144,6 @@ def _initialised(
 
     A run at `path` that started from this parent keeps its mixture, and can continue after the parent is deleted.
     """
-    from transformer_mt.config.sections import MixedConfig
     from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS, load_corpus
     from transformer_mt.runs.directory import Run
     from transformer_mt.training.fine_tuning import defaults_for, init_from_run, mixture_for

@@ -21,7 +21,6 @@ from transformer_mt.export.transformers_weights import POSSIBLE, generation_conf
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.runs.directory import TOKENIZER
 from transformer_mt.text import normalize as normalization
-from transformer_mt.text.terminal import JsonObject
 from transformer_mt.translation.engine import Engine
 from transformer_mt.translation.model import Model
 

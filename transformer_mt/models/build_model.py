@@ -20,7 +20,7 @@ from transformer_mt.head_names import HeadName
 from transformer_mt.models.blocks import NORMS, RESIDUALS, NoNorm
 from transformer_mt.models.head_mask import mask_heads
 from transformer_mt.models.layers import LayerFactory
-from transformer_mt.models.positionwise import FEED_FORWARDS, Embedding, Embeddings, FeedForward
+from transformer_mt.models.positionwise import FEED_FORWARDS, Embedding, Embeddings
 from transformer_mt.models.recurrent import Decoder, Encoder, FinalStates, RecurrentSeq2Seq, SourceAttention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer

@@ -59,7 +59,7 @@ def lessons(directory: Path | None = None) -> list[Lesson]:
 
 def stored_curves() -> JsonObject:
     """The measurements of `scripts/lesson_runs.py`: BLEU by length, losses by step, attention of recurrent models."""
-    found = json.loads(CURVES.read_text("utf-8"))
+    found: JsonObject = json.loads(CURVES.read_text("utf-8"))
     return found
 
 
