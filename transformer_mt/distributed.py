@@ -26,7 +26,8 @@ T = TypeVar("T")
 Number = TypeVar("Number", int, float, Tensor)
 
 # Timeouts for a lost process: within a step or a validation, and while it loads, encodes or writes for all.
-TIMEOUT, LONG_TIMEOUT = timedelta(minutes=15), timedelta(hours=24)
+TIMEOUT = timedelta(minutes=15)
+LONG_TIMEOUT = timedelta(hours=24)
 # Timeout for the rendezvous. Processes start together, but one may take long to load torch. torch tries twice.
 MEETING = timedelta(seconds=30)
 
@@ -42,7 +43,9 @@ class Distributed:
     Methods are collective: every process calls them in the same order. With one process, each is the identity.
     """
 
-    rank, world_size, local_rank = 0, 1, 0
+    rank = 0
+    world_size = 1
+    local_rank = 0
     # Whether an exception may interrupt the current work: true while the others wait only for its outcome.
     can_interrupt = True
 
@@ -76,7 +79,9 @@ class ProcessGroup(Distributed):
     """Processes joined by `torch.distributed`: gloo for main memory, NCCL for Nvidia's GPUs."""
 
     def __init__(self, local_rank: int) -> None:
-        self.rank, self.world_size, self.local_rank = dist.get_rank(), dist.get_world_size(), local_rank
+        self.rank = dist.get_rank()
+        self.world_size = dist.get_world_size()
+        self.local_rank = local_rank
         self.can_interrupt = False
         # torch's stubs differ between versions about the type of a group.
         self._group: Any = dist.new_group(backend="gloo", timeout=TIMEOUT)
@@ -94,7 +99,8 @@ class ProcessGroup(Distributed):
 
     @override
     def all_gather(self, make: Callable[[], T], group: Any = None) -> list[T]:
-        value, error = None, None
+        value = None
+        error = None
         try:
             self.can_interrupt = True
             value = make()
@@ -158,7 +164,8 @@ def join_processes() -> Iterator[Distributed]:
         return
     rank = _from_environment("RANK", range(world_size))
     local_rank = _from_environment("LOCAL_RANK", range(world_size), "0")
-    host, port = os.environ.get("MASTER_ADDR", ""), _from_environment("MASTER_PORT", range(1, 2**16))
+    host = os.environ.get("MASTER_ADDR", "")
+    port = _from_environment("MASTER_PORT", range(1, 2**16))
     try:
         with ThreadPool(1) as thread:  # torch waits forever if another program owns the port
             thread.apply_async(_meet, (host, port, rank, world_size)).get(3 * MEETING.total_seconds())

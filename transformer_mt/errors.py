@@ -36,7 +36,9 @@ class TmtError(Exception):
 
     def __init__(self, key: Any, problem: str, remedy: str = "") -> None:
         super().__init__(key, problem, remedy)
-        self.key, self.problem, self.remedy = key, problem, remedy
+        self.key = key
+        self.problem = problem
+        self.remedy = remedy
 
     @override
     def __str__(self) -> str:
@@ -82,7 +84,8 @@ def write_report(error: BaseException) -> str:
 
 def checked(function: Function) -> Function:
     """Decorate a function to check argument types against its annotations; a mismatch is a `TypeError`."""
-    hints, names = function.__annotations__, tuple(signature(function).parameters)
+    hints = function.__annotations__
+    names = tuple(signature(function).parameters)
 
     @wraps(function)
     def checking(*arguments: Any, **options: Any) -> Any:

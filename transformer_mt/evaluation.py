@@ -126,20 +126,23 @@ def evaluate(
     """
     if not pairs:
         raise InputError("evaluation", "there are no sentence pairs", "give at least one")
-    model, start = translator.model, time.perf_counter()
+    model = translator.model
+    start = time.perf_counter()
     translations = translator.translate([pair.source for pair in pairs], search, split=split)
     seconds = max(time.perf_counter() - start, 1e-9)  # some clocks are coarse
-    texts, references = [best.text for best, *_ in translations], [pair.translations for pair in pairs]
-    language, sources = model.config.data.target_language, [words(normalize(pair.source)) for pair in pairs]
+    texts = [best.text for best, *_ in translations]
+    references = [pair.translations for pair in pairs]
+    language = model.config.data.target_language
+    sources = [words(normalize(pair.source)) for pair in pairs]
     more: dict[str, Any] = {"seconds": seconds, "sentences_per_second": len(pairs) / seconds}
     if by_length:
-        lengths = [*map(len, sources)]
+        lengths = list(map(len, sources))
         starts = range(1, max(lengths) + BAND + 1, BAND)
         more["by_length"] = score_bands(texts, references, lengths, starts, language=language)
     if known:
         rarest = [min(known.counts(of_source).values(), default=-1) for of_source in sources]
         more["by_rarity"] = score_bands(texts, references, rarest, RARITIES, language=language)
-    if model.engine.network is not None:  # only torch exposes attention
+    if model.engine.network:  # only torch exposes attention
         from transformer_mt.links.choose_heads import guess_heads  # imports torch
         from transformer_mt.links.counts import link_counts
 
@@ -167,7 +170,8 @@ def score_texts(
 
     assert len(hypotheses) == len(references) > 0
     assert all(references)
-    ours, theirs = _normalized(hypotheses), [*map(_normalized, references)]
+    ours = _normalized(hypotheses)
+    theirs = list(map(_normalized, references))
     exact = sum(one in several for one, several in zip(ours, theirs, strict=True))
     tokenizer, notes = (tokenizer, ()) if tokenizer else bleu_tokenizer(language, theirs)
     cased, lowercase = (BLEU(tokenize=tokenizer, lowercase=either) for either in (False, True))
@@ -185,7 +189,7 @@ def score_texts(
 
 
 def _normalized(texts: Iterable[str]) -> list[str]:
-    return [*map(normalize, texts)]
+    return list(map(normalize, texts))
 
 
 def _streams(references: Sequence[Sequence[str]]) -> list[Sequence[Any]]:
@@ -206,7 +210,7 @@ def compare_texts(
     from sacrebleu.significance import PairedTest
 
     named: list[tuple[str, Sequence[str]]] = [(str(number), _normalized(texts)) for number, texts in enumerate(systems)]
-    theirs = [*map(_normalized, references)]
+    theirs = list(map(_normalized, references))
     metrics = {"bleu": BLEU(tokenize=tokenizer or bleu_tokenizer(language, theirs)[0]), "chrf": CHRF()}
     _, found = PairedTest(named, metrics, _streams(theirs), test_type="bs")()
     return {"bleu": _intervals(found["BLEU"]), "chrf": _intervals(found["chrF2"])}
@@ -225,7 +229,8 @@ def find_poorest(hypotheses: Sequence[str], pairs: Pairs, *, count: int) -> list
     """Return the `count` translations with the lowest chrF against all their references, worst first."""
     from sacrebleu.metrics.chrf import CHRF  # slow to import
 
-    metric, found = CHRF(), []
+    metric = CHRF()
+    found = []
     for number, (text, pair) in enumerate(zip(hypotheses, pairs, strict=True), start=1):
         chrf = metric.sentence_score(normalize(text), _normalized(pair.translations)).score
         found.append(Poor(number, chrf, pair.source, text, pair.target))
@@ -249,7 +254,8 @@ def score_bands(
     for fewest, end in zip_longest(starts, starts[1:]):
         rows = [row for row, number in enumerate(numbers) if number >= fewest and (end is None or number < end)]
         if rows:
-            texts, theirs = [hypotheses[row] for row in rows], [references[row] for row in rows]
+            texts = [hypotheses[row] for row in rows]
+            theirs = [references[row] for row in rows]
             own = score_texts(texts, theirs, tokenizer=tokenizer)
             same = {name: getattr(own, name) for name in ("sentences", "bleu", "chrf", "exact")}
             intervals = None

@@ -26,7 +26,8 @@ from transformer_mt.errors import InputError, MachineError
 # Never wait for a FIFO or follow a link. Some systems lack some of the flags.
 OPEN_FLAGS = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 # Limits in bytes: the longest line (a sentence has some hundred), and how far to look for a line break.
-LONGEST_LINE, LONGEST_SKIPPED = 1_000_000, 100_000_000
+LONGEST_LINE = 1_000_000
+LONGEST_SKIPPED = 100_000_000
 
 # Temporary files and directories in use, to delete if the process exits without unwinding the stack.
 unfinished: set[Path] = set()
@@ -167,7 +168,9 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
     if not path.parent.is_dir():
         raise InputError(path, f"{path.parent} is not a directory", "make it, or write elsewhere")
     with write_errors(path):
-        exists, folder, mode = path.exists(), path.parent.resolve(), 0o666
+        exists = path.exists()
+        folder = path.parent.resolve()
+        mode = 0o666
         if (exists and not path.is_file()) or folder in _DEVICES or folder.is_relative_to("/proc"):
             # Without O_NONBLOCK, opening a FIFO waits for its reader.
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)), "ab") as file:
@@ -177,7 +180,7 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
             return
         if exists:
             path.open("r+b").close()  # do not replace a read-only file
-            if sys.stdout is not None and os.path.samestat(path.stat(), os.fstat(1)):
+            if sys.stdout and os.path.samestat(path.stat(), os.fstat(1)):
                 raise InputError(path, "standard output goes there too", "give another name")
             mode = stat.S_IMODE(path.stat().st_mode)
         with replacing(path.resolve(), mode=mode) as file:
@@ -205,7 +208,8 @@ def write_directory(path: Path, files: Mapping[str, bytes]) -> None:
 
     A crash leaves the old directory, the new one, or the old one at `set_aside(path)`, and sometimes a temporary one.
     """
-    temporary, old = temporary_name(path), set_aside(path)
+    temporary = temporary_name(path)
+    old = set_aside(path)
     with write_errors(path):
         temporary.mkdir(0o755)
         unfinished.add(temporary)

@@ -10,7 +10,7 @@ RESAMPLES = 1_000
 _SEED = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Estimate:
     """A figure and its 95 % interval over sentences."""
 
@@ -49,5 +49,5 @@ def estimates(sums: Float[np.ndarray, "N M K"], totals: Float[np.ndarray, "N M K
 def estimate(sums: Float[np.ndarray, " N"], totals: Float[np.ndarray, " N"]) -> Estimate:
     """Like `estimates` for a single figure, whose total must not be 0."""
     [[found]] = estimates(sums[:, None, None], totals[:, None, None])
-    assert found is not None
+    assert found
     return found

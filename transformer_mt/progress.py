@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
-# Opened with a name and the number of items (None if unknown); yields a callback that takes the number of items done.
-Display = Callable[[str, int | None], AbstractContextManager[Callable[[int], None]]]
+# Takes the number of items done.
+Advance = Callable[[int], None]
+# Opened with a name and the number of items (None if unknown); yields its callback.
+Display = Callable[[str, int | None], AbstractContextManager[Advance]]
 
 
 def _nobody(count: int) -> None:
@@ -16,7 +18,7 @@ def _nobody(count: int) -> None:
 
 
 _display: ContextVar[Display | None] = ContextVar("display", default=None)
-_done: ContextVar[Callable[[int], None]] = ContextVar("done", default=_nobody)
+_done: ContextVar[Advance] = ContextVar("done", default=_nobody)
 
 
 @contextmanager
@@ -43,7 +45,7 @@ def working(name: str, total: int | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def bar(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
+def bar(name: str, total: int | None) -> Iterator[Advance]:
     """A `Display`: a bar on the terminal or, in a notebook, in the output of its cell. Elsewhere, nothing is shown."""
     if "ipykernel" in sys.modules:
         yield _in_notebook(name, total or 1)
@@ -57,11 +59,13 @@ def bar(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
         yield lambda count: shown.advance(task, count)
 
 
-def _in_notebook(name: str, total: int) -> Callable[[int], None]:
+def _in_notebook(name: str, total: int) -> Advance:
     """Draw a bar with IPython: rich needs ipywidgets there. Draws at most five times a second."""
     from IPython.display import HTML, display
 
-    done, drawn, handle = 0, 0.0, display(HTML(""), display_id=True)
+    done = 0
+    drawn = 0.0
+    handle = display(HTML(""), display_id=True)
 
     def add(count: int) -> None:
         nonlocal done, drawn

@@ -123,7 +123,6 @@ NOTE = "tmt: translating with CTranslate2 (--engine torch: our own search)\n"
         (("--sample",), False),
         (("--beam", "1", "--device", "cpu"), True),
         (("--n-best", "2"), False),
-        (("--quantization", "int16"), True),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
@@ -135,19 +134,20 @@ def test_auto_uses_ctranslate2_where_results_are_the_same(
     Path("large").write_text(f"{SOURCES[0]}\n")
     outcome = on_run("translate", *options, "--input", "large")
     assert (outcome.code, NOTE in outcome.err) == (0, uses)
-    if uses and "--quantization" not in options:
+    if uses:
         assert outcome.out == on_run("translate", *options, "--engine", "torch", SOURCES[0]).out
         assert NOTE not in on_run("translate", *options, SOURCES[0]).err
 
 
-@pytest.mark.parametrize("missing", [True, False])
-def test_auto_falls_back_to_our_own_search(missing: bool, on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_uses_ctranslate2_for_a_quantization(on_run: Tmt) -> None:
+    options = ("translate", "--quantization", "int8", *SOURCES)
+    assert on_run(*options, "--scores").out == on_run(*options, "--scores", *ENGINE).out
+
+
+def test_auto_falls_back_to_our_own_search(on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.cli.translate.LARGE", 10)
     Path("large").write_text(f"{SOURCES[0]}\n")
-    if missing:
-        monkeypatch.setattr("transformer_mt.cli.open_model.find_spec", lambda _: None)
-    else:
-        monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
     outcome = on_run("translate", "--beam", "1", "--input", "large")
     assert (outcome.code, outcome.err) == (0, on_run("translate", "--beam", "1", SOURCES[0]).err)
 

@@ -68,7 +68,7 @@ def test_usage_errors(options: tuple[str, ...], message: str, data: str, on_run:
 
 def test_infinite_perplexity_and_no_pairs(monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("transformer_mt.translation.scoring.perplexity", lambda *_: math.inf)
+        patch.setattr("transformer_mt.translation.scoring.math.exp", lambda _: math.inf)
         assert on_run("score", *FILES, "--json").records[-1]["perplexity"] is None
         assert on_run("score", *FILES).lines[-1].endswith("\tinf")
     for language in ("de", "en"):

@@ -17,11 +17,9 @@ SEARCH = SearchConfig()
 CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
 
 
-def translator_of(
-    network: Seq2Seq, tokenizer: Tokenizer, *, search: SearchConfig = SEARCH, precision: torch.dtype = torch.float32
-) -> Translator:
+def translator_of(network: Seq2Seq, tokenizer: Tokenizer, *, search: SearchConfig = SEARCH) -> Translator:
     """A translator with an unsaved network."""
-    engine = TorchEngine(network, device=torch.device("cpu"), precision=precision)
+    engine = TorchEngine(network, device=torch.device("cpu"))
     return Translator(Model(Config(), tokenizer, engine), search=search)
 
 

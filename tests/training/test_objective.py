@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from transformer_mt.batching.batches import Batch
 from transformer_mt.batching.encoded_pairs import encode_pairs
-from transformer_mt.config.sections import CHOSEN, TokenizerConfig
+from transformer_mt.config.sections import CHOSEN, RDropConfig, SimCutConfig, TokenizerConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.build_model import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -121,16 +121,16 @@ def test_r_drop_is_half_of_the_paper_formula() -> None:
     divergences = ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(dim=-1)  # in both directions
     labelled = (log_p + log_q).gather(2, labels[..., None])[..., 0]
     expected = (3.0 * divergences / 2 - labelled)[labels != PAD].sum() / 2
-    found = RDrop(label_smoothing=0.0, weight=3.0)(TwoPasses(one, other), batch)
+    found = RDrop(RDropConfig(label_smoothing=0.0, weight=3.0))(TwoPasses(one, other), batch)
     torch.testing.assert_close(found, expected)
 
 
 def test_passes_of_r_drop_have_different_dropout() -> None:
     model, batch = build_model(small_config("model.dropout=0.3").model, vocabulary_size=300).train(), small_batch()
     torch.manual_seed(3)
-    drawn_together = float(RDrop(label_smoothing=0.0, weight=100.0)(model, batch).detach())
+    drawn_together = float(RDrop(RDropConfig(label_smoothing=0.0, weight=100.0))(model, batch).detach())
     torch.manual_seed(3)
-    alone = float(RDrop(label_smoothing=0.0, weight=0.0)(model, batch).detach())
+    alone = float(RDrop(RDropConfig(label_smoothing=0.0, weight=0.0))(model, batch).detach())
     assert drawn_together > alone + 1
 
 
@@ -151,7 +151,7 @@ def test_simcut_matches_the_formula_and_both_passes_learn() -> None:
     cut, _ = logits_and_labels(7)
     batch = Batch(labels, labels, labels, [0, 1, 2], 0, 0)
     passes = [logits.requires_grad_() for logits in (whole, cut)]
-    found = SimCut(label_smoothing=SMOOTHING, weight=3.0, cut=0.5)(Seen(*passes), batch)
+    found = SimCut(SimCutConfig(label_smoothing=SMOOTHING, weight=3.0, cut=0.5))(Seen(*passes), batch)
     p, q = whole.softmax(-1), cut.softmax(-1)
     divergence = (p * (p / q).log()).sum(-1)[labels != PAD].sum()
     torch.testing.assert_close(found, cross_entropy(whole, labels, label_smoothing=SMOOTHING) + 3.0 * divergence)
@@ -164,7 +164,9 @@ def test_only_the_second_pass_of_simcut_is_masked_on_both_sides() -> None:
     source[:, -1], target[:, 0], target[3:, 20:] = EOS, BOS, PAD
     batch, logits = Batch(source, target, target, [], 0, 0), torch.zeros(20, 30, 7)
     model = Seen(logits, logits)
-    SimCut(label_smoothing=0.0, weight=1.0, cut=0.2)(model, replace(batch, labels=torch.ones_like(target)))
+    SimCut(SimCutConfig(label_smoothing=0.0, weight=1.0, cut=0.2))(
+        model, replace(batch, labels=torch.ones_like(target))
+    )
     (first_source, first_target), masked = model.read
     assert torch.equal(first_source, source)
     assert torch.equal(first_target, target)

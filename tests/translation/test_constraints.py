@@ -34,13 +34,11 @@ def constraints(draw: st.DrawFn) -> Constraint:
 
 
 def count(phrase: Phrase, text: tuple[int, ...], constraint: Constraint) -> int:
-    """The most occurrences that do not overlap, by trying every place from left to right."""
-    read, number, free = (BOS, *text), 0, 0
+    """The number of places where an occurrence ends."""
+    read, number = (BOS, *text), 0
     for end in range(2, len(read) + 1):
-        if end < len(read) and constraint.joins(read[end]):
-            continue
-        if any(end - len(own) >= free and read[end - len(own) : end] == own for own in phrase.spellings):
-            number, free = number + 1, end
+        if end == len(read) or not constraint.joins(read[end]):
+            number += any(read[:end][-len(own) :] == own for own in phrase.spellings)
     return number
 
 

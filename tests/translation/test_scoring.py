@@ -13,7 +13,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
-from transformer_mt.translation.scoring import perplexity, score_pairs
+from transformer_mt.translation.scoring import numbers, score_pairs
 from transformer_mt.translation.translator import Translator
 
 TOKENIZER = small_tokenizer()
@@ -45,7 +45,7 @@ def test_log_probabilities_match_the_logits(overrides: Variant) -> None:
         assert score.log_probability == pytest.approx(float(expected.sum()), rel=1e-5)
         total += float(expected.sum())
     tokens = sum(len(score.pieces) for score in found)
-    ours = perplexity(sum(score.log_probability for score in found), tokens)
+    ours = numbers(sum(score.log_probability for score in found), tokens)["perplexity"]
     assert math.log(ours) == pytest.approx(-total / tokens, rel=2e-6)
 
 
@@ -85,5 +85,5 @@ def test_pairs_are_read_lazily(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_perplexity_is_infinite_on_overflow() -> None:
-    assert perplexity(-1e6, 1) == math.inf
-    assert perplexity(-2 * math.log(3), 2) == pytest.approx(3)
+    assert numbers(-1e6, 1)["perplexity"] == math.inf
+    assert numbers(-2 * math.log(3), 2)["perplexity"] == pytest.approx(3)

@@ -290,20 +290,6 @@ def test_translation_restores_training_mode(model: TableModel, tokenizer: Tokeni
     assert model.training == training
 
 
-@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
-def test_model_computes_in_the_given_precision(model: TableModel, tokenizer: Tokenizer, precision: torch.dtype) -> None:
-    seen = []
-    decode = model.decode
-
-    def watched(*arguments):  # type: ignore[no-untyped-def]
-        seen.append((torch.eye(2) @ torch.eye(2)).dtype)
-        return decode(*arguments)
-
-    model.decode = watched  # type: ignore[method-assign]
-    translator_of(model, tokenizer, precision=precision).translate(["help"], GREEDY)
-    assert set(seen) == {precision}
-
-
 @pytest.mark.parametrize(
     "search", [SearchConfig(beam=1000), SearchConfig(beam=1, n_best=1000), SearchConfig(sample=True, n_best=1000)]
 )

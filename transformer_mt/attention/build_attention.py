@@ -98,10 +98,11 @@ def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Sc
 
     Raises `InputError` for shared projections that the score does not support.
     """
-    score, key = lookup(SCORES, config.score, key="model.attention.score"), "model.attention.qk_projection"
+    score = lookup(SCORES, config.score, key="model.attention.score")
+    key = "model.attention.qk_projection"
     table = {name: partial(entry, width, config.heads) for name, entry in QK_PROJECTIONS.items()}
     chosen = parse_choice(config.qk_projection, table, key=key)
-    if score.prescribed is not None and not isinstance(chosen, Independent):
+    if score.prescribed and not isinstance(chosen, Independent):
         remedy = "set model.attention.score to scaled_dot, dot or cosine"
         raise InputError(key, f"{config.qk_projection} needs a score of products q·k, unlike {config.score}", remedy)
     return with_projections(score, chosen)
@@ -109,7 +110,7 @@ def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Sc
 
 def with_projections(score: type[Score], chosen: Projections) -> tuple[Projections, Score]:
     """Return the projections that the score prescribes, else the chosen ones, and the score."""
-    if score.prescribed is not None and not isinstance(chosen, score.prescribed):
+    if score.prescribed and not isinstance(chosen, score.prescribed):
         chosen = score.prescribed(chosen.sizes.width, chosen.sizes.heads)
     return chosen, score(chosen.sizes)
 

@@ -125,7 +125,8 @@ class Fixed(Graph):
     def __init__(self, block: int, last: int) -> None:
         if not (0 <= last <= block > 0):
             raise ValueError("the block must have at least 1 position, and `last` must be from 0 to its length")
-        self.block, self.last = block, last
+        self.block = block
+        self.last = last
 
     @override
     def neighbours(self, query: Places, key: Places) -> Related:

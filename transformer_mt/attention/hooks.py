@@ -86,7 +86,8 @@ def patch(module: nn.Module, symbol: str, function: Callable[[Tensor], Tensor]) 
         nonlocal patched
         if shown.module is not module or shown.symbol != symbol:
             return None
-        patched, value = True, function(shown.value)
+        patched = True
+        value = function(shown.value)
         if (given := _kind(value)) != (expected := _kind(shown.value)):
             raise ValueError(f"patch: {symbol} is {expected}, not {given}")
         return value
@@ -101,7 +102,7 @@ def _kind(value: object) -> str:
     """What a patch must preserve: shape, type and device."""
     if not isinstance(value, Tensor):
         return f"of type {type(value).__name__}"
-    return f"a tensor of shape {(*value.shape,)}, {value.dtype}, on {value.device}"
+    return f"a tensor of shape {tuple(value.shape)}, {value.dtype}, on {value.device}"
 
 
 @contextmanager

@@ -22,7 +22,7 @@ _CHUNK = 64
 Sums = Float[Tensor, "B H d d1"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SummedKeyValues(KeyValues):
     """Keys φ(k_j) and values of new positions, and Σ φ(k_j)ᵀ [v_j, 1] over all earlier positions.
 
@@ -98,7 +98,8 @@ class LinearAttention(Attention):
 
     def running(self, queries: Heads, key_values: SummedKeyValues) -> Float[Tensor, "B H Q d1"]:
         """φ(q_i) Σ_{j≤i} φ(k_j)ᵀ [v_j, 1], chunk by chunk. The queries are at the new positions."""
-        sums, products = key_values.sums, []
+        sums = key_values.sums
+        products = []
         for start in range(0, queries.shape[2], _CHUNK):
             q, k, v = (x[:, :, start : start + _CHUNK] for x in (queries, key_values.keys, key_values.values))
             product = (q @ k.transpose(-1, -2)).tril() @ F.pad(v, (0, 1), value=1.0)
@@ -119,5 +120,6 @@ def summed(keys: Values, values: Values) -> Sums:
 
 def normalized(products: Float[Tensor, "B H Q d1"]) -> Heads:
     """Divide the numerators by the denominators in the last column; zero if nothing could be attended to."""
-    numerators, denominators = products[..., :-1], products[..., -1:]
+    numerators = products[..., :-1]
+    denominators = products[..., -1:]
     return numerators / denominators.masked_fill(denominators == 0.0, 1.0)

@@ -78,7 +78,8 @@ class Entmax15(Normaliser):
     @override
     def normalise(self, scores: Scores) -> Scores:
         shifted, ordered, rank = ranked(scores / 2.0)
-        mean, squares = ordered.cumsum(dim=-1) / rank, ordered.square().cumsum(dim=-1) / rank
+        mean = ordered.cumsum(dim=-1) / rank
+        squares = ordered.square().cumsum(dim=-1) / rank
         # Clamp above 0, where the root has no gradient.
         spread = (1.0 / rank - (squares - mean.square())).clamp(min=torch.finfo(rank.dtype).tiny)
         thresholds = mean - spread.sqrt()

@@ -112,7 +112,8 @@ class Relative(AttentionPosition):
 
     def __init__(self, place: Place, max_distance: int) -> None:
         super().__init__(place)
-        score, self.max_distance = place.score, max_distance
+        score = place.score
+        self.max_distance = max_distance
         if score.scale is None:
             reason = "it adds to the keys of a dot product, and this score is not one"
             raise ValueError(f"{reason}; choose another score, or rotary")
@@ -180,11 +181,13 @@ class XPos(Rotary):
     @override
     def rotate(self, queries: Queries, keys: Keys) -> tuple[Queries, Keys]:
         if self.causal:
-            dtype, (length, width) = torch.promote_types(keys.dtype, torch.float32), keys.shape[2:]
+            dtype = torch.promote_types(keys.dtype, torch.float32)
+            length, width = keys.shape[2:]
             pairs = torch.arange(width, dtype=dtype, device=keys.device) // 2 * 2 / width
             places = torch.arange(length, dtype=dtype, device=keys.device)[:, None]
             decay = ((pairs + 0.4) / 1.4).pow(places / 512).to(keys.dtype)  # K d
-            queries, keys = queries * decay[length - queries.shape[2] :], keys / decay
+            queries = queries * decay[length - queries.shape[2] :]
+            keys = keys / decay
         return super().rotate(queries, keys)
 
 
@@ -218,15 +221,18 @@ class T5(AttentionPosition):
     """
 
     formulas: ClassVar = {"bucket_j": "bucket of j − i", "b_j": "b_bucket", "e′_j": "e_j + b_j"}
-    adds_terms, shared = True, True
+    adds_terms = True
+    shared = True
     buckets: Tensor
 
     def __init__(self, place: Place, buckets: int, max_distance: int) -> None:
         super().__init__(place)
         if buckets < 4 or buckets % 2 or max_distance <= buckets // 2:
             raise ValueError("the buckets must be even, at least 4, and fewer than twice the maximum distance")
-        self.max_distance, each = max_distance, buckets if place.causal else buckets // 2
-        self.terms, exact = embedding_table(buckets, place.score.sizes.heads), each // 2
+        self.max_distance = max_distance
+        each = buckets if place.causal else buckets // 2
+        self.terms = embedding_table(buckets, place.score.sizes.heads)
+        exact = each // 2
         right = torch.arange(-max_distance, max_distance + 1, dtype=torch.float64, device="cpu")
         apart = (-right).clamp(min=0.0) if place.causal else right.abs()
         grown = (apart / exact).clamp(min=1.0).log() / math.log(max_distance / exact) * (each - exact) + exact

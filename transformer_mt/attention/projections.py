@@ -17,7 +17,7 @@ from transformer_mt.attention.initialisation import drawn
 from transformer_mt.attention.shapes import Keys, KeyStates, Queries, QueryStates
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HeadSizes:
     """D, H, and the width d_k of one head's queries and keys."""
 

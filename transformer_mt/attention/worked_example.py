@@ -43,7 +43,9 @@ def one_head(x: Words, query_weights: Matrix, key_weights: Matrix, value_weights
     1/√d, products of wide vectors grow until the softmax picks a single word and learning stops. The contexts are
     h_i = Σ_j α_ij v_j.
     """
-    queries, keys, values = x @ query_weights, x @ key_weights, x @ value_weights
+    queries = x @ query_weights
+    keys = x @ key_weights
+    values = x @ value_weights
     scores = queries @ keys.T / math.sqrt(keys.shape[-1])
     weights = scores.softmax(dim=-1)
     return Attended(scores, weights, weights @ values)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +15,7 @@ Indices = Int[Tensor, " P"]
 Lengths = Int[Tensor, " P"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Batch:
     """Padded sentence pairs. The decoder reads `decoder_input` (`BOS` first) and predicts `labels` (`EOS` last).
 
@@ -38,7 +37,7 @@ class Batch:
     def to(self, device: torch.device | str) -> "Batch":
         """Copy the batch to another device."""
         tensors = ("source", "decoder_input", "labels")
-        moved: dict[str, Any] = {name: getattr(self, name).to(device, non_blocking=True) for name in tensors}
+        moved = {name: getattr(self, name).to(device, non_blocking=True) for name in tensors}
         return replace(self, **moved)
 
 
@@ -49,7 +48,9 @@ class BatchPlan:
     """
 
     def __init__(self, rows: Indices, ends: Sequence[int], order: Sequence[int]) -> None:
-        self._rows, self._bounds, self._order = rows, [0, *ends], order
+        self._rows = rows
+        self._bounds = [0, *ends]
+        self._order = order
 
     def __len__(self) -> int:
         return len(self._order)
@@ -110,7 +111,8 @@ def _cut_by_length(
     """Sort rows by length in place; return the end of each batch."""
     if not len(rows):
         return []
-    source, target = source_lengths[rows].long(), target_lengths[rows].long()
+    source = source_lengths[rows].long()
+    target = target_lengths[rows].long()
     order = _by_length(source, target)
     rows.copy_(rows[order])
     return _cut(torch.maximum(source, target)[order].numpy(), batch_tokens)

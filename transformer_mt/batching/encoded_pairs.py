@@ -50,9 +50,11 @@ class EncodedPairs:
 
     def __init__(self, table: pa.Table, *, too_long: int, corpus_size: int) -> None:
         self._table = table
-        self.source, self.target = TokenColumn(table["source"]), TokenColumn(table["target"])
+        self.source = TokenColumn(table["source"])
+        self.target = TokenColumn(table["target"])
         self.pair_index: Indices = torch.from_numpy(table["pair_index"].to_numpy().copy())
-        self.too_long, self.corpus_size = too_long, corpus_size
+        self.too_long = too_long
+        self.corpus_size = corpus_size
         # Tokens of each source, and tokens the decoder predicts for each target, both including `EOS`.
         self.source_lengths: Lengths = self.source.lengths
         self.target_lengths: Lengths = self.target.lengths + 1
@@ -73,7 +75,8 @@ class EncodedPairs:
     def batch(self, rows: Sequence[int] | Indices) -> Batch:
         """Return the padded batch of these pairs, counted from 0 over the kept pairs."""
         index = torch.as_tensor(rows)
-        target, ends = self.target.padded(index), self.target.lengths[index].long()
+        target = self.target.padded(index)
+        ends = self.target.lengths[index].long()
         labels = F.pad(target, (0, 1), value=PAD)
         labels[torch.arange(len(index)), ends] = EOS
         return Batch(

@@ -61,7 +61,7 @@ def align(
     from transformer_mt.views.serialise import to_json
 
     if files := files_of_pairs(input, target_file):
-        if sentence is not None or options.npz is not None or options.figure is not None:
+        if sentence is not None or options.npz or options.figure is not None:
             raise InputError("--input", "reads pairs from files", "leave out SENTENCE, --npz and --figure")
         translator = open_translator(model, options, device=options.device, to=options.to)
         chosen = _chosen(translator.model, layer, head)

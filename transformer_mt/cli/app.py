@@ -70,7 +70,7 @@ class Command(TyperCommand):
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         completes = ctx.resilient_parsing  # a shell
-        order = [] if completes else self.make_parser(ctx).parse_args([*args])[2]
+        order = [] if completes else self.make_parser(ctx).parse_args(list(args))[2]
         given = [parameter for parameter in order if not is_repeatable(parameter)]
         for parameter in given:
             if given.count(parameter) > 1:
@@ -229,7 +229,8 @@ def _usage(error: Any) -> tuple[str, str, str]:
     if parameter is not None:
         place = option_name(parameter)
     if hasattr(error, "possibilities"):  # an unknown option
-        problem, near = "no such option", " or ".join(error.possibilities or ())
+        problem = "no such option"
+        near = " or ".join(error.possibilities or ())
         remedy = f"did you mean {near}?" if near else ""
         if error.ctx.parent and any(place in own.opts for own in error.ctx.parent.command.params):
             remedy = f"give it before the command, as in tmt {place}"

@@ -13,10 +13,7 @@ from transformer_mt.cli.options import (
     HeadOption,
     LayerOption,
     LookedAt,
-    Stack,
     TargetOption,
-    Without,
-    WordsOption,
     with_options,
 )
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence
@@ -25,6 +22,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
+from transformer_mt.text.terminal import JsonObject
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -38,13 +36,17 @@ if TYPE_CHECKING:
 class MatrixOptions:
     """Options that choose the matrices and their display."""
 
-    stack: Stack = None
+    stack: Annotated[
+        str | None, Option(metavar="NAME", help="cross, encoder or decoder. [cross]", rich_help_panel=HEADS)
+    ] = None
     layer: LayerOption = None
     head: HeadOption = None
     method: Annotated[
         str, Option(metavar="NAME", help="weights, values, gradient or erasure.", rich_help_panel=HEADS)
     ] = "weights"
-    words: WordsOption = True
+    words: Annotated[
+        bool, Option("--words/--tokens", help="Show words, or the model's tokens.", rich_help_panel=OUTPUT)
+    ] = True
     compact: Annotated[bool, Option("--compact", help="Print shades without numbers.", rich_help_panel=OUTPUT)] = False
     graph: Annotated[
         bool, Option("--graph", help="Print each matrix as a graph: edges and degrees.", rich_help_panel=OUTPUT)
@@ -56,7 +58,10 @@ class MatrixOptions:
     html: Annotated[
         Path | None, Option(metavar="FILE", help="Also write an interactive page.", rich_help_panel=OUTPUT)
     ] = None
-    without: Without = None
+    without: Annotated[
+        list[str] | None,
+        Option(metavar="HEADS", help="Turn heads off and compare: cross.2.1,cross.2.2.", rich_help_panel=HEADS),
+    ] = None
     history: Annotated[
         bool, Option("--history", help="Show the attention of every checkpoint.", rich_help_panel=HEADS)
     ] = False
@@ -116,7 +121,8 @@ def attend(
         text = loaded[0].line.given if loaded else sentence  # all runs get the first one's sentence
         loaded.append(load_sentence(text, target, model=path, without=options.without or (), options=options))
         loaded[-1].require_attention(options.method)
-    intro, views = [loaded[0].source], list[Any]()
+    intro = [loaded[0].source]
+    views = list[Any]()
     matrices: list[list[LabelledMatrix]] = []
     for one in loaded:
         name = f"{one.name}: " if len(loaded) > 1 else ""
@@ -126,7 +132,7 @@ def attend(
         for title, maps in columns:
             matrices.append([replace(matrix, name=f"{title}{matrix.name}") for matrix in _matrices(one, maps, options)])
     rows = rows_of_matrices(matrices)
-    if options.html is not None:
+    if options.html:
         write_output(options.html, _page(loaded[0], options, is_given=target is not None))
     agrees = len(views) == 1 and not options.history and options.method not in (DEFAULT_METHOD, REFERENCE)
 
@@ -143,7 +149,7 @@ def attend(
         if agrees:
             yield from agreement_lines(matrices[0], loaded[0].attention(method=REFERENCE, words=options.words))
 
-    remarks: list[dict[str, Any]] = []
+    remarks: list[JsonObject] = []
     if options.as_json and not options.history:
         remarks = [_remarks(one, maps, options) for one, maps in zip(loaded, views, strict=True)]
     picture = partial(matrix_figure, rows, meaning=f"A number is {method.meaning}.")
@@ -164,7 +170,7 @@ def _check_files(options: AttendOptions, *, runs: int) -> None:
     if options.history:
         raise InputError("--html", "a page shows one step", "leave out --history")
     for other in (options.figure, options.npz):
-        if other is not None and other.resolve() == options.html.resolve():
+        if other and other.resolve() == options.html.resolve():
             raise InputError(f"--html {options.html}", "another option writes to this file", "give another name")
 
 
@@ -179,7 +185,9 @@ def _look(
     from transformer_mt.cli.open_model import open_translator
     from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
 
-    checkpoints, steps, columns = one.model.path / CHECKPOINTS, [], []
+    checkpoints = one.model.path / CHECKPOINTS
+    steps = []
+    columns = []
     if not (saved := saved_steps(checkpoints)):
         raise InputError("--history", f"{one.name} has no checkpoints", "choose a run that keeps them")
     with working(f"looking at {len(saved)} checkpoints"):
@@ -211,7 +219,7 @@ def _matrices(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions
     return [explaining_matrix(maps, heads=alignment.heads if alignment else ())]
 
 
-def _remarks(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions) -> dict[str, Any]:
+def _remarks(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions) -> JsonObject:
     """Extra keys of `--json`: the graph, and for methods other than the weights the agreement with erasure."""
     from transformer_mt.views.attend import graphs
 

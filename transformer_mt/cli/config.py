@@ -17,7 +17,7 @@ from transformer_mt.config.toml import dump_config, explanation, find_key, named
 def config(
     subject: Annotated[
         str | None,
-        Argument(metavar="[CONFIG | KEY]", help="A TOML file, a name such as multi30k, or a key.", show_default=False),
+        Argument(metavar="[CONFIG | KEY]", help="A TOML file, a name such as multi30k, or a key."),
     ] = None,
     data: Data = None,
     set: Set = None,

@@ -30,7 +30,7 @@ from transformer_mt.config.changed_search import OF_DRAWS
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
 from transformer_mt.progress import working
-from transformer_mt.text.terminal import escaped_json
+from transformer_mt.text.terminal import JsonObject, escaped_json
 from transformer_mt.translation.engine import OWN
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def evaluate(
     model: ModelOption = None,
     data: Annotated[
         list[str] | None,
-        Option(metavar="SOURCE", help=f"{SOURCES} Repeatable. {IF_USED}", show_default=False, rich_help_panel=DATA),
+        Option(metavar="SOURCE", help=f"{SOURCES} Repeatable. {IF_USED}", rich_help_panel=DATA),
     ] = None,
     split: Annotated[
         list[str] | None,
@@ -101,12 +101,12 @@ def evaluate(
     from transformer_mt.corpus.text_files import with_links
     from transformer_mt.views.bands import bands_figure
 
-    if links is not None and engine not in (AUTO, OWN):
+    if links and engine not in (AUTO, OWN):
         raise InputError("--links", f"{engine} does not expose attention", "leave out --links or --engine")
     sets = [(source, name) for source in data or (None,) for name in split or ("test",)]
-    if figure is not None:
+    if figure:
         _check_figure(figure, is_grouped=by_length or by_rarity, sets=len(sets))
-    if links is not None and len(sets) > 1:
+    if links and len(sets) > 1:
         raise InputError("--links", "applies to one test set", "give --data and --split once")
     paths = (model, *(against or ()))
     # Only our own engine scores word links, which the built-in corpus has.
@@ -124,7 +124,7 @@ def evaluate(
     to_measure = []  # load all sets before translating, to report a mistake in the last one at once
     for source, name in sets:
         corpus_name, pairs = pairs_to_measure(runs[0].model.config.data, source, split=name)
-        to_measure.append((corpus_name, name, pairs if links is None else with_links(pairs, links)))
+        to_measure.append((corpus_name, name, with_links(pairs, links) if links else pairs))
     for number, (corpus_name, name, pairs) in enumerate(to_measure):
         found = _measured(
             runs,
@@ -136,7 +136,7 @@ def evaluate(
             worst=worst,
             sentences=not no_split,
         )
-        if figure is not None:
+        if figure:
             write_output(figure, bands_figure(found, path=figure))
         if as_json:
             result(escaped_json(found))
@@ -165,12 +165,13 @@ def _measured(
     by_rarity: bool,
     worst: int,
     sentences: bool,
-) -> dict[str, Any]:
+) -> JsonObject:
     """The `--json` object of a test set: the first run's scores, and the other runs' under `against`."""
     from transformer_mt import evaluation
     from transformer_mt.views.serialise import to_json
 
-    scores, language = [], runs[0].model.config.data.target_language
+    scores = []
+    language = runs[0].model.config.data.target_language
     for run in runs:
         beam = run.search.beam
         of = f" by {run.model.path}" if len(runs) > 1 else ""
@@ -185,7 +186,8 @@ def _measured(
             scores.append(
                 evaluation.evaluate(run, pairs, alignment=alignment, by_length=by_length, known=known, split=sentences)
             )
-    systems, references = [one.translations for one in scores], [pair.translations for pair in pairs]
+    systems = [one.translations for one in scores]
+    references = [pair.translations for pair in pairs]
     with working("resampling the test set"):
         intervals = evaluation.compare_texts(systems, references, language=language)
     note(*scores[0].notes)
@@ -218,7 +220,8 @@ def _lines(found: Mapping[str, Any], *, with_name: bool) -> Iterator[str]:
 
     if with_name:
         yield f"{found['corpus']}, split {found['split']}"
-    intervals, signature = found["intervals"], found["signature"]
+    intervals = found["intervals"]
+    signature = found["signature"]
     for name, title in _METRICS.items():
         margin = f"±{intervals[name]['half_width']:.2f}" if name in intervals else ""
         yield f"{title:16} {found[name]:6.2f} {margin:5}   {signature[name]}"

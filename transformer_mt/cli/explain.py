@@ -14,34 +14,27 @@ from transformer_mt.errors import InputError
 if TYPE_CHECKING:
     from rich.text import Text
 
-Word = Annotated[
-    str | None,
-    Option(metavar="WORD", help="Word of either text, or its number. [first long one]", rich_help_panel=HEADS),
-]
-Other = Annotated[
-    str | None,
-    Option("--not", metavar="WORD", help="Why --word, and not this one?", show_default=False, rich_help_panel=HEADS),
-]
-Token = Annotated[int, Option(metavar="N", help="Token of the word, from 1.", rich_help_panel=HEADS)]
-OneStack = Annotated[
-    str | None,
-    Option(metavar="NAME", help="cross, decoder or encoder. [one with the word]", rich_help_panel=HEADS),
-]
-OneLayer = Annotated[int | None, Option(metavar="N", help="Layer, from 1. [the head's]", rich_help_panel=HEADS)]
-OneHead = Annotated[
-    int | None, Option(metavar="N", help="Head, from 1. [the one that matters most]", rich_help_panel=HEADS)
-]
-
 
 @with_sentence_options
 def explain(
     sentence: LookedAt = None,
-    word: Word = None,
-    other: Other = None,
-    token: Token = 1,
-    stack: OneStack = None,
-    layer: OneLayer = None,
-    head: OneHead = None,
+    word: Annotated[
+        str | None,
+        Option(metavar="WORD", help="Word of either text, or its number. [first long one]", rich_help_panel=HEADS),
+    ] = None,
+    other: Annotated[
+        str | None,
+        Option("--not", metavar="WORD", help="Why --word, and not this one?", rich_help_panel=HEADS),
+    ] = None,
+    token: Annotated[int, Option(metavar="N", help="Token of the word, from 1.", rich_help_panel=HEADS)] = 1,
+    stack: Annotated[
+        str | None,
+        Option(metavar="NAME", help="cross, decoder or encoder. [one with the word]", rich_help_panel=HEADS),
+    ] = None,
+    layer: Annotated[int | None, Option(metavar="N", help="Layer, from 1. [the head's]", rich_help_panel=HEADS)] = None,
+    head: Annotated[
+        int | None, Option(metavar="N", help="Head, from 1. [the one that matters most]", rich_help_panel=HEADS)
+    ] = None,
     model: ModelOption = None,
     target: TargetOption = None,
     *,

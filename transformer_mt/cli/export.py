@@ -18,7 +18,7 @@ SPLIT = "validation"
 
 def export(
     run: RunToExport,
-    directory: Annotated[Path, Argument(metavar="DIR", help="A new output folder.", show_default=False)],
+    directory: Annotated[Path, Argument(metavar="DIR", help="A new output folder.")],
     to: Annotated[
         str,
         Option(

@@ -31,33 +31,29 @@ if TYPE_CHECKING:
     from transformer_mt.translation.model import Model as OpenedModel
     from transformer_mt.translation.translator import Translator
 
-Split = Annotated[str, Option(metavar="NAME", help="Split to measure on.", rich_help_panel=DATA)]
-Sentences = Annotated[
-    int | None, Option(metavar="N", min=1, help="Use only the first N sentences.", rich_help_panel=DATA)
-]
-Bleu = Annotated[bool, Option("--bleu", help="Also measure BLEU without each head (slow).", rich_help_panel=HEADS)]
-Faithful = Annotated[
-    bool, Option("--faithful", help="Compare attention with the effect of erasing words.", rich_help_panel=HEADS)
-]
-Prune = Annotated[str | None, Option(metavar="N", help="Mask this many heads: 12, 0.33 or 33%.", rich_help_panel=HEADS)]
-RunDir = Annotated[
-    Path | None, Option("--run-dir", metavar="DIR", help="Where --prune writes the run.", rich_help_panel=HEADS)
-]
-Importance = Annotated[
-    str, Option(metavar="NAME", help="Rank by unnormalised, gradient or exact importance.", rich_help_panel=HEADS)
-]
-
 
 def heads(
     model: ModelOption = None,
     data: DataToMeasure = None,
-    split: Split = "validation",
-    sentences: Sentences = None,
-    bleu: Bleu = False,
-    faithful: Faithful = False,
-    prune: Prune = None,
-    run_dir: RunDir = None,
-    importance: Importance = "unnormalised",
+    split: Annotated[str, Option(metavar="NAME", help="Split to measure on.", rich_help_panel=DATA)] = "validation",
+    sentences: Annotated[
+        int | None, Option(metavar="N", min=1, help="Use only the first N sentences.", rich_help_panel=DATA)
+    ] = None,
+    bleu: Annotated[
+        bool, Option("--bleu", help="Also measure BLEU without each head (slow).", rich_help_panel=HEADS)
+    ] = False,
+    faithful: Annotated[
+        bool, Option("--faithful", help="Compare attention with the effect of erasing words.", rich_help_panel=HEADS)
+    ] = False,
+    prune: Annotated[
+        str | None, Option(metavar="N", help="Mask this many heads: 12, 0.33 or 33%.", rich_help_panel=HEADS)
+    ] = None,
+    run_dir: Annotated[
+        Path | None, Option("--run-dir", metavar="DIR", help="Where --prune writes the run.", rich_help_panel=HEADS)
+    ] = None,
+    importance: Annotated[
+        str, Option(metavar="NAME", help="Rank by unnormalised, gradient or exact importance.", rich_help_panel=HEADS)
+    ] = "unnormalised",
     to: To = None,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
@@ -102,7 +98,7 @@ def heads(
     if (prune is None) != (run_dir is None):
         raise InputError("--prune, --run-dir", "each needs the other", "give both")
     lookup(IMPORTANCE, importance, key="--importance")
-    if figure is not None:
+    if figure:
         if faithful or prune is not None:
             raise InputError("figure", "draws the loss without each head", "leave it out, or --faithful and --prune")
         check_figure(figure, npz=npz)
@@ -113,7 +109,7 @@ def heads(
     pairs = _pairs(opened, data=data, split=split, most=sentences)
     width = literal_console().width
     view: Any
-    if prune is not None and run_dir is not None:
+    if prune is not None and run_dir:
         with working(""):
             view = _pruned(translator, pairs, prune, method=importance, path=run_dir)
         lines = pruning_lines(view, run_dir, width=width)
@@ -130,9 +126,9 @@ def heads(
         with working("", total=passes * len(pairs)):
             view = measure_heads(translator, pairs, bleu=bleu)
         lines = head_lines(view, width=width)
-        if figure is not None:
+        if figure:
             write_output(figure, heads_figure(view, path=figure))
-    if npz is not None:
+    if npz:
         save_arrays(view, npz)
     result(*([json.dumps(to_json(view))] if as_json else lines))
 

@@ -10,8 +10,8 @@ from transformer_mt.cli.terminal import note
 
 
 def import_(
-    directory: Annotated[Path, Argument(metavar="DIR", help="A folder with a Marian model.", show_default=False)],
-    run: Annotated[Path, Argument(metavar="RUN", help="The new run.", show_default=False)],
+    directory: Annotated[Path, Argument(metavar="DIR", help="A folder with a Marian model.")],
+    run: Annotated[Path, Argument(metavar="RUN", help="The new run.")],
     quiet: Quiet = False,
 ) -> None:
     """Make a run from a Marian model in transformers' format. OPUS-MT has many.

@@ -9,15 +9,13 @@ from typer import Argument, Option
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.errors import InputError
 
-Lessons = Annotated[
-    Path | None, Option(metavar="DIR", help="A folder with your own lessons. [the built-in course]", show_default=False)
-]
-
 
 def lesson(
-    number: Annotated[int | None, Argument(metavar="N", help="Number, from 1. [lists all]", show_default=False)] = None,
+    number: Annotated[int | None, Argument(metavar="N", help="Number, from 1. [lists all]")] = None,
     answer: Annotated[bool, Option("--answer", help="Print the answer too.")] = False,
-    lessons: Lessons = None,
+    lessons: Annotated[
+        Path | None, Option(metavar="DIR", help="A folder with your own lessons. [the built-in course]")
+    ] = None,
 ) -> None:
     """Learn attention step by step: sixteen short lessons, each with a question.
 

@@ -10,7 +10,7 @@ from itertools import tee, zip_longest
 from pathlib import Path
 from queue import Queue
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from typing_extensions import override
 
@@ -19,7 +19,7 @@ from transformer_mt.cli.terminal import literal_console
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines, output_file
-from transformer_mt.text.terminal import escape_controls, escaped_json
+from transformer_mt.text.terminal import JsonObject, escape_controls, escaped_json
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
 from transformer_mt.translation.beam_tree import BeamTrace
@@ -113,14 +113,14 @@ def read_pairs(source: Path, target: Path, translator: Translator | None) -> Gen
             place, text = line
             if isinstance(text, InputError):
                 raise text
-            if translator is not None:
+            if translator:
                 prepare = translator.model.prepare
                 translator.require_fitting([(prepare.target if texts else prepare).sentence(text)], place)
             texts.append(text)
         yield SentencePair(texts[0], texts[1])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Record:
     """A line to translate: its place, text, the JSON object it came in (if any), and its problem (if any).
 
@@ -129,7 +129,7 @@ class Record:
 
     place: str
     line: PreparedLine
-    fields: dict[str, Any] | None
+    fields: JsonObject | None
     problem: InputError | None
 
 
@@ -139,9 +139,10 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
     With `as_json`, a line that begins with `{` is a JSON object. A line that is too long or unreadable has a problem
     instead of text.
     """
-    prepare, language = translator.model.prepare, translator.model.config.data.source_language
+    prepare = translator.model.prepare
+    language = translator.model.config.data.source_language
     for place, line in lines:
-        fields: dict[str, Any] | None = None
+        fields: JsonObject | None = None
         problem: InputError | None = None
         try:
             if isinstance(line, InputError):
@@ -157,12 +158,13 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
             (prepared,) = prepare.lines([text], split=split)
             translator.require_fitting(prepared.sentences, place)
         except InputError as error:
-            problem, (prepared,) = error, prepare.lines([""], split=False)
+            problem = error
+            (prepared,) = prepare.lines([""], split=False)
             fields = {"source": line} if fields is None else fields
         yield Record(place, prepared, fields, problem)
 
 
-def _json_object(line: str, *, place: str) -> dict[str, Any]:
+def _json_object(line: str, *, place: str) -> JsonObject:
     try:
         fields = json.loads(line)
         json.dumps(fields, allow_nan=False)  # NaN and infinity would make our output invalid
@@ -184,7 +186,7 @@ class Translated(NamedTuple):
     terms: Sequence[Term] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Output:
     """The form of the output (JSON or text) and its contents in addition to translations."""
 
@@ -209,12 +211,14 @@ class Output:
         No record waits for another that has not arrived, as `is_waiting` reports.
         """
         given, waiting = tee(records)  # the translator reads ahead; those records wait here
-        lines, search = (record.line for record in given), translator.search
+        lines = (record.line for record in given)
+        search = translator.search
         stream = translator.translate_lines(lines, search, prefix=prefix, is_waiting=is_waiting)
         plain = ((ranked, None) for ranked in stream)
         traced_one_by_one = (traced(translator, line, search, prefix=prefix) for line in lines)
         for record, (ranked, trace) in zip(waiting, traced_one_by_one if self.trace else plain, strict=False):
-            count, source = ALTERNATIVES if self.alternatives else 0, record.line.sentences[0]
+            count = ALTERNATIVES if self.alternatives else 0
+            source = record.line.sentences[0]
             others = [find_alternatives(translator.model, source, one, count=count) if count else [] for one in ranked]
             terms = [term for sentence in record.line.sentences for term in translator.glossary.terms_in(sentence)]
             yield Translated(record, ranked, others, trace, terms)
@@ -233,7 +237,7 @@ class Output:
         if one.trace:
             yield from (f"  {line}" for line in trace_lines(one.trace, width=literal_console().width - 2))
 
-    def _object(self, one: Translated) -> dict[str, Any]:
+    def _object(self, one: Translated) -> JsonObject:
         record = one.record
         if record.problem:
             return (record.fields or {}) | {"error": str(record.problem)}

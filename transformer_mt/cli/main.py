@@ -13,7 +13,8 @@ OUR_FAULT = 70
 
 # All processes of a training hit these errors. The first process of a machine reports at once, and torchrun then ends
 # the others.
-_MET_BY_ALL, _SECONDS_FOR_THE_FIRST = (2, 4), 10.0
+_MET_BY_ALL = (2, 4)
+_SECONDS_FOR_THE_FIRST = 10.0
 
 
 def main() -> None:
@@ -32,7 +33,7 @@ def main() -> None:
     # training step uses about 40.
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
     _fill_closed_streams()
-    streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream is not None]  # None: closed
+    streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream]  # None: closed
     for stream in streams:
         encoding = "utf-8" if sys.platform == "win32" else None  # the default there depends on the country
         errors = "surrogateescape" if stream is sys.stdin else "backslashreplace"
@@ -123,7 +124,8 @@ def _fail(message: str, code: int = BAD_ENVIRONMENT) -> int:
 
     from transformer_mt.text.terminal import message_line
 
-    rank, local_rank = os.environ.get("RANK", "0"), os.environ.get("LOCAL_RANK", "0")
+    rank = os.environ.get("RANK", "0")
+    local_rank = os.environ.get("LOCAL_RANK", "0")
     if code in _MET_BY_ALL and local_rank.strip("0").isdecimal():
         time.sleep(_SECONDS_FOR_THE_FIRST)
     place = "" if rank == "0" else f"rank {rank}: "

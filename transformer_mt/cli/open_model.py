@@ -1,12 +1,12 @@
 """Open the model of a command, and gather remarks about its input lines."""
 
 from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
+from contextlib import suppress
 from pathlib import Path
 
 from transformer_mt.cli.options import AUTO, RUNS, SearchOptions
 from transformer_mt.cli.terminal import note
-from transformer_mt.config.sections import DataConfig, SearchConfig
+from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.corpus.source import BUILTIN, absolute, corpus_name
 from transformer_mt.errors import InputError, TmtError
@@ -24,7 +24,8 @@ from transformer_mt.translation.translator import Translator
 # Words seen fewer times are rare: of 25 everyday sentences with such a word, none was translated correctly.
 RARE = 10
 # Lines reported, and words named for each; the rest are counted.
-MOST_LINES, MOST_WORDS_NAMED = 5, 9
+MOST_LINES = 5
+MOST_WORDS_NAMED = 9
 
 
 def open_translator(
@@ -42,12 +43,14 @@ def open_translator(
     Without a path, use the newest run under `runs/`, or the ready model, and name it on stderr. `pays` tells the engine
     `auto` that converting the model may pay, and that nothing else needs our own engine.
     """
-    run = default_run() if path is None else find_run(path)
+    run = find_run(path) if path else default_run()
     model = None
     if engine == AUTO:
-        pays = pays and device in (AUTO, "cpu") and _is_greedy(search.applied_to(run.config().search))
-        model = _converted(run, device=device, quantization=quantization) if pays or quantization else None
-        engine = OWN
+        engine = "ctranslate2" if quantization else OWN
+        chosen = search.applied_to(run.config().search)
+        is_greedy = chosen.beam == chosen.n_best == 1 and not chosen.sample  # then results do not depend on the engine
+        if pays and is_greedy and not quantization and device in (AUTO, "cpu"):
+            model = _converted(run, device=device)
     model = model or Model.open(run, device=device, engine=engine, quantization=quantization)
     model = model if to is None else model.toward(to)
     if path is None:
@@ -57,25 +60,14 @@ def open_translator(
     return Translator(model, search=search.applied_to(model.config.search))
 
 
-def _is_greedy(search: SearchConfig) -> bool:
-    """True for the search whose results do not depend on the engine."""
-    return search.beam == search.n_best == 1 and not search.sample
-
-
-def _converted(run: Run, *, device: str, quantization: str | None) -> Model | None:
-    """The model with CTranslate2, noted on stderr; None if it cannot be used, unless a quantization needs it."""
-    if quantization is None and not find_spec("ctranslate2"):
-        return None
-    try:
-        if quantization is None and device == AUTO and import_ctranslate2().get_cuda_device_count():
-            return None
-        model = Model.open(run, device=device, engine="ctranslate2", quantization=quantization)
-    except TmtError:
-        if quantization is not None:
-            raise
-        return None
-    note("translating with CTranslate2 (--engine torch: our own search)")
-    return model
+def _converted(run: Run, *, device: str) -> Model | None:
+    """The model with CTranslate2, noted on stderr; None if it cannot be used, and for a GPU."""
+    with suppress(TmtError):
+        if device == "cpu" or not import_ctranslate2().get_cuda_device_count():
+            model = Model.open(run, device=device, engine="ctranslate2")
+            note("translating with CTranslate2 (--engine torch: our own search)")
+            return model
+    return None
 
 
 def default_run() -> Run:
@@ -130,7 +122,7 @@ class LineRemarks:
     def look_at(self, line: PreparedLine, translation: str, *, place: str, doubtful: bool = False) -> None:
         """Record remarks about a line and its translation; ignores rare words that the translation copies."""
         self._looked_at += 1
-        remarks = [*_remarks(line, translation)]
+        remarks = list(_remarks(line, translation))
         if doubtful:
             remarks.append("the model gives this translation a low probability")
         self._found += bool(remarks)
@@ -146,13 +138,15 @@ class LineRemarks:
 
 
 def _remarks(line: PreparedLine, translation: str) -> Iterator[str]:
-    remarks, known = line.remarks, line.preparer.known
+    remarks = line.remarks
+    known = line.preparer.known
     if remarks.case == "lowered":
         yield f"all capitals, read as: {line.text}"
     if remarks.new_scripts:
         yield f"script never seen in training: {', '.join(remarks.new_scripts)}; the translation is a guess"
         return
-    copied, rare = set(words(normalize(translation))), dict[str, list[str]]()
+    copied = set(words(normalize(translation)))
+    rare = dict[str, list[str]]()
     for word, count in (line.word_counts or {}).items():
         if count < RARE and word not in copied:
             how = "never seen" if not count else "seen fewer than ten times"

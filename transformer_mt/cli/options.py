@@ -26,29 +26,17 @@ Quiet = Annotated[bool, Option("--quiet", help="Hide notes and progress.", rich_
 SOURCES = "builtin, a folder, one or two files, a hub id."
 IF_USED = "[builtin, if the run used it]"
 Data = Annotated[str | None, Option(metavar="SOURCE", help=f"{SOURCES} [{DataConfig().corpus}]", rich_help_panel=DATA)]
-DataToMeasure = Annotated[
-    str | None, Option(metavar="SOURCE", help=f"{SOURCES} {IF_USED}", show_default=False, rich_help_panel=DATA)
-]
-Stack = Annotated[str | None, Option(metavar="NAME", help="cross, encoder or decoder. [cross]", rich_help_panel=HEADS)]
+DataToMeasure = Annotated[str | None, Option(metavar="SOURCE", help=f"{SOURCES} {IF_USED}", rich_help_panel=DATA)]
 LayerOption = Annotated[str | None, Option(metavar="N", help="A layer, from 1, or all.", rich_help_panel=HEADS)]
 HeadOption = Annotated[str | None, Option(metavar="N", help="A head, from 1, mean, or all.", rich_help_panel=HEADS)]
 NoSplit = Annotated[bool, Option("--no-split", help="Translate each line as a single sentence.")]
-Sentence = Annotated[
-    int, Option("--sentence", metavar="N", min=1, help="Which sentence of the line.", show_default=False)
-]
-WordsOption = Annotated[
-    bool, Option("--words/--tokens", help="Show words, or the model's tokens.", rich_help_panel=OUTPUT)
-]
 TargetOption = Annotated[str | None, Option(metavar="TEXT", help="Use this translation, not the model's.")]
-Without = Annotated[
-    list[str] | None,
-    Option(metavar="HEADS", help="Turn heads off and compare: cross.2.1,cross.2.2.", rich_help_panel=HEADS),
-]
-LookedAt = Annotated[
-    str | None, Argument(metavar="SENTENCE", help="A source sentence. [an example]", show_default=False)
-]
+LookedAt = Annotated[str | None, Argument(metavar="SENTENCE", help="A source sentence. [an example]")]
 Input = Annotated[Path | None, Option(metavar="FILE", help="Source sentences, one per line; needs --target-file.")]
 TargetFile = Annotated[Path | None, Option(metavar="FILE", help="The translations of --input, one per line.")]
+OutputFile = Annotated[
+    Path | None, Option(metavar="FILE", help="Write to a file once all is done.", rich_help_panel=OUTPUT)
+]
 Npz = Annotated[
     Path | None, Option(metavar="FILE", help="Also write the numbers, for numpy.load.", rich_help_panel=OUTPUT)
 ]
@@ -60,33 +48,27 @@ Set = Annotated[
     list[str] | None,
     Option("--set", metavar="KEY=VALUE", help="Change a key, for example model.width=128."),
 ]
-ConfigFile = Annotated[
-    Path | None, Argument(metavar="CONFIG", help="A TOML file, or a name such as multi30k.", show_default=False)
-]
-PrefixOption = Annotated[
-    str, Option(metavar="TEXT", help="Start every translation with this text.", rich_help_panel=SEARCH)
-]
+ConfigFile = Annotated[Path | None, Argument(metavar="CONFIG", help="A TOML file, or a name such as multi30k.")]
 To = Annotated[
     str | None,
-    Option(
-        "--to", metavar="LANGUAGE", help="Target language, if the model has several. [the main one]", show_default=False
-    ),
+    Option("--to", metavar="LANGUAGE", help="Target language, if the model has several. [the main one]"),
 ]
 EngineOption = Annotated[str, Option(metavar="NAME", help="auto, torch, or ctranslate2 (an extra).")]
 Quantization = Annotated[
     str | None,
-    Option(metavar="NAME", help=f"CTranslate2 weights: {', '.join(QUANTIZATIONS)}.", show_default=False),
+    Option(metavar="NAME", help=f"CTranslate2 weights: {', '.join(QUANTIZATIONS)}."),
 ]
 
 
 RunToExport = Annotated[
-    Path, Argument(metavar="RUN", help="A run, checkpoint or packed run; ready is the ready model.", show_default=False)
+    Path, Argument(metavar="RUN", help="A run, checkpoint or packed run; ready is the ready model.")
 ]
 
 
 # `open_translator` chooses.
 AUTO = "auto"
-DEFAULT_DEVICE, DEFAULT_ENGINE = TrainingConfig().device, AUTO
+DEFAULT_DEVICE = TrainingConfig().device
+DEFAULT_ENGINE = AUTO
 
 
 def resolve_config(path: Path | Config | None, *, data: str | None, overrides: list[str] | None) -> Config:

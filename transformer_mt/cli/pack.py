@@ -14,7 +14,7 @@ from transformer_mt.registry import lookup
 
 def pack(
     run: RunToExport,
-    file: Annotated[Path, Argument(metavar="FILE", help="The new file.", show_default=False)],
+    file: Annotated[Path, Argument(metavar="FILE", help="The new file.")],
     precision: Annotated[str, Option(metavar="NAME", help="Of the weights: bfloat16 or float32.")] = "bfloat16",
     overwrite: Annotated[bool, Option("--overwrite", help="Replace an existing file.")] = False,
     quiet: Quiet = False,

@@ -22,7 +22,7 @@ STEPS = 300
 def plot(
     subjects: Annotated[
         list[Path] | None,
-        Argument(metavar="RUN", help="The runs to plot. [newest under runs/]", show_default=False),
+        Argument(metavar="RUN", help="The runs to plot. [newest under runs/]"),
     ] = None,
     schedule: Annotated[bool, Option("--schedule", help="Plot learning-rate schedules instead.")] = False,
     positions: Annotated[bool, Option("--positions", help="Plot the sinusoidal encoding instead.")] = False,
@@ -54,7 +54,7 @@ def plot(
         raise InputError(
             "--set", "changes the configuration of --schedule or --positions", "give one of them, or leave out --set"
         )
-    if figure is not None:
+    if figure:
         check_figure(figure, npz=npz)
     paths = subjects or []
     if positions:
@@ -69,9 +69,9 @@ def plot(
         if not paths:
             note(f"using {runs[0].path}")
         shown = plot_runs({str(run.path): read_curves(run) for run in runs})
-    if figure is not None:
+    if figure:
         write_output(figure, shown.picture(path=figure))
-    if npz is not None:
+    if npz:
         save_arrays(shown.arrays, npz)
     result(*([escaped_json(to_json(shown.data))] if as_json else shown.lines(width=literal_console().width)))
 
@@ -88,6 +88,7 @@ def _learning_rates(config: "Config") -> "Points":
     """The learning rates of a training. Raises `InputError` if the schedule does not fit it."""
     from transformer_mt.training.schedules import build_schedule
 
-    schedule, last = build_schedule(config), config.training.steps
+    schedule = build_schedule(config)
+    last = config.training.steps
     steps = {1, min(config.schedule.warmup, last), last, *range(1, last, -(-last // STEPS))}
     return [(step, schedule(step)) for step in sorted(steps)]

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument
 
 from transformer_mt.cli.options import RUNS, Json
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.errors import InputError
-from transformer_mt.text.terminal import escaped_json, message_line
+from transformer_mt.text.terminal import JsonObject, escaped_json, message_line
 from transformer_mt.views.rendering import table_lines
 
 HEADINGS = ("run", "corpus", "languages", "score", "step", "size", "age", "state")
@@ -44,7 +44,7 @@ def runs(
     result(*map(escaped_json, records) if as_json else _lines(records))
 
 
-def _lines(records: list[dict[str, Any]]) -> Iterator[str]:
+def _lines(records: list[JsonObject]) -> Iterator[str]:
     """Yield a table, then a line for each damaged run."""
     sound = [record for record in records if "error" not in record]
     right = [HEADINGS.index(name) for name in ("step", "size", "age")]
@@ -55,13 +55,14 @@ def _lines(records: list[dict[str, Any]]) -> Iterator[str]:
             yield message_line(error if error.startswith(record["run"]) else f"{record['run']}: {error}")
 
 
-def _row(record: dict[str, Any]) -> list[str]:
+def _row(record: JsonObject) -> list[str]:
     from transformer_mt.runs.listing import PRUNED
 
     score = "–" if record["score"] is None else f"{record['score_name']} {record['score']:.3f}"
     step = f"{record['step']}" if record["epochs"] else f"{record['step']}/{record['steps']}"
     state = f"{PRUNED}, from {record['init_from']}" if record["state"] == PRUNED else record["state"]
     languages = f"{record['source_language']} → {record['target_language']}"
-    size, seconds = f"{record['bytes'] / 1e6:,.1f} MB", record["seconds_since"]
+    size = f"{record['bytes'] / 1e6:,.1f} MB"
+    seconds = record["seconds_since"]
     unit = next((unit for unit, length in AGES.items() if seconds >= length), "s")
     return [record["run"], record["corpus"], languages, score, step, size, f"{seconds // AGES[unit]} {unit}", state]

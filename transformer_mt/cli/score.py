@@ -1,12 +1,10 @@
 """`tmt score`: the probability of given translations, and the pairs with the best."""
 
-import math
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
@@ -18,6 +16,7 @@ from transformer_mt.cli.options import (
     Input,
     Json,
     ModelOption,
+    OutputFile,
     SearchOptions,
     TargetFile,
     To,
@@ -48,9 +47,7 @@ def score(
     minimum: Annotated[
         float | None, Option("--min", metavar="X", help="Write the pairs of rank X or more.", rich_help_panel=OUTPUT)
     ] = None,
-    output: Annotated[
-        Path | None, Option(metavar="FILE", help="Write to a file once all is done.", rich_help_panel=OUTPUT)
-    ] = None,
+    output: OutputFile = None,
     tokens: Annotated[bool, Option("--tokens", help="Also print the log-probability of each token.")] = False,
     to: To = None,
     device: Device = DEFAULT_DEVICE,
@@ -75,9 +72,11 @@ def score(
     """
     from transformer_mt.cli.line_io import open_output, read_pairs
     from transformer_mt.cli.open_model import open_translator, pairs_to_measure
-    from transformer_mt.translation.scoring import score_directions
+    from transformer_mt.translation.scoring import numbers, score_directions
+    from transformer_mt.views.serialise import to_json
 
-    files, is_filter = files_of_pairs(input, target_file), keep is not None or minimum is not None
+    files = files_of_pairs(input, target_file)
+    is_filter = keep is not None or minimum is not None
     share = 1.0 if keep is None else _share(keep)
     if is_filter and tokens:
         raise InputError("--tokens", "--keep and --min write pairs, not scores", "leave it out")
@@ -85,30 +84,35 @@ def score(
         raise InputError("--input", "already gives the pairs", "leave out --data and --split")
     _require_other(output, [*map(str, files or ()), *(data or "").split(",")])
     translator = open_translator(model, SearchOptions(), device=device, to=to)
-    models, total, pieces, count = [translator.model], 0.0, 0, 0
+    models = [translator.model]
     own = translator.model.config.data
-    if reverse is not None:
+    place: str | Path | None = input
+    if reverse:
         models.append(_opposite(reverse, own, device=device))
     if files:
-        pairs: Any = read_pairs(*files, None if is_filter else translator)
+        pairs: Iterable[SentencePair] = read_pairs(*files, None if is_filter else translator)
     else:
         split = split or "test"
-        name, found = pairs_to_measure(own, data, split=split)
-        pairs = (pair for pair in found)
-        note(f"scoring {len(found)} pairs of {name}, split {split}")
-    with closing(pairs), open_output(output) as write:
+        place, pairs = pairs_to_measure(own, data, split=split)
+        note(f"scoring {len(pairs)} pairs of {place}, split {split}")
+    with open_output(output) as write:
         if is_filter:
-            for pair in _best(models, pairs, share=share, minimum=minimum, place=input or name):
+            for pair in _best(models, pairs, share=share, minimum=minimum, place=place):
                 write(escaped_json({own.source_language: pair.source, own.target_language: pair.target}))
             return
-        for _, scores in score_directions(models, pairs):
+        total = 0.0
+        pieces = 0
+        count = 0
+        for scores in score_directions(models, pairs):
             for line in _lines(scores, tokens=tokens, as_json=as_json):
                 write(line)
-            total, pieces, count = total + scores[0].log_probability, pieces + len(scores[0].pieces), count + 1
+            total += scores[0].log_probability
+            pieces += len(scores[0].pieces)
+            count += 1
         if not count:
-            raise InputError(input or name, "no pairs to score", "give at least one")
-        together = escaped_json({"pairs": count} | numbers(total, pieces))
-        write(together if as_json else f"total\t{columns(total, pieces)}")
+            raise InputError(place, "no pairs to score", "give at least one")
+        together = numbers(total, pieces)
+        write(escaped_json(to_json({"pairs": count} | together)) if as_json else f"total\t{_columns(together)}")
 
 
 def _require_other(output: Path | None, read: "Sequence[str]") -> None:
@@ -143,13 +147,13 @@ def _best(
     *,
     share: float,
     minimum: float | None,
-    place: str | Path,
-) -> "Iterable[SentencePair]":
+    place: str | Path | None,
+) -> "Iterator[SentencePair]":
     """The share of the pairs with the highest ranks, and ties, if they have the minimum. All pairs wait on disk."""
     from transformer_mt.corpus.clean_corpus import mapped
     from transformer_mt.translation.scoring import rank, score_directions
 
-    ranks, too_long = array("d"), 0
+    too_long = 0
 
     def fits(pair: "SentencePair") -> bool:
         nonlocal too_long
@@ -158,12 +162,8 @@ def _best(
         too_long += not found
         return found
 
-    def ranked() -> "Iterator[SentencePair]":
-        for pair, scores in score_directions(models, filter(fits, pairs)):
-            ranks.append(rank(scores))
-            yield pair
-
-    held = mapped(ranked())
+    held = mapped(filter(fits, pairs))
+    ranks = array("d", map(rank, score_directions(models, held)))
     if not ranks:
         raise InputError(place, "no pairs that fit the model", "give at least one")
     best = sorted(ranks, reverse=True)[: max(1, round(share * len(ranks)))]
@@ -177,35 +177,20 @@ def _best(
 
 
 def _lines(scores: "Sequence[PairScore]", *, tokens: bool, as_json: bool) -> Iterator[str]:
-    from transformer_mt.translation.scoring import rank
+    from transformer_mt.translation.scoring import numbers, rank
+    from transformer_mt.views.serialise import to_json
 
-    found, *reverse = scores
-    by_token = list(zip(found.pieces, found.log_probabilities, strict=True))
-    both = [(one.log_probability, len(one.pieces)) for one in scores]
+    found, *reverse = (numbers(one.log_probability, len(one.pieces)) for one in scores)
+    by_token = list(zip(scores[0].pieces, scores[0].log_probabilities, strict=True))
     if as_json:
         each = [{"piece": piece, "log_probability": number} for piece, number in by_token]
-        opposite = {"reverse": numbers(*both[1]), "rank": rank(scores)} if reverse else {}
-        yield escaped_json(numbers(*both[0]) | opposite | ({"pieces": each} if tokens else {}))
+        opposite = {"reverse": reverse[0], "rank": rank(scores)} if reverse else {}
+        yield escaped_json(to_json(found | opposite | ({"pieces": each} if tokens else {})))
         return
-    yield "\t".join([columns(*one) for one in both] + [f"{rank(scores):.4f}" for _ in reverse])
+    yield "\t".join([*map(_columns, (found, *reverse)), *(f"{rank(scores):.4f}" for _ in reverse)])
     if tokens:
         yield from (f"  {number:9.4f}  {escape_controls(piece)}" for piece, number in by_token)
 
 
-def numbers(log_probability: float, tokens: int) -> dict[str, float | None]:
-    """The numbers as a JSON object; an infinite perplexity becomes None."""
-    from transformer_mt.translation.scoring import perplexity
-
-    found = perplexity(log_probability, tokens)
-    return {
-        "log_probability": log_probability,
-        "tokens": tokens,
-        "perplexity": found if math.isfinite(found) else None,
-    }
-
-
-def columns(log_probability: float, tokens: int) -> str:
-    """The numbers as tab-separated text."""
-    from transformer_mt.translation.scoring import perplexity
-
-    return f"{log_probability:.4f}\t{tokens}\t{perplexity(log_probability, tokens):.4f}"
+def _columns(numbers: dict[str, float]) -> str:
+    return "{log_probability:.4f}\t{tokens}\t{perplexity:.4f}".format_map(numbers)

@@ -7,7 +7,9 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
 
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
@@ -17,7 +19,6 @@ from transformer_mt.cli.options import (
     Npz,
     Quiet,
     SearchOptions,
-    Sentence,
     To,
     with_options,
 )
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 class SentenceOptions(SearchOptions):
     """Options for the sentence of a line, its search, and the output of its view."""
 
-    sentence_number: Sentence = 1
+    sentence_number: Annotated[
+        int, Option("--sentence", metavar="N", min=1, help="Which sentence of the line.", show_default=False)
+    ] = 1
     to: To = None
     device: Device = DEFAULT_DEVICE
     as_json: Json = False
@@ -67,7 +70,7 @@ def load_sentence(
     from transformer_mt.views.plot import check_figure
     from transformer_mt.views.subject import Subject, example
 
-    if options.figure is not None:
+    if options.figure:
         check_figure(options.figure, npz=options.npz)
     heads = [HeadName.parse(name.strip(), key="--without") for text in without for name in text.split(",")]
     if target is not None:
@@ -102,13 +105,14 @@ def emit(
     """
     from transformer_mt.cli.open_model import LineRemarks
 
-    several, found = len(sentences) > 1, LineRemarks()
+    several = len(sentences) > 1
+    found = LineRemarks()
     for one in sentences:
         found.look_at(one.read, one.target, place=one.name)
-    if options.npz is not None:
+    if options.npz:
         by_number = {str(number): view for number, view in enumerate(views, start=1)}
         save_arrays({"runs": [one.name for one in sentences]} | by_number if several else views[0], options.npz)
-    if options.figure is not None:
+    if options.figure:
         write_output(options.figure, picture(path=options.figure))
     if options.as_json:
         objects = []

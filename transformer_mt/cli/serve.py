@@ -22,9 +22,7 @@ def serve(
         int | None, Option(metavar="N", min=0, max=65_535, help="0 is any free port. [first free from 8420]")
     ] = None,
     host: Annotated[str, Option(metavar="ADDRESS", help="Other addresses are open to other machines.")] = LOCAL,
-    lessons: Annotated[
-        Path | None, Option(metavar="DIR", help="The course from these Markdown files. [ours]", show_default=False)
-    ] = None,
+    lessons: Annotated[Path | None, Option(metavar="DIR", help="The course from these Markdown files. [ours]")] = None,
     open: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
     device: Device = DEFAULT_DEVICE,
     quiet: Quiet = False,
@@ -47,10 +45,10 @@ def serve(
     from transformer_mt.serve.server import PageServer, is_open_to_others, listen
     from transformer_mt.views.lesson import lessons as read_lessons
 
-    if directory is not None and model:
+    if directory and model:
         raise InputError("--model", "DIR also says which runs to serve", "give one of them")
     folder = directory or RUNS
-    if directory is not None and not folder.is_dir():
+    if directory and not folder.is_dir():
         raise InputError(folder, "no such directory", "give one with runs")
     chosen = [Run.open(path).path for path in model or ()]
     read_lessons(lessons)  # raises if they are no course

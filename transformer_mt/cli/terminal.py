@@ -1,13 +1,13 @@
 """Output of commands: results on stdout, everything else on stderr."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from threading import Timer
 from typing import TYPE_CHECKING
 
-from transformer_mt.progress import shown_by
+from transformer_mt.progress import Advance, shown_by
 from transformer_mt.text.terminal import escape_controls, message_line
 
 if TYPE_CHECKING:  # `tmt --help` does not load rich
@@ -79,7 +79,7 @@ def progress_bar(console: "Console", *, shown: bool, known: bool = True, transie
 
 
 @contextmanager
-def show_work(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
+def show_work(name: str, total: int | None) -> Iterator[Advance]:
     """Name work that takes over a second, unless its name is empty; on a terminal, also show a bar."""
     console = literal_console(stderr=True)
     shown = console.is_interactive and console.file.isatty()

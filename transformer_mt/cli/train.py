@@ -17,7 +17,6 @@ from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
     from transformer_mt.config.sections import Config
-    from transformer_mt.distributed import Distributed
     from transformer_mt.training.session import TrainingSession
 
 
@@ -73,14 +72,14 @@ def train(
     if check and os.environ.get("WORLD_SIZE", "1") not in ("", "1"):
         raise InputError("--check", "runs in a single process", "start it without torchrun")
     overrides = [*(set or []), *_length_and_rate(steps, epochs, learning_rate)]
-    if resume is not None:
+    if resume:
         if any((config, data, run, init_from, vocabulary, overwrite, check)):
             raise InputError("--resume", f"takes its settings from {resume}", "add only --steps, --epochs or --set")
         resolved = _resumed(resume, overrides)
-    elif init_from is not None:
-        if vocabulary is not None:
+    elif init_from:
+        if vocabulary:
             raise InputError("--vocabulary", "--from also sets the vocabulary", "give one of them")
-        if config is not None or data is None:
+        if config or data is None:
             raise InputError(
                 "--from", f"takes the configuration from {init_from}, but not the data", "give --data, not CONFIG"
             )
@@ -145,7 +144,6 @@ def _initialised(
 
     A run at `path` that started from this parent keeps its mixture, and can continue after the parent is deleted.
     """
-    from transformer_mt.config.sections import MixedConfig, NoamConfig
     from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS, load_corpus
     from transformer_mt.runs.directory import Run
     from transformer_mt.training.fine_tuning import defaults_for, init_from_run, mixture_for
@@ -153,29 +151,27 @@ def _initialised(
     if path.resolve() == parent.resolve():
         raise InputError("--run-dir", f"{path} is the run to start from", "give another directory")
     begun = Run(path).config() if Run(path).exists() and not overwrite else None
-    if begun is not None and begun.init_from.run != str(parent.resolve()):
+    if begun and begun.init_from.run != str(parent.resolve()):
         begun = None
     inherited = [f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()]
     given = {override.partition("=")[0].strip() for override in overrides}
-    mixture: dict[str, MixedConfig] = {}
+    earlier = begun.data.mixture if begun else {}
+    mixture = {name: one for name, one in earlier.items() if name.startswith("parent")}
     notes: list[str] = []
-    if begun is not None:
-        mixture = {name: one for name, one in begun.data.mixture.items() if name.startswith("parent")}
-    if begun is not None and not Run(parent).exists():
-        theirs, section = begun, begun.init_from
+    if begun and not Run(parent).exists():
+        theirs = begun
+        section = begun.init_from
     else:
-        theirs, section = Run.open(parent).config(), init_from_run(parent)
+        theirs = Run.open(parent).config()
+        section = init_from_run(parent)
         own = load_corpus(resolve_config(theirs, data=data, overrides=[*inherited, *overrides]).data)
         inherited += defaults_for(theirs, own, given=given)
         if not mixture:
             mixture, notes = mixture_for(Run.open(parent), own)
     resolved = resolve_config(theirs, data=data, overrides=[*inherited, *overrides])
-    sets_peak = any(override.startswith("schedule.learning_rate") for override in (*inherited, *given))
-    if sets_peak and all(isinstance(one.schedule, NoamConfig) for one in (theirs, resolved)):
-        factor = f"schedule.factor={NoamConfig().factor}"  # the other key that sets the peak
-        resolved = resolve_config(theirs, data=data, overrides=[factor, *inherited, *overrides])
     if only_own or any(key.startswith("data.mixture") for key in given):
-        mixture, notes = resolved.data.mixture, []
+        mixture = resolved.data.mixture
+        notes = []
     if os.environ.get("RANK", "0") == "0":  # only one process prints
         note(*notes)
     section_of_data = resolved.data.model_copy(update={"mixture": mixture})
@@ -184,51 +180,49 @@ def _initialised(
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
     """Train until the end or a signal, together with torchrun's other processes; return the exit code."""
+    from transformer_mt.cli.signals import Stopped, graceful_shutdown
+    from transformer_mt.cli.training_display import TrainLog, display
     from transformer_mt.distributed import join_processes
+    from transformer_mt.training.session import open_training
 
     with join_processes() as distributed, ExitStack() as silence:
         if not distributed.is_main:  # only one process prints
             nowhere = silence.enter_context(open(os.devnull, "w", encoding="utf-8"))
             silence.enter_context(redirect_stdout(nowhere))
             silence.enter_context(redirect_stderr(nowhere))
-        return _train_here(config, path, overwrite=overwrite, distributed=distributed)
-
-
-def _train_here(config: "Config", path: Path, *, overwrite: bool, distributed: "Distributed") -> int:
-    from transformer_mt.cli.signals import Stopped, graceful_shutdown
-    from transformer_mt.cli.training_display import TrainLog, display
-    from transformer_mt.training.session import open_training
-
-    session = open_training(config, path, overwrite=overwrite, distributed=distributed)
-    trainer, reports, launcher = session.trainer, session.train(), os.getppid()
-    log = TrainLog(trainer.run, is_main=distributed.is_main)
-    log.write(*_introduction(session, path))
-    shown = display(literal_console(stderr=True), log, trainer)
-    with log.errors(), graceful_shutdown(lambda: trainer.can_interrupt) as request, shown as show:
-        with suppress(Stopped):
-            for report in reports:  # named, because the directory stays locked until the iterator is closed
-                show(report)
-                if distributed.world_size > 1 and os.getppid() != launcher:  # the launcher was killed
-                    request.number = signal.SIGTERM
-                if distributed.all_reduce(int(request.number is not None)):
-                    break
-        # All processes meet here, even if only one of them got the signal.
-        request.number = max(distributed.all_gather(lambda: request.number or 0)) or None
-        if request.number is not None:
-            trainer.save()
-    if request.number is not None:
-        log.write(f"stopped at step {trainer.progress.step}, saved; run the same command to resume")
-        return 128 + request.number
-    log.write(f'try: tmt translate --model {path} "…" and tmt attend --model {path}')
-    best = abs(trainer.progress.best_score or 0.0)  # a loss is stored negated, so that higher is better
-    result(f"{path}: validation {config.training.best_metric} {best:.4f} at step {trainer.progress.best_step}")
-    return 0
+        session = open_training(config, path, overwrite=overwrite, distributed=distributed)
+        trainer = session.trainer
+        reports = session.train()
+        launcher = os.getppid()
+        log = TrainLog(trainer.run, is_main=distributed.is_main)
+        log.write(*_introduction(session, path))
+        shown = display(literal_console(stderr=True), log, trainer)
+        with log.errors(), graceful_shutdown(lambda: trainer.can_interrupt) as request, shown as show:
+            with suppress(Stopped):
+                for report in reports:  # named, because the directory stays locked until the iterator is closed
+                    show(report)
+                    if distributed.world_size > 1 and os.getppid() != launcher:  # the launcher was killed
+                        request.number = signal.SIGTERM
+                    if distributed.all_reduce(int(request.number is not None)):
+                        break
+            # All processes meet here, even if only one of them got the signal.
+            request.number = max(distributed.all_gather(lambda: request.number or 0)) or None
+            if request.number:
+                trainer.save()
+        if request.number:
+            log.write(f"stopped at step {trainer.progress.step}, saved; run the same command to resume")
+            return 128 + request.number
+        log.write(f'try: tmt translate --model {path} "…" and tmt attend --model {path}')
+        best = abs(trainer.progress.best_score or 0.0)  # a loss is stored negated, so that higher is better
+        result(f"{path}: validation {config.training.best_metric} {best:.4f} at step {trainer.progress.best_step}")
+        return 0
 
 
 def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
     from transformer_mt.corpus.cleaning import describe_all
 
-    trainer, corpus = session.trainer, session.corpus
+    trainer = session.trainer
+    corpus = session.corpus
     yield from session.notes
     yield f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus {corpus.name}: {corpus.sizes} pairs, {' → '.join(corpus.languages)}"

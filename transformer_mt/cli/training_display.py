@@ -8,7 +8,7 @@ from rich.console import Console
 from transformer_mt.cli.terminal import note, progress_bar
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.errors import TmtError
-from transformer_mt.progress import shown_by
+from transformer_mt.progress import Advance, shown_by
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import escape_controls
 from transformer_mt.training.reports import FinishReport, Report, ValidationReport, WindowReport
@@ -19,7 +19,8 @@ class TrainLog:
     """Notes and reports of training, written by the main process to the run's `train.log` and to stderr."""
 
     def __init__(self, run: Run, *, is_main: bool) -> None:
-        self.run, self.is_main = run, is_main
+        self.run = run
+        self.is_main = is_main
 
     def write(self, *lines: str) -> None:
         """Record lines and print them."""
@@ -54,7 +55,7 @@ def display(console: Console, log: TrainLog, trainer: Trainer) -> Iterator[Calla
         bar.update(task, description=f"step {trainer.progress.step}", completed=trainer.share_done())
 
     @contextmanager
-    def name_work(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    def name_work(name: str, total: int | None) -> Iterator[Advance]:
         log.write(name)
         yield lambda count: None
 

@@ -19,7 +19,7 @@ from transformer_mt.cli.options import (
     Json,
     ModelOption,
     NoSplit,
-    PrefixOption,
+    OutputFile,
     Quantization,
     Quiet,
     SearchOptions,
@@ -40,17 +40,15 @@ LARGE = 100_000  # bytes, about 2,000 sentences
 
 @with_options("search", SearchOptions)
 def translate(
-    sentences: Annotated[
-        list[str] | None, Argument(metavar="SENTENCE", help="Source sentences.", show_default=False)
-    ] = None,
+    sentences: Annotated[list[str] | None, Argument(metavar="SENTENCE", help="Source sentences.")] = None,
     model: ModelOption = None,
     input: Annotated[Path | None, Option(metavar="FILE", help="Translate the lines of a file; - is stdin.")] = None,
-    output: Annotated[
-        Path | None, Option(metavar="FILE", help="Write to a file once all is done.", rich_help_panel=OUTPUT)
-    ] = None,
+    output: OutputFile = None,
     *,
     search: SearchOptions,
-    prefix: PrefixOption = "",
+    prefix: Annotated[
+        str, Option(metavar="TEXT", help="Start every translation with this text.", rich_help_panel=SEARCH)
+    ] = "",
     glossary: Annotated[
         Path | None, Option(metavar="FILE", help="Terms to use: source, tab, target.", rich_help_panel=SEARCH)
     ] = None,
@@ -122,7 +120,7 @@ def translate(
     )
     if trace:
         require_beam(translator.search)
-    if glossary is not None:
+    if glossary:
         translator.glossary = Glossary.read(glossary)
     is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()
     if is_prompt and sys.stderr.isatty():
@@ -136,7 +134,7 @@ def translate(
     shows_doubt = not (translator.search.sample or prefix)
     bad = total = 0
 
-    shown = nullcontext() if output is None else working(f"translating into {output}")
+    shown = working(f"translating into {output}") if output else nullcontext()
     with open_output(output) as write, shown:
         for source in sources:
             remarks = LineRemarks()
@@ -159,7 +157,7 @@ def translate(
 
 def _check(sentences: list[str] | None, input: Path | None, *, lacking: list[str], engine: str) -> None:
     """Raise `InputError` for options that exclude each other."""
-    if sentences and input is not None:
+    if sentences and input:
         raise InputError("--input", "the command line has sentences too", "give one or the other")
     if sentences and len(sentences) == 1 and os.path.isfile(sentences[0]):
         raise InputError("SENTENCE", f"{sentences[0]} is a file", "translate its lines with --input")

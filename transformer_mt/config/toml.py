@@ -43,7 +43,8 @@ def load_config(path: str | Path | Config | None, overrides: Iterable[str] = ())
     for override in overrides:
         key, value = _parse_override(override)
         _leave_out(tree, key, value, given)
-        section, (*parts, name) = tree, key.split(".")
+        section = tree
+        *parts, name = key.split(".")
         for part in parts:
             if not isinstance(section.get(part), dict):
                 section[part] = {}  # `check_config` complains if a value belongs here
@@ -65,7 +66,8 @@ def named_configs() -> dict[str, Path]:
 
 def _read(path: Path) -> bytes:
     """Read a file or pipe, or the configuration of that name if no such file exists."""
-    named, name = named_configs(), path.as_posix()
+    named = named_configs()
+    name = path.as_posix()
     found = path if os.path.isfile(path) else named.get(name, path)
     bare = name.removesuffix(".toml")
     near = next((one for one in named if one.endswith(f"/{bare}")), bare)
@@ -84,7 +86,8 @@ def dump_config(config: Config) -> str:
 
 def differences(old: Config, new: Config) -> list[tuple[str, Any, Any]]:
     """Keys in which two configurations differ, with old and new value; None where a key is missing."""
-    before, after = dict(leaves(old)), dict(leaves(new))
+    before = dict(leaves(old))
+    after = dict(leaves(new))
     keys = dict.fromkeys([*before, *after])  # the kinds of model have different keys
     return [(key, before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)]
 
@@ -186,8 +189,9 @@ def _leave_out(tree: Tree, key: str, value: Any, given: set[str]) -> None:
     keys = tree.get(field)
     if choice is None or name != choice.key or not isinstance(keys, dict) or field in given:
         return
-    old, new = table[choice.name(keys, next(iter(table)))].model_fields, table.get(str(value))
-    if new is not None:
+    old = table[choice.name(keys, next(iter(table)))].model_fields
+    new = table.get(str(value))
+    if new:
         stay = {one for one, info in new.model_fields.items() if one in old and info.default == old[one].default}
         tree[field] = {one: value for one, value in keys.items() if one in stay or f"{field}.{one}" in given}
 
@@ -212,7 +216,8 @@ def check_config(tree: Tree, *, place: str | Path, names_file: bool = True) -> C
 
 def _problem(error: ErrorDetails, tree: Tree) -> tuple[str, str, str]:
     """Return the full key, pydantic's problem, and a remedy."""
-    location, value = error["loc"], error["input"]
+    location = error["loc"]
+    value = error["input"]
     if location[0] in CHOSEN and len(location) > 1:  # pydantic names the chosen section after the key
         location = (location[0], *location[2:])
     key = ".".join(map(str, location))

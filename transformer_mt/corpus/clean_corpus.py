@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch, Table
 
 # A validation split cut from training: one pair in twenty, up to enough for a stable score.
-CUT_SHARE, CUT_AT_MOST = 20, 1_000
+CUT_SHARE = 20
+CUT_AT_MOST = 1_000
 
 _VERSION = 7  # of the cached tables and of cleaning
 _ROWS = 10_000  # per batch
@@ -102,7 +103,8 @@ def clean_splits(
     elsewhere = np.concatenate([none, *(cleaner.hashes for split, cleaner in cleaners.items() if split != "train")])
     cleaned = CleanSplits()
     for split, cleaner in cleaners.items():
-        pairs, hashes = taken[split], cleaner.hashes
+        pairs = taken[split]
+        hashes = cleaner.hashes
         kept = cleaner.finish(pairs, scripts, elsewhere if split == "train" else none)
         moved = np.zeros_like(kept)
         if split == "train" and cut and "validation" not in splits:
@@ -162,7 +164,8 @@ def cached_splits(
 def _splits_of(table: "Table") -> CleanSplits:
     """The splits in a cached table. Raises `ValueError` or `TypeError` if it has another format."""
     splits = TypeAdapter(dict[str, tuple[NonNegativeInt, str, SplitReport]])
-    clean, first = {}, 0
+    clean = {}
+    first = 0
     for split, (rows, digest, report) in splits.validate_json(table.schema.metadata[b"splits"]).items():
         part = table.slice(first, rows)
         digests = part["digest"].to_numpy().astype("<u4").tobytes()

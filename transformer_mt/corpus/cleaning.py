@@ -27,7 +27,8 @@ PROBLEMS: tuple[Problem, ...] = get_args(Problem)
 ALWAYS_REMOVED: frozenset[Problem] = frozenset(("empty", "long"))
 # Problems that take all pairs to find.
 OF_THE_WHOLE: frozenset[Problem] = frozenset(("script", "duplicate", "overlap", "ambiguous"))
-EXAMPLES, _LONGEST_EXAMPLE = 3, 200
+EXAMPLES = 3
+_LONGEST_EXAMPLE = 200
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 # A text without such a character is Latin.
@@ -94,7 +95,8 @@ class Cleaner:
     """
 
     def __init__(self, config: DataConfig, *, training: bool, held_out: frozenset[str] = frozenset()) -> None:
-        self._config, self._held_out = config, held_out if training else frozenset[str]()
+        self._config = config
+        self._held_out = held_out if training else frozenset[str]()
         self._remove = {problem for problem in config.remove if training or problem in ALWAYS_REMOVED}
         self._read = 0
         self._counts: Counter[Problem] = Counter()

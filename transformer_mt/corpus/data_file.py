@@ -47,7 +47,8 @@ _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
     ".xz": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ),
 }
 # Texts compress by a factor of 3 to 10. A file that grows by more than this is not a text.
-_MOST_GROWTH, _ALWAYS_ALLOWED = 100, 2**26
+_MOST_GROWTH = 100
+_ALWAYS_ALLOWED = 2**26
 _BLOCK = 2**12  # bytes; at most 28 MB when decompressed
 
 
@@ -112,7 +113,8 @@ class DataFile:
 
     def _decompressed(self, raw: BufferedReader) -> Iterator[bytes]:
         """Decompress all streams in it. Raises `InputError` for damage and for implausible growth."""
-        limit, size = _ALWAYS_ALLOWED + _MOST_GROWTH * os.fstat(raw.fileno()).st_size, 0
+        limit = _ALWAYS_ALLOWED + _MOST_GROWTH * os.fstat(raw.fileno()).st_size
+        size = 0
         stream = None
         try:
             while block := raw.read(_BLOCK):

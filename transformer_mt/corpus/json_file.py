@@ -14,7 +14,8 @@ _GAP = re.compile(r"[\s,]*")
 
 def json_objects(file: DataFile) -> PlacedRecords:
     """Yield the objects of a file, at most a megabyte each; their keys are the columns. Raises `InputError`."""
-    decode, line = JSONDecoder().raw_decode, 1
+    decode = JSONDecoder().raw_decode
+    line = 1
     try:
         with file.plain.open(encoding="utf-8-sig") as stream:
             text = stream.read(_BLOCK)

@@ -57,7 +57,7 @@ OF_ONE_CORPUS = DataConfig().model_dump(
 )
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Corpus:
     """Cleaned sentence pairs by split: always `train`, usually `validation` and `test`, and any other split.
 
@@ -188,7 +188,8 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, MixedCo
     """
     held_out = [pair for split, pairs in main.splits.items() if split != "train" for pair in pairs]
     texts = frozenset(text for pair in held_out for text in (pair.source, pair.target))
-    mixture, known = [], words_of_pairs(pair for pairs in main.splits.values() for pair in _some(pairs))
+    mixture = []
+    known = words_of_pairs(pair for pairs in main.splits.values() for pair in _some(pairs))
     known_names = {short_code(language): language for language in main.languages}
     for name, mixed in config.mixture.items():
         try:
@@ -222,12 +223,14 @@ def _some(pairs: Pairs) -> Pairs:
 def _exchanged(pairs: Pairs, known: TrainingWords) -> str:
     """Describe the problem if sources contain the known words of targets, and the reverse; else empty."""
     found = words_of_pairs(_some(pairs))
-    source, target = known.source.keys() - known.target.keys(), known.target.keys() - known.source.keys()
+    source = known.source.keys() - known.target.keys()
+    target = known.target.keys() - known.source.keys()
 
     def count(sources: Set[str], targets: Set[str]) -> int:
         return sum(found.source[word] for word in sources) + sum(found.target[word] for word in targets)
 
-    right, wrong = count(source, target), count(target, source)
+    right = count(source, target)
+    wrong = count(target, source)
     if wrong < FEW_PAIRS or wrong <= 2 * right:
         return ""
     problem = f"source and target look swapped ({wrong:,} words of the other side, {right:,} of the same)"

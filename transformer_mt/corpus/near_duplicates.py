@@ -12,7 +12,8 @@ SIMILAR = 0.7
 _BETWEEN_WORDS = regex.compile(r"\W+")
 # Random odd numbers: a factor for each character of an n-gram, and 16 bands of four hash functions x ↦ ax mod 2³².
 _ODD = np.random.default_rng(1).integers(2**31, size=(17, 4), dtype=np.uint32) * 2 + 1
-_FACTORS, _BANDS = _ODD[0], _ODD[1:, :, None]
+_FACTORS = _ODD[0]
+_BANDS = _ODD[1:, :, None]
 _FROM_BUCKET = 20  # pairs to compare at a time; limits the time for a corpus whose pairs are nearly all alike
 
 # Source and target.
@@ -26,7 +27,9 @@ def near_duplicates(train: Iterable[Texts], others: Iterable[Texts]) -> dict[Tex
     together, without case and punctuation. Pairs are compared if four of their MinHash values agree in one of 16 bands
     (Leskovec et al. 2020, §3.4.2). At similarity s this has probability 1 − (1 − s⁴)¹⁶, which is 0.988 at 0.7.
     """
-    ngrams_of, found, buckets = dict[Texts, set[int]](), dict[Texts, Texts](), defaultdict[int, dict[Texts, None]](dict)
+    ngrams_of = dict[Texts, set[int]]()
+    found = dict[Texts, Texts]()
+    buckets = defaultdict[int, dict[Texts, None]](dict)
     for other in others:
         ngrams_of[other], keys = _ngrams(*other)
         for key in keys:

@@ -16,7 +16,8 @@ from transformer_mt.errors import InputError
 from transformer_mt.registry import suggest
 from transformer_mt.text.languages import language_of
 
-BUILTIN, AUTO = "builtin", "auto"
+BUILTIN = "builtin"
+AUTO = "auto"
 # The corpus of an imported run.
 IMPORTED = "unknown data"
 GERMAN_ENGLISH = ("de", "en")
@@ -194,7 +195,8 @@ def meant(language: str, names: Sequence[str], *, place: str) -> str | None:
 
     Raises `InputError` if several match. `en-GB` and `en-US` are two languages.
     """
-    code, variant = language_of(language), _variant(language)
+    code = language_of(language)
+    variant = _variant(language)
     found = [name for name in names if name == language] or [
         name
         for name in names
@@ -229,7 +231,8 @@ def find_columns(names: Sequence[str], choice: ColumnChoice, *, languages: Seque
 
 def missing_columns(names: Sequence[str], choice: ColumnChoice, *, place: str) -> InputError:
     """The error for columns that do not include source and target."""
-    wanted, has = " and ".join(choice.columns), ", ".join(names[:9])
+    wanted = " and ".join(choice.columns)
+    has = ", ".join(names[:9])
     remedy = "set data.source_column and data.target_column, or the languages"
     return InputError(place, f"needs the columns {wanted}, but has {has}", remedy)
 
@@ -246,14 +249,16 @@ def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = Fal
 
     A corpus that is `mixed` into another takes its languages, even if they are not stated for it. Raises `InputError`.
     """
-    given, columns = (config.source_language, config.target_language), (config.source_column, config.target_column)
+    given = (config.source_language, config.target_language)
+    columns = (config.source_column, config.target_column)
     if (columns[0] == "") != (columns[1] == ""):
         raise InputError("data.source_column, data.target_column", "only one is given", "give both")
     known: tuple[str, ...] = columns if all(map(is_language, columns)) else ()
     if (AUTO in given or mixed) and (columns[0] == "" or columns[0].isdecimal()):
         known = source.languages()
     direction = choose_direction(config, known, name=source.name)
-    languages, notes = " → ".join(direction), []
+    languages = " → ".join(direction)
+    notes = []
     if len(known) < 2 and (AUTO in given or (mixed and columns[0] == "")):
         remedy = f"set {_KEYS}" if AUTO in given else "give its columns or files in this order"
         notes = [f"{source.name} does not name its languages: assuming {languages}; {remedy}"]
@@ -264,7 +269,8 @@ def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = Fal
 
 def choose_direction(config: DataConfig, known: Sequence[str], *, name: str) -> Direction:
     """Choose source and target language: the first direction of the known languages that fits the configuration."""
-    source, target = config.source_language, config.target_language
+    source = config.source_language
+    target = config.target_language
     if source == target != AUTO:
         raise InputError("data.target_language", f"{source} is also the source language", "choose another")
     if AUTO not in (source, target):

@@ -86,7 +86,8 @@ def open_hub(source: Hub, config: DataConfig, *, offline: bool = False) -> Sourc
                 api = HfApi(endpoint=datasets.config.HF_ENDPOINT)
                 commit = str(api.dataset_info(source.name, revision=source.revision, timeout=_TIMEOUT).sha)
         except MachineError:
-            before, datasets.config.HF_HUB_OFFLINE = datasets.config.HF_HUB_OFFLINE, True
+            before = datasets.config.HF_HUB_OFFLINE
+            datasets.config.HF_HUB_OFFLINE = True
             try:
                 for configuration in [source.configuration] if source.configuration else [*names, None]:
                     with suppress(TmtError):
@@ -118,7 +119,8 @@ def _configuration(source: Hub, commit: str, candidates: list[str]) -> str | Non
 def _splits(source: Hub, *, commit: str = "") -> Sources:
     from datasets import load_dataset
 
-    name, configuration = source.name, source.configuration or ""
+    name = source.name
+    configuration = source.configuration or ""
     with _hub_problems(name):
         tables = load_dataset(name, source.configuration, revision=source.revision)
     parts = tuple(configuration.split("-"))

@@ -97,7 +97,8 @@ class TabSeparated(SplitSource):
     @override
     def find(self, choice: ColumnChoice) -> tuple[list[str], int]:
         are_numbers = choice.source_column.isdecimal() and choice.target_column.isdecimal()
-        cells, names = self._first, self.names if are_numbers else self._first
+        cells = self._first
+        names = self.names if are_numbers else self._first
         found = find_columns(names, choice, languages=self.said, place=f"{self.name}:1")
         has_heading = bool(languages_of(cells)) or (found != [] and not are_numbers)
         if found:
@@ -154,7 +155,8 @@ def csv_rows(file: DataFile) -> PlacedRecords:
 
 def _csv_cells(file: DataFile) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each non-blank row, with the number of its first line."""
-    first, size = 1, 0
+    first = 1
+    size = 0
 
     def lines() -> Iterator[str]:
         nonlocal size
@@ -171,7 +173,8 @@ def _csv_cells(file: DataFile) -> Iterator[tuple[int, list[str]]]:
         for cells in reader:
             if len(cells) > 1 or "".join(cells).strip():
                 yield first, cells
-            first, size = reader.line_num + 1, 0
+            first = reader.line_num + 1
+            size = 0
     except csv.Error as error:
         problem = f"unclosed quote in the row that starts here ({error})"
         raise InputError(f"{file.path}:{first}", problem, "close it, and double quotes inside a cell") from None

@@ -45,12 +45,14 @@ class _Reader:
     """Reads the units of a TMX file from the events of an XML parser."""
 
     def __init__(self, file: DataFile) -> None:
-        self._file, self.source_language = file, ""
+        self._file = file
+        self.source_language = ""
         self._done: list[Unit] = []
         self._unit, self._language, self._text, self._size = Unit(), "", list[str](), 0
         self._codes = 0  # depth of enclosing elements that hold native codes
         self._parser = parser = expat.ParserCreate()
-        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._add
         parser.EntityDeclHandler = parser.SkippedEntityHandler = self._refuse_entity
 
@@ -78,7 +80,8 @@ class _Reader:
             case "header":
                 self.source_language = _code(attributes.get("srclang", ""))
             case "tu":
-                self._unit, self._size = {}, 0
+                self._unit = {}
+                self._size = 0
             case "tuv":
                 self._language = _code(attributes.get("xml:lang") or attributes.get("lang", ""))
                 if not self._language:

@@ -18,7 +18,8 @@ LONGEST_KEPT = 64
 _PAIRS_AT_A_TIME = 50_000
 # A word gets a capital if training wrote it with one this often, counting sentence starts.
 _CAPITAL = 0.97
-_WORD, _LETTER = regex.compile(r"\w+(?:-\w+)*"), regex.compile(r"\p{L}")
+_WORD = regex.compile(r"\w+(?:-\w+)*")
+_LETTER = regex.compile(r"\p{L}")
 _DOTTED = frozenset(("tr", "az"))  # languages with I–ı and İ–i
 
 
@@ -50,13 +51,15 @@ class TrainingWords:
     longest: int
 
     def __add__(self, other: "TrainingWords") -> "TrainingWords":
-        source, target = self.source + other.source, self.target + other.target
+        source = self.source + other.source
+        target = self.target + other.target
         return TrainingWords(source, target, self.complete and other.complete, max(self.longest, other.longest))
 
     def seen(self, language: str) -> "SeenWords":
         """Index the source words for lookup. `language` is their language."""
         language = language_of(language) or ""
-        folded, forms = Counter[str](), dict[str, str]()
+        folded = Counter[str]()
+        forms = dict[str, str]()
         for word, count in self.source.most_common():
             key = lower(word, language).casefold()
             folded[key] += count
@@ -68,7 +71,8 @@ class TrainingWords:
 
         Skips words of scripts without spaces.
         """
-        both, total = self.source + self.target, self.source.total() + self.target.total()
+        both = self.source + self.target
+        total = self.source.total() + self.target.total()
         spaced = (
             [(-side[word], word) for word in side if not is_unspaced(word)] for side in (self.source, self.target)
         )

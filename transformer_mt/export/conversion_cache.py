@@ -23,7 +23,8 @@ def converted(run: Run, *, quantization: str | None) -> dict[str, bytes]:
     written meanwhile, a cache that cannot be written, and if CTranslate2 is not installed.
     """
     sums = run.sums()
-    config, tokenizer = run.config(), run.tokenizer()
+    config = run.config()
+    tokenizer = run.tokenizer()
 
     def write(file: IO[bytes]) -> None:
         from transformer_mt.export.ctranslate2_weights import model_files

@@ -55,7 +55,8 @@ def open_engine(run: Run, *, device: str, quantization: str | None) -> tuple[Run
     """
     require_quantization(quantization)
     files = converted(run, quantization=quantization)
-    tokens, longest = run.tokenizer().pieces(range(run.tokenizer().size)), run.config().model.max_length
+    tokens = run.tokenizer().pieces(range(run.tokenizer().size))
+    longest = run.config().model.max_length
     return run, CTranslate2Engine(files, tokens=tokens, max_length=longest, device=device, quantization=quantization)
 
 
@@ -71,7 +72,9 @@ class CTranslate2Engine(Engine):
         place, _, index = device.partition(":")
         if not re.fullmatch(r"auto|cpu|cuda(:\d{1,3})?", device):
             raise InputError("device", f"CTranslate2 supports auto, cpu and cuda, not {device}", "choose one of these")
-        self.max_length, self._tokens, self._process = max_length, tokens, os.getpid()
+        self.max_length = max_length
+        self._tokens = tokens
+        self._process = os.getpid()
         self._symbols = [[tokens[symbol]] for symbol in NEVER_GENERATED] if tokens else []
         self._ids = {token: index for index, token in enumerate(tokens)}
         on_cpu = place == "cpu" or (place == "auto" and not import_ctranslate2().get_cuda_device_count())
@@ -167,7 +170,8 @@ class CTranslate2Engine(Engine):
 
     def _read(self, running: Running, prefix: Prefix, options: Options) -> list[Found]:
         """Wait for the hypotheses of each task; ln p is None for truncated ones and after a prefix."""
-        penalty, found = options["length_penalty"], []
+        penalty = options["length_penalty"]
+        found = []
         with _errors():
             results = [one.result() for one in running]
         for result in results:
@@ -200,7 +204,8 @@ class CTranslate2Engine(Engine):
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
         """Reads the logits of a greedy search with the target as a forced prefix."""
         self._require_own_process()
-        package, found = import_ctranslate2(), []
+        package = import_ctranslate2()
+        found = []
         with _errors():
             (result,) = self._translator.translate_batch(
                 [self._to_tokens(source[:-1])],

@@ -68,7 +68,8 @@ def model_files(
     spec.register_source_vocabulary(list(tokens))
     spec.register_target_vocabulary(list(tokens))
     spec.config.bos_token = spec.config.decoder_start_token = tokens[BOS]
-    spec.config.eos_token, spec.config.unk_token = tokens[EOS], tokens[UNK]
+    spec.config.eos_token = tokens[EOS]
+    spec.config.unk_token = tokens[UNK]
     spec.config.add_source_eos = True
     spec.config.layer_norm_epsilon = EPSILONS[config.norm]
     spec.validate()
@@ -101,7 +102,8 @@ def weights(model: Transformer) -> dict[str, Tensor]:
 
 
 def _weights(model: Transformer) -> Weights:
-    source, target = model.source_embedding.table.weight, model.target_embedding.table.weight
+    source = model.source_embedding.table.weight
+    target = model.target_embedding.table.weight
     yield "encoder/embeddings_0/weight", source
     yield "decoder/embeddings/weight", target
     stacks: dict[str, tuple[Embedding, Layers[Any]]] = {
@@ -123,7 +125,8 @@ def _layer(layer: EncoderLayer | DecoderLayer, place: str) -> Weights:
     yield from _attention(layer.self_attention, layer.self_residual, f"{place}/self_attention")
     if isinstance(layer, DecoderLayer):
         yield from _attention(layer.cross_attention, layer.cross_residual, f"{place}/attention", crosses=True)
-    network, place = layer.feed_forward, f"{place}/ffn"
+    network = layer.feed_forward
+    place = f"{place}/ffn"
     yield from _norm(layer.feed_forward_residual.norm, f"{place}/layer_norm")
     if isinstance(network, SwiGLU):
         yield from _linear(network.gate, f"{place}/linear_0")
@@ -139,7 +142,8 @@ def _attention(attention: nn.Module, residual: Residual, place: str, *, crosses:
     assert isinstance(attention, MultiHeadAttention)
     assert isinstance(attention.projections, Independent)
     assert attention.score.scale is not None
-    queries, keys = attention.projections.query_projection, attention.projections.key_projection
+    queries = attention.projections.query_projection
+    keys = attention.projections.key_projection
     values = attention.value_projection
     stacked = [[queries], [keys, values]] if crosses else [[queries, keys, values]]
     yield from _norm(residual.norm, f"{place}/layer_norm")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import safetensors.torch
 
@@ -67,7 +67,8 @@ def _require_ctranslate2(quantization: str | None) -> None:
 
 
 def _to_ctranslate2(model: Model, quantization: str | None) -> Converted:
-    tokens, longest = model.tokenizer.pieces(range(model.tokenizer.size)), model.config.model.max_length
+    tokens = model.tokenizer.pieces(range(model.tokenizer.size))
+    longest = model.config.model.max_length
     files = model_files(model.network, model.config.model, tokens, quantization=quantization)
     engine = CTranslate2Engine(files, tokens=tokens, max_length=longest, device="cpu", quantization=quantization)
     return Converted(files, engine)
@@ -93,11 +94,12 @@ def _require_transformers(quantization: str | None) -> None:
 
 
 def _to_transformers(model: Model, quantization: str | None) -> Converted:
-    config, network = model.config, model.network
+    config = model.config
+    network = model.network
     require_supported(config.model, POSSIBLE, by="transformers")
     assert isinstance(network, Transformer)
     longest = config.model.max_length
-    tables: dict[str, Any] = {
+    tables = {
         "config.json": model_config(config.model, vocabulary_size=model.tokenizer.size),
         "generation_config.json": generation_config(config),
         **tokenizer_files(model.tokenizer, max_length=longest),
@@ -121,11 +123,12 @@ Give it one sentence at a time. tmt also splits lines into sentences and restore
 
 
 def _with_card(model: Model, parity: Parity) -> Files:
-    found, scores = parity.beam, ""
+    found = parity.beam
+    scores = ""
     if found.bleu:
         of = f"{parity.pairs} validation pairs, beam {found.beam}, {found.signature}"
         scores = f"- scores: BLEU {found.bleu[0]:.2f} ({of})\n"
-    assert model.run is not None
+    assert model.run
     card = model_card(model.run, use=_USE, precision="float32", scores=scores)
     return {"README.md": (hub_metadata(model.config.data) + card).encode()}
 

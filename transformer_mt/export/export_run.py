@@ -35,7 +35,8 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, to: str, quantization: s
     support or a folder with other files, `MachineError` if less than `SAME` of the texts have the same tokens, or of
     the translations in float32 are equal, or if writing fails.
     """
-    opened, form = Model.open(run, device="cpu"), FORMATS[to]
+    opened = Model.open(run, device="cpu")
+    form = FORMATS[to]
     if isinstance(opened.tokenizer, TwoModels):
         raise InputError(run.path, f"an imported vocabulary cannot be exported to {to}", "use the folder it comes from")
     converted = form.convert(opened, quantization)
@@ -47,7 +48,8 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, to: str, quantization: s
     with write_errors(folder):
         make_directory(folder.parent)
         for path in folder.parent.iterdir():
-            if original_name(path.name) == folder.name != path.name and _is_export(path):  # left by a killed export
+            is_temporary = original_name(path.name) == folder.name != path.name  # left by a killed export
+            if is_temporary and path.is_dir() and not path.is_symlink() and not _foreign(path):
                 remove(path)
     if os.path.lexists(folder):  # comparing takes minutes; check again
         _require_export(folder)
@@ -56,7 +58,8 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, to: str, quantization: s
 
 
 def _require_parity(parity: Parity, folder: Path) -> None:
-    greedy, most = parity.greedy, (1 - SAME) * parity.greedy.sentences
+    greedy = parity.greedy
+    most = (1 - SAME) * parity.greedy.sentences
     if len(texts := parity.read_differently or ()) > most:
         problem = f"{len(texts)} of {greedy.sentences} texts have other tokens there, such as {texts[0]!r}"
         raise MachineError(folder, f"not written, because {problem}", "please report it")
@@ -87,10 +90,6 @@ def require_possible(folder: Path, *, to: str, quantization: str | None, overwri
         if not overwrite:
             raise InputError(folder, "exists already", "give another name, or overwrite it")
         _require_export(folder)
-
-
-def _is_export(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink() and not _foreign(path)
 
 
 def _require_export(folder: Path) -> None:

@@ -16,7 +16,9 @@ from transformer_mt.translation.translator import Translation, Translator
 
 # The number of validation pairs to translate; the minimum share of equal translations in float32; and the largest
 # difference of ln p between two tokens that counts as a tie, which rounding may decide.
-MOST_PAIRS, SAME, TIE = 500, 0.995, 1e-4
+MOST_PAIRS = 500
+SAME = 0.995
+TIE = 1e-4
 
 
 # Characters outside most vocabularies; a sentence with decomposed and invisible characters; the longest sentence to
@@ -105,7 +107,7 @@ def compare(
     references = [pair.translations for pair in kept]
     translators = Translator.of(ours), Translator.of(theirs)
     greedy, beam = (_search(translators, sources, references, width) for width in (1, 4))
-    differently = None if codec is None else tuple(text for text in sources if not _reads_alike(ours, codec, text))
+    differently = tuple(text for text in sources if not _reads_alike(ours, codec, text)) if codec else None
     return Parity(
         quantization=quantization, pairs=len(kept), length_penalty=translators[0].search.length_penalty,
         read_differently=differently, greedy=greedy, beam=beam,
@@ -132,7 +134,8 @@ def _search(
         return found, len(sources) / max(time.perf_counter() - start, 1e-9)
 
     (ours, own), (theirs, other) = map(translated, translators)
-    differences, gaps = [], [0.0]
+    differences = []
+    gaps = [0.0]
     for source, a, b in zip(sources, ours, theirs, strict=True):
         if a.text == b.text:
             gaps.append(abs(a.log_probability - b.log_probability))

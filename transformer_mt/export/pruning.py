@@ -20,7 +20,7 @@ from transformer_mt.views.head_importance import IMPORTANCE, best_texts, sentenc
 from transformer_mt.views.rendering import table_lines
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelScores:
     """The loss of references in nats per target token, and BLEU of translations, over the measured sentences."""
 
@@ -28,7 +28,7 @@ class ModelScores:
     bleu: Interval
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pruning:
     """The result of pruning: the heads turned off, the number of heads before, and the importance of each.
 
@@ -52,7 +52,8 @@ def prune_run(
     and is not an empty directory, if the model is not a transformer, or if `count` is 0 or not below the number of
     heads.
     """
-    model, tokenizer = translator.model.network, translator.model.tokenizer
+    model = translator.model.network
+    tokenizer = translator.model.tokenizer
     require_new(path)
     if not isinstance(config.model, TransformerConfig):
         raise InputError("prune", f"the heads of a {config.model.kind} model cannot be masked", "give another run")
@@ -74,11 +75,15 @@ def prune_run(
 def _scores(
     translator: Translator, pairs: Pairs, encoded: EncodedPairs, pruned: Collection[HeadName]
 ) -> tuple[ModelScores, ModelScores, Estimate]:
-    model, tokens = translator.model.network, encoded.target_lengths.double().numpy()
-    before, texts = sentence_losses(model, encoded), best_texts(translator, pairs)
+    model = translator.model.network
+    tokens = encoded.target_lengths.double().numpy()
+    before = sentence_losses(model, encoded)
+    texts = best_texts(translator, pairs)
     with without_heads(model, pruned):
-        after, others = sentence_losses(model, encoded), best_texts(translator, pairs)
-    language, references = translator.model.config.data.target_language, [pair.translations for pair in pairs]
+        after = sentence_losses(model, encoded)
+        others = best_texts(translator, pairs)
+    language = translator.model.config.data.target_language
+    references = [pair.translations for pair in pairs]
     whole, less = compare_texts([texts, others], references, language=language)["bleu"]
     scores = ModelScores(estimate(before, tokens), whole), ModelScores(estimate(after, tokens), less)
     return *scores, estimate(after - before, tokens)
@@ -89,7 +94,8 @@ def pruning_lines(pruning: Pruning, path: Path, *, width: int) -> Iterator[str]:
     yield f"{path}: a run without {len(pruning.pruned)} of {pruning.heads} heads"
     yield f"off: {', '.join(map(str, pruning.pruned))}"
     yield ""
-    before, after = pruning.before, pruning.after
+    before = pruning.before
+    after = pruning.after
     rows = [(title, of.loss.text(4), of.bleu.text()) for title, of in (("before", before), ("after", after))]
     rows.append(("change", pruning.loss_change.text(4), after.bleu.change(before.bleu.score)))
     yield from table_lines(rows, headings=("", "loss, nats per token", "BLEU"), right=(1, 2), width=width)

@@ -36,7 +36,8 @@ class TransformersEngine(Engine):
     name = "transformers"
 
     def __init__(self, files: Mapping[str, bytes], *, max_length: int) -> None:
-        package, self.max_length = import_transformers(), max_length
+        package = import_transformers()
+        self.max_length = max_length
         with TemporaryDirectory(prefix="tmt-", ignore_cleanup_errors=True) as folder, write_errors(Path(folder)):
             for name, content in files.items():
                 (Path(folder) / name).write_bytes(content)
@@ -45,7 +46,7 @@ class TransformersEngine(Engine):
 
     def read(self, text: str) -> list[int]:
         """The token ids of a text, with `EOS`."""
-        return [*self._tokenizer(text)["input_ids"]]
+        return list(self._tokenizer(text)["input_ids"])
 
     def write(self, tokens: Sequence[int]) -> str:
         """The text of token ids."""
@@ -67,7 +68,7 @@ class TransformersEngine(Engine):
                 found = self._model.generate(
                     input_ids=source, attention_mask=(source != PAD).long(), num_beams=beam,
                     num_return_sequences=beam, length_penalty=search.length_penalty / 2, do_sample=False,
-                    max_length=max(task.limit for task in batch), suppress_tokens=[*NEVER_GENERATED],
+                    max_length=max(task.limit for task in batch), suppress_tokens=list(NEVER_GENERATED),
                     decoder_input_ids=torch.tensor([[BOS, *prefix]] * len(batch)),
                 )  # fmt: skip
             for task, rows in zip(batch, found.view(len(batch), beam, -1).tolist(), strict=True):
@@ -81,7 +82,8 @@ class TransformersEngine(Engine):
 
     @override
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
-        read, written = torch.tensor([[*source]]), torch.tensor([[BOS, *target[:-1]]])
+        read = torch.tensor([list(source)])
+        written = torch.tensor([[BOS, *target[:-1]]])
         with torch.inference_mode():
             logits = self._model(input_ids=read, attention_mask=torch.ones_like(read), decoder_input_ids=written).logits
         return likeliest_tokens(logits[0].softmax(dim=-1), target, count=count)

@@ -8,21 +8,20 @@ surrogates, which it cannot read.
 import re
 import sys
 import unicodedata
-from typing import Any
 
 from transformer_mt.text import normalize as rules
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.sentencepiece_model import FIRST, PieceScores, is_unigram, learned_scores, load_model
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL, UNK
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
-Json = dict[str, Any]
-
 _VIRAMAS = "".join(map(chr, (c for c in range(sys.maxunicode) if unicodedata.combining(chr(c)) == rules.VIRAMA)))
 
 
-def tokenizer_files(tokenizer: Tokenizer, *, max_length: int) -> dict[str, Json]:
+def tokenizer_files(tokenizer: Tokenizer, *, max_length: int) -> dict[str, JsonObject]:
     """The content of `tokenizer.json` and `tokenizer_config.json`."""
-    names, scores = tokenizer.pieces(range(len(SPECIAL))), learned_scores(load_model(tokenizer.serialized))
+    names = tokenizer.pieces(range(len(SPECIAL)))
+    scores = learned_scores(load_model(tokenizer.serialized))
     ids = {name: index for index, name in enumerate(names)}
     ids |= tokenizer.tags
     start = [_symbol(name) for name in tokenizer.pieces(tokenizer.tag)]
@@ -34,7 +33,7 @@ def tokenizer_files(tokenizer: Tokenizer, *, max_length: int) -> dict[str, Json]
         "truncation": None,
         "padding": None,
         "added_tokens": [{"id": index, "content": name, **special} for name, index in ids.items()],
-        "normalizer": {"type": "Sequence", "normalizers": [*_normalizers()]},
+        "normalizer": {"type": "Sequence", "normalizers": list(_normalizers())},
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": _pre_tokenizers(scores)},
         "post_processor": {
             "type": "TemplateProcessing",
@@ -69,7 +68,7 @@ _DECODERS = [
 ]
 
 
-def _model(tokenizer: Tokenizer) -> Json:
+def _model(tokenizer: Tokenizer) -> JsonObject:
     """The vocabulary, with its scores (unigram) or merges (bpe)."""
     processor = load_model(tokenizer.serialized)
     pieces = tokenizer.pieces(range(tokenizer.size))
@@ -89,11 +88,11 @@ def _model(tokenizer: Tokenizer) -> Json:
     }  # fmt: skip
 
 
-def _symbol(name: str) -> Json:
+def _symbol(name: str) -> JsonObject:
     return {"SpecialToken": {"id": name, "type_id": 0}}
 
 
-def _pre_tokenizers(scores: PieceScores) -> list[Json]:
+def _pre_tokenizers(scores: PieceScores) -> list[JsonObject]:
     """Spaces as `▁`, and a split inside texts such as `<s>`, so that they do not become symbols."""
     rest = "|".join(text for text in _LITERALS if not _is_learned(text, scores)) or "(?!)"
     split = {"type": "Split", "pattern": {"Regex": f"<(?={rest})"}, "behavior": "MergedWithPrevious", "invert": False}
@@ -105,7 +104,7 @@ def _is_learned(literal: str, scores: PieceScores) -> bool:
     return any(f"<{literal[0]}" in piece for piece in scores)
 
 
-def _normalizers() -> list[Json]:
+def _normalizers() -> list[JsonObject]:
     """Our normalisation, step by step; see `text.normalize`."""
     nfc = {"type": "NFC"}
     return [
@@ -120,7 +119,8 @@ def _normalizers() -> list[Json]:
 
 def _invisible() -> list[str]:
     """Patterns of ignorable characters that carry no meaning, in the order of `text.normalize`."""
-    picture, unspaced = f"[{rules.PICTURES}]", f"[{rules.UNSPACED}]"
+    picture = f"[{rules.PICTURES}]"
+    unspaced = f"[{rules.UNSPACED}]"
     joined = "".join(f"(?<![{rules.JOINS_NEXT}]{marks})" for marks in ("", r"\p{M}", r"\p{M}\p{M}"))
     virama = f"(?<![{_VIRAMAS}])"
     kept = r"\u200b-\u200d\ufe0e\ufe0f\U000e0020-\U000e007f"
@@ -134,7 +134,7 @@ def _invisible() -> list[str]:
     ]
 
 
-def _replace(pattern: str, content: str) -> Json:
+def _replace(pattern: str, content: str) -> JsonObject:
     """A replacement, with Python's escapes spelled as Oniguruma's."""
     spelled = re.sub(r"\\(?:U([0-9a-fA-F]{8})|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))", _escape, pattern)
     return {"type": "Replace", "pattern": {"Regex": spelled}, "content": content}

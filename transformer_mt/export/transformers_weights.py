@@ -5,7 +5,6 @@ reordered, which changes no result.
 """
 
 import re
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,6 +14,7 @@ from transformer_mt.config.sections import Config, ModelConfig, TransformerConfi
 from transformer_mt.export.supported import masked_output
 from transformer_mt.marian.marian_weights import NAMES, WRITES
 from transformer_mt.models.transformer import Transformer
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED, PAD
 
 # The class for each residual. Pegasus normalises before layers and after stacks, Marian only after layers.
@@ -37,12 +37,12 @@ Tensors = dict[str, Tensor]
 _TABLES = ("source_embedding.table", "target_embedding.table")
 
 
-def model_config(model: ModelConfig, *, vocabulary_size: int) -> dict[str, Any]:
+def model_config(model: ModelConfig, *, vocabulary_size: int) -> JsonObject:
     """The content of `config.json`."""
     assert isinstance(model, TransformerConfig)
     name = CLASSES[model.residual]
     stacks = {"encoder": model.encoder_layers, "decoder": model.decoder_layers}
-    found: dict[str, Any] = {
+    found = {
         "architectures": [f"{name}{'MTModel' if name == 'Marian' else 'ForConditionalGeneration'}"],
         "model_type": name.lower(),
         "vocab_size": vocabulary_size,
@@ -68,7 +68,7 @@ def model_config(model: ModelConfig, *, vocabulary_size: int) -> dict[str, Any]:
     return found
 
 
-def generation_config(config: Config) -> dict[str, Any]:
+def generation_config(config: Config) -> JsonObject:
     """The content of `generation_config.json`: our search, as closely as transformers can express it.
 
     transformers divides log-probabilities by length^p; p = α / 2 is closest to our ((5 + length) / 6)^α.
@@ -76,7 +76,7 @@ def generation_config(config: Config) -> dict[str, Any]:
     search = config.search
     return {
         **_symbols(),
-        "suppress_tokens": [*NEVER_GENERATED],
+        "suppress_tokens": list(NEVER_GENERATED),
         "max_length": min(search.max_length, config.model.max_length),  # with the begin symbol, but no end symbol
         "num_beams": search.beam,
         "length_penalty": search.length_penalty / 2,
@@ -84,7 +84,7 @@ def generation_config(config: Config) -> dict[str, Any]:
     }
 
 
-def _symbols() -> dict[str, Any]:
+def _symbols() -> JsonObject:
     return {
         "pad_token_id": PAD,
         "bos_token_id": BOS,

@@ -34,14 +34,15 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 _FLOOR = 0.2
 _NEIGHBOUR = 0.1
 # The minimum share of a target word's row, and of a source word's column, for a link.
-ROW, COLUMN = 0.3, 0.4
+ROW = 0.3
+COLUMN = 0.4
 
 
 # N matrices of T target and S source words, without punctuation.
 Matrices = Float[np.ndarray, "*N T S"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Alignment(Brief):
     """The word links (source, target) of a pair, and the share of each source word in each target word.
 
@@ -127,7 +128,8 @@ def word_shares(
     mixture = np.array([[float(name in heads) / len(heads) for name in names] for heads in groups], np.float32)
     matrices: dict[int, Float[np.ndarray, "N T S"]] = {}
     for row, weights in word_weights(model, tokenizer, pairs) if pairs else ():
-        source, target = pairs[row].source, pairs[row].target
+        source = pairs[row].source
+        target = pairs[row].target
         rows, columns = np.ix_(word_places(target), word_places(source))
         means = np.einsum("nh,hts->nts", mixture, weights["cross"][:, rows, columns])
         matrices[row] = np.zeros((len(groups), len(words(target)), len(words(source))), np.float32)

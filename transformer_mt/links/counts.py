@@ -14,7 +14,7 @@ from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinkCounts:
     """Counts of predicted links, gold links, and links in both (`right`)."""
 
@@ -63,5 +63,6 @@ def linked_pairs(pairs: Iterable[SentencePair], model: Seq2Seq, tokenizer: Token
 
 def gold_links(pair: SentencePair) -> set[Link]:
     """The known links of a pair, without links of punctuation marks."""
-    sources, targets = word_places(pair.source), word_places(pair.target)
+    sources = word_places(pair.source)
+    targets = word_places(pair.target)
     return {(s, t) for s, t in pair.links or () if s in sources and t in targets}

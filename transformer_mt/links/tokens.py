@@ -19,7 +19,7 @@ from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Tokens(Brief):
     """One side of a pair: ids, tokens (`pieces`) and words. A special symbol counts as a word.
 
@@ -57,7 +57,7 @@ class Tokens(Brief):
         return matrix
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class PairTokens(Brief):
     """A pair under teacher forcing: the source with `</s>`, the target with `<s>`, and the target with `</s>`."""
 

@@ -38,7 +38,8 @@ def word_weights(
             active = [layer[:, of_layer] for layer, of_layer in zip(layers, heads, strict=True)]
             weights[stack] = torch.cat(active, dim=1).float().numpy(force=True)
         for place, row in enumerate(rows.tolist()):
-            tokens, matrices = prepare_pair(model, tokenizer, pairs[row].source, pairs[row].target), {}
+            tokens = prepare_pair(model, tokenizer, pairs[row].source, pairs[row].target)
+            matrices = {}
             for stack, of_heads in weights.items():
                 down, across = (side.membership() for side in tokens.sides(stack))
                 cut = of_heads[place, :, : down.shape[1], : across.shape[1]]

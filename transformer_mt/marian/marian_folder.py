@@ -35,7 +35,7 @@ def read_settings(folder: Path) -> tuple[Settings, dict[str, int]]:
     """The settings of a model, and its id of each token. Raises `InputError` for an unsupported one."""
     of_tokenizer, of_model = (_read_json(folder / f"{name}config.json", limit=_FEW) for name in ("tokenizer_", ""))
     ids = _read_json(folder / "vocab.json", limit=_MANY)
-    settings: Settings = defaultdict(lambda: None, _DEFAULTS | of_tokenizer | of_model)
+    settings = defaultdict(lambda: None, _DEFAULTS | of_tokenizer | of_model)
     equal = {
         "decoder_ffn_dim": settings["encoder_ffn_dim"],
         "decoder_attention_heads": settings["encoder_attention_heads"],
@@ -45,14 +45,16 @@ def read_settings(folder: Path) -> tuple[Settings, dict[str, int]]:
     }
     for key, values in (_SUPPORTED | {key: (value,) for key, value in equal.items()}).items():
         if settings[key] not in values:
-            problem, needed = f"{key} is {str(settings[key])[:80]}", " or ".join(map(str, values))[:80]
+            problem = f"{key} is {str(settings[key])[:80]}"
+            needed = " or ".join(map(str, values))[:80]
             raise InputError(folder, problem, f"tmt needs {needed}")
     return settings, ids
 
 
 def configuration(folder: Path, settings: Settings, *, tokens: int) -> Config:
     """The configuration of a run with this model. Raises `InputError` for a wrong value, under our key."""
-    length, heads = settings["max_position_embeddings"], settings["encoder_attention_heads"]
+    length = settings["max_position_embeddings"]
+    heads = settings["encoder_attention_heads"]
     tree = {
         "data": {
             "corpus": IMPORTED,
@@ -88,7 +90,7 @@ def read_vocabulary(folder: Path, ids: dict[str, int]) -> tuple[TwoModels, list[
     try:
         rest = sorted(ids.keys() - {_PAD, _UNKNOWN, _END}, key=ids.__getitem__)
         own = [ids[token] for token in (_PAD, _UNKNOWN, _PAD, _END, *rest)]
-        if sorted(own[1:]) != [*range(len(ids))]:
+        if sorted(own[1:]) != list(range(len(ids))):
             raise ValueError("ids")
         file = TwoModelsFile.model_construct(source=source, target=target, tokens=[*SPECIAL_TOKENS, *rest])
         return TwoModels(file), list(map(int, own))

@@ -18,7 +18,8 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import Tensors, converted, parse_tensors, require_specs, specs_of, weights_of
 from transformer_mt.tokenizer.symbols import PAD
 
-_TABLE, _BIAS = "source_embedding.table.weight", "output.bias"
+_TABLE = "source_embedding.table.weight"
+_BIAS = "output.bias"
 # Our names for parts of Marian's (and Pegasus's, which `export` writes), longer ones first.
 NAMES = {
     "self_attn_layer_norm": "self_residual.norm",
@@ -52,7 +53,8 @@ def read_weights(folder: Path, config: Config, ids: Sequence[int]) -> Tensors:
     small, and for positions that tmt does not have.
     """
     theirs = Run(folder)
-    path, model = theirs.model_path, config.model
+    path = theirs.model_path
+    model = config.model
     with torch.device("meta"):
         specs = specs_of(weights_of(build_model(model, vocabulary_size=len(ids))))
     places = torch.arange(model.width)
@@ -63,7 +65,8 @@ def read_weights(folder: Path, config: Config, ids: Sequence[int]) -> Tensors:
             name = name.replace(marian, ours)
         weights[name] = _ours(name, tensor, torch.tensor(ids), order).contiguous()
     for name in _POSITIONS & weights.keys():
-        table, shape = weights.pop(name), (model.max_length, model.width)
+        table = weights.pop(name)
+        shape = (model.max_length, model.width)
         if table.shape != shape or not torch.allclose(table, sinusoids(*shape, table.device, table.dtype), atol=1e-3):
             raise InputError(path, f"{name} is not sinusoidal", "tmt has no such positions")
     require_specs(weights, specs, path=path)

@@ -20,7 +20,7 @@ from transformer_mt.head_names import HeadName
 from transformer_mt.models.blocks import NORMS, RESIDUALS, NoNorm
 from transformer_mt.models.head_mask import mask_heads
 from transformer_mt.models.layers import LayerFactory
-from transformer_mt.models.positionwise import FEED_FORWARDS, Embedding, Embeddings, FeedForward
+from transformer_mt.models.positionwise import FEED_FORWARDS, Embedding, Embeddings
 from transformer_mt.models.recurrent import Decoder, Encoder, FinalStates, RecurrentSeq2Seq, SourceAttention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
@@ -45,7 +45,8 @@ def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
 @contextmanager
 def checking_size(check: Callable[[int], None]) -> Iterator[None]:
     """Call `check` with the bytes of all parameters so far, each time before a new one is filled."""
-    seen, size = set[Tensor](), 0
+    seen = set[Tensor]()
+    size = 0
 
     def count(module: nn.Module, name: str, parameter: Tensor | None) -> None:
         nonlocal size
@@ -81,10 +82,11 @@ def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentS
         raise InputError(
             "model.width", f"{config.width} is odd, and the encoder halves it", f"set it to {config.width + 1}"
         )
-    width, dropout = config.width, config.dropout
+    width = config.width
+    dropout = config.dropout
     embeddings = build_embeddings(config, Position(), vocabulary_size)
     score = lookup(RECURRENT_SCORES, config.score, key="model.score")
-    reader = FinalStates() if score is None else SourceAttention(*with_projections(score, Unprojected(width)))
+    reader = SourceAttention(*with_projections(score, Unprojected(width))) if score else FinalStates()
     encoder = Encoder(width=width, layers=config.encoder_layers, dropout=dropout)
     decoder = Decoder(reader, width=width, layers=config.decoder_layers, dropout=dropout)
     return RecurrentSeq2Seq(embeddings, encoder, decoder, dropout=dropout, max_length=config.max_length)
@@ -92,17 +94,17 @@ def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentS
 
 def build_layer_factory(config: TransformerConfig) -> LayerFactory:
     """Return the parts of a Transformer's layers."""
-    width, heads = config.width, config.attention.heads
+    width = config.width
+    heads = config.attention.heads
     if width % heads:
-        near, wider = max(h for h in range(1, heads + 1) if width % h == 0), width // heads * heads + heads
+        near = max(h for h in range(1, heads + 1) if width % h == 0)
+        wider = width // heads * heads + heads
         remedy = f"set model.width to {wider} or model.attention.heads to {near}"
         raise InputError("model.width", f"{width} is not divisible by {heads} heads", remedy)
     norm = lookup(NORMS, config.norm, key="model.norm")
     residual = lookup(RESIDUALS, config.residual, key="model.residual")
     networks = {name: partial(network, width, config.feed_forward_width) for name, network in FEED_FORWARDS.items()}
-    feed_forward: Callable[[], FeedForward] = partial(
-        parse_choice, config.feed_forward, networks, key="model.feed_forward"
-    )
+    feed_forward = partial(parse_choice, config.feed_forward, networks, key="model.feed_forward")
     return LayerFactory(
         attention=build_attention(config.attention, width=width),
         feed_forward=feed_forward,

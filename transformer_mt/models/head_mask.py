@@ -41,7 +41,8 @@ def head_names(model: Seq2Seq) -> list[HeadName]:
 
 
 # Values of `--layer` and `--head` that select every head.
-ALL, MEAN = "all", "mean"
+ALL = "all"
+MEAN = "mean"
 EVERY = {"layer": (ALL,), "head": (MEAN, ALL)}
 
 
@@ -96,7 +97,8 @@ def _multiply(gates: Mapping[InspectableAttention, Gates]) -> None:
 
 
 def _zeros_at(model: Seq2Seq, off: Iterable[HeadName], *, key: str) -> dict[InspectableAttention, Gates]:
-    layers, device = attention_layers(model), next(model.parameters()).device
+    layers = attention_layers(model)
+    device = next(model.parameters()).device
     gates: dict[InspectableAttention, Tensor] = {}
     for name in off:
         module = layers.get(name.of_layer)

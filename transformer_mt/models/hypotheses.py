@@ -9,7 +9,7 @@ from torch import Tensor
 from transformer_mt.attention.shapes import Rows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hypotheses:
     """Maps N hypotheses to the B sentences they translate, so that the source is cached once per sentence.
 

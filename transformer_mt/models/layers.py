@@ -31,7 +31,8 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.self_attention = factory.attention("encoder")
         self.feed_forward = factory.feed_forward()
-        self.self_residual, self.feed_forward_residual = factory.residual(), factory.residual()
+        self.self_residual = factory.residual()
+        self.feed_forward_residual = factory.residual()
 
     def forward(self, x: States, mask: TokenMask) -> States:
         """Apply the layer to the source. `mask` is True at real tokens."""
@@ -41,7 +42,7 @@ class EncoderLayer(nn.Module):
         return self.feed_forward_residual.after(x, self.feed_forward(h, mask), mask)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LayerState:
     """A decoder layer's keys and values: target tokens per hypothesis (None: none yet), memory per sentence."""
 
@@ -62,7 +63,8 @@ class DecoderLayer(nn.Module):
         self.self_attention = factory.attention("decoder")
         self.cross_attention = factory.attention("cross")
         self.feed_forward = factory.feed_forward()
-        self.self_residual, self.cross_residual = factory.residual(), factory.residual()
+        self.self_residual = factory.residual()
+        self.cross_residual = factory.residual()
         self.feed_forward_residual = factory.residual()
 
     def start(self, memory: Memory) -> LayerState:
@@ -75,7 +77,7 @@ class DecoderLayer(nn.Module):
         """Apply the layer to new target tokens. Returns the state that includes them. `mask` is True at real tokens."""
         x, h = self.self_residual.enter(x, mask)
         new = self.self_attention.key_values(h)
-        target = new if state.target is None else state.target.append(new)
+        target = state.target.append(new) if state.target else new
         x = self.self_residual.after(x, self.self_attention(h, target), mask)
         x, h = self.cross_residual.enter(x, mask)
         y = self.cross_attention(hypotheses.by_sentence(h), state.memory)

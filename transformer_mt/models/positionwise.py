@@ -31,7 +31,9 @@ class Embedding(nn.Module):
 
     def __init__(self, table: nn.Embedding, position: Position, *, dropout: float) -> None:
         super().__init__()
-        self.table, self.position, self.dropout = table, position, Dropout(dropout)
+        self.table = table
+        self.position = position
+        self.dropout = Dropout(dropout)
 
     def forward(self, tokens: Int[Tensor, "B N"], *, start: int = 0) -> States:
         """Embed tokens at the positions start, start + 1, …"""

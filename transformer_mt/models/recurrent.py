@@ -60,7 +60,9 @@ class SourceAttention(SourceReader, InspectableAttention):
 
     def __init__(self, projections: Projections, score: Score) -> None:
         super().__init__(heads=1)
-        self.score, self.projections, self.normaliser = score, projections, Softmax()
+        self.score = score
+        self.projections = projections
+        self.normaliser = Softmax()
 
     @override
     def key_values(self, memory: Memory) -> KeyValues:
@@ -143,7 +145,7 @@ class Cell(nn.Module):
         return torch.lerp(new, state.to(new.dtype), keep)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecurrentState:
     """The state of every decoder layer per hypothesis, and the keys and values per sentence."""
 
@@ -187,7 +189,9 @@ class Decoder(nn.Module):
         """Return s_t of the last layer and c_t for every target token, and the next state."""
         first, *_ = self.cells
         token_gates = first.input_gates(embedded)  # B T 3D, for all tokens at once
-        layers, states, contexts = state.layers, [], []
+        layers = state.layers
+        states = []
+        contexts = []
         for gates in token_gates.unbind(dim=1):
             last = show(self, "x", layers[-1], "B D")
             asking = state.hypotheses.by_sentence(last[:, None])
@@ -237,8 +241,10 @@ class RecurrentSeq2Seq(Seq2Seq):
     ) -> None:
         super().__init__()
         self.max_length = max_length
-        self.source_embedding, self.target_embedding = embeddings.source, embeddings.target
-        self.encoder, self.decoder = encoder, decoder
+        self.source_embedding = embeddings.source
+        self.target_embedding = embeddings.target
+        self.encoder = encoder
+        self.decoder = decoder
         self.readout = Readout(self.target_embedding.table.embedding_dim)
         self.dropout = Dropout(dropout)
         self.output = embeddings.output()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import InspectableAttention
@@ -20,7 +20,7 @@ TokenMask = Bool[Tensor, "B N"]
 Stacks = dict[str, list[InspectableAttention]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Memory:
     """An encoder's output: one state per source token, and a mask of real tokens (True) and padding."""
 
@@ -89,7 +89,7 @@ class Seq2Seq(nn.Module, ABC):
         logits at once.
         """
         states, _ = self.read(target, self.start(source))
-        return self.output(states) if head is None else head(states, self.output)
+        return head(states, self.output) if head else self.output(states)
 
 
 def require_finite(x: Tensor) -> Tensor:
@@ -111,3 +111,8 @@ def evaluating(model: nn.Module, *, gradients: bool = False) -> Iterator[None]:
     finally:
         if training:
             model.train()
+
+
+def log_softmax(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
+    """Log-softmax in float32 or finer, whatever the model's precision."""
+    return logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)

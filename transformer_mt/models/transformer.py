@@ -15,7 +15,7 @@ from transformer_mt.models.seq2seq import Memory, Seq2Seq, Stacks, State
 from transformer_mt.tokenizer.symbols import PAD
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DecoderState:
     """The state of every decoder layer, the number of target tokens read, and the sentences of the hypotheses."""
 
@@ -41,7 +41,8 @@ class Transformer(Seq2Seq):
     ) -> None:
         super().__init__()
         self.max_length = max_length
-        self.source_embedding, self.target_embedding = embeddings.source, embeddings.target
+        self.source_embedding = embeddings.source
+        self.target_embedding = embeddings.target
         self.encoder = Layers(EncoderLayer(parts) for _ in range(encoder_layers))
         self.encoder_norm = parts.norm()
         self.decoder = Layers(DecoderLayer(parts) for _ in range(decoder_layers))
@@ -81,7 +82,8 @@ class Transformer(Seq2Seq):
         assert isinstance(state, DecoderState)
         mask = target != PAD
         x = self.target_embedding(target, start=state.length)
-        states, layers = [], []
+        states = []
+        layers = []
         for layer, layer_state in zip(self.decoder, state.layers, strict=True):
             x, layer_state = layer(x, mask, layer_state, state.hypotheses)
             states.append(x)

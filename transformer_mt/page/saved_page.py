@@ -10,7 +10,9 @@ from typing import Any
 
 from transformer_mt.text.terminal import escaped_json
 
-_START, _SERVER, _SAVED = "app.js", "server.js", "saved.js"
+_START = "app.js"
+_SERVER = "server.js"
+_SAVED = "saved.js"
 _IMPORT = re.compile(r'^import \{[\w,\s]+\} from "\./(\w+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 # Comments on their own lines, blank lines and indentation: a quarter of the modules.
@@ -22,7 +24,8 @@ def saved_page(answers: Sequence[Mapping[str, Any]]) -> bytes:
 
     Its content security policy allows only its own style and script, by checksum, and no requests.
     """
-    style, script = _file("page.css"), "".join(_joined(_START, set()))
+    style = _file("page.css")
+    script = "".join(_joined(_START, set()))
     icon = _base64(_file("icon.svg").encode())
     data = _base64(gzip.compress(escaped_json(answers, compact=True).encode(), mtime=0))
     policy = (

@@ -38,7 +38,8 @@ from transformer_mt.runs.packed import PROGRESS
 from transformer_mt.runs.weights import Tensors, pack, specs_of, unpack
 
 Natural = Annotated[int, Field(ge=0, lt=2**53)]
-VALUES, STATE = "state.json", "state.safetensors"
+VALUES = "state.json"
+STATE = "state.safetensors"
 _LIMITS = {PROGRESS: 2**24, VALUES: 2**30}
 
 
@@ -58,7 +59,7 @@ class Progress(BaseModel):
     validations_without_improvement: Natural = 0
     history: list[tuple[Natural, float]] = []
     machine: Annotated[str, Field(max_length=500)] = ""  # where the steps so far were computed
-    steps: Natural = 0  # the goal set by the latest start of training; 0 in old checkpoints
+    steps: Natural = 0  # the goal set by the latest start of training
     epochs: Natural = 0  # likewise
 
     @property
@@ -87,7 +88,8 @@ class Progress(BaseModel):
         """Record the validation score of this step; True if it is the best so far."""
         best = self.best_score is None or score > self.best_score
         if best:
-            self.best_step, self.best_score = self.step, score
+            self.best_step = self.step
+            self.best_score = score
         self.validations_without_improvement = 0 if best else self.validations_without_improvement + 1
         self.history.append((self.step, score))
         self.validated_step = self.step
@@ -107,7 +109,9 @@ class Checkpoints:
     """The checkpoints of a run; `weights` gives the type and shape of each tensor."""
 
     def __init__(self, run: Run, weights: Tensors) -> None:
-        self.run, self.directory, self.weights = run, run.path / CHECKPOINTS, specs_of(weights)
+        self.run = run
+        self.directory = run.path / CHECKPOINTS
+        self.weights = specs_of(weights)
 
     def path(self, step: int) -> Path:
         """The directory of a step's checkpoint, whether it exists or not."""
@@ -124,7 +128,8 @@ class Checkpoints:
         later checkpoints: we resumed from an earlier one because they were damaged. Raises `InputError` if the
         optimizer's state cannot be saved, `MachineError` if writing fails.
         """
-        step, tensors = checkpoint.progress.step, Tensors()
+        step = checkpoint.progress.step
+        tensors = Tensors()
         try:
             values = take_tensors(checkpoint.state, tensors, "state")
         except TypeError as error:  # it appeared after the trial before the first step
@@ -159,8 +164,10 @@ class Checkpoints:
         size = size_of(path / STATE)
         require(2 * size, free_memory, what=str(path / STATE), remedy="use a machine with more")
         content = read_regular(path / STATE, limit=size)
-        tensors, sums = unpack(content, path=path / STATE), saved_sums(content)
-        weights, theirs = self.read_weights(step), Run(self.run.path, step).sums()
+        tensors = unpack(content, path=path / STATE)
+        sums = saved_sums(content)
+        weights = self.read_weights(step)
+        theirs = Run(self.run.path, step).sums()
         read = {MODEL: theirs["tensors"]} | {name: sha256(own) for name, own in files.items()}
         if damaged := [name for name, own in read.items() if sums.get(name) != own]:
             raise MachineError(path / damaged[0], f"damaged (its SHA-256 is not the one in {STATE})", "restore both")
@@ -239,9 +246,6 @@ def _read_progress(run: Run, step: int) -> Progress:
 def _parse_progress(content: bytes, *, step: int | None, path: Path) -> Progress:
     with suppress(ValueError):
         progress = Progress.model_validate_json(content)
-        if step in (None, progress.step) and progress.model_fields_set >= set(Progress.model_fields) - {
-            "steps",
-            "epochs",
-        }:
+        if step in (None, progress.step) and progress.model_fields_set == Progress.model_fields.keys():
             return progress
     raise MachineError(path, "damaged, or not of this version of tmt", "overwrite the run")

@@ -36,7 +36,9 @@ def require_intact(content: bytes, path: Path) -> None:
 def _digest_in(content: bytes) -> str:
     """Compute `digest` of `runs/weights.py` directly from the bytes of a file."""
     start = 8 + int.from_bytes(content[:8], "little")
-    entries, data, sha = from_json(content[8:start]), memoryview(content)[start:], hashlib.sha256()
+    entries = from_json(content[8:start])
+    data = memoryview(content)[start:]
+    sha = hashlib.sha256()
     for name in sorted(entries.keys() - {"__metadata__"}):
         first, end = entries[name]["data_offsets"]
         sha.update(f"{name} torch.{_TYPES[entries[name]['dtype']]} {tuple(entries[name]['shape'])}\n".encode())

@@ -67,7 +67,9 @@ if TYPE_CHECKING:
 READY = Path(__file__).parents[1] / "ready" / "de-en.zip"
 
 CONFIG, TOKENIZER, MODEL, METRICS = "config.toml", "tokenizer.model", "model.safetensors", "metrics.jsonl"
-TENSORBOARD, TRAIN_LOG, CHECKPOINTS = "tensorboard", "train.log", "checkpoints"
+TENSORBOARD = "tensorboard"
+TRAIN_LOG = "train.log"
+CHECKPOINTS = "checkpoints"
 PARTS = (CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, ALIGNMENT, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
 
 # Size limits in bytes. The limit for weights depends on the model.
@@ -88,7 +90,8 @@ class Run:
 
     def __init__(self, path: Path, step: int | None = None) -> None:
         """With `step`, use the weights of that step's checkpoint."""
-        self.path, self.step = path, step
+        self.path = path
+        self.step = step
         self.model_path = path / MODEL if step is None else path / CHECKPOINTS / f"step-{step}" / MODEL
         self._kept: dict[str, Any] = {}  # a snapshot of small files by name; None for a missing file
         self._opened: Pack | None = None
@@ -101,7 +104,7 @@ class Run:
         with write_errors(path):
             make_directory(path / CHECKPOINTS)
         files = {TOKENIZER: tokenizer.serialized, **data.files()}
-        files |= {} if words is None else {WORDS: pack_words(words)}
+        files |= {WORDS: pack_words(words)} if words else {}
         for name, content in (files | {CONFIG: dump_config(config).encode()}).items():
             write_atomically(path / name, content)
         return cls(path)
@@ -135,9 +138,6 @@ class Run:
     def _has(self, name: str) -> bool:
         return name in self.pack if self.pack else os.path.lexists(self.path / name)
 
-    def _content(self, name: str, *, limit: int) -> bytes:
-        return self.pack.read(name, limit=limit) if self.pack else read_regular(self.path / name, limit=limit)
-
     def weights_file(self, *, limit: int | None = None) -> bytes:
         """The file of the weights, by default at any size that fits in memory."""
         if limit is None:
@@ -146,7 +146,8 @@ class Run:
         return self.pack.read(MODEL, limit=limit) if self.pack else read_regular(self.model_path, limit=limit)
 
     def _model_size(self) -> int:
-        self._require_model()
+        if not self.has_model():
+            raise InputError(self.model_path, "missing", "run tmt train until its first validation")
         return self.pack.size(MODEL) if self.pack else size_of(self.model_path)
 
     def config(self) -> Config:
@@ -199,8 +200,10 @@ class Run:
         from transformer_mt.models.build_model import build_model, checking_size
         from transformer_mt.runs.weights import load_weights, specs_of, weights_of
 
-        config, tokenizer = self.config(), self.tokenizer()
-        size, free = self._model_size(), free_memory()
+        config = self.config()
+        tokenizer = self.tokenizer()
+        size = self._model_size()
+        free = free_memory()
 
         def check(needed: int) -> None:
             if needed > (4 if self.pack else 2) * size:  # tied matrices count twice; packed ones may be in bfloat16
@@ -233,10 +236,6 @@ class Run:
                 raise MachineError(self.path / name, f"not the one that {MODEL} was saved with", "restore both")
         return sums | {"tensors": sums.get(LOADED, sums["tensors"])}
 
-    def _require_model(self) -> None:
-        if not self.has_model():
-            raise InputError(self.model_path, "missing", "run tmt train until its first validation")
-
     def read_weights(self, specs: "TensorSpecs") -> "Tensors":
         """Read the weights. Raises `MachineError` unless they are intact, belong to the run, and fit the specs."""
         from transformer_mt.runs.weights import converted, require_specs, size_limit, unpack
@@ -268,9 +267,9 @@ class Run:
 
     def _read(self, name: str) -> bytes:
         limit = _LIMITS[name]
-        if name == TOKENIZER:
-            limit = vocabulary_limit(self.config().tokenizer.vocabulary_size)
-        return self._content(name, limit=limit)
+        if name == TOKENIZER:  # there may be more tokens than configured, one for each character
+            limit = min(limit, 2**20 + 2**7 * self.config().tokenizer.vocabulary_size)
+        return self.pack.read(name, limit=limit) if self.pack else read_regular(self.path / name, limit=limit)
 
     def _read_if_there(self, name: str) -> bytes | None:
         return self._read(name) if self._has(name) else None
@@ -289,7 +288,8 @@ class Run:
         self._append(TRAIN_LOG, *(f"{now} {line}" for line in lines))
 
     def _append(self, name: str, *lines: str) -> None:
-        path, flags = self.path / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPEN_FLAGS
+        path = self.path / name
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | OPEN_FLAGS
         with write_errors(path), os.fdopen(os.open(path, flags, 0o644), "ab") as file:
             require_own(path, os.fstat(file.fileno()))
             file.write("".join(f"{line}\n" for line in lines).encode())
@@ -341,11 +341,6 @@ def require_new(path: Path) -> None:
     """Raise `InputError` if the path of a new run exists and is not an empty directory."""
     if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
         raise InputError(path, "exists", "choose another directory")
-
-
-def vocabulary_limit(size: int) -> int:
-    """The largest file of a vocabulary configured with this size; there may be more tokens, one for each character."""
-    return min(_LIMITS[TOKENIZER], 2**20 + 2**7 * size)
 
 
 def newest_run(root: Path) -> Run:

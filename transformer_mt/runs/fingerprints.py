@@ -21,7 +21,8 @@ from transformer_mt.errors import MachineError
 if TYPE_CHECKING:
     from transformer_mt.corpus.load_corpus import Corpus
 
-DATA, ROWS = "data.json", "data.safetensors"
+DATA = "data.json"
+ROWS = "data.safetensors"
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,10 @@ class DataRecord:
     def difference(self, now: "DataRecord") -> str | None:
         """Describe the first difference between the recorded data and the data now; None if they agree."""
         for split in dict.fromkeys((*self.fingerprints, *now.fingerprints)):
-            old, new = self.fingerprints.get(split), now.fingerprints.get(split)
+            old = self.fingerprints.get(split)
+            new = now.fingerprints.get(split)
             if old is None or new is None:
-                return f"{split} is {'new' if old is None else 'missing'}"
+                return f"{split} is {'missing' if old else 'new'}"
             if (old.rows, old.digest) != (new.rows, new.digest):
                 place = old.first_difference(new)
                 first = "" if place is None else f"; the first that differs is pair {place + 1}"

@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from transformer_mt.corpus.source import IMPORTED, corpus_name
 from transformer_mt.errors import TmtError
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.lock import is_held
+from transformer_mt.text.terminal import JsonObject
 
 # The state of a run that tmt heads --prune wrote and that has not been trained further.
 PRUNED = "pruned"
@@ -23,14 +23,15 @@ def list_runs(directory: Path) -> list[Path]:
     return [path for path in (directory, *sorted(directory.iterdir())) if path.is_dir() and Run(path).exists()]
 
 
-def describe_run(path: Path) -> dict[str, Any]:
+def describe_run(path: Path) -> JsonObject:
     """The fields of a run for `tmt runs --json`; for a damaged one, its `error`, size and age."""
     files = list(_files(path))
     age = time.time() - max((file.st_mtime for file in files), default=0.0)
     size = {"bytes": sum(file.st_size for file in files), "seconds_since": max(0, round(age))}
     try:
         run = Run(path)
-        config, progress = run.config(), newest_progress(run)
+        config = run.config()
+        progress = newest_progress(run)
         training = progress.aims(config.training)
         # Weights without any training steps come from the parent run, with heads masked by `tmt heads --prune`.
         is_pruned = config.init_from.run and not progress.step and run.has_model() and not any(run.metrics())

@@ -20,7 +20,8 @@ def acquire(directory: Path, *, seconds: float = 0.1) -> bool:
     Waits up to `seconds`. Raises `InputError` if another process still holds it then, and `MachineError` if the file is
     a link, not a regular file, or not writable. Readers need no lock.
     """
-    place, path = directory.resolve(), directory / LOCK
+    place = directory.resolve()
+    path = directory / LOCK
     if place in _held:
         return False
     if os.path.lexists(path):

@@ -18,7 +18,8 @@ from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import read_regular, size_of
 from transformer_mt.memory import free_memory, require
 
-CARD, PROGRESS = "README.md", "progress.json"
+CARD = "README.md"
+PROGRESS = "progress.json"
 MEMBERS = (
     CARD, PROGRESS, "config.toml", "tokenizer.model", "words.tsv", "alignment.json", "metrics.jsonl",
     "model.safetensors",
@@ -86,7 +87,8 @@ def packed(members: Mapping[str, bytes]) -> bytes:
     with ZipFile(file, "w") as archive:
         for name, content in members.items():
             entry = ZipInfo(name)  # dated 1980
-            entry.compress_type, entry.external_attr = ZIP_DEFLATED, 0o644 << 16
+            entry.compress_type = ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
             archive.writestr(entry, content)
     return file.getvalue()
 

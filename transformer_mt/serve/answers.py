@@ -20,6 +20,7 @@ from transformer_mt.runs.directory import METRICS, Run
 from transformer_mt.serve.questions import Attend, Contrast, Explain, HistoryQuestion, Pair, Translate
 from transformer_mt.serve.served_runs import ServedRun
 from transformer_mt.text.normalize import normalize
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.model import Model
@@ -34,10 +35,8 @@ from transformer_mt.views.serialise import to_json
 from transformer_mt.views.subject import Subject, described
 from transformer_mt.views.translate import require_beam, traced, translation_object
 
-Answer = dict[str, Any]
 
-
-def answer_translate(served: ServedRun, asked: Translate) -> Answer:
+def answer_translate(served: ServedRun, asked: Translate) -> JsonObject:
     """`tmt translate --json`, with extra keys for the page.
 
     Alternatives, trace, links, a prefix and n_best > 1 need a single sentence: number `sentence`. Raises `InputError`
@@ -52,9 +51,11 @@ def answer_translate(served: ServedRun, asked: Translate) -> Answer:
     return translation_of(translator, asked, line, line.only(asked.sentence) if looks else line)
 
 
-def translation_of(translator: Translator, asked: Translate, line: PreparedLine, read: PreparedLine) -> Answer:
+def translation_of(translator: Translator, asked: Translate, line: PreparedLine, read: PreparedLine) -> JsonObject:
     """The answer of `answer_translate` for a line; `read` is the part to translate."""
-    heads, model, source = _heads(asked.without), translator.model, read.sentences[0]
+    heads = _heads(asked.without)
+    model = translator.model
+    source = read.sentences[0]
     search = changed_search(model.config.search, asked.search)
     if asked.trace:
         require_beam(search)
@@ -94,7 +95,7 @@ def translation_of(translator: Translator, asked: Translate, line: PreparedLine,
 
 def _alignment(
     model: Model, read: PreparedLine, target: str, chosen: AlignmentHeads, off: Sequence[HeadName]
-) -> Answer | None:
+) -> JsonObject | None:
     """`tmt align --json`, with the chosen heads that are on; None if all are off."""
     chosen = chosen.model_copy(update={"heads": tuple(head for head in chosen.heads if head not in off)})
     if not chosen.heads:
@@ -104,7 +105,7 @@ def _alignment(
     return to_json(alignment) | described(read)
 
 
-def attention_of(subject: Subject, asked: Attend) -> Answer:
+def attention_of(subject: Subject, asked: Attend) -> JsonObject:
     """`tmt attend --json` for the requested stacks. Raises `InputError` for an unknown stack, method or head."""
     subject.require_attention(asked.method)
     for stack in asked.stacks:
@@ -113,33 +114,34 @@ def attention_of(subject: Subject, asked: Attend) -> Answer:
     return subject.to_json(maps, subject.agreement(maps, words=asked.words))
 
 
-def losses_of(subject: Subject, asked: Pair) -> Answer:
+def losses_of(subject: Subject, asked: Pair) -> JsonObject:
     """ln p of the translation, with all heads and without each."""
     return to_json(head_losses(subject.network, subject.tokens))
 
 
-def explanation_of(subject: Subject, asked: Explain) -> Answer:
+def explanation_of(subject: Subject, asked: Explain) -> JsonObject:
     """`tmt explain --json`. Raises `InputError` for a word, token, stack, layer or head that does not exist."""
     subject.require_attention()
     options = asked.model_dump(include={"word", "stack", "layer", "head"})
     return subject.to_json(explain_row(subject.network, subject.tokens, token=asked.token, **options), {})
 
 
-def lens_of(subject: Subject, asked: Pair) -> Answer:
+def lens_of(subject: Subject, asked: Pair) -> JsonObject:
     """`tmt lens --json`."""
     return subject.to_json(look_through(subject.network, subject.model.tokenizer, subject.tokens), {})
 
 
-def contrast_of(subject: Subject, asked: Contrast) -> Answer:
+def contrast_of(subject: Subject, asked: Contrast) -> JsonObject:
     """`tmt explain --not --json`, or the same for two tokens after a prefix. Raises `InputError` for unknown ones."""
-    pair, words = (subject.network, subject.model.tokenizer, subject.tokens), (asked.word, asked.other)
+    pair = (subject.network, subject.model.tokenizer, subject.tokens)
+    words = (asked.word, asked.other)
     with without_heads(subject.network, subject.without):
         if asked.prefix is None:
             return subject.to_json(contrast_words(*pair, *words), {})
         return subject.to_json(contrast_pieces(*pair, *words, prefix=asked.prefix), {})
 
 
-def history(served: ServedRun, asked: HistoryQuestion) -> Answer:
+def history(served: ServedRun, asked: HistoryQuestion) -> JsonObject:
     """One of the `steps` of `tmt attend --history --json`. Raises `InputError` for a checkpoint that does not exist."""
     subject = Subject.of(served.translator, asked.source, asked.target)
     then = served.checkpoint(asked.checkpoint)
@@ -147,20 +149,20 @@ def history(served: ServedRun, asked: HistoryQuestion) -> Answer:
     return to_json(step)
 
 
-def _of_pair(compute: Callable[[Subject, Any], Answer]) -> Callable[[ServedRun, Any], Answer]:
-    def computed(served: ServedRun, asked: Any) -> Answer:
+def _of_pair(compute: Callable[[Subject, Any], JsonObject]) -> Callable[[ServedRun, Any], JsonObject]:
+    def computed(served: ServedRun, asked: Any) -> JsonObject:
         off = _heads(getattr(asked, "without", ()))
         return compute(Subject.of(served.translator, asked.source, asked.target, without=off), asked)
 
     return computed
 
 
-def curves(run: Run, name: str) -> Answer:
+def curves(run: Run, name: str) -> JsonObject:
     """`tmt plot --json`."""
     return to_json(plot_runs({name: read_curves(run)}).data)
 
 
-def course(directory: Path | None) -> Answer:
+def course(directory: Path | None) -> JsonObject:
     """The stops of the course in a folder, by default ours, and the stored curves. Raises as `lessons`."""
     stops = [to_json(lesson) for lesson in lessons(directory)]
     for stop in stops:
@@ -179,7 +181,7 @@ def _heads(names: Sequence[str]) -> tuple[HeadName, ...]:
 
 
 # The views of a pair: request and answer.
-VIEWS: dict[str, tuple[type[Any], Callable[[Subject, Any], Answer]]] = {
+VIEWS: dict[str, tuple[type[Any], Callable[[Subject, Any], JsonObject]]] = {
     "attend": (Attend, attention_of),
     "losses": (Pair, losses_of),
     "explain": (Explain, explanation_of),
@@ -187,7 +189,7 @@ VIEWS: dict[str, tuple[type[Any], Callable[[Subject, Any], Answer]]] = {
     "lens": (Pair, lens_of),
 }
 # The POST routes under /v1: request and answer.
-ANSWERS: dict[str, tuple[type[Any], Callable[[ServedRun, Any], Answer]]] = {
+ANSWERS: dict[str, tuple[type[Any], Callable[[ServedRun, Any], JsonObject]]] = {
     **{name: (kind, _of_pair(compute)) for name, (kind, compute) in VIEWS.items()},
     "translate": (Translate, answer_translate),
     "history": (HistoryQuestion, history),

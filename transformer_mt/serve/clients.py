@@ -2,13 +2,13 @@
 
 from transformer_mt.config.changed_search import changed_search
 from transformer_mt.errors import InputError
-from transformer_mt.serve.answers import Answer
 from transformer_mt.serve.questions import ClientQuestion, TranslateTexts
 from transformer_mt.serve.served_runs import ServedRun
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.translation.translator import Translator
 
 
-def list_languages(served: ServedRun, _: ClientQuestion) -> list[Answer]:
+def list_languages(served: ServedRun, _: ClientQuestion) -> list[JsonObject]:
     """Each language of the model, with the targets it can be translated to."""
     directions = served.translator.model.config.data.directions()
     codes = dict.fromkeys((*directions.values(), *directions))
@@ -18,7 +18,7 @@ def list_languages(served: ServedRun, _: ClientQuestion) -> list[Answer]:
     ]
 
 
-def translate_texts(served: ServedRun, asked: TranslateTexts) -> Answer:
+def translate_texts(served: ServedRun, asked: TranslateTexts) -> JsonObject:
     """Translate each line of each text; a text of one sentence has alternatives.
 
     The source `auto` is the model's, with confidence 0, because nothing is detected. Raises `InputError` for
@@ -38,7 +38,7 @@ def translate_texts(served: ServedRun, asked: TranslateTexts) -> Answer:
     for text in texts:
         together = zip(*[next(ranked) for _ in text.split("\n")], strict=False)  # several sentences have only a best
         found.append(["\n".join(line.text for line in each) for each in together])
-    answer: Answer = {"translatedText": [each[0] for each in found]}
+    answer: JsonObject = {"translatedText": [each[0] for each in found]}
     if asked.alternatives:
         answer["alternatives"] = [each[1:] for each in found]
     if asked.source == "auto":

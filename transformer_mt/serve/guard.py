@@ -42,7 +42,8 @@ class Refusal(Exception):  # noqa: N818 - a regular response, not an error of ou
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
-        self.status, self.headers = status, headers
+        self.status = status
+        self.headers = headers
 
 
 def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -59,7 +60,8 @@ class Guard:
     """ASGI middleware: passes only permitted requests to the application, and adds `HEADERS` to every response."""
 
     def __init__(self, app: ASGIApp, *, key: str) -> None:
-        self._app, self._key = app, key
+        self._app = app
+        self._key = key
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request; an internal error becomes one line and a report file."""

@@ -49,7 +49,7 @@ class PunctualProtocol(H11Protocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        if self.timeout_keep_alive_task is not None:  # the first bytes after a response
+        if self.timeout_keep_alive_task:  # the first bytes after a response
             self._begin_anew()
         super().data_received(data)
 

@@ -12,6 +12,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.head_names import STACKS
 from transformer_mt.registry import suggest
 from transformer_mt.serve.guard import Refusal
+from transformer_mt.text.terminal import JsonObject
 
 # Limit for a request body in bytes: models take a few hundred tokens.
 LARGEST_BODY = 65_536
@@ -36,7 +37,7 @@ class Translate(Question):
 
     split: bool = True
     sentence: int = 1
-    search: dict[str, Any] = {}
+    search: JsonObject = {}
     prefix: list[str] = []
     without: list[str] = []
     alternatives: Annotated[int, Field(ge=0, le=20)] = 0
@@ -134,11 +135,12 @@ def parse(kind: type[AnyQuestion], body: bytes, *, is_form: bool = False) -> Any
         return kind.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        place, reason = ".".join(map(str, first["loc"])), first["msg"]
+        place = ".".join(map(str, first["loc"]))
+        reason = first["msg"]
         raise InputError(place, f"{reason[:1].lower()}{reason[1:]}", "correct it") from None
 
 
-def _read_form(body: bytes) -> dict[str, Any]:
+def _read_form(body: bytes) -> JsonObject:
     fields = parse_qs(body.decode(), keep_blank_values=True, errors="strict")
     return {key: values if len(values) > 1 else values[0] for key, values in fields.items()}
 

@@ -17,28 +17,29 @@ from starlette.types import ASGIApp
 from transformer_mt.errors import InputError, TmtError, is_out_of_memory
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
-from transformer_mt.serve.answers import ANSWERS, Answer, course, curves, tag_of_curves
+from transformer_mt.serve.answers import ANSWERS, course, curves, tag_of_curves
 from transformer_mt.serve.clients import list_languages, translate_texts
 from transformer_mt.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours, has_key
 from transformer_mt.serve.questions import LARGEST_BODY, Attend, ClientQuestion, TranslateTexts, in_request, parse
 from transformer_mt.serve.saved_answers import page_of
 from transformer_mt.serve.served_runs import Runs, ServedRun
 from transformer_mt.serve.worker import Gone, Worker
+from transformer_mt.text.terminal import JsonObject
 
 # The POST routes: request and answer.
-POSTED: dict[str, tuple[type[Any], Callable[[ServedRun, Any], Answer]]] = {**ANSWERS, "page": (Attend, page_of)}
+POSTED: dict[str, tuple[type[Any], Callable[[ServedRun, Any], JsonObject]]] = {**ANSWERS, "page": (Attend, page_of)}
 _KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _START = "index.html"
-_JSON, _FORM = "application/json", "application/x-www-form-urlencoded"
+_JSON = "application/json"
+_FORM = "application/x-www-form-urlencoded"
 
 
 def page_files() -> dict[str, Response]:
     """The files of the page by name, as responses."""
     found = {}
     for file in files("transformer_mt.page").iterdir():
-        ending = file.name[file.name.rfind(".") :]
-        if ending in _KINDS:
-            found[file.name] = Response(file.read_bytes(), media_type=_KINDS[ending])
+        if kind := _KINDS.get(Path(file.name).suffix):
+            found[file.name] = Response(file.read_bytes(), media_type=kind)
     return found
 
 
@@ -47,8 +48,11 @@ class Routes:
 
     def __init__(self, runs: Runs, worker: Worker, *, opens: Path | None, lessons: Path | None) -> None:
         """The page opens the run at `opens`, if given; the course is in the folder `lessons`, by default ours."""
-        self._runs, self._worker, self._page = runs, worker, page_files()
-        self._opens, self._lessons = opens, lessons
+        self._runs = runs
+        self._worker = worker
+        self._page = page_files()
+        self._opens = opens
+        self._lessons = lessons
 
     def app(self, *, key: str) -> ASGIApp:
         """The ASGI application with all routes, behind the guard."""
@@ -77,7 +81,7 @@ class Routes:
 
         def listed(_: bytes) -> Response:
             names = {path: name for name, path in self._runs.find().items()}
-            opens = None if self._opens is None else names.get(self._opens)
+            opens = names.get(self._opens) if self._opens else None
             content = {"version": version("transformer_mt"), "opens": opens}
             return _tagged(self._runs.tag(), known, lambda: content | {"runs": self._runs.describe()})
 
@@ -87,7 +91,8 @@ class Routes:
         keys = request.query_params.multi_items()
         if [key for key, _ in keys] != ["run"]:
             return error(422, "the query: must have the key run, once; give the name of a run")
-        name, known = keys[0][1], request.headers.get("if-none-match")
+        name = keys[0][1]
+        known = request.headers.get("if-none-match")
 
         def measured(_: bytes) -> Response:
             run = Run(self._runs.path(name))
@@ -136,7 +141,7 @@ class Routes:
             return _problem(problem)
 
 
-def _tagged(tag: str, known: str | None, content: Callable[[], Answer]) -> Response:
+def _tagged(tag: str, known: str | None, content: Callable[[], JsonObject]) -> Response:
     """The response, or 304 if the client has it already."""
     headers = {"ETag": tag}
     return Response(status_code=304, headers=headers) if tag == known else answer(content(), headers=headers)
@@ -144,7 +149,8 @@ def _tagged(tag: str, known: str | None, content: Callable[[], Answer]) -> Respo
 
 async def _body(request: Request) -> bytes:
     """Read the body. Raises `Refusal` if it is too large, without reading on, and if the client disconnects."""
-    too_large, body = Refusal(413, f"the body: more than {LARGEST_BODY:,} bytes; send less"), b""
+    too_large = Refusal(413, f"the body: more than {LARGEST_BODY:,} bytes; send less")
+    body = b""
     if int(request.headers.get("content-length", 0)) > LARGEST_BODY:
         raise too_large
     try:

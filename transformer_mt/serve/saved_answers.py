@@ -9,30 +9,35 @@ from transformer_mt.head_names import HeadName
 from transformer_mt.page.saved_page import saved_page
 from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
 from transformer_mt.runs.listing import describe_run
-from transformer_mt.serve.answers import VIEWS, Answer, translation_of
+from transformer_mt.serve.answers import VIEWS, translation_of
 from transformer_mt.serve.questions import Attend, first_question, in_request
 from transformer_mt.serve.served_runs import ServedRun, describe_model, printable_name
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.serialise import to_json
 from transformer_mt.views.subject import Subject
 
 
-def page_of(served: ServedRun, asked: Attend) -> Answer:
+def page_of(served: ServedRun, asked: Attend) -> JsonObject:
     """The page of a pair as one file, as `tmt attend --html`; without a target, of the model's own translation."""
     without = [HeadName.parse(name, key="without") for name in asked.without]
     subject = Subject.of(served.translator, asked.source, asked.target or None, without=without)
-    search, is_given = served.translator.search, bool(asked.target)
+    search = served.translator.search
+    is_given = bool(asked.target)
     saved = saved_answers(subject, search, is_given=is_given, method=asked.method, words=asked.words)
     return {"page": saved_page(saved).decode()}
 
 
-def saved_answers(subject: Subject, search: SearchConfig, *, is_given: bool, method: str, words: bool) -> list[Answer]:
+def saved_answers(
+    subject: Subject, search: SearchConfig, *, is_given: bool, method: str, words: bool
+) -> list[JsonObject]:
     """The answers that the page needs about a pair, each with its `route` and the values `asked` that select it.
 
     The page opens with this method, over words or tokens. A given target is a translation with all tokens forced.
     """
-    model, off = subject.model, [str(head) for head in subject.without]
+    model = subject.model
+    off = [str(head) for head in subject.without]
     listed = _listed(model)
     search = search.model_copy(update={"max_length": subject.network.max_length} if is_given else {})
     prefix = list(subject.tokens.written.pieces) if is_given else []
@@ -48,7 +53,7 @@ def saved_answers(subject: Subject, search: SearchConfig, *, is_given: bool, met
         {"route": "translate", "asked": {"prefix": prefix, "without": off}, "answer": translated},
     ]
 
-    def answer(route: str, subject: Subject, **asked: Any) -> Answer:
+    def answer(route: str, subject: Subject, **asked: Any) -> JsonObject:
         kind, compute = VIEWS[route]
         try:
             return compute(subject, kind(run=listed["run"], source=subject.source, target=subject.target, **asked))
@@ -64,21 +69,22 @@ def saved_answers(subject: Subject, search: SearchConfig, *, is_given: bool, met
     return saved
 
 
-def side_by_side(over_pieces: Answer, over_words: Answer) -> Answer:
+def side_by_side(over_pieces: JsonObject, over_words: JsonObject) -> JsonObject:
     """Combine two answers of `attend`; `weights` has both matrices of each head next to each other.
 
     Most words are single tokens, so the matrices share most rows; gzip finds repetitions only within 32 kB.
     """
-    both, weights = [over_pieces, over_words], {}
+    both = [over_pieces, over_words]
+    weights = {}
     for stack in over_pieces["stacks"]:
         layers = [answer["stacks"][stack].pop("weights") for answer in both]
         weights[stack] = [list(zip(*heads, strict=True)) for heads in zip(*layers, strict=True)]
     return {"both": both, "weights": weights}
 
 
-def _listed(model: Model) -> Answer:
+def _listed(model: Model) -> JsonObject:
     """The run's entry for the page's list, without transient fields and paths of this machine."""
-    assert model.run is not None
+    assert model.run
     found = describe_run(model.path) | {"run": printable_name(model.path)} | describe_model(model.run)
     for key in ("bytes", "seconds_since", "init_from"):
         found.pop(key, None)

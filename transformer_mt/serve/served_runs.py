@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -22,6 +21,7 @@ from transformer_mt.runs.listing import describe_run
 from transformer_mt.runs.lock import is_held
 from transformer_mt.runs.words import WORDS
 from transformer_mt.serve.guard import Refusal
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.methods import METHODS
@@ -48,11 +48,13 @@ class Runs:
 
     def __init__(self, places: Callable[[], Sequence[Path]], *, device: str, opened: Callable[[Seq2Seq], None]) -> None:
         """`opened` is called with every loaded model."""
-        self._places, self._device, self._opened = places, device, opened
+        self._places = places
+        self._device = device
+        self._opened = opened
         self._paths: dict[str, Path] = {}
         self._newest = lru_cache(RUNS_IN_MEMORY)(self._open_newest)
 
-    def describe(self) -> list[dict[str, Any]]:
+    def describe(self) -> list[JsonObject]:
         """The fields of `tmt runs --json` for each run, newest first, with the fields of its model if it has one."""
         listed = []
         for name, path in self.find().items():
@@ -75,7 +77,8 @@ class Runs:
 
     def find(self) -> dict[str, Path]:
         """The current runs by name. A name keeps belonging to its path."""
-        known, found = {path: name for name, path in self._paths.items()}, {}
+        known = {path: name for name, path in self._paths.items()}
+        found = {}
         for path in self._places():
             name = known.get(path) or ("ready" if path == READY else printable_name(path))
             while self._paths.get(name, path) != path:
@@ -135,7 +138,7 @@ def _unavailable() -> Iterator[None]:
         raise Refusal(503, str(error)) from None
 
 
-def describe_model(run: Run) -> dict[str, Any]:
+def describe_model(run: Run) -> JsonObject:
     """The views that a model offers; does not load its weights."""
     config = run.config()
     with torch.device("meta"):  # allocates no memory
@@ -167,7 +170,7 @@ def describe_model(run: Run) -> dict[str, Any]:
 
 
 @lru_cache(1_000)
-def _describe_model(path: Path, _: Moment) -> dict[str, Any]:
+def _describe_model(path: Path, _: Moment) -> JsonObject:
     return describe_model(Run(path))
 
 

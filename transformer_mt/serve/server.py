@@ -27,7 +27,8 @@ from transformer_mt.serve.served_runs import Runs
 from transformer_mt.serve.worker import Worker
 
 # The default port, and the number of ports to try from there.
-PORT, PORTS_TRIED = 8420, 10
+PORT = 8420
+PORTS_TRIED = 10
 # The environment variable with a key that survives restarts.
 KEY = "TMT_KEY"
 _LOG = logging.getLogger(__name__)
@@ -38,7 +39,8 @@ def listen(host: str, port: int | None) -> socket.socket:
 
     Raises `InputError` if the host is not an address of this machine, `MachineError` if the port cannot be opened.
     """
-    tried, problem = range(PORT, PORT + PORTS_TRIED) if port is None else [port], OSError()
+    tried = range(PORT, PORT + PORTS_TRIED) if port is None else [port]
+    problem = OSError()
     for number in tried:
         try:
             family, _, _, _, address = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0]
@@ -79,7 +81,9 @@ class PageServer:
         lessons: Path | None = None,
     ) -> None:
         """The page opens the run at `opens`, if given; the course is in the folder `lessons`, by default ours."""
-        self._listening, self.worker, self._key = listening, Worker(), choose_key()
+        self._listening = listening
+        self.worker = Worker()
+        self._key = choose_key()
         self._runs = Runs(places, device=device, opened=self.worker.stop_on_steps_of)
         config = uvicorn.Config(
             Routes(self._runs, self.worker, opens=opens, lessons=lessons).app(key=self._key),

@@ -18,7 +18,8 @@ from transformer_mt.serve.guard import Refusal
 Result = TypeVar("Result")
 
 # Limits: requests waiting for the thread, and seconds of computing per request.
-WAITING, LONGEST_SECONDS = 16, 30.0
+WAITING = 16
+LONGEST_SECONDS = 30.0
 
 
 class Gone(Refusal):
@@ -70,7 +71,8 @@ class Worker:
         self.under_way += 1
         job = _Job()
         computing = self._thread.submit(self._compute, job, compute)
-        done, gone = asyncio.wrap_future(computing), asyncio.ensure_future(receive())
+        done = asyncio.wrap_future(computing)
+        gone = asyncio.ensure_future(receive())
         try:
             while not done.done():
                 if gone.done():

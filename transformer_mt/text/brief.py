@@ -12,8 +12,6 @@ _LONGEST = 40
 class Brief:
     """Base of dataclasses with `repr=False`: one line, with the sizes of tensors and lists in place of their items."""
 
-    __slots__ = ()
-
     @override
     def __repr__(self) -> str:
         shown = [f"{each.name}={brief(getattr(self, each.name))}" for each in fields(self) if each.repr]  # type: ignore[arg-type]

@@ -5,7 +5,8 @@ from typing import Literal
 
 Direction = Literal["ltr", "rtl"]
 
-_FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
+_FIRST_STRONG_ISOLATE = "\u2068"
+_POP_ISOLATE = "\u2069"
 
 
 def direction(text: str) -> Direction:

@@ -8,7 +8,8 @@ from transformer_mt.text.terminal import escape_controls
 # A cell: a text, or a number with its size as a share of the largest, from -1 to 1.
 Cell = str | tuple[str, float]
 # The colours of 1 and -1; lighter shades are mixed with white.
-_FOR, _AGAINST = (33, 102, 172), (178, 24, 43)
+_FOR = (33, 102, 172)
+_AGAINST = (178, 24, 43)
 
 
 def html_text(text: str) -> str:

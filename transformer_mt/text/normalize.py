@@ -41,7 +41,8 @@ _RIGHT = (
     "10b8e-10b8f 10b91 10ba9-10bac 10d22 10f33 10f54 10f74-10f75 10fb4-10fb6 10fb9-10fba 10fbd 10fc2-10fc3 10fc9"
 )
 _LEFT = "a872 10acd 10ad7 10d00 10fcb"
-JOINS_NEXT, JOINS_BEFORE = _characters(f"{_DUAL} {_LEFT}"), _characters(f"{_DUAL} {_RIGHT}")
+JOINS_NEXT = _characters(f"{_DUAL} {_LEFT}")
+JOINS_BEFORE = _characters(f"{_DUAL} {_RIGHT}")
 # Thai, Lao, Burmese and Khmer, where a zero-width space ends a word.
 UNSPACED = _characters("e01-eff 1000-109f 1780-17ff a9e0-a9ff aa60-aa7f")
 PICTURES = _characters(
@@ -53,7 +54,8 @@ _FORMAT = re.compile(f"{_ELEMENT}(?:\\u200d{_ELEMENT})*|[0-9#*]\\ufe0f\\u20e3|([
 
 _BLANKS = re.compile(r"[\s▁]+")  # sentencepiece writes a space as ▁
 CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
-_JOINS_NEXT, _JOINS_BEFORE = re.compile(f"[{JOINS_NEXT}]"), re.compile(f"[{JOINS_BEFORE}]")
+_JOINS_NEXT = re.compile(f"[{JOINS_NEXT}]")
+_JOINS_BEFORE = re.compile(f"[{JOINS_BEFORE}]")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _BEYOND_LATIN = re.compile("[^\x00-\xac\xaf-\u02ff\u2010-\u2027\u2030-\u203b\u20a0-\u20bf]")
@@ -84,7 +86,8 @@ def _step(text: str) -> str:
 
 
 def _fewer_marks(crowd: re.Match[str]) -> str:
-    kept, marks = [], 0
+    kept = []
+    marks = 0
     for character in crowd[0]:
         marks = marks + 1 if unicodedata.category(character)[0] == "M" else 0
         if marks <= MOST_MARKS:
@@ -98,7 +101,8 @@ def _format(found: re.Match[str]) -> str:
     if character is None:
         return found[0]
     start, end = found.span()
-    before, after = found.string[max(start - MOST_MARKS - 1, 0) : start], found.string[end : end + MOST_MARKS + 1]
+    before = found.string[max(start - MOST_MARKS - 1, 0) : start]
+    after = found.string[end : end + MOST_MARKS + 1]
     carries_meaning = False
     if character == "\u200b":
         carries_meaning = bool(_UNSPACED.match(before[-1:]) and _UNSPACED.match(after))

@@ -27,10 +27,12 @@ def bleu_tokenizer(language: str, references: Sequence[Sequence[str]]) -> tuple[
     """
     from sacrebleu.metrics.bleu import BLEU  # slow to import
 
-    texts = [*chain(*references)]
-    tokenizer, notes = _OF_LANGUAGES.get(language_of(language) or "") or _script(texts), []
+    texts = list(chain(*references))
+    tokenizer = _OF_LANGUAGES.get(language_of(language) or "") or _script(texts)
+    notes = []
     if otherwise := _WITHOUT_MECAB.get(tokenizer):
-        extra, tokenizer = tokenizer, f"{tokenizer}-mecab"
+        extra = tokenizer
+        tokenizer = f"{tokenizer}-mecab"
         try:
             BLEU(tokenize=tokenizer)
         except (RuntimeError, AssertionError):  # no MeCab, or one with a different dictionary

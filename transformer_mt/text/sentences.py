@@ -55,7 +55,8 @@ _LAST_WORD = regex.compile(r"(?r)\w*")
 _NO_BLANK = "。！？｡"
 _ALWAYS = "؟۔।॥༎།။៕។።፧։᠃" + _NO_BLANK
 _MARKS = rf"[.!?…{_ALWAYS}]"
-_CLOSING, _OPENING = "\"'”’)\\]」』）》〉】", "\"'„“‚‘»«›‹(\\[「『（《〈【¿¡།"
+_CLOSING = "\"'”’)\\]」』）》〉】"
+_OPENING = "\"'„“‚‘»«›‹(\\[「『（《〈【¿¡།"
 # An opening quotation mark and any mark introducing it; or the marks that end a sentence, and the start of the next.
 # Before a blank, “»«›‹ are closing marks.
 _BOUNDARY = regex.compile(
@@ -77,9 +78,12 @@ def split_sentences(text: str, language: str = "") -> list[str]:
     capitals; in an all-lowercase line, so will one after a full stop. Marks of other scripts end a sentence, in Chinese
     and Japanese even without a blank, unless it continues after a quotation: 「…。」と言った.
     """
-    abbreviations, is_small = _ABBREVIATIONS.get(language_of(language) or "", _OTHERS), text.islower()
+    abbreviations = _ABBREVIATIONS.get(language_of(language) or "", _OTHERS)
+    is_small = text.islower()
     abbreviations = abbreviations | _IN_SMALL_LETTERS if is_small else abbreviations
-    sentences, start, is_introduced = [], 0, False
+    sentences = []
+    start = 0
+    is_introduced = False
     for match in _BOUNDARY.finditer(text):
         if quote := match["quote"]:
             is_introduced = len(quote) > 1

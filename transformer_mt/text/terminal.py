@@ -14,6 +14,8 @@ _HARMLESS = frozenset("\u200c\u200d\u00ad")
 _NOT_ASCII = re.compile(r"[^ -~]")
 _PICTURES = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡"}
 
+JsonObject = dict[str, Any]
+
 
 def escape_controls(text: str) -> str:
     """Escape a text to one line: characters that could control a terminal or reorder the text become visible.

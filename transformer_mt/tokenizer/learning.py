@@ -31,7 +31,8 @@ OPTIONS: dict[str, Any] = {
 }
 # This many characters train in under half a second, the start-up time of a process.
 FEW_TEXTS = 100_000
-_ATTEMPTS, _REFUSED = 8, 65
+_ATTEMPTS = 8
+_REFUSED = 65
 _POSSIBLE_SIZE = re.compile(r"set it to a value <= (\d+)|smaller than required_chars\. \d+ vs (\d+)")
 _NO_TEXT = re.compile(r"!sentences_\.empty\(\)|\(all_chars_count\) > \(0\)")
 
@@ -78,9 +79,11 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # end at once
     try:
-        answer, code = _learn(sys.stdin.buffer, json.loads(sys.argv[1])), 0
+        answer = _learn(sys.stdin.buffer, json.loads(sys.argv[1]))
+        code = 0
     except RuntimeError as refusal:
-        answer, code = str(refusal).encode(), _REFUSED
+        answer = str(refusal).encode()
+        code = _REFUSED
     sys.stdout.buffer.write(answer)
     sys.stdout.flush()
     sys.exit(code)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any
 
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.sentences import join_sentences, split_sentences
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.text.words import Span, script_of, word_spans
 from transformer_mt.tokenizer.sentencepiece_model import SPECIAL_TOKENS
 from transformer_mt.tokenizer.symbols import UNK
@@ -83,7 +83,7 @@ class PreparedLine:
     def word_counts(self) -> dict[str, int] | None:
         """How often each word with a letter occurs in training; None if the run did not record its words."""
         known = self.preparer.known
-        return None if known is None else known.counts(word for one in self.sentences for word in one.words)
+        return known.counts(word for one in self.sentences for word in one.words) if known else None
 
     @property
     def never_seen(self) -> list[str] | None:
@@ -116,7 +116,7 @@ class Remarks:
     longer_than_training: int | None
     case: str | None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The remarks that apply, keyed by name."""
         return {name: value for name, value in vars(self).items() if value}
 
@@ -191,7 +191,7 @@ class Preparer:
 
     def _is_odd(self, word: str) -> bool:
         """True for a known word that training only has with other capitals, allowing for sentence starts."""
-        assert self.known is not None
+        assert self.known
         return word not in self.known.written and word[:1].lower() + word[1:] not in self.known.written
 
     @cached_property

@@ -27,7 +27,9 @@ FIRST = (*SPECIAL_TOKENS, *(f"<0x{byte:02X}>" for byte in range(256)))
 # The tag of a target language, `<2fr>`, or of a corpus, `<#bt>`. No text can produce it.
 _TAG = re.compile(r"<[2#]\S{1,100}>")
 _LARGEST_SCORE = 2.0**20  # sums of scores stay finite
-_UNKNOWN, _CONTROL, _BYTE = 2, 3, 6
+_UNKNOWN = 2
+_CONTROL = 3
+_BYTE = 6
 _KINDS = {"unigram": 1, "bpe": 2}
 # A whole word scores at least this much more than the sum of its parts.
 _MARGIN = 0.1
@@ -39,13 +41,14 @@ def load_model(content: bytes) -> SentencePieceProcessor:
     """Load a model file. Raises `RuntimeError` or `ValueError` unless it is a model as tmt trains them."""
     processor = SentencePieceProcessor()
     processor.LoadFromSerializedProto(content)
-    first, rest = range(len(FIRST)), range(len(FIRST), processor.GetPieceSize())
+    first = range(len(FIRST))
+    rest = range(len(FIRST), processor.GetPieceSize())
     ids = processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id()
     if not rest or tuple(map(processor.IdToPiece, first)) != FIRST or ids != (PAD, UNK, BOS, EOS):
         raise ValueError("special symbols and bytes are not where tmt has them")
     are_bytes = all(map(processor.IsByte, first[len(SPECIAL_TOKENS) :]))
     control = [index for index in rest if processor.IsControl(index)]
-    are_tags = control == [*rest][len(rest) - len(control) :]  # the last tokens
+    are_tags = control == list(rest)[len(rest) - len(control) :]  # the last tokens
     are_tags = are_tags and all(_TAG.fullmatch(processor.IdToPiece(index)) for index in control)
     if not are_bytes or not are_tags or any(map(processor.IsByte, rest)):
         raise ValueError("a token has another type than in tmt's models")
@@ -124,7 +127,8 @@ def _extend_unigram(scores: PieceScores, wanted: Mapping[str, float], *, most: i
 
 def _extend_bpe(scores: PieceScores, wanted: Mapping[str, float], *, most: int) -> int:
     """Append at most `most` merges that build the words from left to right. Returns the number of whole words."""
-    added, lowest = 0, min(scores.values())
+    added = 0
+    lowest = min(scores.values())
     for held, piece in enumerate(wanted):
         parts = merged(piece, scores, 0.0, random.Random(0))
         if added + len(parts) - 1 > most:
@@ -183,7 +187,8 @@ def merged(word: str, merges: PieceScores, dropout: float, draw: random.Random) 
     equivalent to dropping merges independently and taking the best survivor, with fewer random numbers.
     """
     symbols = list(word)  # empty if joined to the symbol before it
-    before, after = list(range(-1, len(word) - 1)), list(range(1, len(word) + 1))
+    before = list(range(-1, len(word) - 1))
+    after = list(range(1, len(word) + 1))
     possible: list[tuple[float, int, str]] = []
 
     def offer(left: int) -> None:

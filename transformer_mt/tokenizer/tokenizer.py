@@ -31,7 +31,7 @@ from transformer_mt.tokenizer.symbols import SPECIAL, UNK
 _BEST_SEGMENTATIONS = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sampling:
     """Subword sampling with a seed, the same in every process.
 
@@ -55,7 +55,8 @@ class Tokenizer:
     tag: tuple[int, ...] = ()
 
     def __init__(self, model: bytes, *, note: str | None = None) -> None:
-        self.serialized, self.note = model, note
+        self.serialized = model
+        self.note = note
         self._processor = load_model(model)
 
     @classmethod
@@ -74,12 +75,15 @@ class Tokenizer:
         their characters need more, the nearest possible size is used. `note` reports both. Raises `InputError` without
         text.
         """
-        kind, size = config.kind, config.vocabulary_size - len(tags)
+        kind = config.kind
+        size = config.vocabulary_size - len(tags)
         learned = learn(list(sentences), kind=kind, size=size)
         model, held = with_whole_words(learned, whole, kind=kind, size=size)
-        tokenizer, notes = cls(with_tags(model, tags, kind=kind)), []
+        tokenizer = cls(with_tags(model, tags, kind=kind))
+        notes = []
         if tokenizer.size != (wanted := config.vocabulary_size):
-            too_few, too_many = "the text does not support more", "the characters and bytes need this many"
+            too_few = "the text does not support more"
+            too_many = "the characters and bytes need this many"
             reason = too_few if tokenizer.size < wanted else too_many
             notes.append(f"tokenizer.vocabulary_size: {tokenizer.size} instead of {wanted}; {reason}")
         if held != len(whole):
@@ -141,7 +145,7 @@ class Tokenizer:
 
         sentencepiece's own sampling differs between processes, even for the same seed.
         """
-        if sampling is not None:
+        if sampling:
             draw = random.Random(sampling.seed)
             sample = self._sample_unigram if self._merges is None else self._sample_bpe
             encoded = [sample(text, sampling.alpha, draw) for text in sentences]

@@ -42,13 +42,16 @@ class TwoModels(Tokenizer):
 
     def __init__(self, file: TwoModelsFile) -> None:
         """Raises `RuntimeError` or `ValueError` for a damaged model, or if tmt's special symbols are not first."""
-        self.serialized, self.note = file.model_dump_json().encode(), None
-        self._reader, self._target = SentencePieceProcessor(), SentencePieceProcessor()
+        self.serialized = file.model_dump_json().encode()
+        self.note = None
+        self._reader = SentencePieceProcessor()
+        self._target = SentencePieceProcessor()
         self._reader.LoadFromSerializedProto(file.source)
         self._target.LoadFromSerializedProto(file.target)
         if tuple(file.tokens[: len(SPECIAL)]) != SPECIAL_TOKENS:
             raise ValueError("its special symbols")
-        self._processor, self._pieces = self._reader, file.tokens
+        self._processor = self._reader
+        self._pieces = file.tokens
 
     @property
     @override
@@ -60,7 +63,7 @@ class TwoModels(Tokenizer):
     @override
     def encode_batch(self, sentences: Sequence[str], *, sampling: Sampling | None = None) -> list[list[int]]:
         """The token ids of each text. Raises `InputError` for sampled ones."""
-        if sampling is not None:
+        if sampling:
             raise InputError("tokenizer.sampling", "does not work with an imported vocabulary", "set it to none")
         return [self.ids(piece for piece, _ in self._cut(text)) for text in sentences]
 

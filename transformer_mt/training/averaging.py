@@ -20,7 +20,8 @@ class Averaging:
     """`none`: validate the weights being trained, and use the best."""
 
     def __init__(self, model: Seq2Seq, config: TrainingConfig) -> None:
-        self.model, self.config = model, config
+        self.model = model
+        self.config = config
 
     def update(self, step: int) -> None:
         """Update a running average with the weights after a step, counted from 1."""
@@ -66,7 +67,8 @@ class ExponentialMovingAverage(Averaging):
 
     @override
     def update(self, step: int) -> None:
-        means, weights = [], []
+        means = []
+        weights = []
         for mean, weight in self.pairs:
             if mean.is_floating_point():
                 means.append(mean)

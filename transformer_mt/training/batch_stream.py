@@ -1,7 +1,7 @@
 """The encoded pairs and batches of each epoch, and the vocabulary learned from the corpora."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -29,7 +29,7 @@ from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 _SAMPLED_TOGETHER = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WeightedCorpus:
     """A corpus to train on, the digest of its content, and the number of its pairs per pair of the main corpus.
 
@@ -81,7 +81,8 @@ class BatchStream:
 
     def seek(self, epoch: int, index: int) -> None:
         """Go to batch `index` of an epoch."""
-        self.epoch, self.index = epoch, index
+        self.epoch = epoch
+        self.index = index
         self.encoded, rows = self.pairs_of(epoch)
         self.plan = plan_batches(
             self.encoded.source_lengths,
@@ -117,7 +118,8 @@ class BatchStream:
 
         With subword sampling, which segments again in every epoch, only the pairs of this epoch are encoded.
         """
-        config, (main, *others) = self._config, self._corpora
+        config = self._config
+        main, *others = self._corpora
         if config.tokenizer.sampling == "subword":
             sampling = Sampling(derive_seed(config.training.seed, epoch), config.tokenizer.alpha)
             parts = [self._encoded(main, sampling)]
@@ -175,7 +177,9 @@ def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) 
     def learn() -> list[bytes]:
         pairs = list(sampled_pairs(corpora, config.sample))
         whole = words_of_pairs(pairs).commonest(config.whole_words)
-        tokenizer = Tokenizer.train(texts_of(pairs), config, whole=whole, tags=tags)
+        tokenizer = Tokenizer.train(
+            (text for pair in pairs for text in (pair.source, pair.target)), config, whole=whole, tags=tags
+        )
         return [tokenizer.serialized, (tokenizer.note or "").encode()]
 
     digests = "-".join(corpus.digest for corpus in corpora)
@@ -214,9 +218,3 @@ def sampled_pairs(corpora: Sequence[WeightedCorpus], count: int) -> Iterator[Sen
         for number in range(groups):
             first = number * len(pairs) // groups
             yield from pairs[first : first + _SAMPLED_TOGETHER]
-
-
-def texts_of(pairs: Iterable[SentencePair]) -> Iterator[str]:
-    """Yield both sides of each pair."""
-    for pair in pairs:
-        yield from (pair.source, pair.target)

@@ -44,12 +44,13 @@ def build_parts(config: Config, distributed: Distributed | None = None) -> Train
 
     Raises `InputError` for unknown names, incompatible values, or a model that is too large.
     """
-    training, distributed = config.training, distributed or Distributed()
+    training = config.training
+    distributed = distributed or Distributed()
     schedule_function(config.schedule)
     local_rank = None if distributed.world_size == 1 else distributed.local_rank
     device = choose_device(training.device, local_rank=local_rank, key="training.device")
     config, teacher = open_teacher(config, device)
-    objective = build_objective(config.objective, None if teacher is None else teacher.network)
+    objective = build_objective(config.objective, teacher.network if teacher else None)
     precision = choose_precision(training.precision, device)
     lookup(OPTIMIZERS, config.optimizer.name, key="optimizer.name")
     averaging = lookup(AVERAGING, training.averaging, key="training.averaging")
@@ -66,7 +67,8 @@ def initial_model(config: Config, device: torch.device, *, vocabulary_size: int)
     device's memory.
     """
     logits = 4 * config.training.batch_tokens * vocabulary_size
-    what, remedy = "model, training.batch_tokens", "lower model.width, its layers, or the batch"
+    what = "model, training.batch_tokens"
+    remedy = "lower model.width, its layers, or the batch"
     torch.manual_seed(config.training.seed)
     free = free_memory_of(device)
 

@@ -19,7 +19,8 @@ from transformer_mt.tokenizer.symbols import PAD
 Sum = Float[Tensor, ""]
 
 # Rows per block; a GPU needs more to be busy.
-CPU_ROWS, GPU_ROWS = 512, 8192
+CPU_ROWS = 512
+GPU_ROWS = 8192
 LARGEST_EXPONENT = 60.0  # in float32, exp(60) times any vocabulary size is finite, and exp(−60) is not zero
 
 
@@ -63,7 +64,8 @@ class _CrossEntropy(torch.autograd.Function):
         needs_shift = states.device.type != "cpu" or bool(_largest_logit(states, weight, bias) > LARGEST_EXPONENT)
         for first in range(0, len(states), rows):
             h, label, of_h = (x[first : first + rows] for x in (states, labels[:, None], of_states))
-            low, z = computed[: len(h)], summed[: len(h)]
+            low = computed[: len(h)]
+            z = summed[: len(h)]
             z.copy_(torch.mm(h, weight.t(), out=low)).add_(bias)
             top = z.amax(dim=-1, keepdim=True) if needs_shift else 0.0
             chosen = z.gather(1, label)

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from transformer_mt.config.fine_tuning import fine_tuning_defaults, old_pairs
-from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, TeacherConfig
+from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, NoamConfig, TeacherConfig
 from transformer_mt.corpus.load_corpus import Corpus, data_of, load_corpus
 from transformer_mt.corpus.pairs import Fingerprint
 from transformer_mt.corpus.source import BUILTIN, IMPORTED, short_code
@@ -29,7 +29,10 @@ def init_from_run(path: Path) -> InitFromConfig:
 def defaults_for(parent: Config, own: Corpus, *, given: Collection[str]) -> list[str]:
     """Overrides of a parent's configuration for fine-tuning it on `own`, except of the keys `given`."""
     peak = build_schedule(parent, 10**9)(parent.schedule.warmup)
-    return fine_tuning_defaults(len(own.splits["train"]), width=parent.model.width, peak=peak, given=given)
+    defaults = fine_tuning_defaults(len(own.splits["train"]), width=parent.model.width, peak=peak, given=given)
+    if isinstance(parent.schedule, NoamConfig) and "schedule.name" not in given:
+        defaults.append(f"schedule.factor={NoamConfig().factor}")  # the other key that sets the peak
+    return defaults
 
 
 def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[str]]:
@@ -37,10 +40,12 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
 
     All but the built-in one must be on disk and match the fingerprints of the run.
     """
-    theirs, target = parent.config().data, own.languages[1]
+    theirs = parent.config().data
+    target = own.languages[1]
     recorded = {} if parent.pack else parent.data().fingerprints
     first = MixedConfig.model_validate(theirs.model_dump(include={*MixedConfig.model_fields}) | {"hold_out": True})
-    found, notes = {}, []
+    found = {}
+    notes = []
     for name, one in {"parent": first, **{f"parent-{key}": one for key, one in theirs.mixture.items()}}.items():
         data, split = (theirs, "train") if one is first else (data_of(theirs, one), f"{one.corpus} train")
         problem: str | None = None
@@ -53,7 +58,8 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
         elif one.corpus != own.name:
             languages = {"source_language": data.source_language, "target_language": data.target_language}
             found[name] = one.model_copy(update=languages)
-    each, total = old_pairs(len(own.splits["train"])), sum(one.weight for one in found.values())
+    each = old_pairs(len(own.splits["train"]))
+    total = sum(one.weight for one in found.values())
     if found:
         names = ", ".join(one.corpus for one in found.values())
         amount = f"{each:g} pairs per pair of yours, so that the model does not forget"
@@ -104,7 +110,8 @@ def taken_vocabulary(config: Config, run: Run) -> Tokenizer:
     """The vocabulary of another run. Raises `InputError` if the configuration asks for a different one."""
     theirs = run.config().tokenizer
     for key in ("kind", "vocabulary_size", "whole_words"):
-        old, new = getattr(theirs, key), getattr(config.tokenizer, key)
+        old = getattr(theirs, key)
+        new = getattr(config.tokenizer, key)
         if old != new:
             raise InputError(
                 f"tokenizer.{key}", f"is {old} in {run.path}, whose vocabulary is used, and {new} now", "do not set it"

@@ -9,16 +9,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 from typing_extensions import override
 
 from transformer_mt.attention.shapes import Logits, States, Target
 from transformer_mt.batching.batches import Batch
-from transformer_mt.config.sections import ObjectiveConfig, TeacherConfig
+from transformer_mt.config.sections import (
+    CrossEntropyConfig,
+    ObjectiveConfig,
+    RDropConfig,
+    SimCutConfig,
+    TeacherConfig,
+)
 from transformer_mt.device import computed_in
-from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.models.seq2seq import Seq2Seq, log_softmax
 from transformer_mt.registry import lookup
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 from transformer_mt.training.chunked_loss import Sum, chunked_linear_cross_entropy
@@ -39,11 +45,13 @@ class Objective(ABC):
 class CrossEntropy(Objective):
     """Σ −Σ_k q_k log p_k over target tokens, q = (1 − ε) one-hot + ε/V; see `cross_entropy`."""
 
-    label_smoothing: float
+    config: CrossEntropyConfig
 
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Sum:
-        labels, smoothing, tokens = batch.labels, self.label_smoothing, batch.target_tokens
+        labels = batch.labels
+        smoothing = self.config.label_smoothing
+        tokens = batch.target_tokens
 
         def of_states(states: States, output: nn.Linear) -> Sum:
             if computed_in(states.device) == torch.float16:  # chunked gradients would underflow before loss scaling
@@ -61,15 +69,17 @@ class RDrop(Objective):
     Liang et al. 2021, eq. 4, halved to keep the loss comparable to a single pass.
     """
 
-    label_smoothing: float
-    weight: float
+    config: RDropConfig
 
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Sum:
+        labels = batch.labels
+        smoothing = self.config.label_smoothing
         first, second = (model(batch.source, batch.decoder_input) for _ in range(2))
-        losses = [cross_entropy(z, batch.labels, label_smoothing=self.label_smoothing) for z in (first, second)]
-        divergence = symmetric_divergence(first, second, batch.labels)
-        return 0.5 * (losses[0] + losses[1]) + 0.25 * self.weight * divergence
+        labelled = sum(cross_entropy(z, labels, label_smoothing=smoothing) for z in (first, second))
+        p = log_softmax(first)
+        q = log_softmax(second)
+        return 0.5 * labelled + 0.25 * self.config.weight * (divergence(p, q, labels) + divergence(q, p, labels))
 
 
 @dataclass(frozen=True)
@@ -79,17 +89,15 @@ class SimCut(Objective):
     Gao et al. 2022, eq. 4. Their masked embeddings are zero; ours is the learned one of `MASK`.
     """
 
-    label_smoothing: float
-    weight: float
-    cut: float
+    config: SimCutConfig
 
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Sum:
-        whole = model(batch.source, batch.decoder_input)
-        masked = model(*(mask_tokens(tokens, share=self.cut) for tokens in (batch.source, batch.decoder_input)))
-        log_p, log_q = (_log_softmax(logits) for logits in (whole, masked))
-        divergence = _over_targets((log_p.exp() * (log_p - log_q)).sum(dim=-1), batch.labels)
-        return cross_entropy(whole, batch.labels, label_smoothing=self.label_smoothing) + self.weight * divergence
+        read = batch.source, batch.decoder_input
+        whole = model(*read)
+        masked = model(*(mask_tokens(tokens, share=self.config.cut) for tokens in read))
+        labelled = cross_entropy(whole, batch.labels, label_smoothing=self.config.label_smoothing)
+        return labelled + self.config.weight * divergence(log_softmax(whole), log_softmax(masked), batch.labels)
 
 
 def mask_tokens(tokens: Int[Tensor, "B L"], *, share: float) -> Int[Tensor, "B L"]:
@@ -123,26 +131,14 @@ def entropy_of_targets(label_smoothing: float, vocabulary: int) -> float:
     return math.fsum(-count * q * math.log(q) for count, q in ((1, own), (vocabulary - 1, other)) if q)
 
 
-def symmetric_divergence(first: Logits, second: Logits, labels: Target) -> Sum:
-    """Σ KL(p ‖ q) + KL(q ‖ p) = Σ Σ_k (p_k − q_k) (log p_k − log q_k) over target tokens; logits B T V, labels B T."""
-    p, q = _log_softmax(first), _log_softmax(second)
-    return _over_targets(((p.exp() - q.exp()) * (p - q)).sum(dim=-1), labels)
-
-
-def _log_softmax(logits: Logits) -> Logits:
-    return logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)
-
-
-def _over_targets(of_tokens: Float[Tensor, "B T"], labels: Target) -> Sum:
-    """Sum over target tokens. Indexing with the mask would synchronise with the GPU to get its size."""
+def divergence(log_p: Logits, log_q: Logits, labels: Target) -> Sum:
+    """Σ KL(p ‖ q) = Σ Σ_k p_k (log p_k − log q_k) over target tokens; log p and log q B T V, labels B T."""
+    of_tokens = (log_p.exp() * (log_p - log_q)).sum(dim=-1)
+    # Indexing with the mask would synchronise with the GPU to get its size.
     return torch.where(labels != PAD, of_tokens, 0.0).sum()
 
 
-OBJECTIVES: dict[str, Callable[..., Objective]] = {
-    "cross_entropy": lambda config: CrossEntropy(label_smoothing=config.label_smoothing),
-    "r_drop": lambda config: RDrop(label_smoothing=config.label_smoothing, weight=config.weight),
-    "simcut": lambda config: SimCut(label_smoothing=config.label_smoothing, weight=config.weight, cut=config.cut),
-}
+OBJECTIVES: dict[str, Callable[..., Objective]] = {"cross_entropy": CrossEntropy, "r_drop": RDrop, "simcut": SimCut}
 
 
 def build_objective(config: ObjectiveConfig, teacher: Seq2Seq | None = None) -> Objective:

@@ -94,7 +94,8 @@ class ScheduledOptimizer:
 
     def __init__(self, optimizers: Sequence[Optimizer], schedule: Schedule, scaler: torch.amp.GradScaler) -> None:
         self.together: Any = _Together(optimizers)
-        self.schedule, self.scaler = schedule, scaler
+        self.schedule = schedule
+        self.scaler = scaler
         self.parameters: list[Tensor] = [each for group in self.together.param_groups for each in group["params"]]
         self.factors = [group["lr"] for group in self.together.param_groups]
         self._untouched = copy.deepcopy(self.state())
@@ -132,7 +133,8 @@ class ScheduledOptimizer:
         """
         self._set(copy.deepcopy(self._untouched))  # a previous call may have loaded another state
         self._take(self.schedule(1), _UNSCALED)  # creates all state
-        ours, theirs = Tensors(), Tensors()
+        ours = Tensors()
+        theirs = Tensors()
         take_tensors(self.state(), ours, "state")
         take_tensors(saved, theirs, "state")
         for name in ours.keys() & theirs.keys():  # a fused kernel would read beyond a smaller tensor

@@ -4,18 +4,19 @@ import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from typing import TYPE_CHECKING, SupportsFloat
 
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.errors import MachineError
 from transformer_mt.files import make_directory, require_directory, write_errors
 from transformer_mt.runs.directory import TENSORBOARD, Run
+from transformer_mt.text.terminal import JsonObject
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StepReport:
     """One optimizer step: loss in nats per target token, gradient norm before clipping, time in seconds.
 
@@ -31,7 +32,7 @@ class StepReport:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WindowReport:
     """The steps since the last window: mean loss in nats per target token, and the last learning rate."""
 
@@ -42,7 +43,7 @@ class WindowReport:
     tokens_per_second: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Validation:
     """Cross-entropy in nats per target token, without smoothing; BLEU and chrF from 0 to 100.
 
@@ -63,7 +64,7 @@ VALIDATION_METRICS: dict[str, Callable[[Validation], float]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ValidationReport:
     """A validation after a step; `best` if it beats all earlier ones."""
 
@@ -75,7 +76,7 @@ class ValidationReport:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FinishReport:
     """The end of training and its reason: all steps or epochs done, or no more improvement."""
 
@@ -137,7 +138,7 @@ class MetricsLog:
         samples = [dict(zip(names, sample, strict=True)) for sample in record.pop("samples")]
         self._write("validation", {**record, "seconds": round(report.seconds, 3), "samples": samples})
 
-    def _write(self, kind: str, record: dict[str, Any]) -> None:
+    def _write(self, kind: str, record: JsonObject) -> None:
         step = record.pop("step")
         if self.is_main:
             self.run.log(step, {"kind": kind, **record})

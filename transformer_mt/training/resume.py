@@ -20,7 +20,8 @@ _SHOWN = 5
 
 def as_begun(config: Config, there: Config) -> Config:
     """The configuration, with the run's own record of a parent that has been moved or trained further."""
-    parent, begun = config.init_from, there.init_from
+    parent = config.init_from
+    begun = there.init_from
     same = parent.run == begun.run or parent.weights == begun.weights
     return config.model_copy(update={"init_from": begun}) if same else config
 
@@ -49,7 +50,8 @@ def resume_newest(trainer: Trainer) -> list[str]:
 
     Raises `MachineError` if there are checkpoints but none is sound and complete.
     """
-    on_main, checkpoints = trainer.distributed.broadcast_from_main, trainer.checkpoints
+    on_main = trainer.distributed.broadcast_from_main
+    checkpoints = trainer.checkpoints
     damaged: list[MachineError] = []
     for step in reversed(on_main(checkpoints.steps)):
         try:
@@ -58,7 +60,8 @@ def resume_newest(trainer: Trainer) -> list[str]:
             damaged.append(damage)
             continue
         notes = [f"{damage}; trying the previous one" for damage in damaged]
-        there, here = trainer.progress.machine, trainer.machine
+        there = trainer.progress.machine
+        here = trainer.machine
         if there != here:
             notes.append(f"resuming is not bit-exact: {there} before, {here} now")
         return [*notes, f"continuing {trainer.run.path} from step {step}"]

@@ -18,8 +18,11 @@ from transformer_mt.training.build import build_parts
 from transformer_mt.training.session import build_session, open_corpora
 from transformer_mt.training.trainer import Trainer
 
-LEARNING_RATE, MOST_STEPS, PAIRS_LEARNED = 1e-3, 400, 16
-TIMED_STEPS, PAIRS_SHOWN = 5, 3
+LEARNING_RATE = 1e-3
+MOST_STEPS = 400
+PAIRS_LEARNED = 16
+TIMED_STEPS = 5
+PAIRS_SHOWN = 3
 
 
 def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]:
@@ -30,9 +33,12 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
     parts = build_parts(config)  # errors come before reading the corpus
     corpora, config = open_corpora(parts.config)
     session = build_session(replace(parts, config=config), Run(Path("unwritten")), corpora)
-    trainer, corpus, tokenizer = session.trainer, session.corpus, session.tokenizer
+    trainer = session.trainer
+    corpus = session.corpus
+    tokenizer = session.tokenizer
     note(*session.notes)
-    plan, encoded = trainer.stream.plan, trainer.stream.encoded
+    plan = trainer.stream.plan
+    encoded = trainer.stream.encoded
     yield f"device      {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus      {corpus.name}: {corpus.sizes} pairs, {sum(corpus.left_out.values())} left out"
     yield f"vocabulary  {tokenizer.size} tokens"
@@ -93,7 +99,8 @@ def seconds_per_step(trainer: Trainer) -> float:
 
 def try_largest(trainer: Trainer) -> Iterator[Batch]:
     """Run both passes on the largest and on the longest batch, which need the most memory; yield each afterwards."""
-    plan, pairs = trainer.stream.plan, trainer.stream.encoded
+    plan = trainer.stream.plan
+    pairs = trainer.stream.encoded
     widths = [(int(pairs.source_lengths[rows].max()), int(pairs.target_lengths[rows].max())) for rows in plan]
     largest = max(range(len(plan)), key=lambda index: len(plan[index]) * sum(widths[index]))
     longest = max(range(len(plan)), key=lambda index: max(widths[index]))

@@ -73,10 +73,12 @@ def build_schedule(config: Config, steps: int | None = None) -> Schedule:
 
     A warm-up that is too long for them is shortened; the peak stays.
     """
-    function, steps = schedule_function(config.schedule), config.training.steps if steps is None else steps
+    function = schedule_function(config.schedule)
+    steps = config.training.steps if steps is None else steps
     known = config.schedule.model_dump() | {"width": config.model.width, "steps": steps}
     numbers = {name: known[name] for name in inspect.signature(function).parameters if name in known}
-    configured, warmup = partial(function, **numbers), fitting_warmup(config, steps)
+    configured = partial(function, **numbers)
+    warmup = fitting_warmup(config, steps)
     if numbers.get("warmup", warmup) == warmup:
         return configured
     fitting = partial(configured, warmup=warmup)
@@ -89,7 +91,8 @@ def fitting_warmup(config: Config, steps: int) -> int:
 
     As configured, but at most a tenth of the steps when fine-tuning or when training would end during the warm-up.
     """
-    configured, tenth = config.schedule.warmup, max(1, steps // 10)
+    configured = config.schedule.warmup
+    tenth = max(1, steps // 10)
     return min(configured, tenth) if config.init_from.run or configured >= steps else configured
 
 

@@ -80,7 +80,8 @@ class TrainingSession:
                     done(isinstance(report, StepReport))
                     yield report
         except GeneratorExit:
-            is_alone, trainer = self.trainer.distributed.world_size == 1, self.trainer
+            is_alone = self.trainer.distributed.world_size == 1
+            trainer = self.trainer
             if is_alone and trainer.progress.step != trainer.saved_step and not sys.is_finalizing():
                 trainer.save()
             raise
@@ -98,7 +99,7 @@ class TrainingSession:
             load_weights(model, weights)
         with working("choosing the heads for word links"):
             chosen = choose_heads(model.eval(), self.tokenizer, self.corpus.splits["validation"])
-        if chosen is not None:
+        if chosen:
             trainer.run.save_alignment(chosen)
 
 
@@ -119,7 +120,8 @@ def open_training(
     and, listing the differences, for a changed configuration or changed data; `MachineError` if no checkpoint is sound.
     """
     parts = build_parts(config, distributed)  # errors come before reading the corpus
-    run, on_main = Run(Path(path)), parts.distributed.broadcast_from_main
+    run = Run(Path(path))
+    on_main = parts.distributed.broadcast_from_main
     with ExitStack() as unless_opened:
         exists = on_main(lambda: _lock(run, unless_opened))
         corpora, config = parts.distributed.main_first(lambda: open_corpora(parts.config, corpus))
@@ -155,7 +157,8 @@ def build_session(
     run was created with: its schedule keeps that number of steps. Raises `InputError` if a split is missing, or for a
     teacher, parent run or norm that does not fit.
     """
-    config, distributed = parts.config, parts.distributed
+    config = parts.config
+    distributed = parts.distributed
     notes = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes)]
     for split in ("train", "validation"):
         if split not in corpora.main.splits:
@@ -173,7 +176,8 @@ def build_session(
         stream = BatchStream(corpora.weighted, tokenizer, config, distributed=distributed)
     begun = begun or config.training
     steps = stream.steps_of(begun.epochs) if begun.epochs else begun.steps
-    configured, warmup = config.schedule.warmup, fitting_warmup(config, steps)
+    configured = config.schedule.warmup
+    warmup = fitting_warmup(config, steps)
     if is_new and warmup != configured:
         remark = f"{warmup} instead of {configured}, because training has only {steps} steps; the peak stays"
         notes.append(f"schedule.warmup: {remark}")
@@ -208,8 +212,11 @@ def _with_weights(
     parts: TrainingParts, run: Run, corpora: TrainingCorpora, tokenizer: Tokenizer | None, notes: list[str]
 ) -> tuple[Tokenizer, TrainingParts]:
     """The vocabulary, and the parts with a model of its size and the parent run's weights, if any."""
-    config, on_main, pretrained = parts.config, parts.distributed.broadcast_from_main, None
-    parent, place = config.init_from.run, config.init_from.run or config.tokenizer.from_run
+    config = parts.config
+    on_main = parts.distributed.broadcast_from_main
+    pretrained = None
+    parent = config.init_from.run
+    place = config.init_from.run or config.tokenizer.from_run
     is_new = tokenizer is None
     # A run that was stopped before its first checkpoint still needs the parent's weights.
     if parent and (is_new or not saved_steps(run.path / CHECKPOINTS)):
@@ -228,14 +235,14 @@ def _with_weights(
     if tokenizer.size != parts.model.output.out_features:  # the vocabulary is smaller than configured
         model = initial_model(config, parts.device, vocabulary_size=tokenizer.size)
         parts = replace(parts, model=model, random_state=torch.get_rng_state())
-    if pretrained is not None:
+    if pretrained:
         take_weights(parts.model, pretrained, place=parent)
     return tokenizer, parts
 
 
 def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[TrainingCorpora, Config]:
     """Load the corpora to train on, unless one is given; return them and the configuration with name and languages."""
-    data = config.data if corpus is None else config.data.model_copy(update={"corpus": corpus.name})
+    data = config.data.model_copy(update={"corpus": corpus.name}) if corpus else config.data
     corpus = corpus or load_corpus(data)
     data = resolved(data, corpus)
     others = tuple(load_mixture(data, corpus))

@@ -52,10 +52,16 @@ class Trainer:
         schedule: Schedule,
         validate: Callable[[Seq2Seq], Validation],
     ) -> None:
-        config, self.config = parts.config, parts.config.training
-        self.run, self.stream, self.validate = run, stream, validate
-        self.device, self.precision, self.objective = parts.device, parts.precision, parts.objective
-        self.model, self.distributed = parts.model.to(self.device), parts.distributed
+        config = parts.config
+        self.config = parts.config.training
+        self.run = run
+        self.stream = stream
+        self.validate = validate
+        self.device = parts.device
+        self.precision = parts.precision
+        self.objective = parts.objective
+        self.model = parts.model.to(self.device)
+        self.distributed = parts.distributed
         self.wrapped = self.distributed.wrap(self.model)
         self.machine = describe_machine(self.device, processes=self.distributed.world_size)
         self.score_of = parts.score_of
@@ -71,7 +77,8 @@ class Trainer:
         self.log = MetricsLog(run, self.config, every=log_every, is_main=self.distributed.is_main)
         # Reading a number waits for the GPU, so there it is done only every `log_every` steps.
         self.check_every = 1 if self.device.type == "cpu" else log_every
-        self.progress, self.saved_step = Progress(), 0
+        self.progress = Progress()
+        self.saved_step = 0
         self._can_interrupt = False
 
     @property
@@ -114,7 +121,8 @@ class Trainer:
         The loss is the mean over all tokens of all processes, so the gradient equals that of one large batch. Raises
         `Diverged` if loss, gradient or weights are not finite, and `MachineError` if memory runs out.
         """
-        start, step = time.perf_counter(), self.progress.step + 1
+        start = time.perf_counter()
+        step = self.progress.step + 1
         batches: list[Batch] = []
 
         def take() -> int:
@@ -129,7 +137,8 @@ class Trainer:
             self.optimizer.unscale()
             norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
             if is_looked_at:
-                loss, norm = float(loss), float(norm)
+                loss = float(loss)
+                norm = float(norm)
                 # Under loss scaling, a gradient may overflow: the step is skipped and the scale halved, down to 1.
                 may_overflow = self.scaler.is_enabled() and self.scaler.get_scale() >= 1.0
                 if not (math.isfinite(loss) and (may_overflow or math.isfinite(norm))):
@@ -168,7 +177,8 @@ class Trainer:
 
     def _validated(self) -> ValidationReport:
         """Validate the candidate weights, and save the weights to use if they change."""
-        start, progress = time.perf_counter(), self.progress
+        start = time.perf_counter()
+        progress = self.progress
         self._require_finite_weights(progress.step)
         with self._interruptible():
             validation = self.validate(self.averaging.candidate().eval())
@@ -196,7 +206,8 @@ class Trainer:
         self._require_finite_weights(self.progress.step)
         random = self.distributed.all_gather(lambda: random_states(self.device))
         self.progress.machine = self.machine
-        self.progress.steps, self.progress.epochs = self.config.steps, self.config.epochs
+        self.progress.steps = self.config.steps
+        self.progress.epochs = self.config.epochs
         state = {"optimizer": self.optimizer.state(), "averaging": self.averaging.state(), "random": random}
         checkpoint = Checkpoint(self.progress, weights_of(self.averaging.candidate()), state)
         steps = {self.progress.best_step} | self.averaging.steps_to_keep(self.progress.history)
@@ -211,7 +222,8 @@ class Trainer:
         checkpoint = self.distributed.broadcast_from_main(lambda: self.checkpoints.load(step))
         path = self.checkpoints.path(step) / STATE
         self.distributed.all_gather(lambda: self._restore(checkpoint, path))
-        self.progress, self.saved_step = checkpoint.progress, step
+        self.progress = checkpoint.progress
+        self.saved_step = step
         self.stream.seek(self.progress.epoch, self.progress.batch)
         if self.distributed.is_main:
             self.run.forget_metrics_after(step)
@@ -259,7 +271,8 @@ class Trainer:
             raise self._diverged("weights", step)
 
     def _diverged(self, what: str, step: int) -> Diverged:
-        when, rate = "at" if self.check_every == 1 else "by", self.optimizer.schedule(step)
+        when = "at" if self.check_every == 1 else "by"
+        rate = self.optimizer.schedule(step)
         saved = [f"; the checkpoint of step {earlier} is intact" for earlier in self.checkpoints.steps()]
         problem = f"the {what} diverged {when} step {step}, at a learning rate of {rate:.1e}"
         remedy = "lower schedule.factor or schedule.learning_rate, or raise schedule.warmup, and start again"

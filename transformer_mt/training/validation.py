@@ -42,8 +42,10 @@ class Validator:
         device: torch.device,
         distributed: Distributed,
     ) -> None:
-        self.tokenizer, self.config = tokenizer, config
-        self.device, self.distributed = device, distributed
+        self.tokenizer = tokenizer
+        self.config = config
+        self.device = device
+        self.distributed = distributed
         self.encoded = encode_pairs(pairs, tokenizer, max_length=config.model.max_length)
         self.kept = [pairs[position] for position in self.encoded.pair_index.tolist()]
         self.references = [pair.translations for pair in self.kept]
@@ -72,7 +74,8 @@ class Validator:
 
     def loss(self, model: Seq2Seq) -> float:
         """−log p of the references, in nats per target token."""
-        sources, targets = self.encoded.source_lengths, self.encoded.target_lengths
+        sources = self.encoded.source_lengths
+        targets = self.encoded.target_lengths
         budget = max(self.config.training.batch_tokens, self.config.model.max_length)  # even the longest pair fits
         batches = list(fixed_batches(sources, targets, batch_tokens=budget))
         # Summed in batch order, so that the sum does not depend on the number of processes.
@@ -89,6 +92,7 @@ class Validator:
 
     def _shared(self, items: Sequence[Any], measure: Callable[[Sequence[Any]], list[Any]]) -> list[Any]:
         """Measure all items, dealt out to the processes in turn."""
-        rank, count = self.distributed.rank, self.distributed.world_size
+        rank = self.distributed.rank
+        count = self.distributed.world_size
         shares = self.distributed.all_gather(lambda: measure(items[rank::count]))
         return [shares[number % count][number // count] for number in range(len(items))]

@@ -1,15 +1,15 @@
 """The likeliest other tokens at each position of a translation."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.prepared import PreparedSentence
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Alternative:
     """A token and the model's probability for it, given the source and the tokens before it."""
 
@@ -17,14 +17,14 @@ class Alternative:
     probability: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChosenAmong:
     """The token of a translation at a position, and the likeliest others there."""
 
     chosen: Alternative
     others: tuple[Alternative, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Keys: `token` and `probability`; `others`, pairs of both, likeliest first."""
         return asdict(self.chosen) | {"others": [[other.token, other.probability] for other in self.others]}
 

@@ -4,9 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-ENDED, BEATEN, DROPPED = "ended", "beaten", "dropped"
+from transformer_mt.text.terminal import JsonObject
+
+ENDED = "ended"
+BEATEN = "beaten"
+DROPPED = "dropped"
 
 
 class Kept(NamedTuple):
@@ -43,7 +47,7 @@ def recorded_steps() -> SearchSteps | None:
     return _recorded.get()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BeamNode:
     """A token that the beam kept at a step (from 1), after the node `parent` (None: at the root).
 
@@ -59,7 +63,7 @@ class BeamNode:
     end: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BeamTrace:
     """The tree of a beam search for one sentence, after the forced prefix; parents come before their children."""
 
@@ -79,7 +83,7 @@ class BeamTrace:
             children.setdefault(self.nodes[number].parent, []).append(number)
         return children
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Keys: `prefix`, tokens; `nodes`, each with the fields of `BeamNode`; `best`, the index of a node."""
         return {"prefix": list(self.prefix), "nodes": [asdict(node) for node in self.nodes], "best": self.best}
 

@@ -5,8 +5,9 @@ one phrase at a time. If the next token does not continue the phrase, progress f
 the hypothesis still ends with, as in the search of Knuth, Morris and Pratt (1977).
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable
+from itertools import chain, zip_longest
 from typing import NamedTuple
 
 from transformer_mt.tokenizer.symbols import BOS
@@ -27,8 +28,8 @@ class Phrase(NamedTuple):
 class Constraint(NamedTuple):
     """The phrases of a sentence. `joins` is true for tokens that continue a word.
 
-    A phrase followed by such a token does not count: `cat` in `catalog`. Occurrences of the same phrase do not overlap;
-    those of different phrases may, as `machine` in `machine learning`.
+    A phrase followed by such a token does not count: `cat` in `catalog`. Occurrences may overlap, as `machine` in
+    `machine learning`.
     """
 
     phrases: tuple[Phrase, ...]
@@ -36,7 +37,7 @@ class Constraint(NamedTuple):
 
     def start(self, prefix: Iterable[int]) -> "Progress":
         """The progress of a hypothesis with only `BOS` and the prefix."""
-        progress = Progress(self, (BOS,), [(0, 0)] * len(self.phrases))
+        progress = Progress(self, (BOS,), [0] * len(self.phrases))
         for token in prefix:
             progress = progress.add(token)
         return progress
@@ -48,30 +49,32 @@ FREE = Constraint((), lambda _: False)
 class Progress:
     """How far a hypothesis, its tokens with `BOS`, is with a constraint.
 
-    `before` has the number of occurrences of each phrase before the last token, and the end of the last one. `left`
-    tokens are enough to complete all phrases; `wanted` are the tokens that begin or continue a missing one.
+    `before` has the number of occurrences of each phrase before the last token. `left` tokens are enough to complete
+    all phrases; `wanted` are the tokens that begin or continue a missing one.
     """
 
-    def __init__(self, constraint: Constraint, tokens: Tokens, before: list[tuple[int, int]]) -> None:
-        self.constraint, self.tokens, self._before = constraint, tokens, before
+    def __init__(self, constraint: Constraint, tokens: Tokens, before: list[int]) -> None:
+        self.constraint = constraint
+        self.tokens = tokens
+        self._before = before
         self.wanted: set[int] = set()
-        self._ended: list[bool] = []  # the hypothesis ends with this phrase
+        self._now: list[int] = []  # occurrences, if the next token does not join
         owed = undone = 0
         under_way: list[tuple[int, int]] = []
-        for (spellings, times), (number, end) in zip(constraint.phrases, before, strict=True):
+        for (spellings, times), number in zip(constraint.phrases, before, strict=True):
             matches = [
                 (own, matched)
                 for own in spellings
-                for matched in range(min(len(own), len(tokens) - end) + 1)
+                for matched in range(len(own) + 1)
                 if own[:matched] == tokens[len(tokens) - matched :]
             ]
             ended = any(len(own) == matched for own, matched in matches)
-            self._ended.append(ended)
+            self._now.append(number + ended)
             size = len(spellings[0])
             owed += size * max(times - number - ended, 0)
             undone += size * (ended and number < times)  # if the next token joins
             for own, matched in matches if number + ended < times else ():
-                if matched < len(own) and not (ended and matched):
+                if matched < len(own):
                     self.wanted.add(own[matched])
                     under_way.append((size - len(own) + matched, own[matched]))
         # At most one phrase is under way.
@@ -79,12 +82,7 @@ class Progress:
 
     def add(self, token: int) -> "Progress":
         """The progress with one more token."""
-        before, counts = self._before, not self.constraint.joins(token)
-        if counts and any(self._ended):
-            before = [
-                (number + 1, len(self.tokens)) if ended else (number, end)
-                for (number, end), ended in zip(before, self._ended, strict=True)
-            ]
+        before = self._before if self.constraint.joins(token) else self._now
         return Progress(self.constraint, (*self.tokens, token), before)
 
 
@@ -102,10 +100,8 @@ def allocate(candidates: Iterable[Candidate], beam: int) -> list[Candidate]:
 
     Slots that a bank cannot fill go to the others; a remainder goes to the banks with the fewest tokens left.
     """
-    in_bank = Counter[int]()
-    ranked = []
+    banks = defaultdict[int, list[Candidate]](list)
     for candidate in sorted(candidates, key=lambda candidate: -candidate.log_probability):
-        left = candidate.progress.left
-        ranked.append((in_bank[left], left, candidate))
-        in_bank[left] += 1
-    return [candidate for *_, candidate in sorted(ranked, key=lambda one: one[:2])[:beam]]
+        banks[candidate.progress.left].append(candidate)
+    rounds = zip_longest(*(banks[left] for left in sorted(banks)))
+    return list(filter(None, chain(*rounds)))[:beam]

@@ -13,7 +13,7 @@ from transformer_mt.text.words import is_unspaced, words
 from transformer_mt.tokenizer.prepared import PreparedSentence, is_byte
 from transformer_mt.tokenizer.symbols import BOS, UNK
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.constraints import FREE, Constraint, Phrase, Tokens
+from transformer_mt.translation.constraints import Constraint, Phrase, Tokens
 
 LARGEST = 10_000_000  # bytes
 
@@ -42,18 +42,20 @@ class Glossary:
 
         Skips empty lines. Raises `InputError`, naming the line, for anything else.
         """
-        glossary, remedy = cls({}), "write a source term, a tab and a target term on each line"
+        glossary = cls({})
+        remedy = "write a source term, a tab and a target term on each line"
         content = read_input(Path(path), limit=LARGEST, remedy=remedy)
         try:
             lines = content.decode("utf-8-sig").split("\n")
         except UnicodeDecodeError as error:
-            number = content.count(b"\n", 0, error.start) + 1
-            raise InputError(f"{path}:{number}", "not UTF-8", "save it as UTF-8") from None
+            raise InputError(path, f"not UTF-8 at byte {error.start}", "save it as UTF-8") from None
         for number, line in enumerate(lines, start=1):
-            if columns := line.strip() and line.split("\t"):
+            if line.strip():
+                place = f"{path}:{number}"
+                columns = line.split("\t")
                 if len(columns) != 2:
-                    raise InputError(f"{path}:{number}", f"{len(columns) - 1} tabs instead of one", remedy)
-                glossary._add(*columns, place=f"{path}:{number}")
+                    raise InputError(place, f"{len(columns) - 1} tabs instead of one", remedy)
+                glossary._add(*columns, place=place)
         return glossary
 
     def _add(self, source: str, target: str, *, place: str) -> None:
@@ -70,14 +72,18 @@ class Glossary:
     @checked
     def terms_in(self, sentence: PreparedSentence) -> list[Term]:
         """The terms that occur in a source sentence, in order, as whole words; the longest where several begin."""
-        found, place, read = [], 0, _folded(sentence.words)
-        longest = max(map(len, self._terms), default=0)
+        if not self._terms:
+            return []
+        found = []
+        place = 0
+        read = _folded(sentence.words)
+        longest = max(map(len, self._terms))
         while place < len(read):
-            ends = range(min(place + longest, len(read)), place, -1)
-            end = next((end for end in ends if read[place:end] in self._terms), None)
-            if end is not None:
-                found.append(self._terms[read[place:end]])
-            place = end or place + 1
+            for size in range(longest, 0, -1):
+                if term := self._terms.get(read[place : place + size]):
+                    found.append(term)
+                    break
+            place += size
         return found
 
     @checked
@@ -86,8 +92,7 @@ class Glossary:
 
         Raises `InputError` for a target term with characters that the vocabulary lacks.
         """
-        if not (times := self and Counter(term.target for term in self.terms_in(sentence))):
-            return FREE
+        times = Counter(term.target for term in self.terms_in(sentence))
         phrases = tuple(Phrase(_spellings(term, tokenizer), count) for term, count in times.items())
         return Constraint(phrases, lambda token: _continues_word(tokenizer.pieces([token])[0]))
 

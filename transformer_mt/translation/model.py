@@ -68,26 +68,26 @@ class Model:
     @property
     def path(self) -> Path:
         """The directory of its run."""
-        assert self.run is not None
+        assert self.run
         return self.run.path
 
     @cached_property
     def known(self) -> SeenWords | None:
         """The source words of training; None if the run does not have them."""
-        words = None if self.run is None else self.run.words()
+        words = self.run.words() if self.run else None
         return None if words is None else words.seen(self.config.data.source_language)
 
     @cached_property
     def alignment(self) -> AlignmentHeads | None:
         """The heads chosen on validation data for word links; None before training ends."""
-        return None if self.run is None else self.run.alignment()
+        return self.run.alignment() if self.run else None
 
     @cached_property
     def step(self) -> int:
         """The step of its best validation, or of its checkpoint."""
         from transformer_mt.runs.checkpoints import newest_progress  # imports torch
 
-        assert self.run is not None
+        assert self.run
         return newest_progress(self.run).best_step if self.run.step is None else self.run.step
 
     @cached_property

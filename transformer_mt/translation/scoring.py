@@ -28,7 +28,7 @@ _READ_AHEAD = 1_000  # pairs to sort by length
 _ANY = 2**31  # tokens: no pair is silently dropped
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PairScore:
     """The tokens of a translation, `</s>` included, and ln p of each, given the source and the tokens before."""
 
@@ -41,10 +41,11 @@ class PairScore:
         return math.fsum(self.log_probabilities)
 
 
-def perplexity(log_probability: float, tokens: int) -> float:
-    """exp(−ln p / N), N the number of tokens with end symbols; infinite on overflow."""
+def numbers(log_probability: float, tokens: int) -> dict[str, float]:
+    """ln p, the number of tokens N with end symbols, and perplexity exp(−ln p / N), infinite on overflow."""
     mean = -log_probability / tokens
-    return math.exp(mean) if mean < math.log(1e308) else math.inf
+    perplexity = math.exp(mean) if mean < math.log(1e308) else math.inf
+    return {"log_probability": log_probability, "tokens": tokens, "perplexity": perplexity}
 
 
 def rank(scores: Sequence[PairScore]) -> float:
@@ -55,18 +56,13 @@ def rank(scores: Sequence[PairScore]) -> float:
     return fmean(one.log_probability / len(one.pieces) for one in scores)
 
 
-def score_directions(
-    models: Sequence[Model], pairs: Iterable[SentencePair]
-) -> Iterator[tuple[SentencePair, list[PairScore]]]:
-    """Yield each pair and its score by each model. Of two models, the second has the opposite direction."""
-    given, *copies = tee(pairs, 1 + len(models))
-    found: list[Iterator[PairScore]] = []
-    for model, copy in zip(models, copies, strict=True):
-        read = map(normalized_pair, copy)
-        read = map(SentencePair.reversed, read) if found else read
-        found.append(score_pairs(model.network, model.tokenizer, read))
-    for pair, *scores in zip(given, *found, strict=True):
-        yield pair, scores
+def score_directions(models: Sequence[Model], pairs: Iterable[SentencePair]) -> Iterator[tuple[PairScore, ...]]:
+    """Yield the scores of each pair by each model. Of two models, the second has the opposite direction."""
+    given, *copies = tee(map(normalized_pair, pairs), len(models))
+    reads = given, *(map(SentencePair.reversed, copy) for copy in copies)
+    return zip(
+        *(score_pairs(one.network, one.tokenizer, read) for one, read in zip(models, reads, strict=True)), strict=True
+    )
 
 
 def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePair]) -> Iterator[PairScore]:
@@ -75,7 +71,8 @@ def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePa
     Raises `InputError`, with the pair's number from 1, if a pair is too long for the model, and `MachineError` if the
     model's numbers are not finite.
     """
-    remaining, first = iter(pairs), 1
+    remaining = iter(pairs)
+    first = 1
     while chunk := list(islice(remaining, _READ_AHEAD)):
         encoded = encode_pairs(chunk, tokenizer, max_length=_ANY)
         for number, lengths in enumerate(zip(encoded.source_lengths, encoded.target_lengths, strict=True), start=first):

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_mt.attention.shapes import Rows, Source
-from transformer_mt.models.seq2seq import Seq2Seq, State
+from transformer_mt.models.seq2seq import Seq2Seq, State, log_softmax
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED
 from transformer_mt.translation.beam_tree import BEATEN, ENDED, Kept, recorded_steps
 from transformer_mt.translation.constraints import Candidate, Constraint, Progress, allocate
@@ -131,7 +131,7 @@ def sample(
 Continued = Int[Tensor, " C"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Candidates:
     """For each candidate: its search, the live hypothesis it extends, the token it adds, and ln p including it."""
 
@@ -152,7 +152,7 @@ class _Candidates:
         return _Candidates(self.origin[chosen], self.parent[chosen], self.token[chosen], self.log_probability[chosen])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Live:
     """The live hypotheses, ordered by their search (a sentence or a sample).
 
@@ -170,7 +170,7 @@ class _Live:
         """One hypothesis per sentence: the prefix."""
         tokens = source.new_tensor([[BOS, *prefix]]).repeat(len(source), 1)
         logits, state = model.decode(tokens, model.start(source))
-        following = _log_softmax(logits)  # B 1+P V
+        following = log_softmax(logits)  # B 1+P V
         of_prefix = following[:, :-1].gather(2, tokens[:, 1:, None]).sum(dim=(1, 2))
         origin = torch.arange(len(source), device=source.device)
         return cls(origin, tokens, of_prefix, _without_symbols(following[:, -1]), state)
@@ -178,7 +178,8 @@ class _Live:
     def repeat(self, times: int) -> "_Live":
         """Repeat every hypothesis; each copy is its own search."""
         rows = self.origin.repeat_interleave(times)
-        origin, state = torch.arange(len(rows), device=rows.device), self.state.select(rows)
+        origin = torch.arange(len(rows), device=rows.device)
+        state = self.state.select(rows)
         return _Live(origin, self.tokens[rows], self.log_probability[rows], self.following[rows], state)
 
     def choices(self, *, last: Sequence[bool]) -> RowLogits:
@@ -202,7 +203,7 @@ class _Live:
             state = state.select(candidates.parent)
         tokens = torch.cat((self.tokens[candidates.parent], candidates.token[:, None]), dim=1)
         logits, state = model.decode(candidates.token[:, None], state)
-        following = _without_symbols(_log_softmax(logits[:, -1]))
+        following = _without_symbols(log_softmax(logits[:, -1]))
         return _Live(candidates.origin, tokens, candidates.log_probability, following, state)
 
 
@@ -239,7 +240,7 @@ def _constrained_candidates(
     likeliest = total.topk(min(1 + beam, total.shape[1])).indices.tolist()
     found: list[list[Candidate]] = [[] for _ in beams]
     for row, (sentence, one, likely) in enumerate(zip(live.origin.tolist(), progress, likeliest, strict=True)):
-        tokens = [*one.wanted.union(likely)]
+        tokens = list(one.wanted.union(likely))
         for token, value in zip(tokens, total[row, tokens].tolist(), strict=True):
             after = one.add(token)
             if value > -math.inf and (one.left == 0 if token == EOS else after.left <= room[sentence]):
@@ -281,8 +282,3 @@ def _finish(
 def _without_symbols(following: RowLogits) -> RowLogits:
     """Set tokens that are never generated to −∞, in place."""
     return following.index_fill_(1, torch.tensor(NEVER_GENERATED, device=following.device), -torch.inf)
-
-
-def _log_softmax(logits: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
-    """Log-softmax in float32 or finer, whatever the model's precision."""
-    return logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)

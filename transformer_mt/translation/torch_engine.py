@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.device import choose_device, compute_in, free_memory_of
+from transformer_mt.device import choose_device, free_memory_of
 from transformer_mt.errors import NOT_FINITE, InputError, MachineError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.runs.directory import Run
@@ -23,18 +23,19 @@ def open_engine(run: Run, *, device: str, quantization: str | None) -> tuple[Run
     """Open a run with our own search. Raises `InputError` for a quantization: it supports none."""
     if quantization is not None:
         raise InputError("quantization", "needs the engine ctranslate2", "choose that engine, or leave it out")
-    place, network = choose_device(device), run.network()
+    place = choose_device(device)
+    network = run.network()
     return run, TorchEngine(network.to(place), device=place)
 
 
 class TorchEngine(Engine):
-    """Our own search with a model that is already on `device` and computes in `precision`."""
+    """Our own search with a model that is already on `device`."""
 
     name = OWN
 
-    def __init__(self, model: Seq2Seq, *, device: torch.device, precision: torch.dtype = torch.float32) -> None:
+    def __init__(self, model: Seq2Seq, *, device: torch.device) -> None:
         self.network: Seq2Seq = model
-        self.device, self.precision = device, precision
+        self.device = device
         self.max_length = model.max_length
 
     @override
@@ -51,7 +52,7 @@ class TorchEngine(Engine):
             source = pad_sequence(tokens, batch_first=True, padding_value=PAD).to(self.device)
             limits = [task.limit for task in batch]
             common: dict[str, Any] = {"alpha": search.length_penalty, "limits": limits, "prefix": prefix}
-            with evaluating(self.network), compute_in(self.precision, self.device):
+            with evaluating(self.network):
                 if not search.sample:
                     found = beam_search(
                         self.network, source, beam=max(search.beam, count), n_best=count,
@@ -70,8 +71,8 @@ class TorchEngine(Engine):
 
     @override
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:
-        with evaluating(self.network), compute_in(self.precision, self.device):
-            read = torch.tensor([[*source]], device=self.device)
+        with evaluating(self.network):
+            read = torch.tensor([list(source)], device=self.device)
             logits = self.network(read, torch.tensor([[BOS, *target[:-1]]], device=self.device))[0]
             probabilities = logits.float().softmax(dim=-1).cpu()
         return likeliest_tokens(probabilities, target, count=count)

@@ -37,7 +37,7 @@ BATCHES_READ = 16
 DOUBTFUL = -0.6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Translation:
     """A translation: its text, the score that ranks it, ln p of its tokens and the end symbol, and its tokens.
 
@@ -68,6 +68,8 @@ class Translation:
 
 EMPTY = Translation(text="", score=0.0, log_probability=0.0, tokens=())
 
+# A prefix, as text or as tokens.
+PrefixText = str | Sequence[str]
 PlaceName = Callable[[int], str]
 IsWaiting = Callable[[], bool]
 # Distinct translations, best first.
@@ -128,7 +130,7 @@ class Translator:
         sentences: Sequence[str],
         search: SearchConfig | None = None,
         *,
-        prefix: str | Sequence[str] = "",
+        prefix: PrefixText = "",
         place: PlaceName = numbered,
         split: bool = True,
     ) -> list[Ranked]:
@@ -158,14 +160,15 @@ class Translator:
         sentences: Iterable[str],
         search: SearchConfig | None = None,
         *,
-        prefix: str | Sequence[str] = "",
+        prefix: PrefixText = "",
         place: PlaceName = numbered,
         split: bool = True,
         is_waiting: IsWaiting | None = None,
     ) -> Iterator[Ranked]:
         """Like `translate`, for a stream of lines, read as in `translate_lines`."""
         search = search or self.search
-        split, prepare = split and splits(search, prefix), checked(self.model.prepare.lines)
+        split = split and splits(search, prefix)
+        prepare = checked(self.model.prepare.lines)
         lines = (line for text in sentences for line in prepare([text], split=split))
         return self.translate_lines(lines, search, prefix=prefix, place=place, is_waiting=is_waiting)
 
@@ -175,7 +178,7 @@ class Translator:
         lines: Iterable[PreparedLine],
         search: SearchConfig,
         *,
-        prefix: str | Sequence[str] = "",
+        prefix: PrefixText = "",
         place: PlaceName = numbered,
         is_waiting: IsWaiting | None = None,
     ) -> Iterator[Ranked]:
@@ -212,11 +215,12 @@ class Translator:
         lines: Sequence[tuple[int, PreparedLine]],
         search: SearchConfig,
         *,
-        prefix: str | Sequence[str] = "",
+        prefix: PrefixText = "",
         place: PlaceName = numbered,
     ) -> list[Ranked]:
         """Translate prepared lines, each given with its number. Raises as `translate`."""
-        tokenizer, engine = self.model.tokenizer, self.model.engine
+        tokenizer = self.model.tokenizer
+        engine = self.model.engine
         if self.glossary and search.sample:
             raise InputError("glossary", "sampling may leave out its terms", "leave it or sample out")
         limit = self._longest(search)
@@ -226,7 +230,8 @@ class Translator:
         tasks: Tasks = {}
         for number, line in lines:
             for index, sentence in enumerate(line.sentences):
-                key, longest = (number, index) if index else (number,), len(forced) + 1 if ends else limit
+                key = (number, index) if index else (number,)
+                longest = len(forced) + 1 if ends else limit
                 tasks[key] = self._task(sentence, forced, search, longest, place=place(number), key=key)
         waiting = [(key, task) for key, task in tasks.items() if len(task.source) > len(tokenizer.tag) + 1]
         waiting.sort(key=lambda item: len(item[1].source), reverse=True)
@@ -242,7 +247,7 @@ class Translator:
         """The number of sentences translated in parallel; for sampling, the same on every machine."""
         return search.batch_size * (1 if search.sample else self.model.engine.batches)
 
-    def _forced(self, prefix: str | Sequence[str]) -> tuple[Prefix, bool]:
+    def _forced(self, prefix: PrefixText) -> tuple[Prefix, bool]:
         """The tokens of a prefix, and whether the translation ends with it."""
         if isinstance(prefix, str):
             forced = self.model.prepare.target.sentence(prefix).ids if prefix else ()
@@ -265,7 +270,8 @@ class Translator:
         key: Key = (),
     ) -> Task:  # fmt: skip
         """The task of a sentence. Raises `InputError`, naming `place`, if it or its target terms are too long."""
-        count, limit = len(sentence.ids) + 1, self.model.engine.max_length
+        count = len(sentence.ids) + 1
+        limit = self.model.engine.max_length
         if count > limit:
             raise InputError(place, f"{count} tokens, the model takes at most {limit}", "split it")
         constraint = self.glossary.constraint(sentence, self.model.tokenizer.target)
@@ -304,7 +310,7 @@ class Translator:
         return sorted(by_text.values(), key=lambda translation: translation.score, reverse=True)
 
 
-def splits(search: SearchConfig, prefix: str | Sequence[str]) -> bool:
+def splits(search: SearchConfig, prefix: PrefixText) -> bool:
     """True if a line may be translated sentence by sentence."""
     return search.n_best == 1 and not prefix
 

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, zip_longest
-from typing import Any
 
 import numpy as np
 from rich.text import Text
@@ -15,8 +14,9 @@ from transformer_mt.models.head_mask import ALL, EVERY, MEAN, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
 from transformer_mt.text.brief import Brief
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.faithfulness import compare_rows
-from transformer_mt.views.maps import AttentionMaps, StackMaps
+from transformer_mt.views.maps import AttentionMaps, MapsByStack
 from transformer_mt.views.matrix import Blocks, LabelledMatrix, Scale, is_convex, legend, matrix_lines
 from transformer_mt.views.methods import METHODS
 from transformer_mt.views.rendering import label, rendered, table, wrapped
@@ -41,14 +41,14 @@ def view_attention(
     return maps.by_words() if words else maps
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class HistoryStep(Brief):
     """The attention maps and translation of a checkpoint, and its validation loss (nats per token) if known."""
 
     step: int
     loss: float | None
     translation: str
-    stacks: dict[str, StackMaps]
+    stacks: MapsByStack
 
 
 def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) -> LabelledMatrix:
@@ -58,7 +58,8 @@ def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) ->
     none, all heads. For a method with one matrix for the whole model, returns that one.
     """
     stack = lookup(maps.stacks, "cross", key="stack")
-    every, guess = stack.heads("cross"), max(1, len(stack.weights) - 1)
+    every = stack.heads("cross")
+    guess = max(1, len(stack.weights) - 1)
     heads = [head for head in heads if head in every]
     if METHODS[maps.method].whole:
         return layer_matrices(maps)[0]
@@ -87,7 +88,8 @@ def layer_matrices(
     matrices = []
     of_layers = groupby(heads_at(chosen.heads(stack), layer=layer, head=head, every=EVERY), lambda name: name.layer)
     for number, names in of_layers:
-        place, in_layer = f"{STACKS[stack]}, layer {number} of {layers}", list(names)
+        place = f"{STACKS[stack]}, layer {number} of {layers}"
+        in_layer = list(names)
         if head in (None, MEAN):
             name = f"mean of {len(in_layer)} heads" if len(in_layer) > 1 else "the only head"
             matrices.append(_mean(maps, in_layer, key=f"{stack}.{number}", place=place, name=name))
@@ -99,7 +101,8 @@ def layer_matrices(
 
 def _mean(maps: AttentionMaps, heads: Sequence[HeadName], *, key: str, place: str, name: str) -> LabelledMatrix:
     """The mean over heads of one stack, as a labelled matrix."""
-    stack, prefix = maps.stacks[heads[0].stack], "" if maps.method == "weights" else f"{maps.method}, "
+    stack = maps.stacks[heads[0].stack]
+    prefix = "" if maps.method == "weights" else f"{maps.method}, "
     return LabelledMatrix(key, f"{prefix}{place}", name, stack.mean(heads), stack.rows, stack.columns)
 
 
@@ -116,9 +119,9 @@ def agreement(matrix: LabelledMatrix, erased: AttentionMaps) -> tuple[float, flo
     return compare_rows(matrix.numbers[:-1, :-1], reference.numbers[:-1, :-1])
 
 
-def agreements(maps: AttentionMaps, erased: AttentionMaps) -> dict[str, Any]:
+def agreements(maps: AttentionMaps, erased: AttentionMaps) -> JsonObject:
     """For `--json`: `tau` and `first` (or null) of each cross-attention matrix, by name, for example `cross.2.1`."""
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for matrix in _every_matrix(maps):
         if matrix.key.startswith("cross"):
             scores = agreement(matrix, erased)
@@ -136,7 +139,7 @@ def agreement_lines(matrices: Sequence[LabelledMatrix], erased: AttentionMaps) -
             yield f"{of_several}agreement with erasure: tau {tau:.2f}, 0 is chance; {same}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Adjacency:
     """The graph of a matrix: an edge from row i to column j if |α_ij| / Σ_k |α_ik| reaches a threshold.
 
@@ -163,7 +166,7 @@ def adjacency(matrix: LabelledMatrix, *, threshold: float) -> Adjacency:
     )
 
 
-def graphs(maps: AttentionMaps, *, threshold: float) -> dict[str, Any]:
+def graphs(maps: AttentionMaps, *, threshold: float) -> JsonObject:
     """For `--json`: the `threshold`, and `matrices`, the graph of every head or stack by name."""
     matrices = {matrix.key: adjacency(matrix, threshold=threshold) for matrix in _every_matrix(maps)}
     return {"threshold": threshold, "matrices": matrices}

@@ -19,7 +19,8 @@ Band = Mapping[str, Any]
 
 def band_name(grouping: str, band: Band) -> str:
     """The name of a band: `6–10`, or `never`, `1–9 times`, `100 times or more`."""
-    fewest, most = band["fewest"], band["most"]
+    fewest = band["fewest"]
+    most = band["most"]
     if grouping == "by_length":
         return f"{fewest}–{most}"
     return "never" if most == 0 else f"{fewest}–{most} times" if most else f"{fewest} times or more"
@@ -28,7 +29,8 @@ def band_name(grouping: str, band: Band) -> str:
 def band_lines(found: Mapping[str, Any], *, width: int) -> Iterator[str]:
     """Yield a table per grouping; with several runs, each band has a row per run, and 95 % intervals."""
     runs = [found, *found.get("against", ())]
-    has_several, tables = len(runs) > 1, {grouping: _bands(runs, grouping) for grouping in GROUPINGS}
+    has_several = len(runs) > 1
+    tables = {grouping: _bands(runs, grouping) for grouping in GROUPINGS}
     if has_several and any(tables.values()):
         yield ""
         yield from (f"run {number}: {run['run']}" for number, run in enumerate(runs, start=1))
@@ -70,7 +72,8 @@ def bands_figure(found: Mapping[str, Any], *, path: Path) -> bytes:
     """
     from transformer_mt.views.plot import Panel, Series, curves_figure  # imports torch
 
-    runs, panels = [found, *found.get("against", ())], []
+    runs = [found, *found.get("against", ())]
+    panels = []
     for grouping, title in GROUPINGS.items():
         bands = _bands(runs, grouping)
         for metric, heading in METRICS.items() if bands else ():
@@ -83,7 +86,7 @@ def bands_figure(found: Mapping[str, Any], *, path: Path) -> bytes:
                 if own:
                     points = [(x, band[metric]) for x, band in own]
                     series.append(Series(run["run"], points, group, margins=margins))
-            panels.append(Panel(heading, series, title, names=[*bands]))
+            panels.append(Panel(heading, series, title, names=list(bands)))
     if not panels:
         raise InputError("figure", "the run has no counts of its training words", "add --by-length")
     return curves_figure(panels, path=path)

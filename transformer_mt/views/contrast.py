@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -15,6 +14,7 @@ from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.text.brief import Brief
 from transformer_mt.text.html import html_columns, html_text
 from transformer_mt.text.normalize import normalize
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.text.words import is_word, word_spans
 from transformer_mt.tokenizer.prepared import PreparedSentence, Preparer
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL
@@ -27,7 +27,7 @@ from transformer_mt.views.serialise import to_json
 END = "</s>"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Attribution(Brief):
     """How much each word speaks for the first token; below zero, for the other.
 
@@ -39,7 +39,7 @@ class Attribution(Brief):
     erasure: Float[Tensor, " N"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Contrast(Brief):
     """z_a − z_b = ln p(a) − ln p(b), the difference of two tokens' logits after a prefix, attributed to words.
 
@@ -70,9 +70,9 @@ class Contrast(Brief):
             tables.append(html_columns(side.words, columns, title=title))
         return f"{''.join(tables)}<p>{html_text(in_words(self))}</p>"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The fields, and the sentence `in_words`."""
-        return to_json({field.name: getattr(self, field.name) for field in fields(self)} | {"in_words": in_words(self)})
+        return to_json(vars(self) | {"in_words": in_words(self)})
 
 
 def contrast_words(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens, word: str, other: str) -> Contrast:
@@ -81,7 +81,8 @@ def contrast_words(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens, wor
     `</s>` is the end of the target, on both sides. Raises `InputError` for a word that is not in the target, and for
     an alternative that is empty or the same.
     """
-    written, text = tokens.written, tokens.written.text
+    written = tokens.written
+    text = tokens.written.text
     _, number, _ = find_row({"target": written}, word=word, token=1)
     other = normalize(other)
     if not other:
@@ -156,7 +157,8 @@ def contrast_tokens(
 
 def _attributed(model: Seq2Seq, tokens: PairTokens, of: Explained, *, stack: str) -> Attribution:
     columns = tokens.sides(stack)[1]
-    words, gradient = columns.membership(), None
+    words = columns.membership()
+    gradient = None
     first = 1 if stack == "decoder" else 0  # `<s>` cannot be erased
     if METHODS["gradient"]().applies_to(model):
         of_pieces = gradient_times_input(model, tokens, stack=stack, of=of)[-1].cpu().numpy()
@@ -167,7 +169,8 @@ def _attributed(model: Seq2Seq, tokens: PairTokens, of: Explained, *, stack: str
 
 def contrast_lines(found: Contrast, *, width: int) -> Iterator[str]:
     """Yield the question, a table for each side with a row per word, and the answer in words."""
-    a, b = inline(found.token), inline(found.other_token)
+    a = inline(found.token)
+    b = inline(found.other_token)
     yield from wrapped(f"Why {a} and not {b}?", width=width)
     for title, side in (("source", found.from_source), ("before", found.from_prefix)):
         columns = {name: numbers for name in ("gradient", "erasure") if (numbers := getattr(side, name)) is not None}
@@ -184,7 +187,8 @@ def contrast_lines(found: Contrast, *, width: int) -> Iterator[str]:
 
 def in_words(found: Contrast, shown: Callable[[str], str] = str) -> str:
     """The probabilities of both tokens, and how their odds change without the word that speaks most for the first."""
-    a, b = shown(found.token), shown(found.other_token)
+    a = shown(found.token)
+    b = shown(found.other_token)
     where = f'After "{shown(found.prefix)}"' if found.prefix else "At the start"
     odds = _odds(found.difference)
     said = f"{where}, {a} has probability {found.probability:.3g} and {b} {found.other_probability:.3g}: {odds}"

@@ -3,13 +3,14 @@
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain
 from statistics import fmean, median
-from typing import Any
 
 from transformer_mt.corpus.cleaning import EXAMPLES, PROBLEMS, describe
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.near_duplicates import Texts, near_duplicates
 from transformer_mt.corpus.pairs import Pairs, SentencePair
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.text.words import words
 from transformer_mt.views.rendering import table_lines
 
@@ -17,7 +18,7 @@ SIDES = ("source", "target")
 _COUNTED = 100_000  # pairs; larger splits are sampled to count their words and to look for near-duplicates
 
 
-def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, Any]:
+def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> JsonObject:
     """Counts, lengths in words and punctuation marks, cleaning results, and `sample` random pairs of each split.
 
     These are the keys of `tmt data --json`. In large splits, lengths and near-duplicates come from a random sample of
@@ -26,11 +27,11 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> dict[str, An
     """
     splits = {}
     counted = {name: _counted(pairs, seed) for name, pairs in corpus.splits.items()}
-    held_out = [name for name in counted if name != "train"]
-    known = near_duplicates(counted["train"], (pair for name in held_out for pair in counted[name]))
+    held_out = counted | {"train": []}
+    known = near_duplicates(counted["train"], chain.from_iterable(held_out.values()))
     for name, pairs in corpus.splits.items():
         chosen = random.Random(seed).sample(range(len(pairs)), min(sample, len(pairs)))
-        near = [pair + known[pair] for pair in counted[name] if name in held_out and pair in known]
+        near = [pair + known[pair] for pair in held_out[name] if pair in known]
         splits[name] = {
             "pairs": len(pairs),
             "cleaning": asdict(corpus.reports[name]),
@@ -63,7 +64,7 @@ def _lengths(sentences: list[list[str]]) -> dict[str, float]:
     return {"mean": mean, "median": median(lengths), "longest": max(lengths), "different": len(different)}
 
 
-def _sample(pair: SentencePair) -> dict[str, Any]:
+def _sample(pair: SentencePair) -> JsonObject:
     sample = {name: getattr(pair, name) for name in (*SIDES, "links", "references", "source_references")}
     sample["structure"] = pair.structure and {
         side: [{"word": word} | node._asdict() for word, node in zip(words(sample[side]), tree, strict=True)]
@@ -72,7 +73,7 @@ def _sample(pair: SentencePair) -> dict[str, Any]:
     return sample
 
 
-def statistics_lines(corpus: Corpus, statistics: dict[str, Any], *, structure: bool) -> Iterator[str]:
+def statistics_lines(corpus: Corpus, statistics: JsonObject, *, structure: bool) -> Iterator[str]:
     """Yield `corpus_statistics` as lines of text; `structure` adds the dependency trees of samples."""
     links = "with word links" if corpus.has_links else "without word links"
     yield f"corpus {corpus.name}, {' → '.join(corpus.languages)}, {links}"
@@ -95,7 +96,8 @@ def statistics_lines(corpus: Corpus, statistics: dict[str, Any], *, structure: b
                 f"  {side}: {lengths['mean']:.1f} words on average, median {lengths['median']:g}, "
                 f"longest {lengths['longest']}, {lengths['different']} different"
             )
-        if (count := split["near_duplicates"]) or name != "train":
+        if name != "train":
+            count = split["near_duplicates"]
             yield f"  near-duplicates of {train}: {count} ({count / split['counted']:.1%})"
         for source, target, *of_train in split["near_duplicate_examples"]:
             yield f"    {source} | {target}"
@@ -104,7 +106,7 @@ def statistics_lines(corpus: Corpus, statistics: dict[str, Any], *, structure: b
             yield from _sample_lines(sample, structure=structure)
 
 
-def _sample_lines(sample: dict[str, Any], *, structure: bool) -> Iterator[str]:
+def _sample_lines(sample: JsonObject, *, structure: bool) -> Iterator[str]:
     yield from (f"  | {sample[side]}" for side in SIDES)
     if sample["links"] is not None:
         source, target = (words(sample[side]) for side in SIDES)
@@ -116,7 +118,7 @@ def _sample_lines(sample: dict[str, Any], *, structure: bool) -> Iterator[str]:
         yield ""
 
 
-def _tree_lines(nodes: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _tree_lines(nodes: Sequence[JsonObject]) -> Iterator[str]:
     """Yield every word with its number from 1, part of speech, relation and head."""
     rows = []
     for number, node in enumerate(nodes, start=1):

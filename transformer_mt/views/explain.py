@@ -7,7 +7,7 @@ are computed here, since the layer sums over all heads at once.
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import groupby
 from typing import Any, Literal
@@ -30,6 +30,7 @@ from transformer_mt.registry import lookup, suggest
 from transformer_mt.text.brief import Brief
 from transformer_mt.text.html import html_columns, html_text
 from transformer_mt.text.normalize import normalize
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.head_importance import HeadLosses, head_losses
 from transformer_mt.views.rendering import inline, label, rendered, table
 from transformer_mt.views.serialise import to_json
@@ -81,7 +82,7 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Step(Brief):
     """One value of the computation: its symbol, formula and numbers.
 
@@ -106,7 +107,7 @@ class Step(Brief):
         return self.values.ndim > (self.over != "row")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Stage(Brief):
     """The steps of one module."""
 
@@ -114,7 +115,7 @@ class Stage(Brief):
     steps: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Explanation(Brief):
     """One row of an attention head. `row` counts from 0; its `token` is the one written there or, in an encoder, read.
 
@@ -150,9 +151,9 @@ class Explanation(Brief):
     def __getitem__(self, name: str) -> Tensor:
         return next(step.values for step in self.steps() if step.name == name)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The fields, with the head as `stack`, `layer` and `head`; `contributions`, the shares; and `in_words`."""
-        entries = {field.name: getattr(self, field.name) for field in fields(self)} | self.head._asdict()
+        entries = vars(self) | self.head._asdict()
         told = {"contributions": self["column_shares"], "in_words": in_words(self)}
         return to_json(entries | told, digits=_DIGITS)
 
@@ -181,16 +182,19 @@ def explain_row(
     token most (for a source token, ln p of the translation). Raises `InputError`, with the argument's name, for a word,
     token, stack, layer or head that does not exist.
     """
-    stacks, every = model.attention_stacks(), _sides(tokens, model.attention_stacks())
+    stacks = model.attention_stacks()
+    every = _sides(tokens, model.attention_stacks())
     if stack is not None:
         stacks = {stack: lookup(stacks, stack, key="stack")}
     title, number, row = find_row(_sides(tokens, stacks), word=word, token=token)
-    side, possible = every[title], ("encoder",) if title == "source" else ("cross", "decoder")
+    side = every[title]
+    possible = ("encoder",) if title == "source" else ("cross", "decoder")
     names = [name for name in head_names(model) if name.stack in stacks and name.stack in possible]
     if not names:
         attention = " and ".join(name for name in possible if name in stacks)
         raise InputError("stack", f"{attention} attention has no heads left in this model", "choose another")
-    names, choice = [*heads_at(names, layer=layer, head=head)], None
+    names = list(heads_at(names, layer=layer, head=head))
+    choice = None
     if len(names) > 1:
         choice = head_losses(model, tokens, row=row if title == "target" else None, candidates=names)
         names = sorted(names, key=choice.without.__getitem__)
@@ -223,7 +227,8 @@ def _stages(shown: Sequence[Shown], module: InspectableAttention, row: int, name
     steps: list[tuple[nn.Module, Step]] = []
     last: Shown | None = None
     for each in layer:
-        owner, step = each.module, _step(each, row, name.head - 1)
+        owner = each.module
+        step = _step(each, row, name.head - 1)
         # The next module reports a norm's result again, and the sum after a position was added.
         if last and each.value is last.value and last.symbol in ("norm(x)", each.symbol):
             owner, earlier = steps.pop()
@@ -257,7 +262,8 @@ def _layer_of(
 
 def _step(shown: Shown, row: int, head: int) -> Step:
     """Select the numbers of the row and the head from a value by the names of its axes."""
-    axes, wanted = shown.axes.split(), {"B": 0, "H": head, "Q": row}
+    axes = shown.axes.split()
+    wanted = {"B": 0, "H": head, "Q": row}
     sizes = zip(axes, shown.value.shape, strict=True)
     place = [min(wanted[axis], size - 1) if axis in wanted else slice(None) for axis, size in sizes]
     formula = getattr(shown.module, "formulas", {}).get(shown.symbol, "")
@@ -266,8 +272,10 @@ def _step(shown: Shown, row: int, head: int) -> Step:
 
 def _contributions(module: InspectableAttention, shown: Sequence[Shown], row: int, head: int) -> Iterator[Step]:
     values = {each.symbol: each.value for each in shown}
-    weights, weighed = values["α_j"][0, head, row], values["v_j"][0, head]
-    heads, formulas = values["head"][:1, :, row : row + 1], dict(module.formulas)
+    weights = values["α_j"][0, head, row]
+    weighed = values["v_j"][0, head]
+    heads = values["head"][:1, :, row : row + 1]
+    formulas = dict(module.formulas)
     if "a^V_j" in values:
         weighed = weighed + values["a^V_j"][row]
         formulas["o_j"] = formulas["o_j"].replace("v_j", "(v_j + a^V_j)")
@@ -312,11 +320,11 @@ def _find_word(word: str | None, sides: Mapping[str, Tokens]) -> tuple[str, int]
     first, side = next(iter(sides.items()))
     places = range(len(side.words))
     if word is None:  # the first content word, else the first word with letters, else the first word
-        return first, max(places, key=lambda place: _interest(side.words[place]))
+        return first, max(places, key=lambda at: side.words[at][:1].isalpha() * (1 + (len(side.words[at]) >= CONTENT)))
     word = normalize(word)
     for title, each in sides.items():
         for form in (str, str.casefold):
-            written = [*map(form, each.words)]
+            written = list(map(form, each.words))
             if form(word) in written:
                 return title, written.index(form(word))
     if word in [str(place + 1) for place in places]:
@@ -326,16 +334,11 @@ def _find_word(word: str | None, sides: Mapping[str, Tokens]) -> tuple[str, int]
     raise InputError("word", f"{word!r} is not in {texts}", suggest(word, every))
 
 
-def _interest(word: str) -> int:
-    if not word[:1].isalpha():
-        return 0
-    return 2 if len(word) >= CONTENT else 1
-
-
 # As text
 
 # The summary names contributions from this share on, and at most this many.
-_SMALL, _TOLD = 0.05, 3
+_SMALL = 0.05
+_TOLD = 3
 _NOTES = (
     "The row i and the columns j count from 0, as positions do. Each stage is named after the class that computes it. "
     "A vector is shown by its length ‖·‖ and some of its entries; --json has them all. "
@@ -371,7 +374,8 @@ def _indented(parts: Iterable[RenderableType]) -> Padding:
 def in_words(explanation: Explanation, shown: Callable[[str], str] = str) -> list[str]:
     """Describe which columns the head's output comes from, and the head's share of the layer's output."""
     _, layer, head = explanation.head
-    pieces, row = [*map(shown, explanation.columns)], shown(explanation.token)
+    pieces = list(map(shown, explanation.columns))
+    row = shown(explanation.token)
     names = [f"{each} (j = {j})" if pieces.count(each) > 1 else each for j, each in enumerate(pieces)]
     shares = sorted(zip(explanation["column_shares"].tolist(), names, strict=True), reverse=True)
     gives = [f"{name} gives {_percent(share)}" for share, name in shares if share >= _SMALL][:_TOLD]
@@ -392,7 +396,8 @@ def _steps(explanation: Explanation, steps: Sequence[Step]) -> Iterator[Renderab
         formula = " = ".join(filter(None, [step.symbol, step.formula]))
         value = f" = {step.values.item():.6g}" if step.values.ndim == 0 else ""
         yield f"{step.words[:1].upper()}{step.words[1:]}: {formula}{value}"
-    first, columns = steps[0], []
+    first = steps[0]
+    columns = []
     if first.over == "row":
         if first.is_vector:
             yield _indented([f"‖{first.symbol}‖ = {first.values.norm().item():.4g}   {_vectors(first.values)[0]}"])

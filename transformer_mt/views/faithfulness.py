@@ -26,7 +26,7 @@ WordMatrix = Float[np.ndarray, "W V"]
 MatrixKey = tuple[str, int | None, int | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Agreement:
     """The agreement of a method with erasure, over the `sentences` with a defined τ_b.
 
@@ -42,7 +42,7 @@ class Agreement:
     sentences: int
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Faithfulness(Brief):
     """The agreement of every method with erasure over a set of sentences; the method `shuffled` is chance."""
 
@@ -66,7 +66,8 @@ def faithfulness(
     applied = [name for name in names if METHODS[name]().applies_to(model)]
     if "cross" not in model.attention_stacks():
         applied = [name for name in applied if METHODS[name].whole]
-    random, rows = np.random.default_rng(_SEED), []
+    random = np.random.default_rng(_SEED)
+    rows = []
     for pair in pairs:
         tokens = prepare_pair(model, tokenizer, pair.source, pair.target)
         matrices = {key: matrix for name in applied for key, matrix in _matrices(name, model, tokens)}

@@ -45,11 +45,12 @@ def explanation_figure(explanation: Explanation, *, path: Path) -> bytes:
 def contrast_figure(found: Contrast, *, path: Path) -> bytes:
     """Draw how much each word speaks for the first token, by both methods."""
     sides = (found.from_source, found.from_prefix)
-    words, numbers = tuple(word for side in sides for word in side.words), {}
+    words = tuple(word for side in sides for word in side.words)
+    numbers = {}
     for method in ("gradient", "erasure"):
         if getattr(found.from_source, method) is not None:
             numbers[method] = torch.cat([getattr(side, method) for side in sides])
-    matrix = LabelledMatrix("", "", "", torch.stack([*numbers.values()]).numpy(), tuple(numbers), words)
+    matrix = LabelledMatrix("", "", "", torch.stack(list(numbers.values())).numpy(), tuple(numbers), words)
     return matrix_figure([[matrix]], meaning=in_words(found), path=path)
 
 
@@ -65,7 +66,7 @@ def alignment_figure(alignment: "Alignment", *, path: Path) -> bytes:
 def heads_figure(table: "HeadTable", *, path: Path) -> bytes:
     """Draw the rise of the loss without each head: a matrix per stack, a row per layer; heads that are off are grey."""
     return matrix_figure(
-        [[*_losses(table)]],
+        [list(_losses(table))],
         meaning="A number is the rise of the loss without the head, in nats per target token.",
         path=path,
     )
@@ -76,7 +77,8 @@ def _losses(table: "HeadTable") -> Iterator[LabelledMatrix]:
         heads = [each for each in table.heads if each.head.stack == stack]
         if not heads:
             continue
-        layers, count = max(each.head.layer for each in heads), max(each.head.head for each in heads)
+        layers = max(each.head.layer for each in heads)
+        count = max(each.head.head for each in heads)
         numbers = np.full((layers, count), math.nan)
         for each in heads:
             numbers[each.head.layer - 1, each.head.head - 1] = each.loss.value
@@ -87,7 +89,8 @@ def _losses(table: "HeadTable") -> Iterator[LabelledMatrix]:
 
 def beam_figure(trace: BeamTrace, *, path: Path) -> bytes:
     """Draw the beam's tree from left to right, with ln p so far; the best path is blue, dropped ends are grey."""
-    places, best = _places(trace), [trace.best]
+    places = _places(trace)
+    best = [trace.best]
     while (parent := trace.nodes[best[-1]].parent) is not None:
         best.append(parent)
     depth, height = (max(place[axis] for place in places.values()) for axis in (0, 1))
@@ -116,7 +119,8 @@ def _places(trace: BeamTrace) -> dict[int | None, tuple[int, int]]:
     """The column and row of every node, and of the root (None): the likeliest child is in its parent's row."""
     children = trace.children()
     places: dict[int | None, tuple[int, int]] = {None: (0, 0)}
-    waiting, lowest = [*reversed(children[None])], 0
+    waiting = list(reversed(children[None]))
+    lowest = 0
     while waiting:
         number = waiting.pop()
         parent = trace.nodes[number].parent

@@ -26,6 +26,8 @@ from transformer_mt.translation.translator import Translator
 
 Measured = TypeVar("Measured")
 
+ByHead = dict[HeadName, float]
+
 
 def without_each(model: Seq2Seq, measure: Callable[[], Measured]) -> dict[HeadName, Measured]:
     """Measure with each head turned off, one at a time."""
@@ -50,13 +52,13 @@ def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> Float[np.ndarray, 
     return losses
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HeadLosses:
     """ln p of `of` (a token, or the translation), with all heads and without each candidate."""
 
     of: str
     log_probability: float
-    without: dict[HeadName, float]
+    without: ByHead
 
 
 def head_losses(
@@ -66,8 +68,11 @@ def head_losses(
 
     Runs batches with a copy of the pair per head. Raises `MachineError` if the model's numbers are not finite.
     """
-    heads, layers, (source, read) = candidates or head_names(model), attention_layers(model), tokens.inputs(model)
-    rows, found = [*range(len(tokens.written.ids))] if row is None else [row], list[float]()
+    heads = candidates or head_names(model)
+    layers = attention_layers(model)
+    source, read = tokens.inputs(model)
+    rows = list(range(len(tokens.written.ids))) if row is None else [row]
+    found = list[float]()
     written = [tokens.written.ids[row] for row in rows]
     at_once = max(1, BATCH_TOKENS // max(source.numel(), read.numel()))
     off = [None, *heads]
@@ -75,7 +80,7 @@ def head_losses(
         copies = off[first : first + at_once]
         gates = {module: torch.ones(len(copies), module.heads, device=read.device) for module in layers.values()}
         for copy, name in enumerate(copies):
-            if name is not None:
+            if name:
                 gates[layers[name.of_layer]][copy, name.head - 1] = 0.0
         with evaluating(model), gated(gates):
             logits = require_finite(model(source.expand(len(copies), -1), read.expand(len(copies), -1)))
@@ -85,13 +90,13 @@ def head_losses(
     return HeadLosses(of, found[0], dict(zip(heads, found[1:], strict=True)))
 
 
-def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
+def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
     """Σ |∂L/∂ξ| over pairs at ξ = 1, in nats per target token, for each head (Michel et al. 2019, §4.1).
 
     L is a pair's loss, ξ the head's factor in the mask.
     """
     layers = attention_layers(model)
-    slopes: dict[HeadName, float] = dict.fromkeys(head_names(model), 0.0)
+    slopes = dict.fromkeys(head_names(model), 0.0)
     for rows, batch in batches(model, encoded):
         ones = {module: torch.ones(len(rows), module.heads, device=batch.source.device) for module in layers.values()}
         masks = {module: factors.requires_grad_() for module, factors in ones.items()}
@@ -104,14 +109,15 @@ def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, floa
     return {name: slope / int(encoded.target_lengths.sum()) for name, slope in slopes.items()}
 
 
-def exact_importance(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
+def exact_importance(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
     """The rise of the loss without each head, in nats per target token."""
-    before, tokens = sentence_losses(model, encoded).sum(), int(encoded.target_lengths.sum())
+    before = sentence_losses(model, encoded).sum()
+    tokens = int(encoded.target_lengths.sum())
     without = without_each(model, lambda: sentence_losses(model, encoded).sum())
     return {name: float(after - before) / tokens for name, after in without.items()}
 
 
-def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName, float]:
+def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
     """`mean_gradients` divided by their Euclidean norm in each layer (Michel et al. 2019, §4.1); zeros stay zero."""
     importance = mean_gradients(model, encoded)
     for _, of_layer in groupby(list(importance), key=lambda name: name.of_layer):
@@ -122,7 +128,7 @@ def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> dict[HeadName
 
 
 # Measures of how much each head matters for the loss of the pairs.
-IMPORTANCE: dict[str, Callable[[Seq2Seq, EncodedPairs], dict[HeadName, float]]] = {
+IMPORTANCE: dict[str, Callable[[Seq2Seq, EncodedPairs], ByHead]] = {
     "gradient": normalised_gradients,
     "unnormalised": mean_gradients,
     "exact": exact_importance,

@@ -75,7 +75,7 @@ def _of_tree(tree: Tree) -> Iterator[Instance]:
                 yield Instance((relation, "dependent"), head, place, place - head)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HeadFigures:
     """A head: where it looks, and the loss without it; unknown figures are None.
 
@@ -99,7 +99,7 @@ class HeadFigures:
     bleu: Interval | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RelationFigures:
     """For each head of a stack, the share of a relation's cases in which the word with the most weight is right.
 
@@ -121,7 +121,7 @@ class RelationFigures:
         return self.found[self.best].value - self.baseline.value
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class HeadTable(Brief):
     """The heads of a model over sentence pairs, after Clark et al. 2019, §3 and §4, and Michel et al. 2019, §3.
 
@@ -137,21 +137,23 @@ class HeadTable(Brief):
 
 def measure_heads(translator: Translator, pairs: Pairs, *, bleu: bool = False) -> HeadTable:
     """Measure the heads of a model over pairs, none of them too long; `bleu` translates all pairs once per head."""
-    opened, model = translator.model, translator.model.network
+    opened = translator.model
+    model = translator.model.network
     names = head_names(model)
     stacks = {stack: _Stack(stack, list(own), pairs) for stack, own in groupby(names, key=lambda name: name.stack)}
     for row, weights in word_weights(model, opened.tokenizer, pairs):
         for name, stack in stacks.items():
             stack.add(row, weights[name])
     encoded = encode_pairs(pairs, opened.tokenizer, max_length=model.max_length)
-    losses, tokens = sentence_losses(model, encoded), encoded.target_lengths.double().numpy()
+    losses = sentence_losses(model, encoded)
+    tokens = encoded.target_lengths.double().numpy()
     without = without_each(model, lambda: sentence_losses(model, encoded))
     gradients = normalised_gradients(model, encoded)
     scores: list[Interval | None] = [None] * (1 + len(names))
     if bleu:
         texts = [best_texts(translator, pairs), *without_each(model, lambda: best_texts(translator, pairs)).values()]
         language = opened.config.data.target_language
-        scores = [*compare_texts(texts, [pair.translations for pair in pairs], language=language)["bleu"]]
+        scores = list(compare_texts(texts, [pair.translations for pair in pairs], language=language)["bleu"])
     looks: dict[HeadName, Any] = {}
     for stack in stacks.values():
         looks |= zip(stack.names, zip(*estimates(stack.sums, stack.totals), strict=True), strict=True)
@@ -173,7 +175,9 @@ class _Stack:
     """Sums over the heads of one stack, sentence by sentence."""
 
     def __init__(self, stack: str, names: Sequence[HeadName], pairs: Pairs) -> None:
-        self.stack, self.names, self.pairs = stack, names, pairs
+        self.stack = stack
+        self.names = names
+        self.pairs = pairs
         self.sums = np.zeros((len(pairs), len(LOOKS), len(names)))
         self.totals = np.zeros_like(self.sums)
         # For each relation, its cases: sentence, number in the sentence, offset, and which heads find it.
@@ -181,9 +185,11 @@ class _Stack:
 
     def add(self, row: int, over: Float[np.ndarray, "H W V"]) -> None:
         """Add the weights of a sentence over words; the last column is the symbol."""
-        pair, weights = self.pairs[row], over[:, :, :-1]
+        pair = self.pairs[row]
+        weights = over[:, :, :-1]
         apart = np.arange(weights.shape[2]) - np.arange(weights.shape[1])[:, None]
-        own, linked = apart == 0, np.zeros(apart.shape, bool)
+        own = apart == 0
+        linked = np.zeros(apart.shape, bool)
         if self.stack == "cross":
             for source, target in pair.links or ():
                 linked[target, source] = True
@@ -236,13 +242,14 @@ def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
         yield from ("", f"{STACKS[stack]}: where each head looks")
         yield from table_lines(rows, headings=["head", *headings], right=range(1, 9), gap=1, width=width)
     yield from ("", "loss without each head, most important first")
-    headings, rows = ["head", "loss rises by", "gradient", *(["BLEU changes by"] if whole else [])], []
+    headings = ["head", "loss rises by", "gradient", *(["BLEU changes by"] if whole else [])]
+    rows = []
     for head in sorted(heads.heads, key=lambda head: -head.loss.value):
         change = [head.bleu.change(whole.score)] if head.bleu and whole else []
         rows.append([str(head.head), head.loss.text(4), f"{head.gradient:.2f}", *change])
     yield from table_lines(rows, headings=headings, right=(1, 2, 3), width=width)
     agreements = []  # between the rankings by gradient and by loss
-    for name, of_stack in ({"all": [*heads.heads]} | groups).items():
+    for name, of_stack in ({"all": list(heads.heads)} | groups).items():
         losses, gradients = np.array([(head.loss.value, head.gradient) for head in of_stack]).T
         agreements.append(f"{name} {kendall(losses[None], gradients[None])[0]:.2f}")
     yield f"tau of gradient and loss: {', '.join(agreements)}"

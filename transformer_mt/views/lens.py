@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -12,6 +11,7 @@ from torch import Tensor
 from transformer_mt.links.tokens import PairTokens
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.text.brief import Brief
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.prepared import Owners
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.rendering import format_weight, label, rendered, table
@@ -21,7 +21,7 @@ from transformer_mt.views.serialise import HIDDEN
 GUESSES = 5
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Lens(Brief):
     """The guesses of each decoder layer at each position of the target (the logit lens, nostalgebraist 2020).
 
@@ -49,7 +49,7 @@ class Lens(Brief):
             found.append(None if None in layers else max(filter(None, layers)))
         return tuple(found)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The texts, the number of `layers`, `positions` (a token each) and `words`."""
         positions = []
         for t, token in enumerate(self.tokens):
@@ -97,7 +97,8 @@ def decided_at(likeliest: Int[Tensor, "L T"], written: Int[Tensor, " T"]) -> tup
 
 def lens_lines(lens: Lens, *, width: int) -> Iterator[Text]:
     """Yield a table of guesses, a row per token, a column per layer, `*` from the deciding layer on; then the words."""
-    labels, columns = [*map(label, ("writes", *lens.tokens))], []
+    labels = list(map(label, ("writes", *lens.tokens)))
+    columns = []
     for layer, (guesses, best) in enumerate(zip(lens.guesses, lens.guess_probabilities, strict=True), start=1):
         columns.append([Text(f"layer {layer}")])
         for (piece, *_), number, decided in zip(guesses, best[:, 0].tolist(), lens.decided, strict=True):

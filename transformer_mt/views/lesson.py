@@ -19,11 +19,13 @@ from typing import Any
 
 from transformer_mt.errors import InputError
 from transformer_mt.files import read_input
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.rendering import table_lines, wrapped
 
 LESSONS = Path(__file__).parents[1] / "lessons"
 CURVES = LESSONS / "curves.json"
-_LONGEST, _MOST = 2**16, 99
+_LONGEST = 2**16
+_MOST = 99
 _SECTIONS = ("Picture", "Question", "Answer", "Try it")
 _KEYS = ("Sentence", "View", "Head", "Command")
 
@@ -55,9 +57,9 @@ def lessons(directory: Path | None = None) -> list[Lesson]:
     return [_parse(path, number) for number, path in enumerate(files, start=1)]
 
 
-def stored_curves() -> dict[str, Any]:
+def stored_curves() -> JsonObject:
     """The measurements of `scripts/lesson_runs.py`: BLEU by length, losses by step, attention of recurrent models."""
-    found: dict[str, Any] = json.loads(CURVES.read_text("utf-8"))
+    found: JsonObject = json.loads(CURVES.read_text("utf-8"))
     return found
 
 
@@ -109,7 +111,7 @@ def _by_hand() -> Iterator[str]:
     from transformer_mt.attention.worked_example import simple_attention
 
     words = {"Hello": (0.34, 0.22, 0.54), "shiny": (0.53, 0.34, 0.98), "sun": (0.29, 0.54, 0.93)}
-    scores, weights, contexts = simple_attention(torch.tensor([*words.values()]))
+    scores, weights, contexts = simple_attention(torch.tensor(list(words.values())))
     rows = [
         [word, *(f"{number:.2f}" for number in vector), f"{score:.4f}", f"{weight:.4f}"]
         for (word, vector), score, weight in zip(words.items(), scores[1].tolist(), weights[1].tolist(), strict=True)

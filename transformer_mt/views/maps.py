@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,11 +17,12 @@ from transformer_mt.models.head_mask import active_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.text.brief import Brief
 from transformer_mt.text.html import html_matrix
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.serialise import HIDDEN
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class StackMaps(Brief):
     """The maps of one stack: weights, a mask of the cells that may be attended to (True), and the labels of both sides.
 
@@ -48,22 +48,25 @@ class StackMaps(Brief):
         weights = self.weights[layers, [head.head - 1 for head in heads]].mean(dim=0)
         return weights.masked_fill(~self.mask[layers].any(dim=0), math.nan).double().numpy()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """`rows`, `columns` and `weights[layer][head][row][column]`; null for masked cells and heads that are off."""
-        weights: list[list[Any]] = [list(layer) for layer in self.weights.masked_fill(~self.mask[:, None], math.nan)]
+        weights = [list(layer) for layer in self.weights.masked_fill(~self.mask[:, None], math.nan)]
         for layer, head in () if self.present is None else (~self.present).nonzero().tolist():
             weights[layer][head] = None
         return {"rows": self.rows, "columns": self.columns, "weights": weights}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+MapsByStack = dict[str, StackMaps]
+
+
+@dataclass(frozen=True, repr=False)
 class AttentionMaps(Brief):
     """The maps of a sentence pair by a method of `METHODS` for each stack, over tokens or, after `by_words`, words."""
 
     source: str
     target: str
     method: str
-    stacks: dict[str, StackMaps]
+    stacks: MapsByStack
     tokens: PairTokens = field(metadata=HIDDEN)
 
     def _repr_html_(self) -> str:
@@ -90,7 +93,7 @@ class AttentionMaps(Brief):
         return replace(self, stacks=stacks)
 
 
-def maps_of(method: str, tokens: PairTokens, stacks: dict[str, StackMaps]) -> AttentionMaps:
+def maps_of(method: str, tokens: PairTokens, stacks: MapsByStack) -> AttentionMaps:
     """Create the maps of a pair over tokens."""
     return AttentionMaps(tokens.source.text, tokens.written.text, method, stacks, tokens)
 
@@ -110,7 +113,7 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
     return maps_of("weights", tokens, weights_of_pair(model, tokens))
 
 
-def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> dict[str, StackMaps]:
+def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> MapsByStack:
     """The attention weights of every stack. Raises `MachineError` if the model's numbers are not finite."""
     with evaluating(model), record_attention(model) as recording:
         require_finite(model(*tokens.inputs(model)))

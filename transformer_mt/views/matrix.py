@@ -21,13 +21,16 @@ from transformer_mt.views.rendering import format_weight, rendered, trimmed, wra
 # The width of a cell with a number: a shade or a space, three characters, and a space.
 CELL = 5
 # Minimum width of lines, and of the column of row labels.
-NARROWEST, NARROWEST_GUTTER = 20, 6
-MASKED, LEADER, GAP = "·", "│", 3
+NARROWEST = 20
+NARROWEST_GUTTER = 6
+MASKED = "·"
+LEADER = "│"
+GAP = 3
 # If the largest number is outside this range, numbers are printed in a power of ten, to fit three characters.
 READABLE = (0.05, 99.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class LabelledMatrix:
     """A matrix to show: numbers, NaN for masked cells, and the labels of both sides.
 
@@ -65,7 +68,7 @@ def is_convex(numbers: Float[np.ndarray, "R C"]) -> bool:
     return not (numbers < 0.0).any() and bool((np.abs(sums - 1.0) <= 1e-3).all())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scale:
     """The scale of a matrix: numbers are shaded relative to `largest` and printed in multiples of `unit`."""
 
@@ -88,7 +91,7 @@ class Scale:
         return format_weight(number / self.unit)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Blocks:
     """Shades as characters before the numbers, for files and terminals without colour; without numbers, with signs."""
 
@@ -125,7 +128,8 @@ class Colours(Blocks):
     """
 
     shares = (0.05, 0.15, 0.3, 0.5, 0.75)
-    positive, negative = 6 * " ", " -----"
+    positive = 6 * " "
+    negative = " -----"
     styles = tuple(
         Style.parse(f"color({number}) on color({background})")
         for number, background in ((250, 234), (231, 18), (231, 24), (16, 36), (16, 148), (16, 226))
@@ -149,7 +153,7 @@ def matrix_lines(
     groups = [[matrix] for matrix in matrices]
     if compact:
         groups = [list(group) for _, group in groupby(matrices, lambda one: (one.place, one.rows, one.columns))]
-    blocks = [[*_block(group, width=width, shading=shading, compact=compact)] for group in groups]
+    blocks = [list(_block(group, width=width, shading=shading, compact=compact)) for group in groups]
     if len(blocks) == 1:
         return blocks[0]
     return rendered(Columns([Group(*block) for block in blocks], padding=(1, GAP, 1, 0)), width=width)
@@ -214,7 +218,7 @@ def _carried(text: str) -> str:
 def _stairs(labels: Sequence[str], *, start: int, step: int, width: int) -> list[Text]:
     """The column labels, each above the labels to its right that it overlaps, with a line down to its column."""
     lines: list[tuple[int, str]] = []  # from the bottom: start of the line's text, and the text
-    for number, text in reversed([*enumerate(labels)]):
+    for number, text in reversed(list(enumerate(labels))):
         column = start + number * step
         folded = chop_cells(text, width - column) or [""]
         end = column + max(map(cell_len, folded)) + 1  # plus one space

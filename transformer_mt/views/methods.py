@@ -28,7 +28,7 @@ from transformer_mt.models.transformer import Transformer
 from transformer_mt.progress import advance
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.translation.scoring import BATCH_TOKENS
-from transformer_mt.views.maps import AttentionMaps, StackMaps, maps_of, weights_of_pair
+from transformer_mt.views.maps import AttentionMaps, MapsByStack, StackMaps, maps_of, weights_of_pair
 
 # For each part of a sentence, such as a word, the tokens to erase together (True).
 ErasedParts = Bool[Tensor, "N L"]
@@ -56,7 +56,7 @@ class Method(ABC):
         return maps_of(self.name, tokens, self.compute(model, tokens, stacks))
 
     @abstractmethod
-    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
+    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> MapsByStack:
         """Compute the maps over tokens, L H Q K, for the given stacks that the method covers.
 
         Raises `InputError` if the method does not apply to the model.
@@ -71,7 +71,7 @@ class AttentionWeights(Method):
     meaning = "the weight that the row's token gives to the column's; a row sums to 1"
 
     @override
-    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
+    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> MapsByStack:
         return {name: maps for name, maps in weights_of_pair(model, tokens).items() if name in stacks}
 
 
@@ -82,7 +82,7 @@ class ValueNorms(AttentionWeights):
     meaning = "the length of the vector that the column's token adds to the row's: weight times projected value"
 
     @override
-    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
+    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> MapsByStack:
         with record_attention(model) as recording:
             by_stack = super().compute(model, tokens, stacks)
         for name, maps in by_stack.items():
@@ -104,7 +104,7 @@ class OfModel(Method):
         """Compute a stack's matrix over tokens, and its matrix over words."""
 
     @override
-    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> dict[str, StackMaps]:
+    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> MapsByStack:
         by_stack = {}
         for stack in ("decoder", "cross"):
             if stack in stacks:
@@ -151,7 +151,8 @@ class Erasure(OfModel):
     @override
     def matrices(self, model: Seq2Seq, tokens: PairTokens, stack: str) -> tuple[Tensor, Tensor]:
         rows, columns = tokens.sides(stack)
-        pieces, words = torch.eye(len(columns.pieces)), torch.from_numpy(columns.membership())
+        pieces = torch.eye(len(columns.pieces))
+        words = torch.from_numpy(columns.membership())
         # A word of a single token is erased only once.
         parts, places = torch.unique(torch.cat((pieces, words)).bool(), dim=0, return_inverse=True)
         falls = erase(model, tokens, parts, stack=stack).cpu()[:, places]

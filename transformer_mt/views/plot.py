@@ -42,7 +42,8 @@ _LOG = logging.getLogger(__name__)
 Coordinate = int | float
 Points = Sequence[tuple[Coordinate, Coordinate]]
 
-CHART_ROWS, NARROWEST_CHART = 10, 40
+CHART_ROWS = 10
+NARROWEST_CHART = 40
 # Positions to show.
 SHOWN_POSITIONS = 24
 _SHADES = " ░▒▓█"
@@ -70,7 +71,8 @@ def read_curves(run: Run) -> Curves:
                 points[name].append((record["step"], float(value)))
     if not any(points.values()):
         raise InputError(run.path, "nothing has been measured yet", "train it with tmt train")
-    trained, floor = points["training_loss"], _training_floor(run)
+    trained = points["training_loss"]
+    floor = _training_floor(run)
     return points | {FLOOR: [(step, floor) for step, _ in (trained[0], trained[-1])] if trained and floor else []}
 
 
@@ -83,7 +85,7 @@ def _training_floor(run: Run) -> float:
     return 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Series:
     """A curve. Curves of the same `group` (a run) share a colour; secondary ones are `dashed`.
 
@@ -97,7 +99,7 @@ class Series:
     margins: Sequence[float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Panel:
     """Curves over a common horizontal axis; the title has the quantity and its unit.
 
@@ -112,13 +114,14 @@ class Panel:
     def extent(self, axis: int) -> tuple[float, float]:
         """The ends of an axis (0: horizontal); they differ even if all values are the same."""
         values = [float(point[axis]) for curve in self.series for point in curve.points]
-        low, high = min(values), max(values)
+        low = min(values)
+        high = max(values)
         if high > low:
             return low, high
         return (low - abs(low) / 2, high + abs(high) / 2) if low else (0.0, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plot:
     """A plot: data for JSON, arrays for numpy, lines of text for a `width`, and a picture for a `path`."""
 
@@ -155,7 +158,7 @@ def plot_runs(runs: Mapping[str, Curves]) -> Plot:
         ]
         if series:
             panels.append(Panel(title, series))
-    arrays: dict[str, Any] = {"runs": [*runs]}
+    arrays: dict[str, Any] = {"runs": list(runs)}
     for number, curves in enumerate(runs.values()):
         arrays |= {f"{number}.{name}": np.reshape(points, (-1, 2)) for name, points in curves.items()}
     return _plot_panels(panels, {"runs": [{"run": run, **curves} for run, curves in runs.items()]}, arrays)
@@ -165,7 +168,7 @@ def plot_schedules(schedules: Mapping[str, Points]) -> Plot:
     """Plot learning-rate schedules by name over training steps; arrays: `names`, and `n` for curve n (from 0)."""
     series = [Series(name, points, group) for group, (name, points) in enumerate(schedules.items())]
     data = {"curves": [{"name": name, "points": points} for name, points in schedules.items()]}
-    arrays = {"names": [*schedules], **{str(curve.group): np.array(curve.points) for curve in series}}
+    arrays = {"names": list(schedules), **{str(curve.group): np.array(curve.points) for curve in series}}
     return _plot_panels([Panel("learning rate", series)], data, arrays)
 
 
@@ -189,13 +192,15 @@ def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
 
 
 def _chart(panel: Panel, width: int) -> Iterator[str]:
-    (left, right), (low, high) = panel.extent(0), panel.extent(1)
+    left, right = panel.extent(0)
+    low, high = panel.extent(1)
     numbers = [""] * CHART_ROWS
     for tick in ticks(low, high, most=4):
         numbers[min(CHART_ROWS - 1, int((high - tick) / (high - low) * CHART_ROWS))] = f"{tick:,.6g}"
     gutter = max(map(len, numbers))
     columns = width - gutter - 2
-    canvas, names = np.full((CHART_ROWS, columns), " "), []
+    canvas = np.full((CHART_ROWS, columns), " ")
+    names = []
     for letter, curve in zip(cycle(ascii_lowercase), panel.series, strict=False):
         names.append(Text(f"{letter} {escape_controls(curve.name)}"))
         # Interpolates linearly between points.
@@ -227,7 +232,8 @@ def ticks(low: Coordinate, high: Coordinate, *, most: int) -> list[float]:
     """At most `most` round numbers from `low` to `high`: multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10((high - low) / most))
     for step in (power, 2 * power, 5 * power, 10 * power, 20 * power):
-        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        first = math.ceil(low / step - 1e-9)
+        last = math.floor(high / step + 1e-9)
         if last - first + 1 <= most:
             return [number * step for number in range(first, last + 1)]
     return []
@@ -236,7 +242,8 @@ def ticks(low: Coordinate, high: Coordinate, *, most: int) -> list[float]:
 def _horizontal_axis(panel: Panel, columns: int) -> str:
     """The labels of the axis, each under its place without touching, and the axis name."""
     left, right = panel.extent(0)
-    line, name = "", f" {escape_controls(panel.across)}"
+    line = ""
+    name = f" {escape_controls(panel.across)}"
     for value in ticks(left, right, most=max(2, columns // 14)):
         label = f"{value:,.6g}"
         start = max(0, round((value - left) / (right - left) * (columns - 1)) - len(label) // 2)
@@ -252,7 +259,8 @@ _FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": Non
 # No math in text, and reproducible ids inside an SVG.
 _SETTINGS: Any = {"text.parse_math": False, "text.usetex": False, "svg.hashsalt": "tmt", "svg.fonttype": "none"}
 # Inches per cell, and for the labels and title around a matrix.
-_CELL, _AROUND = 0.42, 1.6
+_CELL = 0.42
+_AROUND = 1.6
 _PANEL = (7.0, 2.6)
 _LARGEST = 60.0
 # Larger matrices are drawn without numbers: they would be too small to read.
@@ -264,7 +272,7 @@ def check_figure(path: Path, *, npz: Path | None) -> None:
 
     Raises `MachineError` if matplotlib is not installed.
     """
-    if npz is not None and npz.resolve() == path.resolve():
+    if npz and npz.resolve() == path.resolve():
         raise InputError("npz", f"{npz} is also the file of the figure", "give another name")
     if path.suffix.lower() not in _FORMATS:
         raise InputError("figure", f"{path} has no known format", "end it in .png, .pdf or .svg")
@@ -288,7 +296,8 @@ def matrix_figure(
     """
     from matplotlib.patches import Rectangle
 
-    columns, matrices = max(map(len, rows)), list(chain(*rows))
+    columns = max(map(len, rows))
+    matrices = list(chain(*rows))
     scale = Scale.of(matrix.numbers for matrix in matrices)
     low = -scale.largest if any(matrix.negative for matrix in matrices) else 0.0
     cell = _CELL * (3 if texts else 1)
@@ -379,7 +388,8 @@ def _families(letters: set[str]) -> list[str]:
     """matplotlib's default families plus installed ones with missing letters; warns if some are still missing."""
     from matplotlib import font_manager, rcParams
 
-    families, usual = [*rcParams["font.family"]], font_manager.findfont(font_manager.FontProperties())
+    families = list(rcParams["font.family"])
+    usual = font_manager.findfont(font_manager.FontProperties())
     letters = letters - _letters_in(font_manager.FontEntry(usual), letters)
     # matplotlib's "Last Resort" font draws a box for every letter.
     fonts = [font for font in font_manager.fontManager.ttflist if letters and "Last Resort" not in font.name]
@@ -404,6 +414,7 @@ def _letters_in(font: Any, letters: set[str]) -> set[str]:
 
 def file_content(figure: "Figure", path: Path) -> bytes:
     """The content of the figure's file, in the format of the path's suffix."""
-    file, ending = io.BytesIO(), path.suffix.lower()
+    file = io.BytesIO()
+    ending = path.suffix.lower()
     figure.savefig(file, format=ending[1:], dpi=150, metadata=_FORMATS[ending])
     return file.getvalue()

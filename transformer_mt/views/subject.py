@@ -15,6 +15,7 @@ from transformer_mt.models.head_mask import without_heads
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
 from transformer_mt.runs.directory import Run
+from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
@@ -63,7 +64,8 @@ class Subject:
         With a target, the line counts as one sentence and keeps its capitals. Raises `InputError` for an empty line, a
         sentence number that does not exist, a text that is too long, and an unknown head.
         """
-        model, off = translator.model, tuple(dict.fromkeys(without))
+        model = translator.model
+        off = tuple(dict.fromkeys(without))
         (line,) = model.prepare.lines([text], split=target is None, restore=target is None)
         if not line.text:
             raise InputError("source", "empty", "give a sentence to look at")
@@ -116,7 +118,7 @@ class Subject:
         with without_heads(self.network, self.without):
             return view_attention(self.network, self.tokens, method=method, words=words, stacks=stacks)
 
-    def agreement(self, maps: AttentionMaps, *, words: bool) -> dict[str, Any]:
+    def agreement(self, maps: AttentionMaps, *, words: bool) -> JsonObject:
         """An extra key of `tmt attend --json`: for methods other than the weights, their agreement with erasure."""
         if maps.method in (DEFAULT_METHOD, REFERENCE):
             return {}
@@ -132,16 +134,16 @@ class Subject:
         losses = dict(read_curves(Run(self.model.path))["validation_loss"])
         return HistoryStep(step, losses.get(step), translation, maps.stacks), maps
 
-    def to_json(self, view: Any, remarks: Mapping[str, Any]) -> dict[str, Any]:
+    def to_json(self, view: Any, remarks: Mapping[str, Any]) -> JsonObject:
         """The JSON of a view (a dataclass or mapping), with remarks, `described` of the line, and the heads off."""
         off = {"without": list(map(str, self.without)), "usual": self.usual} if self.without else {}
         return to_json(view) | to_json(remarks) | described(self.line, self.number) | off
 
 
-def described(line: PreparedLine, number: int = 1) -> dict[str, Any]:
+def described(line: PreparedLine, number: int = 1) -> JsonObject:
     """Keys of `--json` for a sentence: `never_seen`, `remarks`; in a line of several, also `sentence`, `sentences`."""
     read = line.only(number)
-    found: dict[str, Any] = {"never_seen": read.never_seen, "remarks": read.remarks.to_json()}
+    found: JsonObject = {"never_seen": read.never_seen, "remarks": read.remarks.to_json()}
     if len(line.sentences) > 1:
         found |= {"sentence": number, "sentences": [sentence.text for sentence in line.sentences]}
     return found
@@ -165,7 +167,7 @@ def example(run: Path, data: DataConfig) -> str:
 def examples(run: Path, data: DataConfig) -> list[str]:
     """Up to three sentences to try: of the built-in corpus, or the first samples that training logged."""
     if data.corpus == BUILTIN:
-        return [*(_EXAMPLES if data.source_language == "de" else _EXAMPLES.values())]
+        return list(_EXAMPLES if data.source_language == "de" else _EXAMPLES.values())
     for record in Run(run).metrics():
         match record:
             case {"samples": [{"source": str()}, *_] as samples}:

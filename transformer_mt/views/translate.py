@@ -1,22 +1,22 @@
 """`tmt translate`: translations as JSON, alternatives at each position, and the tree of a beam search."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rich.text import Text
 from rich.tree import Tree
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
-from transformer_mt.text.terminal import escape_controls
+from transformer_mt.text.terminal import JsonObject, escape_controls
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.alternatives import ChosenAmong
 from transformer_mt.translation.beam_tree import ENDED, BeamTrace, beam_trace, recording_search
-from transformer_mt.translation.translator import Translation, Translator
+from transformer_mt.translation.translator import PrefixText, Translation, Translator
 from transformer_mt.views.rendering import rendered, table_lines
 
 # Minimum width for wrapping a tree's labels; rich indents by 4 per level.
-_NARROWEST, _INDENT = 20, 4
+_NARROWEST = 20
+_INDENT = 4
 
 
 def require_beam(search: SearchConfig) -> None:
@@ -26,7 +26,7 @@ def require_beam(search: SearchConfig) -> None:
 
 
 def traced(
-    translator: Translator, line: PreparedLine, search: SearchConfig, *, prefix: str | Sequence[str] = ""
+    translator: Translator, line: PreparedLine, search: SearchConfig, *, prefix: PrefixText = ""
 ) -> tuple[list[Translation], BeamTrace | None]:
     """Translate a line of one sentence: the translations, best first, and the tree of the beam that found them."""
     with recording_search() as steps:
@@ -43,12 +43,12 @@ def translation_object(
     alternatives: Sequence[Sequence[ChosenAmong]] | None,
     trace: BeamTrace | None,
     shows_trace: bool,
-) -> dict[str, Any]:
+) -> JsonObject:
     """The JSON object of `tmt translate` for a line: its translations, best first, with alternatives and trace."""
     best = ranked[0]
-    found: dict[str, Any] = {"source": line.given, "translation": best.text} | _scores(best)
+    found: JsonObject = {"source": line.given, "translation": best.text} | _scores(best)
     found |= {"never_seen": line.never_seen, "remarks": line.remarks.to_json()}
-    listed: list[dict[str, Any]] = [{"text": each.text, "score": each.score} for each in ranked]
+    listed: list[JsonObject] = [{"text": each.text, "score": each.score} for each in ranked]
     if split:
         parts = zip(line.sentences, best.sentences or (best,), strict=True)
         found["sentences"] = [
@@ -81,7 +81,9 @@ def trace_lines(trace: BeamTrace, *, width: int) -> Iterator[str]:
 
     Lines are at most `width` cells wide unless the tree is too deep.
     """
-    children, best, deepest = trace.children(), trace.best, 0
+    children = trace.children()
+    best = trace.best
+    deepest = 0
     root = Tree(Text(escape_controls(" ".join(("<s>", *trace.prefix)))))
     waiting = [(node, root, 1) for node in children.get(None, [])][::-1]
     while waiting:
