@@ -1,10 +1,13 @@
+import math
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support.table_model import TableModel, all_translations, log_probability
+from support.table_model import TableModel, TableState, all_translations, log_probability
 from torch import Tensor
 
+from transformer_mt.models.seq2seq import State
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
 from transformer_mt.translation.constraints import FREE, Candidate, Constraint, Phrase, allocate
 from transformer_mt.translation.engine import Hypothesis
@@ -149,6 +152,33 @@ def test_sentences_without_phrases_are_translated_as_usual(
         for own in ((), (FREE, constraint, FREE))
     )
     assert [mixed[0], mixed[2]] == [usual[0], usual[2]]
+
+
+class Bigrams(TableModel):
+    """The probabilities of a token depend on the token before it."""
+
+    def read(self, target: Tensor, state: State) -> tuple[Tensor, TableState]:
+        assert isinstance(state, TableState)
+        return self.table[target], TableState(state.key, torch.cat((state.tokens, target), dim=1), self.selected)
+
+
+def test_narrow_beam_puts_a_phrase_before_the_end_of_the_sentence() -> None:
+    model = Bigrams(vocabulary=VOCABULARY, seed=1)
+    following = {(BOS, 4): 0.9, (BOS, 6): 1e-4, (4, EOS): 0.9, (4, 6): 0.01, (6, 4): 0.9, (6, EOS): 0.1}
+    with torch.no_grad():
+        model.table[:] = -20.0
+        for places, probability in following.items():
+            model.table[places] = math.log(probability)
+
+    def best(beam: int) -> tuple[int, ...]:
+        constraint = Constraint((Phrase(((6,),)),), lambda _: False)
+        [[found]] = beam_search(
+            model, SOURCE[:1], beam=beam, alpha=0.0, limits=(9,), n_best=1, constraints=[constraint]
+        )
+        return found.tokens
+
+    assert best(EVERYTHING) == (4, 6, 4)  # "The dog. hound" is likelier than "The hound."
+    assert best(2) == (6, 4)
 
 
 def candidate(parent: int, left: int, log_probability: float) -> Candidate:

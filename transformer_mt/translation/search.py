@@ -234,18 +234,22 @@ def _constrained_candidates(
     """The candidates of each sentence, divided between its banks, `beams` in all, and their progress.
 
     Post and Vilar 2018, §3.1: chosen from the likeliest tokens of each hypothesis, and those that make progress. All
-    must leave `room` for what is missing.
+    must leave `room` for what is missing. A hypothesis that the model would end although something is missing only
+    fills free places; otherwise, most phrases would follow the end of the sentence.
     """
     total = choices + live.log_probability[:, None]  # N V
     likeliest = total.topk(min(1 + beam, total.shape[1])).indices.tolist()
-    found: list[list[Candidate]] = [[] for _ in beams]
+    in_time, late = ([list[Candidate]() for _ in beams] for _ in range(2))
     for row, (sentence, one, likely) in enumerate(zip(live.origin.tolist(), progress, likeliest, strict=True)):
+        own = late[sentence] if one.left and likely[0] == EOS else in_time[sentence]
         tokens = list(one.wanted.union(likely))
         for token, value in zip(tokens, total[row, tokens].tolist(), strict=True):
             after = one.add(token)
             if value > -math.inf and (one.left == 0 if token == EOS else after.left <= room[sentence]):
-                found[sentence].append(Candidate(row, token, value, after))
-    chosen = [one for own, width in zip(found, beams, strict=True) for one in allocate(own, width)]
+                own.append(Candidate(row, token, value, after))
+    chosen = []
+    for first, then, width in zip(in_time, late, beams, strict=True):
+        chosen += (allocate(first, width) + allocate(then, width))[:width]
     parent, token = torch.tensor([one[:2] for one in chosen], dtype=torch.long, device=total.device).view(-1, 2).T
     candidates = _Candidates(live.origin[parent], parent, token, total[parent, token])
     return candidates, [one.progress for one in chosen]
