@@ -46,7 +46,10 @@ def tab_to(opened: LoadedPage, wanted: str, *, key: str = "Tab", most: int = 12)
 
 def test_whole_page_works_by_keyboard(two_runs: LoadedPage) -> None:
     opened = two_runs
+    sentence = opened.find("#source").input_value()
     press(opened, "Tab", "Enter", to="source")  # the skip link
+    opened.settle()
+    opened.expect_value("#source", sentence)
     opened.press("Control+a")
     opened.page.keyboard.type("Der Vogel wartet.")
     opened.expect_part("#translation .above", "Vogel")

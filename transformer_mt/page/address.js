@@ -46,7 +46,8 @@ export function readAddress() {
   if (!isLive) {
     return {};
   }
-  const found = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  const choices = location.hash.includes("=") ? location.hash.slice(1) : ""; // else the id of an element
+  const found = Object.fromEntries(new URLSearchParams(choices));
   return {
     ...found,
     stop: Number.isInteger(Number(found.stop)) && Number(found.stop) > 0 ? Number(found.stop) : null,

@@ -579,7 +579,7 @@ async function start() {
   addEventListener("hashchange", () => {
     const wished = readAddress();
     const run = state.runs.find((one) => one.run === wished.run && one.stacks) ?? state.run;
-    if (run && location.hash) {
+    if (run && location.hash.includes("=")) { // not a link to an element of the page
       chooseRun(run.run, { source: run.example ?? "", view: "choices", ...wished });
     }
   });
