@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -102,26 +103,35 @@ def test_entropy_of_targets_is_the_least_cross_entropy(vocabulary: int, smoothin
         assert min(worse) > found
 
 
-class TwoPasses(nn.Module):
-    """Returns prepared logits, one tensor per call."""
+class Passes(nn.Module):
+    """Returns prepared logits, one tensor per call, and records what it reads."""
 
     def __init__(self, *passes: Tensor) -> None:
         super().__init__()
-        self.passes = iter(passes)
+        self.passes, self.read = iter(passes), []
+        size = passes[0].shape[-1]
+        self.output = nn.Linear(size, size)  # changes nothing
+        with torch.no_grad():
+            self.output.weight.copy_(torch.eye(size))
+            self.output.bias.zero_()
 
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        return next(self.passes) * 1
+    def forward(self, source: Tensor, target: Tensor, head: Callable[[Tensor, nn.Linear], Tensor]) -> Tensor:
+        self.read.append((source, target))
+        return head(next(self.passes), self.output)
+
+
+def labelled(labels: Tensor) -> Batch:
+    return Batch(labels, labels, labels, [0, 1, 2], 0, int((labels != PAD).sum()))
 
 
 def test_r_drop_is_half_of_the_paper_formula() -> None:
     one, labels = logits_and_labels(7)
     other, _ = logits_and_labels(7)
-    batch = Batch(labels, labels, labels, [0, 1, 2], 0, 0)
     log_p, log_q = one.log_softmax(-1), other.log_softmax(-1)
     divergences = ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum(dim=-1)  # in both directions
-    labelled = (log_p + log_q).gather(2, labels[..., None])[..., 0]
-    expected = (3.0 * divergences / 2 - labelled)[labels != PAD].sum() / 2
-    found = RDrop(RDropConfig(label_smoothing=0.0, weight=3.0))(TwoPasses(one, other), batch)
+    of_labels = (log_p + log_q).gather(2, labels[..., None])[..., 0]
+    expected = (3.0 * divergences / 2 - of_labels)[labels != PAD].sum() / 2
+    found = RDrop(RDropConfig(label_smoothing=0.0, weight=3.0))(Passes(one, other), labelled(labels))
     torch.testing.assert_close(found, expected)
 
 
@@ -134,24 +144,11 @@ def test_passes_of_r_drop_have_different_dropout() -> None:
     assert drawn_together > alone + 1
 
 
-class Seen(nn.Module):
-    """Returns prepared logits, and records what it reads."""
-
-    def __init__(self, *passes: Tensor) -> None:
-        super().__init__()
-        self.passes, self.read = iter(passes), []
-
-    def forward(self, *tokens: Tensor) -> Tensor:
-        self.read.append(tokens)
-        return next(self.passes)
-
-
 def test_simcut_matches_the_formula_and_both_passes_learn() -> None:
     whole, labels = logits_and_labels(7)
     cut, _ = logits_and_labels(7)
-    batch = Batch(labels, labels, labels, [0, 1, 2], 0, 0)
     passes = [logits.requires_grad_() for logits in (whole, cut)]
-    found = SimCut(SimCutConfig(label_smoothing=SMOOTHING, weight=3.0, cut=0.5))(Seen(*passes), batch)
+    found = SimCut(SimCutConfig(label_smoothing=SMOOTHING, weight=3.0, cut=0.5))(Passes(*passes), labelled(labels))
     p, q = whole.softmax(-1), cut.softmax(-1)
     divergence = (p * (p / q).log()).sum(-1)[labels != PAD].sum()
     torch.testing.assert_close(found, cross_entropy(whole, labels, label_smoothing=SMOOTHING) + 3.0 * divergence)
@@ -163,7 +160,7 @@ def test_only_the_second_pass_of_simcut_is_masked_on_both_sides() -> None:
     source, target = torch.randint(9, 99, (2, 20, 30)).unbind()
     source[:, -1], target[:, 0], target[3:, 20:] = EOS, BOS, PAD
     batch, logits = Batch(source, target, target, [], 0, 0), torch.zeros(20, 30, 7)
-    model = Seen(logits, logits)
+    model = Passes(logits, logits)
     SimCut(SimCutConfig(label_smoothing=0.0, weight=1.0, cut=0.2))(
         model, replace(batch, labels=torch.ones_like(target))
     )

@@ -3,7 +3,7 @@
 Read in this order:
 
 trainer          the training loop, a generator of reports: step, validate, save, resume
-objective        the loss to minimise; `chunked_loss` computes cross-entropy without holding all logits at once
+objective        the loss to minimise; `chunked_loss` computes losses without holding all logits at once
 optimizer        one or more torch optimizers, with a learning rate from `schedules`
 batch_stream     the encoded pairs of each epoch; an endless stream of batches with a seekable position
 averaging        the weights to use: the best, a running average, or a mean over checkpoints

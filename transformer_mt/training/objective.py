@@ -5,7 +5,7 @@ To add one, subclass `Objective`, register it in `OBJECTIVES`, and give it a sec
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -27,7 +27,7 @@ from transformer_mt.device import computed_in
 from transformer_mt.models.seq2seq import Seq2Seq, log_softmax
 from transformer_mt.registry import lookup
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
-from transformer_mt.training.chunked_loss import Sum, chunked_linear_cross_entropy
+from transformer_mt.training.chunked_loss import Sum, chunked_linear_cross_entropy, chunked_linear_loss
 
 # With byte fallback, no text has unknown tokens, so their symbol can mark masked ones.
 MASK = UNK
@@ -73,13 +73,15 @@ class RDrop(Objective):
 
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Sum:
-        labels = batch.labels
-        smoothing = self.config.label_smoothing
-        first, second = (model(batch.source, batch.decoder_input) for _ in range(2))
-        labelled = sum(cross_entropy(z, labels, label_smoothing=smoothing) for z in (first, second))
-        p = log_softmax(first)
-        q = log_softmax(second)
-        return 0.5 * labelled + 0.25 * self.config.weight * (divergence(p, q, labels) + divergence(q, p, labels))
+        def loss(first: Logits, second: Logits, labels: Target) -> Sum:
+            smoothing = self.config.label_smoothing
+            labelled = sum(cross_entropy(z, labels, label_smoothing=smoothing) for z in (first, second))
+            p = log_softmax(first)
+            q = log_softmax(second)
+            return 0.5 * labelled + 0.25 * self.config.weight * (divergence(p, q, labels) + divergence(q, p, labels))
+
+        read = batch.source, batch.decoder_input
+        return of_two_passes(model, read, read, loss, batch)
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,28 @@ class SimCut(Objective):
 
     @override
     def __call__(self, model: nn.Module, batch: Batch) -> Sum:
+        def loss(whole: Logits, masked: Logits, labels: Target) -> Sum:
+            labelled = cross_entropy(whole, labels, label_smoothing=self.config.label_smoothing)
+            return labelled + self.config.weight * divergence(log_softmax(whole), log_softmax(masked), labels)
+
         read = batch.source, batch.decoder_input
-        whole = model(*read)
-        masked = model(*(mask_tokens(tokens, share=self.config.cut) for tokens in read))
-        labelled = cross_entropy(whole, batch.labels, label_smoothing=self.config.label_smoothing)
-        return labelled + self.config.weight * divergence(log_softmax(whole), log_softmax(masked), batch.labels)
+        masked = [mask_tokens(tokens, share=self.config.cut) for tokens in read]
+        return of_two_passes(model, read, masked, loss, batch)
+
+
+def of_two_passes(
+    model: nn.Module, first: Sequence[Tensor], second: Sequence[Tensor], loss: Callable[..., Sum], batch: Batch
+) -> Sum:
+    """`loss` of the logits of two passes and the labels; each pass reads a source and a decoder input."""
+    states: States = model(*first, lambda states, _: states)
+
+    def together(others: States, output: nn.Linear) -> Sum:
+        if computed_in(others.device) == torch.float16:  # chunked gradients would underflow before loss scaling
+            return loss(output(states), output(others), batch.labels)
+        return chunked_linear_loss(loss, [states, others], output, batch.labels, tokens=batch.target_tokens)
+
+    found: Sum = model(*second, together)
+    return found
 
 
 def mask_tokens(tokens: Int[Tensor, "B L"], *, share: float) -> Int[Tensor, "B L"]:
