@@ -66,6 +66,7 @@ def test_second_stage_leaves_out_the_mixture_of_the_first(tmp_path: Path) -> Non
     assert Run.open(then.run).config().data.mixture == {}
 
 
+@pytest.mark.slow
 def test_different_steps_need_another_folder(
     trained: tuple[Experiment, TrainingSummary], monkeypatch: pytest.MonkeyPatch
 ) -> None:
