@@ -153,12 +153,12 @@ def test_leaves_out_pairs_too_long_for_a_model(on_run: Tmt) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "output"), [(FILES, "a.de"), (FILES, "a.en"), (("--data", "a.de,a.en"), "a.en"), (FILES, "./a.de")]
+    ("given", "output"), [(FILES, "a.de"), (FILES, "a.en"), (("--data", "a.de,a.en"), "a.en"), (FILES, "./a.de"), (("--data", "."), "a.de")]
 )
 def test_does_not_replace_what_it_reads(given: tuple[str, ...], output: str, on_run: Tmt) -> None:
     before = Path(output).read_bytes()
     outcome = on_run("score", *given, "--keep", "40%", "--output", output)
-    assert outcome.mistake == f"--output: {Path(output)} is one of the files to score; give another name"
+    assert outcome.mistake == f"--output: {Path(output)} is one of the files to read; give another name"
     assert Path(output).read_bytes() == before
 
 

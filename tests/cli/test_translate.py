@@ -80,6 +80,17 @@ def test_escapes_translations(on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> N
     assert packed.json["translation"] == f"[{evil}]"
 
 
+@pytest.mark.parametrize("options", [("--input", "letters.de"), ("--glossary", "letters.de", SOURCES[0])])
+def test_does_not_replace_what_it_reads(options: tuple[str, ...], on_run: Tmt) -> None:
+    letters = Path("letters.de")
+    letters.write_text("alte Mann\told man\n")
+    Path("link.de").symlink_to(letters)
+    for output in ("letters.de", "link.de", str(letters.resolve())):
+        outcome = on_run("translate", *options, "--output", output)
+        assert outcome.mistake == f"--output: {output} is one of the files to read; give another name"
+    assert letters.read_text() == "alte Mann\told man\n"
+
+
 def test_output_leaves_no_temporary_files(on_run: Tmt) -> None:
     Path("letters.en").write_text("old")
     outcome = on_run("translate", "--output", "letters.en", SOURCES[0])

@@ -258,11 +258,17 @@ class Output:
 
 
 @contextmanager
-def open_output(path: Path | None) -> Iterator[Callable[[str], None]]:
-    """A function that writes a line to stdout or to the given file."""
+def open_output(path: Path | None, *, read: Iterable[str | Path | None] = ()) -> Iterator[Callable[[str], None]]:
+    """A function that writes a line to stdout or to the given file.
+
+    Raises `InputError` if it would replace one of the files `read`, or a file in one of the folders.
+    """
     if path is None:
         yield lambda line: print(line, flush=True)  # a signal ends the process without flushing
         return
+    places = {path.resolve(), *path.resolve().parents}
+    if path.is_file() and places & {Path(name).resolve() for name in read if name}:
+        raise InputError("--output", f"{path} is one of the files to read", "give another name")
     with output_file(path) as file:
         yield lambda line: file.writelines((f"{line}\n".encode(),))
 

@@ -82,7 +82,6 @@ def score(
         raise InputError("--tokens", "--keep and --min write pairs, not scores", "leave it out")
     if files and (data or split):
         raise InputError("--input", "already gives the pairs", "leave out --data and --split")
-    _require_other(output, [*map(str, files or ()), *(data or "").split(",")])
     translator = open_translator(model, SearchOptions(), device=device, to=to)
     models = [translator.model]
     own = translator.model.config.data
@@ -95,7 +94,7 @@ def score(
         split = split or "test"
         place, pairs = pairs_to_measure(own, data, split=split)
         note(f"scoring {len(pairs)} pairs of {place}, split {split}")
-    with open_output(output) as write:
+    with open_output(output, read=[*(files or ()), *(data or "").split(",")]) as write:
         if is_filter:
             for pair in _best(models, pairs, share=share, minimum=minimum, place=place):
                 write(escaped_json({own.source_language: pair.source, own.target_language: pair.target}))
@@ -113,12 +112,6 @@ def score(
             raise InputError(place, "no pairs to score", "give at least one")
         together = numbers(total, pieces)
         write(escaped_json(to_json({"pairs": count} | together)) if as_json else f"total\t{_columns(together)}")
-
-
-def _require_other(output: Path | None, read: "Sequence[str]") -> None:
-    """Raise `InputError` if the output would replace one of the files `read`."""
-    if output and output in map(Path, read):
-        raise InputError("--output", f"{output} is one of the files to score", "give another name")
 
 
 def _share(keep: str) -> float:

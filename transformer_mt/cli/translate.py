@@ -135,7 +135,7 @@ def translate(
     bad = total = 0
 
     shown = working(f"translating into {output}") if output else nullcontext()
-    with open_output(output) as write, shown:
+    with open_output(output, read=[input, glossary]) as write, shown:
         for source in sources:
             remarks = LineRemarks()
             records = read_records(source, translator, split=split, as_json=as_json)
