@@ -88,15 +88,17 @@ def test_steps_match_torch_at_the_scheduled_rate(name: str) -> None:
         assert our.grad is None
 
 
-def test_weight_decay_skips_norms_biases_and_embeddings() -> None:
-    model = build_model(load_config(None, ["model.attention.position=relative(3)"]).model, vocabulary_size=13)
+@pytest.mark.parametrize("tied", ["target", "none"])
+def test_weight_decay_skips_norms_biases_embeddings_and_output(tied: str) -> None:
+    settings = ["model.attention.position=relative(3)", f"model.tied={tied}"]
+    model = build_model(load_config(None, settings).model, vocabulary_size=13)
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)
     build_optimizer(configured("adamw", weight_decay=0.5), model, schedule, UNSCALED).step(1)
     changed = {name for name, parameter in model.named_parameters() if not torch.equal(parameter, before[name])}
     matrices = {name for name, parameter in before.items() if parameter.ndim == 2}
-    assert changed == {name for name in matrices if "table" not in name and ".to_" not in name}
+    assert changed == {name for name in matrices if "table" not in name and ".to_" not in name and name != "output.weight"}
     assert len(changed) == 3 * (4 + 2) + 3 * (8 + 2)  # three layers each: attention and feed-forward
     name = min(changed)
     torch.testing.assert_close(dict(model.named_parameters())[name], (1 - 0.1 * 0.5) * before[name])

@@ -18,6 +18,7 @@ from torch.optim import SGD, Adam, AdamW, Muon, Optimizer
 from transformer_mt.config.sections import AdamConfig, AdamWConfig, MuonConfig, OptimizerConfig, SGDConfig
 from transformer_mt.device import random_states, restore_random_states
 from transformer_mt.errors import InputError
+from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
 from transformer_mt.runs.checkpoints import STATE, put_tensors, take_tensors
 from transformer_mt.runs.weights import Tensors, pack, unpack
@@ -35,7 +36,7 @@ def adam(model: nn.Module, config: AdamConfig) -> Optimizer:
 
 
 def adamw(model: nn.Module, config: AdamWConfig) -> Optimizer:
-    """Adam with w ← w − η λ w (Loshchilov and Hutter 2019), the decay only for matrices other than embeddings."""
+    """Adam with w ← w − η λ w (Loshchilov and Hutter 2019), the decay only for matrices that do not hold a row per token."""
     matrices, others = split_parameters(model)
     groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
     return AdamW(groups, lr=1.0, betas=config.betas, eps=config.epsilon, fused=True)
@@ -52,10 +53,12 @@ def muon(model: nn.Module, config: MuonConfig) -> list[Optimizer]:
 
 
 def split_parameters(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
-    """The weight matrices, and all other parameters: norms, biases and embeddings."""
-    embeddings = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
-    matrices = [each for each in model.parameters() if each.ndim > 1 and id(each) not in embeddings]
-    return matrices, [each for each in model.parameters() if each.ndim <= 1 or id(each) in embeddings]
+    """The weight matrices, and all other parameters: norms, biases, embeddings and the output matrix."""
+    by_token = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+    if isinstance(model, Seq2Seq):
+        by_token.add(id(model.output.weight))
+    matrices = [each for each in model.parameters() if each.ndim > 1 and id(each) not in by_token]
+    return matrices, [each for each in model.parameters() if each.ndim <= 1 or id(each) in by_token]
 
 
 def sgd(model: nn.Module, config: SGDConfig) -> Optimizer:
