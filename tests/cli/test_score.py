@@ -153,7 +153,14 @@ def test_leaves_out_pairs_too_long_for_a_model(on_run: Tmt) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "output"), [(FILES, "a.de"), (FILES, "a.en"), (("--data", "a.de,a.en"), "a.en"), (FILES, "./a.de"), (("--data", "."), "a.de")]
+    ("given", "output"),
+    [
+        (FILES, "a.de"),
+        (FILES, "a.en"),
+        (FILES, "./a.de"),
+        (("--data", "a.de,a.en"), "a.en"),
+        (("--data", "."), "a.de"),
+    ],
 )
 def test_does_not_replace_what_it_reads(given: tuple[str, ...], output: str, on_run: Tmt) -> None:
     before = Path(output).read_bytes()

@@ -298,7 +298,7 @@ class AdamWConfig(AdamConfig):
 
     name: str = "adamw"
     weight_decay: Annotated[float, Field(ge=0.0, le=1.0)] = 0.01
-    """Decay of weight matrices per step, times the learning rate; norms, biases, embeddings and the output matrix do not decay."""
+    """Decay of hidden layers' weight matrices per step, times the learning rate."""
 
 
 class MuonConfig(AdamConfig):

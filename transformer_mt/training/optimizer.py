@@ -36,7 +36,7 @@ def adam(model: nn.Module, config: AdamConfig) -> Optimizer:
 
 
 def adamw(model: nn.Module, config: AdamWConfig) -> Optimizer:
-    """Adam with w ← w − η λ w (Loshchilov and Hutter 2019), the decay only for matrices that do not hold a row per token."""
+    """Adam with w ← w − η λ w (Loshchilov and Hutter 2019), the decay only for hidden layers' matrices."""
     matrices, others = split_parameters(model)
     groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
     return AdamW(groups, lr=1.0, betas=config.betas, eps=config.epsilon, fused=True)
