@@ -123,9 +123,9 @@ def test_every_map_shows_its_layer_and_head(stack: str, name: str, deeper: str, 
 
 def test_default_matrix_and_note(deeper: str, tmt: Tmt) -> None:
     pair = ("attend", "--model", deeper, SOURCE, "--target", TARGET)
-    others = "for others: --layer N, --head all, --stack NAME, --compact; for word links: tmt align"
+    others = "others: --layer N, --head all, --stack NAME, --compact; word links: tmt align"
     shown = tmt(*pair)
-    assert shown.err == f"tmt: one of many matrices; {others}; for one row step by step: tmt explain\n"
+    assert shown.err == f"tmt: this is one of many matrices; {others}; one row step by step: tmt explain\n"
     assert tmt(*pair, "--quiet") == tmt(*pair, "--layer", "2") == Outcome(0, shown.out, "")
     titles = [line for line in shown.lines if "attention, layer" in line]
     assert titles == ["cross-attention, layer 2 of 3, mean of 2 heads"]
@@ -275,7 +275,7 @@ def test_methods_explain_their_numbers(on_run: Tmt) -> None:
         "A number is what it is; below zero it speaks against.",
     ]
     assert "█ -3 " in outcome.out
-    assert "others: --stack NAME, --compact; for" in outcome.err
+    assert "others: --stack NAME, --compact; word links" in outcome.err
     compact = on_run("attend", *pair, "--compact")
     assert "below zero -- ~~ == ≡≡" in compact.out
     assert "others: --stack NAME; for" in compact.err

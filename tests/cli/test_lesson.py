@@ -4,6 +4,8 @@ from pathlib import Path
 
 from support.command_line import Outcome, Tmt
 
+from transformer_mt.views.lesson import lessons
+
 
 def test_the_list_and_one_stop(tmt: Tmt) -> None:
     listed = tmt("lesson")
@@ -24,3 +26,11 @@ def test_own_lessons_never_reach_the_terminal_unescaped(tmt: Tmt) -> None:
     out = tmt("lesson", "1", "--lessons", "own", "--answer").out
     assert all(escaped in out for escaped in ("A␛[2J", "B␇.", "␛]0;x"))
     assert not any(ord(character) < 32 and character != "\n" for character in out)
+
+
+def test_heads_of_the_lesson_on_cross_attention_look_where_it_says(tmt: Tmt) -> None:
+    lesson = lessons()[12]
+    assert lesson.head == "cross.2.1"
+    found = tmt("attend", "--model", "ready", lesson.sentence, "--json").json["stacks"]["cross"]
+    saw = [head[found["rows"].index("saw")] for head in found["weights"][1][:2]]
+    assert [found["columns"][row.index(max(row))] for row in saw] == ["gesehen", "habe"]

@@ -136,8 +136,10 @@ def test_size_ignores_links(listed: Path, tmt: Tmt) -> None:
     assert described(tmt)["runs/one"]["bytes"] == before
 
 
-def test_empty_folder(workplace: Path, tmt: Tmt) -> None:
-    (workplace / "runs").mkdir()
+@pytest.mark.parametrize("exists", [True, False])
+def test_empty_folder(exists: bool, workplace: Path, tmt: Tmt) -> None:
+    if exists:
+        (workplace / "runs").mkdir()
     outcome = tmt("runs")
     assert (outcome.code, outcome.out) == (0, "")
     assert outcome.err == "tmt: runs: no runs here; train one with tmt train\n"

@@ -404,7 +404,7 @@ def test_sum_of_heads_has_lengths_and_shares(opened: LoadedPage) -> None:
 
 
 def test_pictures_without_an_answer_or_a_name_are_empty(opened: LoadedPage) -> None:
-    assert "type one" in Picture(opened, "misleading", translation=None).texts("p")[0]
+    assert "type one" in Picture(opened, "misleading", lacksSentence=True).texts("p")[0]
     assert opened.find("#alone > *").count() == 1
     for name in ("misleading", "beam", "no such picture", "constructor"):
         Picture(opened, name)

@@ -211,7 +211,12 @@ def test_deleted_checkpoint_is_an_error(own_runs: Path) -> None:
         (own_runs / "one/checkpoints/step-30/model.safetensors").write_bytes(b"damaged")
         assert served.ask("history", **pair, checkpoint=30).status == 503
         shutil.rmtree(own_runs / "one/checkpoints/step-30")
-        assert served.ask("history", **pair, checkpoint=30).status == 422
+        problem = "checkpoint: no number 30; choose one that /v1/runs lists"
+        assert served.ask("history", **pair, checkpoint=30).json == {"error": problem}
+        shutil.rmtree(own_runs / "one/checkpoints")
+        answer = served.ask("history", **pair, checkpoint=30)
+        problem = "checkpoint: this run has none; choose a run that keeps them"
+        assert (answer.status, answer.json) == (422, {"error": problem})
 
 
 def test_ready_model_is_named_ready() -> None:

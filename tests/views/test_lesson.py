@@ -94,9 +94,21 @@ def test_the_terminal_shows_the_numbers_of_a_picture(name: str) -> None:
     assert re.search(r"\d\.\d", text)
 
 
+def looked_at(rows: list[str], columns: list[str], weights: list[list[float]]) -> dict[str, str]:
+    """For each row, the column with the largest weight."""
+    most = [columns[max(range(len(row)), key=row.__getitem__)] for row in weights]
+    return {row.strip("▁"): column.strip("▁") for row, column in zip(rows, most, strict=True)}
+
+
 def test_the_answers_that_name_measurements_are_true() -> None:
     curves = stored_curves()
     long = {variant: bands[3][2] for variant, bands in curves["length"].items()}
     assert min(long, key=long.__getitem__) == "gru_none"
     early = {variant: dict(map(tuple, points))[100] for variant, points in curves["loss"].items()}
     assert min(early, key=early.__getitem__) == "baseline"
+    scores = {score: looked_at(*one.values()) for score, one in curves["rnn_attention"].items()}
+    for word in ("old", "man", "book"):
+        assert len({found[word] for found in scores.values()}) == 1
+    assert {score: found["reading"] for score, found in scores.items()} == {
+        "dot": "</s>", "bilinear": "liest", "additive": "liest",
+    }  # fmt: skip

@@ -157,8 +157,8 @@ def attend(
     if not (options.chosen or options.as_json or options.history):
         others = ["--stack NAME"] if method.whole else ["--layer N", "--head all", "--stack NAME"]
         others += [] if options.compact or options.graph else ["--compact"]
-        elsewhere = "for word links: tmt align; for one row step by step: tmt explain"
-        note(f"one of many matrices; for others: {', '.join(others)}; {elsewhere}")
+        elsewhere = "word links: tmt align; one row step by step: tmt explain"
+        note(f"this is one of many matrices; others: {', '.join(others)}; {elsewhere}")
 
 
 def _check_files(options: AttendOptions, *, runs: int) -> None:

@@ -36,9 +36,10 @@ def runs(
     """
     from transformer_mt.runs.listing import describe_run, list_runs
 
-    if not directory.is_dir():
+    if directory != RUNS and not directory.is_dir():
         raise InputError(directory, "no such directory", "give a folder of runs, or train one with: tmt train")
-    records = sorted(map(describe_run, list_runs(directory)), key=lambda record: record["seconds_since"])
+    paths = list_runs(directory) if directory.is_dir() else []
+    records = sorted(map(describe_run, paths), key=lambda record: record["seconds_since"])
     if not records:
         note(f"{directory}: no runs here; train one with tmt train")
     result(*map(escaped_json, records) if as_json else _lines(records))

@@ -14,9 +14,7 @@ LOCAL = "127.0.0.1"
 
 
 def serve(
-    directory: Annotated[
-        Path | None, Argument(metavar="DIR", help="A folder of runs, or a run.", show_default=str(RUNS))
-    ] = None,
+    directory: Annotated[Path | None, Argument(metavar="DIR", help="A folder of runs, or a run. [runs]")] = None,
     model: Annotated[list[Path] | None, Option(metavar="DIR", help="Serve only this run; repeatable.")] = None,
     port: Annotated[
         int | None, Option(metavar="N", min=0, max=65_535, help="0 is any free port. [first free from 8420]")

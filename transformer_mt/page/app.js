@@ -165,8 +165,9 @@ const PICTURES = [
   ["course-problem", ({ problems, view }) =>
     [view === "course" && (problems.lessons ?? problems.explanation ?? problems.looked ?? problems.erased)], foreign],
   ["stop", ({ lessons, stop }) => [lessons, stop], (lessons, stop) => drawStop(lessons, stop, { go: goTo })],
-  ["picture", (now) => [pictureOf(now), now.lessons, ...ANSWERS.map((one) => now[one])], (name, lessons, ...found) =>
-    drawPicture(name, lessons.curves, { ...Object.fromEntries(ANSWERS.map((one, at) => [one, found[at]])), pick, go })],
+  ["picture", (now) => [pictureOf(now), now.lessons, now.source.trim() === "", ...ANSWERS.map((one) => now[one])],
+    (name, lessons, lacksSentence, ...found) => drawPicture(name, lessons.curves,
+      { ...Object.fromEntries(ANSWERS.map((one, at) => [one, found[at]])), lacksSentence, pick, go })],
   ["question", ({ lessons, stop }) => [lessons, stop],
     (lessons, stop) => drawQuestion(lessons, stop, { go: goTo, attempt })],
   ["back", ({ lessons, stop, view }) => [view !== "course" && lessons && stop], (stop) =>

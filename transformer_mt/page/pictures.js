@@ -18,11 +18,12 @@ const kept = {}; // the values of controls by picture, so that they survive redr
 /**
  * Draw a picture by its name; null if there is none of that name.
  *
- * `curves` are the stored ones; `answers` are those of `needsOf`, `run` the run, and `head` the chosen head.
+ * `curves` are the stored ones; `answers` are those of `needsOf`, `run` the run, `head` the chosen head, and
+ * `lacksSentence` is true if no sentence is given.
  */
 export function drawPicture(name, curves, answers) {
   if (needsOf(name).some((one) => !answers[one])) {
-    return !answers.translation && element("p", { class: "quiet" }, "This picture is about your sentence: type one.");
+    return answers.lacksSentence && element("p", { class: "quiet" }, "This picture is about your sentence: type one.");
   }
   return Object.hasOwn(PICTURED, name) ? PICTURED[name](curves, answers) : null;
 }
@@ -48,7 +49,7 @@ const PICTURED = {
     return attended(queries, keys, values, 1 / Math.sqrt(2));
   }),
   temperature: () => interactive("temperature", [
-    { name: "power", label: "d", min: 0, max: 8, value: 6, shown: (power) => `${2 ** power}` },
+    { name: "power", label: "d", min: 0, max: 8, value: 1, shown: (power) => `${2 ** power}` },
     { name: "t", label: "Temperature T", min: 0.1, max: 4, step: 0.1, value: 1 },
     { name: "scaled", label: "divide by √d", value: false },
   ], spreadOfScores),

@@ -105,7 +105,10 @@ class Runs:
 
     def _open_checkpoint(self, path: Path, step: int) -> Translator:
         """Open the run at a checkpoint. Raises `InputError` if that step has none."""
-        if step not in saved_steps(path / CHECKPOINTS):
+        steps = saved_steps(path / CHECKPOINTS)
+        if not steps:
+            raise InputError("checkpoint", "this run has none", "choose a run that keeps them")
+        if step not in steps:
             raise InputError("checkpoint", f"no number {step}", "choose one that /v1/runs lists")
         with _unavailable():
             return self._load(Run(path, step))
