@@ -22,8 +22,8 @@ from experiments.experiment import Experiment, Runner
 from transformer_mt.errors import TmtError
 from transformer_mt.files import write_atomically
 
-BOTH = ("training.steps=2000",)
-ONE = ("objective.name=simcut", "schedule.learning_rate=0.0022", "training.steps=2000")
+BOTH = ("training.steps=2400",)
+ONE = ("objective.name=simcut", "schedule.learning_rate=0.0022", "training.steps=4000")
 PRINTED = {"bleu_lowercase": "BLEU, lowercased", "bleu": "BLEU", "chrf": "chrF"}
 
 

@@ -1,12 +1,15 @@
+import ctypes
+import platform
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from transformer_mt.device import choose_device, choose_precision, compute_in
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.memory import free_memory, require
+from transformer_mt.memory import free_memory, require, return_freed
 
 CPU = torch.device("cpu")
 
@@ -124,3 +127,22 @@ def test_unknown_free_memory_refuses_nothing(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(Path, "read_text", missing)
     require(10**15, free_memory, what="model", remedy="lower it")
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs glibc")
+def test_freed_memory_returns_to_the_system() -> None:
+    def resident() -> int:
+        return 1024 * int(re.findall(r"RssAnon:\s*(\d+) kB", Path("/proc/self/status").read_text())[0])
+
+    blocks = [np.ones(8_000) for _ in range(2_000)]  # small enough for the heap, where blocks in use hold free ones
+    kept = blocks[::100]
+    before = resident()
+    del blocks
+    return_freed()
+    assert resident() < before - 64_000 * 1_500
+    assert len(kept) == 20
+
+
+def test_another_c_library_keeps_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
+    return_freed()

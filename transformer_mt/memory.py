@@ -1,7 +1,9 @@
-"""Free memory, and a check before large allocations."""
+"""Free memory, a check before large allocations, and the return of freed memory."""
 
+import ctypes
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from transformer_mt.errors import InputError
@@ -25,3 +27,12 @@ def require(needed: int, free_bytes: Callable[[], int | None], *, what: str, rem
         raise InputError(
             what, f"needs {needed / 1000000000.0:.1f} GB of memory, {free / 1000000000.0:.1f} GB are free", remedy
         )
+
+
+def return_freed() -> None:
+    """Give freed memory back to the system, where the C library is glibc.
+
+    glibc keeps what lies between blocks in use: 1 GB and more after batches of many shapes.
+    """
+    with suppress(OSError, AttributeError, TypeError):  # another library; Windows has no default one
+        ctypes.CDLL(None).malloc_trim(0)

@@ -31,7 +31,9 @@ from transformer_mt.training.trainer import Trainer
 WITHOUT_DROPOUT = ("model.dropout=0", "model.attention.dropout=0")
 
 
-def test_reports_come_in_order(tmp_path: Path) -> None:
+def test_reports_come_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    returned: list[None] = []
+    monkeypatch.setattr("transformer_mt.training.trainer.return_freed", lambda: returned.append(None))
     reports = list(opened(tmp_path, "training.steps=7", "training.log_every=3").train())
     kinds = [(type(report).__name__.removesuffix("Report"), report.step) for report in reports]
     steps = [("Step", step) for step in range(1, 8)]
@@ -50,6 +52,7 @@ def test_reports_come_in_order(tmp_path: Path) -> None:
     assert [report.epoch for report in steps_of(reports)] == sorted(report.epoch for report in steps_of(reports))
     assert all(report.seconds > 0 for report in steps_of(reports))
     assert validations_of(reports)[0].best
+    assert len(returned) == 2  # with each window
 
 
 def test_divergence_is_a_one_line_error_and_keeps_the_checkpoint(tmp_path: Path) -> None:

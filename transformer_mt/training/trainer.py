@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from transformer_mt.batching.batches import Batch
 from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
 from transformer_mt.errors import Diverged, MachineError, is_out_of_memory
+from transformer_mt.memory import return_freed
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.checkpoints import STATE, Checkpoint, Checkpoints, Progress
 from transformer_mt.runs.directory import Run
@@ -106,6 +107,7 @@ class Trainer:
                 window = self.log.step(step)
                 yield step
                 if window:
+                    return_freed()
                     yield window
         yield FinishReport(progress.step, reason, progress.best_step)
 
