@@ -278,7 +278,7 @@ def test_methods_explain_their_numbers(on_run: Tmt) -> None:
     assert "others: --stack NAME, --compact; word links" in outcome.err
     compact = on_run("attend", *pair, "--compact")
     assert "below zero -- ~~ == ≡≡" in compact.out
-    assert "others: --stack NAME; for" in compact.err
+    assert "others: --stack NAME; word links" in compact.err
     assert on_run("attend", *pair, "--json").json["method"] == "signed"
     graph = on_run("attend", *pair, "--json", "--graph").json["graph"]["matrices"]
     assert list(graph) == list(STACKS)

@@ -266,8 +266,8 @@ def open_output(path: Path | None, *, read: Iterable[str | Path | None] = ()) ->
     if path is None:
         yield lambda line: print(line, flush=True)  # a signal ends the process without flushing
         return
-    places = {path.resolve(), *path.resolve().parents}
-    if path.is_file() and places & {Path(name).resolve() for name in read if name}:
+    target = Path(os.path.realpath(path))  # Path.resolve raises if links form a loop
+    if target.is_file() and {target, *target.parents} & {Path(os.path.realpath(name)) for name in read if name}:
         raise InputError("--output", f"{path} is one of the files to read", "give another name")
     with output_file(path) as file:
         yield lambda line: file.writelines((f"{line}\n".encode(),))
