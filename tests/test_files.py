@@ -224,6 +224,14 @@ def test_an_error_leaves_only_the_old_output(raised: BaseException, tmp_path: Pa
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_an_output_cannot_be_a_loop_of_links(tmp_path: Path) -> None:
+    for name, other in (("one", "two"), ("two", "one")):
+        (tmp_path / name).symlink_to(other)
+    with pytest.raises(InputError, match="one: symbolic links form a loop; give another name"):
+        write_output(tmp_path / "one", b"text")
+    assert (tmp_path / "one").is_symlink()
+
+
 def test_an_output_needs_a_directory_and_a_file_name(tmp_path: Path) -> None:
     for path, problem in (
         (tmp_path, "is a directory;"),

@@ -167,6 +167,9 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
         raise InputError(path, "is a directory", "give the name of a file")
     if not path.parent.is_dir():
         raise InputError(path, f"{path.parent} is not a directory", "make it, or write elsewhere")
+    target = Path(os.path.realpath(path))
+    if target.is_symlink():
+        raise InputError(path, "symbolic links form a loop", "give another name")
     with write_errors(path):
         exists = path.exists()
         folder = path.parent.resolve()
@@ -183,7 +186,7 @@ def output_file(path: Path) -> Iterator[BinaryIO]:
             if sys.stdout and os.path.samestat(path.stat(), os.fstat(1)):
                 raise InputError(path, "standard output goes there too", "give another name")
             mode = stat.S_IMODE(path.stat().st_mode)
-        with replacing(path.resolve(), mode=mode) as file:
+        with replacing(target, mode=mode) as file:
             if exists:  # undo the umask
                 Path(file.name).chmod(mode)
             yield file

@@ -262,3 +262,20 @@ def test_bad_arguments_are_numbered(on_run: Tmt) -> None:
     note, error = outcome.err.splitlines()
     assert re.fullmatch(r"tmt: sentence 2: \d+ tokens, the model takes at most 96; split it", note)
     assert error == "tmt: error: SENTENCE: 1 of 2 lines were not translated; correct the lines named above"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("translate", "Ja.", "--output", "loop"),
+        ("translate", "--input", "loop"),
+        ("attend", "Ja.", "--html", "loop", "--npz", "loop"),
+        ("train", "--run-dir", "new", "--from", "loop", "--data", "a.de,a.en"),
+        ("pack", "ready", "loop"),
+    ],
+)
+def test_a_loop_of_links_is_one_line(arguments: tuple[str, ...], tmt: Tmt) -> None:
+    Path("loop").symlink_to("loop")
+    outcome = tmt(*arguments)
+    assert outcome.code == 2
+    assert outcome.mistake.startswith(("loop: ", "--html loop: "))

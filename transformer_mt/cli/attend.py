@@ -1,5 +1,6 @@
 """`tmt attend`: the attention matrices of a sentence as text, graphs or a picture."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -170,7 +171,7 @@ def _check_files(options: AttendOptions, *, runs: int) -> None:
     if options.history:
         raise InputError("--html", "a page shows one step", "leave out --history")
     for other in (options.figure, options.npz):
-        if other and other.resolve() == options.html.resolve():
+        if other and os.path.realpath(other) == os.path.realpath(options.html):
             raise InputError(f"--html {options.html}", "another option writes to this file", "give another name")
 
 

@@ -148,10 +148,10 @@ def _initialised(
     from transformer_mt.runs.directory import Run
     from transformer_mt.training.fine_tuning import defaults_for, init_from_run, mixture_for
 
-    if path.resolve() == parent.resolve():
+    if os.path.realpath(path) == os.path.realpath(parent):
         raise InputError("--run-dir", f"{path} is the run to start from", "give another directory")
     begun = Run(path).config() if Run(path).exists() and not overwrite else None
-    if begun and begun.init_from.run != str(parent.resolve()):
+    if begun and begun.init_from.run != os.path.realpath(parent):
         begun = None
     inherited = [f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()]
     given = {override.partition("=")[0].strip() for override in overrides}

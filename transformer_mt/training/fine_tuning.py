@@ -1,5 +1,6 @@
 """Starting from other runs: a parent's weights and vocabulary, only a vocabulary, or a teacher."""
 
+import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -80,7 +81,7 @@ def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, mixed: bool,
 
 def place_of(path: Path) -> str:
     """The absolute path of a run, for a configuration. Raises `InputError` if it is not valid UTF-8."""
-    place = str(path.resolve())
+    place = os.path.realpath(path)
     if place != place.encode(errors="replace").decode():
         raise InputError(place, "not UTF-8, as a configuration requires", "rename it")
     return place

@@ -6,6 +6,7 @@ Also draws figures, of matrices too, with matplotlib (extra `plot`), imported on
 import io
 import logging
 import math
+import os
 import textwrap
 import unicodedata
 import warnings
@@ -272,7 +273,7 @@ def check_figure(path: Path, *, npz: Path | None) -> None:
 
     Raises `MachineError` if matplotlib is not installed.
     """
-    if npz and npz.resolve() == path.resolve():
+    if npz and os.path.realpath(npz) == os.path.realpath(path):
         raise InputError("npz", f"{npz} is also the file of the figure", "give another name")
     if path.suffix.lower() not in _FORMATS:
         raise InputError("figure", f"{path} has no known format", "end it in .png, .pdf or .svg")
