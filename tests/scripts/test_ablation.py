@@ -17,7 +17,7 @@ REFERENCES = [pair.target for pair in PAIRS]
 
 
 def ablation(runs: Path, **changes: Change) -> Ablation:
-    return Ablation(CONFIGS / "multi30k.toml", changes, ("model.width=16",), runs, NotingRunner())
+    return Ablation(CONFIGS / "multi30k.toml", changes, ("model.width=16", "training.steps=1400"), runs, NotingRunner())
 
 
 def test_every_trick_is_a_valid_change_of_multi30k(tmp_path: Path) -> None:
