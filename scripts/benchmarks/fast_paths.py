@@ -97,7 +97,7 @@ def attention_comparison(
 ) -> Comparison:
     """The fused kernel against the readable form."""
     config = AttentionConfig(dropout=0.0, heads=sizes.heads)
-    attention = softmax_attention(config, sizes.width, "decoder").to(device)
+    attention = softmax_attention(config, sizes.width)("decoder").to(device)
     states = torch.randn(*shape, sizes.width, device=device)
 
     def run(compute: Callable[..., torch.Tensor]) -> None:

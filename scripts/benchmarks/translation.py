@@ -158,12 +158,13 @@ def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) 
         note = "ctranslate2 is not installed; leaving out its numbers; pip install ctranslate2"
         print(f"benchmark: {note}", file=sys.stderr)
         return {}
-    found = task.run.network()
     model = folder / "ctranslate2"
     if not model.exists():
-        tokens = found.tokenizer.pieces(range(found.tokenizer.size))
+        tokenizer = task.run.tokenizer()
+        tokens = tokenizer.pieces(range(tokenizer.size))
         model.mkdir()
-        for name, content in model_files(found.model, found.config.model, tokens, quantization=None).items():
+        files = model_files(task.run.network(), task.run.config().model, tokens, quantization=None)
+        for name, content in files.items():
             (model / name).write_bytes(content)
     device = "cuda" if choose_device("auto").type == "cuda" else "cpu"
     program = ("ctranslate2_translation", model, task.run.path / TOKENIZER, task.path)

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from benchmarks.contest import Spread, in_turn, markdown, ratio
+from benchmarks.fast_paths import fast_paths_table
+from benchmarks.memory import memory_table
 from benchmarks.reference import Sizes, reference_batches, reference_trainer
+from benchmarks.start import start_table
 from benchmarks.training import training_table
-from benchmarks.translation import ENGINE, SCORED, row, translation_task
+from benchmarks.translation import ENGINE, SCORED, fresh_task, row, translation_table, translation_task
 from support.small_training import PAIRS, TRAIN, VALIDATION, opened
 
 from transformer_mt.evaluation import score_texts
@@ -82,3 +85,20 @@ def test_all_trainers_get_the_same_batches(tmp_path: Path) -> None:
 def test_training_table(tmp_path: Path) -> None:
     table = training_table(SMALL, tmp_path, rounds=1)
     assert table.count("\n| ") >= 3
+
+
+@pytest.mark.slow
+def test_fast_paths_table() -> None:
+    assert fast_paths_table(SMALL, sentences=3, length=5, rounds=1).count("\n| ") >= 5
+
+
+@pytest.mark.slow
+def test_tables_of_memory_and_start(tmp_path: Path) -> None:
+    task = fresh_task(SMALL, tmp_path, count=4)
+    assert memory_table(SMALL, task, tmp_path, rounds=1, steps=1).count("\n| ") >= 5
+    assert start_table(task, rounds=1).count("\n| ") == 7
+
+
+@pytest.mark.interop
+def test_table_of_translation(tmp_path: Path) -> None:
+    assert "4 of 4" in translation_table(fresh_task(SMALL, tmp_path, count=4), tmp_path, rounds=1)
