@@ -1,6 +1,6 @@
 """Measure changes of a configuration, one at a time: gain in BLEU with its interval, and cost.
 
-    python scripts/ablate.py multi30k --set data.corpus=path/to/multi30k
+    python scripts/ablate.py multi30k --steps 1400 --set data.corpus=path/to/multi30k
     python scripts/ablate.py multi30k simcut muon --seeds 3 --steps 1400 --set data.corpus=path/to/multi30k
 
 The changes are in scripts/tricks.toml, or in the file that `--changes` names. Every change and seed is a run of
