@@ -62,8 +62,8 @@ def main(root: Path) -> None:
     single = [name for name, number in importers(modules).items() if number == 1 and not name.endswith("__init__")]
     print(f"\nmodules with one importer: {len(single)} of {len(modules)}")
     print(*(f"  {name.removeprefix('transformer_mt.')}" for name in sorted(single)), sep="\n")
-    path = [package / f"{name}.py" for name in READING_PATH]
-    print(f"reading path, worked example to positions: {lines(path):,} lines")
+    reading = [package / f"{name}.py" for name in READING_PATH]
+    print(f"reading path, worked example to positions: {lines(reading):,} lines")
 
 
 if __name__ == "__main__":

@@ -141,7 +141,7 @@ def several(subject: Subject) -> str:
 def views(subject: Subject) -> str:
     """Every view prints the same numbers as on the CPU."""
     path, worst = str(subject.trained()), 0.0
-    commands = dict.fromkeys(("attend", "align", "explain", "lens"), (SENTENCE,))
+    commands: dict[str, tuple[str, ...]] = dict.fromkeys(("attend", "align", "explain", "lens"), (SENTENCE,))
     commands |= {"translate": ("--scores", SENTENCE), "heads": (), "score": ()}
     for name, arguments in commands.items():
         apart = [

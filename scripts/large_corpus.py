@@ -78,7 +78,8 @@ SPELLINGS: dict[tuple[int, str], str] = {}
 def spelled(word: int, vowels: str, consonants: str) -> str:
     """The word for a number, built from syllables."""
     if (word, vowels) not in SPELLINGS:
-        number, letters = word, []
+        number = word
+        letters: list[str] = []
         while number or not letters:
             number, consonant = divmod(number, len(consonants))
             number, vowel = divmod(number, len(vowels))

@@ -12,6 +12,7 @@ from benchmarks.contest import in_turn, markdown
 from benchmarks.reference import Sizes, describe
 from benchmarks.scaling import seconds
 from transformer_mt.attention.build_attention import softmax_attention
+from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.device import choose_device, choose_precision, compute_in
 from transformer_mt.models.build_model import build_model
@@ -98,6 +99,7 @@ def attention_comparison(
     """The fused kernel against the readable form."""
     config = AttentionConfig(dropout=0.0, heads=sizes.heads)
     attention = softmax_attention(config, sizes.width)("decoder").to(device)
+    assert isinstance(attention, MultiHeadAttention)
     states = torch.randn(*shape, sizes.width, device=device)
 
     def run(compute: Callable[..., torch.Tensor]) -> None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.contest import Spread, environment, markdown
 from benchmarks.reference import describe
@@ -93,7 +93,7 @@ def clicks(page: "Page", texts: Sequence[str]) -> dict[str, list[float]]:
         type_sentence(page, text)
         heads = page.locator("#all-heads .pick[aria-pressed=false]:not([data-place$=mean])")
         heads.first.wait_for()
-        head = heads.nth(number % heads.count()).get_attribute("data-place")
+        head = heads.nth(number % heads.count()).get_attribute("data-place") or ""
         chosen.append(measure(page, f'[data-place="{head}"]', None, watched="#one-head"))
         switch = f'[data-place="{head.replace("pick", "switch")}"]'
         switched.append(measure(page, switch, None, watched="#translation"))
@@ -128,7 +128,7 @@ def served(run: Path) -> Iterator[tuple[str, float]]:
 
 
 @contextmanager
-def opened(address: str, **options: object) -> "Iterator[tuple[Page, float]]":
+def opened(address: str, **options: Any) -> "Iterator[tuple[Page, float]]":
     """The page in a fresh browser, and the seconds from opening it to the first links."""
     try:
         from playwright.sync_api import sync_playwright

@@ -8,7 +8,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -45,7 +45,8 @@ class Plain(nn.Module):
                 if isinstance(module, nn.MultiheadAttention):
                     module.dropout = 0.0
                 elif isinstance(module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
-                    module.dropout = nn.Identity()  # the dropout between the two matrices
+                    module.dropout.p = 0.0  # the dropout between the two matrices
+        self.positions: Tensor
         self.register_buffer("positions", sinusoids(longest, width))
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
@@ -80,7 +81,7 @@ def main() -> None:
 
 
 def plain_steps(
-    sizes: dict[str, Any], batches: list[tuple[Tensor, ...]], *, device: str, everywhere: bool
+    sizes: dict[str, Any], batches: Sequence[tuple[Tensor, ...]], *, device: str, everywhere: bool
 ) -> Callable[[], dict[str, Any]]:
     """A function that takes a training step on the next batch and measures it."""
     torch.manual_seed(1)

@@ -115,7 +115,7 @@ def speeds(turns: Sequence[Mapping[str, Any]]) -> list[float]:
 def measured(task: Task, folder: Path, *, rounds: int) -> Measured:
     """Measure all programs in turn. Every round restarts them, since identical processes differ by up to a fifth."""
     found: dict[str, dict[str, list[Mapping[str, Any]]]] = {setting.name: {} for setting in SETTINGS}
-    starters = {"ours": partial(ours, task), **ctranslate2(task, folder)}
+    starters: dict[str, Callable[[], Contestant]] = {"ours": partial(ours, task), **ctranslate2(task, folder)}
     for _ in range(rounds):
         with ExitStack() as stack:
             programs = {name: stack.enter_context(start()) for name, start in starters.items()}
@@ -170,7 +170,9 @@ def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) 
     program = ("ctranslate2_translation", model, task.run.path / TOKENIZER, task.path)
     machine = (device, torch.get_num_threads())
     own = ("our_translation", task.run.path, task.path, device, "ctranslate2")
-    starters = {name: partial(Contestant, f"CTranslate2, {name}", *program, name, *machine) for name in formats}
+    starters: dict[str, Callable[[], Contestant]] = {
+        name: partial(Contestant, f"CTranslate2, {name}", *program, name, *machine) for name in formats
+    }
     for name in formats:
         quantization = () if name == "float32" else (name,)
         starters[ENGINE.format(name)] = partial(Contestant, ENGINE.format(name), *own, *quantization)

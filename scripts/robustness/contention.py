@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from support.command_line import settings
 from support.forked import start, tmt
@@ -26,6 +27,7 @@ from support.forked import start, tmt
 from transformer_mt.cli.options import resolve_config
 from transformer_mt.config.toml import dump_config
 from transformer_mt.errors import MachineError, TmtError
+from transformer_mt.files import read_regular
 from transformer_mt.runs import directory
 from transformer_mt.runs.checkpoints import STATE
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, PARTS, TOKENIZER, Run, saved_steps
@@ -80,7 +82,7 @@ def keep_reading(*, slowly: bool) -> int:
         return call
 
     if slowly:
-        directory.read_regular = later(directory.read_regular)
+        mock.patch.object(directory, "read_regular", later(read_regular)).start()
     while time.monotonic() < end:
         try:
             print(state(Path("run")))
@@ -109,7 +111,7 @@ class Participant:
         if self.process is None:
             if seconds >= self.begins:
                 self.files = [os.memfd_create("written"), os.memfd_create("errors")]
-                self.process = start(lambda: (os.chdir(place), self.command())[1], out=self.files[0], err=self.files[1])
+                self.process = start(lambda: self._run_in(place), out=self.files[0], err=self.files[1])
             return
         if self.signal is not None and seconds > self.signal_at:
             os.kill(self.process, self.signal)
@@ -123,9 +125,15 @@ class Participant:
 
     sent: int | None = None
 
+    def _run_in(self, place: Path) -> int:
+        os.chdir(place)
+        return self.command()
+
     def problem(self, states: set[str]) -> str | None:
         """The fault in its exit or its output, if any."""
-        stopped = {None: 0, signal.SIGKILL: -signal.SIGKILL}.get(self.sent, 128 + (self.sent or 0))
+        stopped = 128 + self.sent if self.sent else 0
+        if self.sent == signal.SIGKILL:
+            stopped = -signal.SIGKILL
         lines = self.err.split("\n")
         expected = NOTHING_TO_READ if self.kind == "read" else REFUSALS
         if self.code not in {0, 2, 3, stopped}:
@@ -162,7 +170,7 @@ class Contention:
         self.folder = folder
         self.known = [Undisturbed(folder / f"alone-{seed}", seed=seed) for seed in (1, 2)]
         self.states = self.known[0].states | self.known[1].states
-        self.endings: Counter[tuple[str, int | None]] = Counter()
+        self.endings: Counter[tuple[str, int]] = Counter()
         self.counts: Counter[str] = Counter()
 
     def round(self, chance: random.Random) -> list[str]:
@@ -176,7 +184,7 @@ class Contention:
         problems = [
             f"{one.kind}: {problem}\n{one.err}" for one in participants if (problem := one.problem(self.states))
         ]
-        self.endings.update((one.kind, one.code) for one in participants)
+        self.endings.update((one.kind, one.code) for one in participants if one.code is not None)
         self.counts["states read"] += sum(one.out.count("\n") for one in participants if one.kind == "read")
         # Only a refused process has certainly deleted nothing.
         overwritten = any(one.code != 2 for one in participants if one.kind == "overwrite")

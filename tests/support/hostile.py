@@ -8,9 +8,10 @@ from pathlib import Path
 import safetensors.torch
 from torch import Tensor
 
-from transformer_mt.runs.checkpoints import PROGRESS, STATE, VALUES
+from transformer_mt.runs.checkpoints import STATE, VALUES
 from transformer_mt.runs.directory import CONFIG, MODEL, TOKENIZER
 from transformer_mt.runs.lock import LOCK
+from transformer_mt.runs.packed import PROGRESS
 from transformer_mt.runs.weights import digest, pack
 
 Damage = Callable[[Path], object]
@@ -41,7 +42,12 @@ def rewritten(name: str, change: Callable[[bytes], bytes]) -> Damage:
 
 def blessed(damage: Damage) -> Damage:
     """Damage the configuration, vocabulary or weights, and update their checksums."""
-    return lambda run: (damage(run), bless(run))
+
+    def change(run: Path) -> None:
+        damage(run)
+        bless(run)
+
+    return change
 
 
 def config(old: str, new: str) -> Damage:

@@ -16,6 +16,6 @@ def fill(tensor: Tensor, *, std: float) -> Tensor:
 
 def embedding_table(rows: int, width: int) -> nn.Embedding:
     """Embeddings e with variance 1/D, so that √D e has unit variance."""
-    table = nn.Embedding.from_pretrained(torch.empty(rows, width), freeze=False)  # type: ignore[no-untyped-call]
+    table = nn.Embedding.from_pretrained(torch.empty(rows, width), freeze=False)
     fill(table.weight, std=width**-0.5)
     return table

@@ -76,7 +76,7 @@ class ExponentialMovingAverage(Averaging):
             else:  # a counter
                 mean.copy_(weight)
         decay = min(self.config.ema_decay, step / (9 + step)) if step > 1 else 0.0
-        get_ema_multi_avg_fn(decay)(means, weights, step)  # type: ignore[no-untyped-call]
+        get_ema_multi_avg_fn(decay)(means, weights, step)
 
     @override
     def candidate(self) -> Seq2Seq:

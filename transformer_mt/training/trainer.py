@@ -174,7 +174,7 @@ class Trainer:
         with self._naming(batch):
             with compute_in(self.precision, self.device):
                 loss = self.objective(self.wrapped, batch) / tokens
-            self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+            self.scaler.scale(loss).backward()
         return loss.detach()
 
     def _validated(self) -> ValidationReport:
