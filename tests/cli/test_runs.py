@@ -53,6 +53,7 @@ def test_lists_a_run(listed: Path, tmt: Tmt) -> None:
     [
         ('"steps": 6', '"steps": 9', "stopped"),
         ('"epochs": 0', '"epochs": 99', "stopped"),
+        ('"validated_step": 6', '"validated_step": 3', "stopped"),
         ('"epochs": 0', '"epochs": 1', "finished"),
         ('"steps": 6', '"steps": 5', "finished"),
     ],

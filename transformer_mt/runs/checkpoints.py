@@ -78,7 +78,7 @@ class Progress(BaseModel):
 
     def reason_to_finish(self, training: TrainingConfig) -> str | None:
         """The reason to stop training here, or None to go on."""
-        if self.is_complete(training):
+        if self.is_complete(training) and self.validated_step == self.step:
             return f"all {'epochs' if training.epochs else 'steps'} are done"
         if self.validations_without_improvement >= training.patience:
             return f"no progress in {training.patience} validations"
