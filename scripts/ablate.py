@@ -1,7 +1,7 @@
 """Measure changes of a configuration, one at a time: gain in BLEU with its interval, and cost.
 
-    python scripts/ablate.py multi30k --steps 1400 --set data.corpus=path/to/multi30k
-    python scripts/ablate.py multi30k simcut muon --seeds 3 --steps 1400 --set data.corpus=path/to/multi30k
+    python scripts/ablate.py multi30k --steps 2800 --set data.corpus=path/to/multi30k
+    python scripts/ablate.py multi30k simcut muon --seeds 3 --steps 2800 --set data.corpus=path/to/multi30k
 
 The changes are in scripts/tricks.toml, or in the file that `--changes` names. Every change and seed is a run of
 `tmt train` below `--runs`. A second start skips finished runs and resumes stopped ones. Scores are of the validation
@@ -31,12 +31,13 @@ def main(
     steps: Annotated[int | None, typer.Option(min=1, help="Training steps of each change without its own.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds: 1, 2, …")] = 1,
     runs: Annotated[Path, typer.Option(help="Folder for runs and trials.")] = Path("runs/ablation"),
+    jobs: Annotated[int, typer.Option(min=1, help="Number of parallel trainings.")] = 1,
     set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Change a key of all runs.")] = None,
 ) -> None:
     """Train the base and each change, and print a table of gains."""
     from transformer_mt.corpus.load_corpus import load_corpus
 
-    runner = Runner(jobs=1, threads=os.cpu_count() or 1)
+    runner = Runner(jobs=jobs, threads=max(1, (os.cpu_count() or 1) // jobs))
     signal.signal(signal.SIGTERM, runner.stop)
     settings = (*(set or ()), *([f"training.steps={steps}"] if steps else []))
     try:

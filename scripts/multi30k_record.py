@@ -22,7 +22,10 @@ from experiments.experiment import Experiment, Runner
 from transformer_mt.errors import TmtError
 from transformer_mt.files import write_atomically
 
-BOTH = ("training.steps=2400",)
+BOTH = (
+    "training.steps=2400", "training.batch_tokens=4096", "training.validate_every=400", "training.checkpoint_every=400",
+    "schedule.warmup=800",
+)  # fmt: skip
 ONE = ("objective.name=simcut", "schedule.learning_rate=0.0022", "training.steps=4000")
 PRINTED = {"bleu_lowercase": "BLEU, lowercased", "bleu": "BLEU", "chrf": "chrF"}
 
@@ -41,7 +44,7 @@ def recipe(data: str, target: Language, settings: tuple[str, ...], *, seed: int,
     languages = (f"data.source_language={source}", f"data.target_language={target}")
     reverse = f"data.mixture.reverse={{corpus={corpus}, source_language='{target}', target_language='{source}'}}"
     common = (f"data.corpus={corpus}", *languages, f"training.seed={seed}", *settings)
-    both = Experiment(Path("multi30k"), seed, (*common, reverse, *BOTH), runs, label=f"both-{target}")
+    both = Experiment(Path("multi30k"), seed, (*BOTH, *common, reverse), runs, label=f"both-{target}")
     return replace(both, settings=ONE, label=f"to-{target}", parent=both)
 
 

@@ -15,6 +15,7 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,8 @@ class Ablation:
     def table(self, names: Sequence[str], pairs: Pairs, *, seeds: int) -> str:
         """Markdown: BLEU of the base, then each change's gain with its interval, relative time and paper."""
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        for stage in self._stages(names):
+            self.runner.map(lambda one: self.trial(*one, sources), product(stage, range(1, seeds + 1)))
         rows = ["| change | BLEU | time | paper |", "|---|---:|---:|---|"]
         of_base, base_seconds = self._measured(BASE, seeds, sources, references)
         rows.append(f"| {BASE} | {bleu(of_base.sum(axis=0)):.2f} | 1.00 | |")
@@ -111,6 +114,13 @@ class Ablation:
         count = f"{len(sources)} {SPLIT} sentences, {seeds} seed{'s' if seeds > 1 else ''}"
         said = f"BLEU, lowercased, of the base; gains over it with 95 % intervals over sentences. {count}."
         return "\n".join((*rows, "", said, ""))
+
+    def _stages(self, names: Sequence[str]) -> list[list[str]]:
+        """The base, the changes, and, in earlier stages, the changes that they continue."""
+        stages = [[BASE, *names]]
+        while earlier := [after for name in stages[0] if name != BASE and (after := self.changes[name].after)]:
+            stages.insert(0, list(dict.fromkeys(earlier)))
+        return stages
 
     def _measured(
         self, name: str, seeds: int, sources: Sequence[str], references: Sequence[str]

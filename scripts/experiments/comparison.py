@@ -3,7 +3,6 @@
 import json
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,11 +37,7 @@ def plan(
 def compare(experiments: Sequence[Experiment], runner: Runner, *, stem: Path) -> int:
     """Measure everything, print the table and write it to STEM.md and STEM.json; return 1 on any failure, else 0."""
     experiments[0].runs.mkdir(parents=True, exist_ok=True)
-    pool = ThreadPoolExecutor(runner.jobs)
-    try:
-        results = list(pool.map(lambda experiment: attempt(experiment, runner), experiments))
-    finally:
-        pool.shutdown(cancel_futures=True)  # after Ctrl-C, start nothing new
+    results = runner.map(lambda experiment: attempt(experiment, runner), experiments)
     measurements = [result for result in results if result is not None]
     failed = sorted(each.name for each, result in zip(experiments, results, strict=True) if result is None)
     if measurements:

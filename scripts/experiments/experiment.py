@@ -5,10 +5,11 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -19,6 +20,8 @@ from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 
 SPLITS = ("test", "test_composition", "test_length")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,14 @@ class Runner:
         file.write_text("".join(f"{source}\n" for source in sources), "utf-8")
         options = ("--input", str(file), "--device", experiment.config().training.device)
         return self._tmt(experiment, "translate", "--model", str(experiment.run), *options).split("\n")[:-1]
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Apply a function to all items, `jobs` at once; after an error or Ctrl-C, start nothing new."""
+        pool = ThreadPoolExecutor(self.jobs)
+        try:
+            return list(pool.map(function, items))
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def stop(self, *_: object) -> None:
         """Handle SIGTERM like Ctrl-C, and pass it on: a terminal sends only Ctrl-C to the child processes."""

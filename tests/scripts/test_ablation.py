@@ -17,7 +17,7 @@ REFERENCES = [pair.target for pair in PAIRS]
 
 
 def ablation(runs: Path, **changes: Change) -> Ablation:
-    return Ablation(CONFIGS / "multi30k.toml", changes, ("model.width=16", "training.steps=1400"), runs, NotingRunner())
+    return Ablation(CONFIGS / "multi30k.toml", changes, ("model.width=16", "training.steps=2800"), runs, NotingRunner())
 
 
 def test_every_trick_is_a_valid_change_of_multi30k(tmp_path: Path) -> None:
@@ -84,6 +84,18 @@ def test_table_measures_once_and_adds_the_time_of_earlier_stages(tmp_path: Path)
     changed = ablation(tmp_path, **changes | {"first": Change(set=("model.dropout=0.5",))})
     changed.table(["first"], PAIRS, seeds=1)
     assert changed.runner.asked == ["first-seed1", "first-seed1 translates"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("names", [["last", "other"], ["last", "then", "first", "other"]])
+def test_parallel_trainings_wait_for_the_ones_they_continue(tmp_path: Path, names: list[str]) -> None:
+    changes = {"first": Change(), "then": Change(after="first"), "last": Change(after="then")}
+    one = ablation(tmp_path, **changes, other=Change(after="first"))
+    one.runner.jobs = 4
+    one.table(names, PAIRS, seeds=1)
+    asked = [name for name in one.runner.asked if "translates" not in name]  # type: ignore[attr-defined]
+    assert sorted(asked) == ["base-seed1", "first-seed1", "last-seed1", "other-seed1", "then-seed1"]
+    assert asked.index("first-seed1") < asked.index("then-seed1") < asked.index("last-seed1")
+    assert asked.index("first-seed1") < asked.index("other-seed1")
 
 
 def test_unknown_change_and_damaged_file_are_errors(tmp_path: Path) -> None:
