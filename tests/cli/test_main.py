@@ -80,6 +80,16 @@ def test_version(tmt: Tmt) -> None:
     assert outcome.out == f"tmt {version('transformer_mt')} (Python {python}, torch {version('torch')})\n"
 
 
+def test_compiled_products_are_few_unless_the_user_says_how_many() -> None:
+    names = ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY")
+    watched = f"import os, atexit; atexit.register(lambda: print(*map(os.environ.get, {names})))"
+    program = [PROGRAM[0], "-c", f"{watched}; {PROGRAM[2]}", "--version"]
+    given = os.environ | {names[1]: "0"}
+    given.pop(names[0], None)
+    ended = subprocess.run(program, env=given, capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[-1] == "64 0"
+
+
 def completed(line: str) -> list[str]:
     """The completions that a process offers a shell for this line."""
     typed = {"_TMT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
