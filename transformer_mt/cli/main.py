@@ -29,8 +29,8 @@ def main() -> None:
     import gc
 
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")  # else torch writes unescaped text to the terminal
-    # oneDNN compiles each new shape of a bfloat16 product. By default it keeps 1,024 of them, half a megabyte each, and
-    # torch's layer above it keeps as many. A training step uses about 40.
+    # oneDNN compiles each new shape of a bfloat16 product, and by default keeps 1,024 of them. torch keeps them too, so
+    # both caches need a limit. It must exceed the products of a training step, about 40.
     for cache in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
         os.environ.setdefault(cache, "64")
     _fill_closed_streams()
