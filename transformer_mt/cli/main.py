@@ -29,10 +29,7 @@ def main() -> None:
     import gc
 
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")  # else torch writes unescaped text to the terminal
-    # oneDNN compiles each new shape of a bfloat16 product, and by default keeps 1,024 of them. torch keeps them too, so
-    # both caches need a limit. It must exceed the products of a training step, about 40.
-    for cache in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
-        os.environ.setdefault(cache, "64")
+    limit_caches()
     _fill_closed_streams()
     streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream]  # None: closed
     for stream in streams:
@@ -48,6 +45,16 @@ def main() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     gc.freeze()  # else Python collects garbage in all of torch before it exits, for most of a second
     sys.exit(code)
+
+
+def limit_caches() -> None:
+    """Keep few compiled products, unless the environment says how many; has no effect after the first product.
+
+    oneDNN compiles each new shape of a bfloat16 product, and by default keeps 1,024 of them. torch keeps them too, so
+    both caches need a limit. It must exceed the products of a training step, about 40.
+    """
+    for cache in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+        os.environ.setdefault(cache, "64")
 
 
 def _fill_closed_streams() -> None:
