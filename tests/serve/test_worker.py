@@ -232,7 +232,7 @@ def test_long_pair_is_refused_first(route: str, side: str, served: Served, monke
     def never(*_: object) -> None:
         raise AssertionError("looked at")
 
-    monkeypatch.setattr("transformer_mt.tokenizer.prepared.words_of_pieces", never)
+    monkeypatch.setattr("transformer_mt.tokenizer.prepared.words_of_places", never)
     monkeypatch.setattr("transformer_mt.serve.served_runs.Runs._open_checkpoint", never)
     asked = {"source": "Ja.", "target": "Yes.", side: "der Hund " * 6_000}
     answer = served.ask(route, **asked, **({"checkpoint": 4} if route == "history" else {}))

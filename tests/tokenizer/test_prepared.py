@@ -10,7 +10,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.word_counts import words_of_pairs
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.words import word_spans
-from transformer_mt.tokenizer.prepared import Preparer, words_of_pieces
+from transformer_mt.tokenizer.prepared import PreparedSentence, Preparer, words_of_places
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 TEXTS = [text for pair in TRAIN for text in (pair.source, pair.target)]
@@ -47,17 +47,27 @@ def test_words_are_spans_of_the_normalised_text(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "pieces", "owners"),
+    ("text", "places", "owners"),
     [
-        ('sagt: "ja".', ["▁s", "agt", ":", '▁"', "ja", '".'], [(0,), (0,), (1,), (2,), (3,), (4, 5)]),
-        ("老师 ja", ["▁", "老师", "▁ja"], [(0,), (0, 1), (2,)]),
-        ("a🙂 b", ["▁a", "<0xF0>", "<0x9F>", "<0x99>", "<0x82>", "▁", "b"], [(0,), *[(1,)] * 4, (2,), (2,)]),
-        ("a b", ["▁a", "▁b", "▁"], [(0,), (1,), (1,)]),
-        ("ab c", ["a", "b", "▁c"], [(0,), (0,), (1,)]),
+        ('sagt: "ja".', [(0, 1), (1, 4), (4, 5), (5, 7), (7, 9), (9, 11)], [(0,), (0,), (1,), (2,), (3,), (4, 5)]),
+        ("老师 ja", [(0, 0), (0, 2), (2, 5)], [(0,), (0, 1), (2,)]),
+        ("a🙂 b", [(0, 1), (1, 1), (1, 1), (1, 1), (1, 2), (2, 3), (3, 4)], [(0,), *[(1,)] * 4, (2,), (2,)]),
+        ("a b", [(0, 1), (1, 3), (3, 3)], [(0,), (1,), (1,)]),
     ],
 )
-def test_a_token_belongs_to_the_words_it_overlaps(text: str, pieces: list[str], owners: list[object]) -> None:
-    assert list(words_of_pieces(text, word_spans(text), pieces)) == owners
+def test_a_token_belongs_to_the_words_it_overlaps(
+    text: str, places: list[tuple[int, int]], owners: list[object]
+) -> None:
+    assert list(words_of_places(places, word_spans(text))) == owners
+
+
+def test_a_blank_before_generated_tokens_moves_none_of_them() -> None:
+    tokens = ["▁", "▁d", "e", "r", "▁", "a"]
+    ids = TOKENIZER.ids(tokens)
+    text = TOKENIZER.decode(ids)
+    assert text == "der a"
+    sentence = PreparedSentence(text, tuple(ids), TOKENIZER)
+    assert sentence.words_of_piece == ((0,), (0,), (0,), (0,), (1,), (1,))
 
 
 def test_splits_a_line_into_sentences_only_on_request() -> None:

@@ -53,7 +53,9 @@ def test_one_model_is_the_same_for_both_sides() -> None:
     tokenizer = Tokenizer.train([pair.source for pair in PAIRS], TokenizerConfig(vocabulary_size=300))
     assert tokenizer.target is tokenizer
     assert tokenizer.code(">>fra<< der Hund") == ""
-    assert tokenizer.places("der Hund", tokenizer.encode("der Hund")) is None
+    assert tokenizer.places("der Hund", tokenizer.encode("der Hund")) == tokenizer.target.places(
+        "der Hund", tokenizer.encode("der Hund")
+    )
 
 
 def test_the_file_is_read_back_unchanged() -> None:

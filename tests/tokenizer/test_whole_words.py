@@ -13,8 +13,8 @@ from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.builtin import builtin_corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.word_counts import words_of_pairs
-from transformer_mt.text.words import word_spans, words
-from transformer_mt.tokenizer.prepared import words_of_pieces
+from transformer_mt.text.words import words
+from transformer_mt.tokenizer.prepared import Preparer
 from transformer_mt.tokenizer.sentencepiece_model import (
     learned_scores,
     load_model,
@@ -66,11 +66,11 @@ def test_frequent_words_of_each_side_are_one_token(tokenizer: Tokenizer, pairs: 
         seen = set()
         for pair in pairs:
             text = getattr(pair, side)
-            pieces = tokenizer.pieces(tokenizer.encode(text))
-            numbers = words_of_pieces(text, word_spans(text), pieces)
+            sentence = Preparer(tokenizer).sentence(text)
             for number, word in enumerate(words(text)):
                 if word in common:
-                    cut = [piece for piece, of in zip(pieces, numbers, strict=True) if of == (number,)]
+                    both = zip(sentence.pieces, sentence.words_of_piece, strict=True)
+                    cut = [piece for piece, of in both if of == (number,)]
                     assert cut == [f"▁{word}"], text
                     seen.add(word)
         assert seen == common

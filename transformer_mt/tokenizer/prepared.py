@@ -7,18 +7,13 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate, pairwise
 
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.sentences import join_sentences, split_sentences
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.text.words import Span, script_of, word_spans
-from transformer_mt.tokenizer.sentencepiece_model import SPECIAL_TOKENS
-from transformer_mt.tokenizer.symbols import UNK
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-
-_UNKNOWN = SPECIAL_TOKENS[UNK]  # a generated text lacks it
 
 # The words that a token belongs to, by number.
 Owners = tuple[int, ...]
@@ -54,12 +49,7 @@ class PreparedSentence:
     @cached_property
     def words_of_piece(self) -> tuple[Owners, ...]:
         """For each token, the numbers of its words, at least one."""
-        places = self.tokenizer.places(self.text, self.ids)
-        if places is not None:
-            return words_of_places(places, self.spans)
-        tags = len(self.tokenizer.tag)
-        owners = words_of_pieces(self.text, self.spans, self.pieces[tags:])
-        return (*((0,) if self.spans else () for _ in range(tags)), *owners)
+        return words_of_places(self.tokenizer.places(self.text, self.ids), self.spans)
 
 
 @dataclass(frozen=True)
@@ -197,16 +187,6 @@ class Preparer:
     @cached_property
     def _scripts(self) -> frozenset[str]:
         return frozenset(script_of(word[0]) for word in self.known.folded) if self.known else frozenset()
-
-
-def words_of_pieces(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> tuple[Owners, ...]:
-    """For each token, the numbers of the words it overlaps, or of the next word if it overlaps none."""
-    written = f"▁{text.replace(' ', '▁')}"  # as sentencepiece writes it
-    offsets = [0, *accumulate(len(character.encode()) for character in written)]  # in bytes, as a token may be one
-    start = 0 if "".join(pieces).startswith("▁") else offsets[1]  # a model may omit the first ▁
-    sizes = (1 if is_byte(piece) else len(piece.replace(_UNKNOWN, "").encode()) for piece in pieces)
-    ends = accumulate(sizes, initial=start)
-    return words_of_places(list(pairwise(ends)), [(offsets[start + 1], offsets[end + 1]) for start, end in spans])
 
 
 def words_of_places(places: Sequence[Span], spans: Sequence[Span]) -> tuple[Owners, ...]:

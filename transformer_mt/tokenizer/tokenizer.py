@@ -171,9 +171,9 @@ class Tokenizer:
         """The target language at the start of a source, if the vocabulary has a spelling for it; else empty."""
         return ""
 
-    def places(self, text: str, ids: Sequence[int]) -> list[Span] | None:
-        """Start and end of each token in a text that has these tokens; None if the tokens spell the text."""
-        return None
+    def places(self, text: str, ids: Sequence[int]) -> list[Span]:
+        """Start and end of each token in a text that has these tokens, or that they spell."""
+        return self._processor.Decode(list(ids), return_type="offset_mapping")["offsets"]
 
     def unknown_characters(self, texts: Iterable[str]) -> Counter[str]:
         """Count the characters that have no token and are spelled as bytes."""

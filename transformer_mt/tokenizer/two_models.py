@@ -77,9 +77,14 @@ class TwoModels(Tokenizer):
         return found[0] if (found := _CODE.match(text)) else ""
 
     @override
-    def places(self, text: str, ids: Sequence[int]) -> list[Span] | None:
+    def places(self, text: str, ids: Sequence[int]) -> list[Span]:
         """In the text before its model normalised it, where tokens may overlap or have no characters."""
-        return [span for _, span in self._cut(text)] if self.encode(text) == [*ids] else None
+        if self.encode(text) == [*ids]:
+            return [span for _, span in self._cut(text)]
+        spelled = ["" if index in SPECIAL else self._pieces[index] for index in ids]
+        found = self._reader.DecodePieces(spelled, return_type="offset_mapping")
+        blanks = len(found["text"]) - len(found["text"].lstrip("▁ "))
+        return [(start - blanks, end - blanks) for start, end in found["offsets"]]
 
     @override
     def unknown_characters(self, texts: Iterable[str]) -> Counter[str]:
