@@ -22,8 +22,11 @@ FORMAT = f"4.{VERSION}"
 StepCount = Annotated[int, Field(gt=0, le=10**9)]
 Count = Annotated[int, Field(gt=0, le=10**6)]  # of pairs, vocabulary entries, or tokens of a sentence
 Width = Annotated[int, Field(gt=0, le=2**16)]
-LayerCount = Annotated[int, Field(gt=0, le=1_000)]
-HypothesisCount = Annotated[int, Field(gt=0, le=1_000)]  # the decoder runs all of them for each sentence
+FewCount = Annotated[
+    int, Field(gt=0, le=1_000)
+]  # of layers, checkpoints, or a sentence's hypotheses, which all run at once
+CountOrNone = Annotated[int, Field(ge=0, le=10**6)]
+TokenCount = Annotated[int, Field(gt=0, le=10**8)]  # or pairs, of a corpus or batch
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 LearningRate = Annotated[float, Field(gt=0.0, le=10.0)]  # a step of Adam moves each weight by about this much
@@ -153,9 +156,9 @@ class TokenizerConfig(Section):
     """Kind of vocabulary: a unigram language model (Kudo 2018) or byte-pair encoding (Sennrich et al. 2016)."""
     vocabulary_size: Count = 8_000
     """Vocabulary size in tokens, including special symbols and 256 bytes."""
-    whole_words: Annotated[int, Field(ge=0, le=10**5)] = 1_900
+    whole_words: CountOrNone = 1_900
     """Number of most frequent words per language that get a token each; at most half of the vocabulary."""
-    sample: Annotated[int, Field(gt=0, le=10**8)] = 500_000
+    sample: TokenCount = 500_000
     """Training pairs per corpus to learn the vocabulary from, spread evenly; approximate."""
     sampling: Literal["none", "subword"] = "none"
     """`subword` resegments the training text at random in every epoch."""
@@ -197,9 +200,9 @@ class _Model(Section):
     """Kind of model."""
     width: Width = 128
     """Width D of a token's state; even in a recurrent model, where each encoder direction has half."""
-    encoder_layers: LayerCount = 3
+    encoder_layers: FewCount = 3
     """Encoder layers; bidirectional in a recurrent model."""
-    decoder_layers: LayerCount = 3
+    decoder_layers: FewCount = 3
     """Decoder layers."""
     dropout: Probability = 0.03
     """Dropout probability of embeddings and layer outputs."""
@@ -228,8 +231,8 @@ class RecurrentConfig(_Model):
     """A recurrent encoder–decoder's architecture and sizes."""
 
     kind: str = "recurrent"
-    encoder_layers: LayerCount = 1
-    decoder_layers: LayerCount = 1
+    encoder_layers: FewCount = 1
+    decoder_layers: FewCount = 1
     score: str = "additive"
     """Score of a decoder state and a source state; `none` turns attention off."""
 
@@ -380,11 +383,11 @@ class TrainingConfig(Section):
     """Seed of the initial weights, the order of batches, dropout and sampling."""
     steps: StepCount = 1_700
     """Optimizer steps in total; ignored if training.epochs is set."""
-    epochs: Annotated[int, Field(ge=0, le=10**6)] = 0
+    epochs: CountOrNone = 0
     """Passes over the training data; 0 to use training.steps."""
-    batch_tokens: Annotated[int, Field(gt=0, le=10**8)] = 2_048
+    batch_tokens: TokenCount = 2_048
     """Maximum tokens per batch on either side, padding included."""
-    accumulation_steps: Annotated[int, Field(gt=0, le=10**5)] = 1
+    accumulation_steps: Count = 1
     """Batches per optimizer step; their gradients are accumulated."""
     token_masking: Probability = 0.0
     """Share of source tokens masked in training."""
@@ -402,7 +405,7 @@ class TrainingConfig(Section):
     """Validation metric that selects the best weights."""
     averaging: str = "ema"
     """Weight averaging over training; its result is the final model."""
-    average_checkpoints: Annotated[int, Field(gt=0, le=1_000)] = 5
+    average_checkpoints: FewCount = 5
     """Checkpoints averaged by `last` and `best`."""
     ema_decay: Probability = 0.996
     """Decay of the running average `ema` per step."""
@@ -417,7 +420,7 @@ class TrainingConfig(Section):
 class SearchConfig(Section):
     """The search for translations."""
 
-    beam: HypothesisCount = 4
+    beam: FewCount = 4
     """Hypotheses kept per step; 1 is greedy search. Ignored when sampling."""
     length_penalty: Annotated[float, Field(ge=0.0, le=10.0)] = 1.0
     """Power of (5 + length) / 6 that divides log-probabilities (Wu et al. 2016, eq. 14); 0 favours short ones."""
@@ -425,17 +428,17 @@ class SearchConfig(Section):
     """Sample translations instead of searching for the most probable."""
     temperature: Annotated[float, Field(ge=1e-3, le=1e3)] = 1.0
     """When sampling: below 1 makes likely tokens likelier; above 1, unlikely ones."""
-    top_k: Annotated[int, Field(ge=0, le=10**6)] = 0
+    top_k: CountOrNone = 0
     """When sampling: draw only from this many most probable tokens; 0 for all."""
     top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
     """When sampling: draw only from the most probable tokens whose probabilities add up to this."""
-    n_best: HypothesisCount = 1
+    n_best: FewCount = 1
     """Number of different translations per sentence."""
-    max_length_margin: Annotated[int, Field(ge=0, le=10**5)] = 50
+    max_length_margin: CountOrNone = 50
     """Maximum number of tokens by which a translation may exceed its source or a given prefix."""
     max_length: Count = 128
     """Maximum length of a translation in tokens, end symbol included."""
-    batch_size: Annotated[int, Field(gt=0, le=10**5)] = 64
+    batch_size: Count = 64
     """Sentences translated at once."""
     seed: Seed = 1
     """Seed of sampling."""
