@@ -263,7 +263,7 @@ def test_offers_the_nearest_name_or_all_names() -> None:
     assert suggest("xyz", ["rotary", "relative"]) == "choose one of rotary, relative"
 
 
-CHOICES = {field: [f"{field}.{choice.key}={name}" for name in table] for field, (choice, table) in CHOSEN.items()}
+CHOICES = {field: [f"{field}.{choice.key}={name}" for name in choice.table] for field, choice in CHOSEN.items()}
 EVERY_CHOICE = [(override,) for overrides in CHOICES.values() for override in overrides]
 
 
@@ -334,8 +334,8 @@ def test_an_explanation_includes_the_range() -> None:
 
 @pytest.mark.parametrize("field", CHOICES)
 def test_an_unknown_section_name_suggests_the_nearest(field: str) -> None:
-    choice, table = CHOSEN[field]
-    name = next(iter(table))
+    choice = CHOSEN[field]
+    name = next(iter(choice.table))
     key = f"{field}.{choice.key}"
     expected = f"{key}: '{name}x' is unknown; did you mean {name}?{OWN}"
     assert message(None, f"{field}.{choice.key}={name}x") == expected
@@ -351,10 +351,9 @@ class StepsConfig(ConstantConfig):
 
 @pytest.fixture
 def own_schedule() -> Iterator[None]:
-    choice, table = CHOSEN["schedule"]
     add_section("schedule", StepsConfig)
     yield
-    del table["steps"], choice.own["steps"]
+    del CHOSEN["schedule"].table["steps"]
     Config.model_rebuild(force=True)
 
 

@@ -80,11 +80,10 @@ class DecoderOnly(Seq2Seq):
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    choice, table = CHOSEN["model"]
     monkeypatch.setitem(MODELS, "decoder_only", DecoderOnly)
     add_section("model", DecoderOnlyConfig)
     yield
-    del table["decoder_only"], choice.own["decoder_only"]
+    del CHOSEN["model"].table["decoder_only"]
     Config.model_rebuild(force=True)
 
 

@@ -112,7 +112,7 @@ def test_every_variant_resumes_bit_for_bit(tmp_path: Path, variant: Variant) -> 
     [
         f"{field}.name={name}"
         for field in ("objective", "optimizer", "schedule")
-        for name in list(CHOSEN[field][1])[1:]  # the first is the default
+        for name in list(CHOSEN[field].table)[1:]  # the first is the default
     ],
 )
 def test_every_objective_optimizer_and_schedule_resumes_bit_for_bit(tmp_path: Path, choice: str) -> None:

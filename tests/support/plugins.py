@@ -32,7 +32,8 @@ def loaded(path: Path) -> Iterator[None]:
         for table, old in zip(tables, before, strict=True):
             for name in table.keys() - old:
                 del table[name]  # type: ignore[attr-defined]
-        for choice, sections in CHOSEN.values():
-            for name in [*choice.own]:
-                del sections[name], choice.own[name]
+        for choice in CHOSEN.values():
+            for name, section in [*choice.table.items()]:
+                if section.__module__ != Config.__module__:
+                    del choice.table[name]
         Config.model_rebuild(force=True)

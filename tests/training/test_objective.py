@@ -68,7 +68,7 @@ NAMES = [[f"objective.name={name}", *(["objective.cut=0"] if name == "simcut" el
 
 
 def test_every_objective_has_a_section() -> None:
-    assert set(OBJECTIVES) == set(CHOSEN["objective"][1])
+    assert set(OBJECTIVES) == set(CHOSEN["objective"].table)
 
 
 @pytest.mark.parametrize("name", NAMES)

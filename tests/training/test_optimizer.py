@@ -58,7 +58,7 @@ def walk(optimizer: ScheduledOptimizer, model: nn.Module, steps: range) -> list[
 
 
 def test_every_optimizer_has_a_section() -> None:
-    assert set(OPTIMIZERS) == set(CHOSEN["optimizer"][1])
+    assert set(OPTIMIZERS) == set(CHOSEN["optimizer"].table)
 
 
 @every_optimizer

@@ -40,7 +40,7 @@ def rates(name: str, *, warmup: int, steps: int = STEPS) -> list[float]:
 
 
 def test_every_schedule_has_a_section() -> None:
-    assert set(SCHEDULES) == set(CHOSEN["schedule"][1])
+    assert set(SCHEDULES) == set(CHOSEN["schedule"].table)
 
 
 @given(step=steps, width=st.integers(1, 2048), factor=st.floats(0.01, 10), warmup=warmups)

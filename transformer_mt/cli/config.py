@@ -91,5 +91,5 @@ def choices(key: str) -> Mapping[str, Any]:
         "training.best_metric": VALIDATION_METRICS,
         "training.precision": PRECISIONS,
     }
-    tables |= {f"{field}.{choice.key}": sections for field, (choice, sections) in CHOSEN.items()}
+    tables |= {f"{field}.{choice.key}": choice.table for field, choice in CHOSEN.items()}
     return tables.get(key, {})

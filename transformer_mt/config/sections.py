@@ -4,7 +4,7 @@ This is the only place for defaults. Most variants are names in the tables of th
 `attention/scores.py` and so on), so adding one needs no change here. A variant with its own keys has a section here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
@@ -45,30 +45,25 @@ class Section(BaseModel):
 
 @dataclass(frozen=True)
 class ChosenBy:
-    """Marks a union of sections. The value of `key` selects one; the first is the default.
+    """Marks a union of sections. The value of `key` selects one of the `table`; the first is the default.
 
-    A section's name is the default of that key.
+    A section's name is the default of that key. Pydantic fills the table with the union, `add_section` adds to it.
     """
 
     key: str
-    own: dict[str, type[Section]] = field(default_factory=dict, compare=False)  # added by `add_section`
+    table: dict[str, type[Section]] = field(default_factory=dict, compare=False)
 
-    def table(self, sections: Iterable[type[Section]]) -> dict[str, type[Section]]:
-        """Map names to sections, including added ones."""
-        return {section.model_fields[self.key].default: section for section in sections} | self.own
-
-    def name(self, value: Any, default: str) -> str:
+    def name(self, value: Any) -> str:
         """The name in a section, or in the mapping it is made from."""
+        default = next(iter(self.table))
         return str(value.get(self.key, default) if isinstance(value, Mapping) else getattr(value, self.key, default))
 
     def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """A union tagged by name, so that pydantic's errors are about the selected section."""
-        table = self.table(get_args(union))
-        default = next(iter(table))
-        return core_schema.tagged_union_schema(
-            {name: handler.generate_schema(section) for name, section in table.items()},
-            discriminator=lambda value: self.name(value, default),
-        )
+        for section in get_args(union):
+            self.table.setdefault(section.model_fields[self.key].default, section)
+        choices = {name: handler.generate_schema(section) for name, section in self.table.items()}
+        return core_schema.tagged_union_schema(choices, discriminator=self.name)
 
 
 class BuiltinConfig(Section):
@@ -471,12 +466,9 @@ class Config(Section):
     init_from: InitFromConfig = InitFromConfig()
 
 
-# Fields whose section is selected by name: the mark, and the sections by name.
-CHOSEN: dict[str, tuple[ChosenBy, dict[str, type[Section]]]] = {
-    field: (mark, mark.table(get_args(info.annotation)))
-    for field, info in Config.model_fields.items()
-    for mark in info.metadata
-    if isinstance(mark, ChosenBy)
+# Fields whose section is selected by name.
+CHOSEN = {
+    field: mark for field, info in Config.model_fields.items() for mark in info.metadata if isinstance(mark, ChosenBy)
 }
 
 
@@ -488,10 +480,11 @@ def add_section(field: str, section: type[Section]) -> None:
     """
     if field not in CHOSEN:
         raise TypeError(f"add_section: field {field!r} has no sections to choose from; give one of {', '.join(CHOSEN)}")
-    choice, table = CHOSEN[field]
+    choice = CHOSEN[field]
     name = section.model_fields[choice.key].default
-    if not issubclass(section, tuple(table.values())) or table.keys() - choice.own.keys() >= {name}:
+    taken = choice.table.get(name)
+    if not issubclass(section, tuple(choice.table.values())) or (taken and taken.__module__ == __name__):
         remedy = f"derive it from one of {field}'s sections, with a {choice.key} of its own"
         raise TypeError(f"add_section: {section.__name__}, named {name!r}, does not fit {field}; {remedy}")
-    table[name] = choice.own[name] = section
+    choice.table[name] = section
     Config.model_rebuild(force=True)

@@ -185,13 +185,12 @@ def _parse_override(override: str) -> tuple[str, Any]:
 def _leave_out(tree: Tree, key: str, value: Any, given: set[str]) -> None:
     """Drop the old section's keys when an override selects another. Overrides and shared keys stay."""
     field, _, name = key.partition(".")
-    choice, table = CHOSEN.get(field, (None, {}))
+    choice = CHOSEN.get(field)
     keys = tree.get(field)
     if choice is None or name != choice.key or not isinstance(keys, dict) or field in given:
         return
-    old = table[choice.name(keys, next(iter(table)))].model_fields
-    new = table.get(str(value))
-    if new:
+    old = choice.table[choice.name(keys)].model_fields
+    if new := choice.table.get(str(value)):
         stay = {one for one, info in new.model_fields.items() if one in old and info.default == old[one].default}
         tree[field] = {one: value for one, value in keys.items() if one in stay or f"{field}.{one}" in given}
 
@@ -223,14 +222,14 @@ def _problem(error: ErrorDetails, tree: Tree) -> tuple[str, str, str]:
     key = ".".join(map(str, location))
     if error["type"] == "extra_forbidden":
         chosen = {}
-        for field, (choice, table) in CHOSEN.items():
-            if section := table.get(choice.name(tree.get(field, {}), "")):
+        for field, choice in CHOSEN.items():
+            if section := choice.table.get(choice.name(tree.get(field, {}))):
                 chosen[field] = section()
         return key, "no such key", _nearest_key(key, Config.model_validate(chosen))
     if error["type"] == "union_tag_invalid":
-        choice, table = CHOSEN[key]
+        choice = CHOSEN[key]
         key = f"{key}.{choice.key}"
-        return key, *unknown(table, error["ctx"]["tag"], key=key)
+        return key, *unknown(choice.table, error["ctx"]["tag"], key=key)
     message = error["msg"]
     return key, f"{message[0].lower()}{message[1:]}, not {value!r}", "correct the value"
 
