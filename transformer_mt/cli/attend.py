@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from transformer_mt.views.subject import Subject
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MatrixOptions:
     """Options that choose the matrices and their display."""
 
@@ -74,7 +74,7 @@ class MatrixOptions:
         return {option: value for option, value in given.items() if value is not None}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AttendOptions(SentenceOptions, MatrixOptions):
     """All options, in help order: matrix options first."""
 

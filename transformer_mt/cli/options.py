@@ -112,7 +112,7 @@ def _number(metavar: str, description: str) -> Any:
     return Option(metavar=metavar, help=description, rich_help_panel=SEARCH)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SearchOptions:
     """Search options, named and ordered as in the search section and the help; None if not given."""
 
@@ -143,12 +143,12 @@ class SearchOptions:
 def with_options(
     name: str, kind: Callable[..., Any], *, but: Collection[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Replace parameter `name` of a command by options: the fields of a dataclass, except `but`.
+    """Replace the keyword-only parameter `name` of a command by options: the fields of a dataclass, except `but`.
 
     The command receives an instance of the dataclass.
     """
     own = inspect.signature(kind).parameters.values()
-    added = [field.replace(kind=inspect.Parameter.KEYWORD_ONLY) for field in own if field.name not in but]
+    added = [field for field in own if field.name not in but]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -159,7 +159,7 @@ def with_options(
         parameters = [
             one
             for given in inspect.signature(command).parameters.values()
-            for one in (added if given.name == name else [given.replace(kind=inspect.Parameter.KEYWORD_ONLY)])
+            for one in (added if given.name == name else [given])
         ]
         # Typer reads both.
         wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from transformer_mt.views.subject import Subject
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SentenceOptions(SearchOptions):
     """Options for the sentence of a line, its search, and the output of its view."""
 
