@@ -189,8 +189,7 @@ VIEWS: dict[str, tuple[type[Any], Callable[[Subject, Any], JsonObject]]] = {
     "lens": (Pair, lens_of),
 }
 # The POST routes under /v1: request and answer.
-ANSWERS: dict[str, tuple[type[Any], Callable[[ServedRun, Any], JsonObject]]] = {
-    **{name: (kind, _of_pair(compute)) for name, (kind, compute) in VIEWS.items()},
+ANSWERS = {name: (kind, _of_pair(compute)) for name, (kind, compute) in VIEWS.items()} | {
     "translate": (Translate, answer_translate),
     "history": (HistoryQuestion, history),
 }

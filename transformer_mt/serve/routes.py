@@ -27,7 +27,7 @@ from transformer_mt.serve.worker import Gone, Worker
 from transformer_mt.text.terminal import JsonObject
 
 # The POST routes: request and answer.
-POSTED: dict[str, tuple[type[Any], Callable[[ServedRun, Any], JsonObject]]] = {**ANSWERS, "page": (Attend, page_of)}
+POSTED = ANSWERS | {"page": (Attend, page_of)}
 _KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _START = "index.html"
 _JSON = "application/json"
