@@ -12,8 +12,6 @@ from queue import Queue
 from threading import Thread
 from typing import NamedTuple
 
-from typing_extensions import override
-
 from transformer_mt.cli.signals import remember_terminal
 from transformer_mt.cli.terminal import literal_console
 from transformer_mt.corpus.pairs import SentencePair
@@ -64,40 +62,32 @@ def _stdin() -> int:
     return sys.stdin.fileno()
 
 
-class _ArrivingLines(Iterator[Line]):
-    """Lines read by a thread as they arrive, so the process can exit while it waits for one."""
-
-    def __init__(self, lines: Iterator[Line]) -> None:
-        self._arrived: Queue[Line | BaseException] = Queue(_READ_AHEAD)
-        Thread(target=self._read, args=(lines,), daemon=True).start()
-
-    def _read(self, lines: Iterator[Line]) -> None:
-        try:
-            for line in lines:
-                self._arrived.put(line)
-            self._arrived.put(StopIteration())
-        except BaseException as error:  # raised in the thread that waits for the line
-            self._arrived.put(error)
-
-    @override
-    def __next__(self) -> Line:
-        line = self._arrived.get()
-        if isinstance(line, BaseException):
-            raise line
-        return line
-
-    def is_waiting(self) -> bool:
-        """Whether the next line, or the end, has arrived."""
-        return not self._arrived.empty()
-
-
 def arriving_lines(path: Path | None) -> tuple[Iterator[Line], Callable[[], bool] | None]:
-    """The lines of `read_lines`, and a check whether the next one has arrived; None for files."""
+    """The lines of `read_lines`, and a check whether the next one, or the end, has arrived; None for files.
+
+    A thread reads the lines as they arrive, so the process can exit while it waits for one.
+    """
     lines = read_lines(path)
     if os.path.isfile(_stdin() if path is None or path == STDIN else path):
         return lines, None
-    arriving = _ArrivingLines(lines)
-    return arriving, arriving.is_waiting
+    arrived: Queue[Line | BaseException | None] = Queue(_READ_AHEAD)
+
+    def read() -> None:
+        try:
+            for line in lines:
+                arrived.put(line)
+            arrived.put(None)
+        except BaseException as error:  # raised in the thread that waits for the line
+            arrived.put(error)
+
+    def arriving() -> Iterator[Line]:
+        while line := arrived.get():
+            if isinstance(line, BaseException):
+                raise line
+            yield line
+
+    Thread(target=read, daemon=True).start()
+    return arriving(), lambda: not arrived.empty()
 
 
 def read_pairs(source: Path, target: Path, translator: Translator | None) -> Generator[SentencePair, None, None]:
