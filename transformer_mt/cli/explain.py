@@ -1,18 +1,13 @@
 """`tmt explain`: compute one row of an attention head step by step, or contrast two words."""
 
-from collections.abc import Iterable
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Option
 
 from transformer_mt.cli.app import HEADS
 from transformer_mt.cli.options import LookedAt, ModelOption, TargetOption
-from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
+from transformer_mt.cli.sentence import SentenceOptions, emit_below_texts, load_sentence, with_sentence_options
 from transformer_mt.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 
 @with_sentence_options
@@ -69,19 +64,10 @@ def explain(
         from transformer_mt.views.contrast import contrast_lines, contrast_words
 
         found = contrast_words(subject.network, subject.model.tokenizer, subject.tokens, word, other)
-
-        def contrasted(width: int) -> "Iterable[str | Text]":
-            return subject.source, subject.target, "", *contrast_lines(found, width=width)
-
-        picture = partial(contrast_figure, found)
-        emit([found], contrasted, sentences=[subject], options=options, picture=picture)
+        emit_below_texts(found, contrast_lines, contrast_figure, subject=subject, options=options)
         return
     subject.require_attention()
     explanation = explain_row(
         subject.network, subject.tokens, word=word, token=token, stack=stack, layer=layer, head=head
     )
-
-    def lines(width: int) -> "Iterable[str | Text]":
-        return subject.source, subject.target, "", *lines_of(explanation, width=width)
-
-    emit([explanation], lines, sentences=[subject], options=options, picture=partial(explanation_figure, explanation))
+    emit_below_texts(explanation, lines_of, explanation_figure, subject=subject, options=options)

@@ -1,14 +1,7 @@
 """`tmt lens`: what the decoder would predict after each layer."""
 
-from collections.abc import Iterable
-from functools import partial
-from typing import TYPE_CHECKING
-
 from transformer_mt.cli.options import LookedAt, ModelOption, TargetOption
-from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
-
-if TYPE_CHECKING:
-    from rich.text import Text
+from transformer_mt.cli.sentence import SentenceOptions, emit_below_texts, load_sentence, with_sentence_options
 
 
 @with_sentence_options
@@ -33,10 +26,6 @@ def lens(
 
     subject = load_sentence(sentence, target, model=model, options=options)
     found = look_through(subject.network, subject.model.tokenizer, subject.tokens)
-
-    def lines(width: int) -> "Iterable[str | Text]":
-        return found.source, found.target, "", *lens_lines(found, width=width)
-
-    emit([found], lines, sentences=[subject], options=options, picture=partial(lens_figure, found))
+    emit_below_texts(found, lens_lines, lens_figure, subject=subject, options=options)
     if subject.model.config.model.decoder_layers > len(found.guesses):
         note("only the last layer can be read: no residual path joins the layers of this model")

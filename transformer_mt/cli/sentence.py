@@ -6,6 +6,7 @@ Nothing here imports torch before a command runs.
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,6 +125,22 @@ def emit(
             result(*_comparison(one, named=several))
         result(*lines(literal_console().width))
     found.report()
+
+
+def emit_below_texts(
+    view: Any,
+    lines_of: "Callable[..., Iterable[str | Text]]",
+    figure_of: Callable[..., bytes],
+    *,
+    subject: "Subject",
+    options: SentenceOptions,
+) -> None:
+    """Emit the view of one sentence; the terminal shows it below the sentence and its translation."""
+
+    def lines(width: int) -> "Iterable[str | Text]":
+        return subject.source, subject.target, "", *lines_of(view, width=width)
+
+    emit([view], lines, sentences=[subject], options=options, picture=partial(figure_of, view))
 
 
 def _comparison(sentence: "Subject", *, named: bool) -> list[str]:
