@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_mt.config.changed_search import changed_search
+from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.head_names import STACKS, HeadName
@@ -48,15 +49,16 @@ def answer_translate(served: ServedRun, asked: Translate) -> JsonObject:
     looks = asked.alternatives or asked.trace or asked.align or not splits(search, asked.prefix)
     if looks and not 1 <= asked.sentence <= len(line.sentences):
         raise InputError("sentence", f"no number {asked.sentence}", f"give a number from 1 to {len(line.sentences)}")
-    return translation_of(translator, asked, line, line.only(asked.sentence) if looks else line)
+    return translation_of(translator, asked, search, line, line.only(asked.sentence) if looks else line)
 
 
-def translation_of(translator: Translator, asked: Translate, line: PreparedLine, read: PreparedLine) -> JsonObject:
-    """The answer of `answer_translate` for a line; `read` is the part to translate."""
+def translation_of(
+    translator: Translator, asked: Translate, search: SearchConfig, line: PreparedLine, read: PreparedLine
+) -> JsonObject:
+    """The answer of `answer_translate` for a line with a changed search; `read` is the part to translate."""
     heads = _heads(asked.without)
     model = translator.model
     source = read.sentences[0]
-    search = changed_search(model.config.search, asked.search)
     if asked.trace:
         require_beam(search)
     translator.require_fitting(read.sentences, "source")

@@ -44,9 +44,8 @@ def saved_answers(
 
     listed |= {"example": subject.source, "search": to_json(search.model_dump())}
     listed["beginning"] = {"prefix": prefix, "without": off, "method": method, "words": words, "view": "heads"}
-    changed = {key: value for key, value in search if value != getattr(model.config.search, key)}
-    asked = first_question(listed, subject.source, search=changed, prefix=prefix, without=off)
-    translated = translation_of(Translator.of(model), asked, subject.line, subject.read)
+    asked = first_question(listed, subject.source, prefix=prefix, without=off)
+    translated = translation_of(Translator.of(model), asked, search, subject.line, subject.read)
     translated |= {"run": listed["run"], "step": model.step}
     saved = [
         {"route": "runs", "asked": {}, "answer": {"runs": [listed]}},
