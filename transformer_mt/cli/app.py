@@ -17,6 +17,7 @@ from typing_extensions import override
 from transformer_mt.cli.terminal import telling
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.plugins import load_file, load_installed
+from transformer_mt.text.terminal import without_capital
 
 EXIT_CODES = (
     "Exit codes: 0 success; 2 usage error; 3 system error; 4 training diverged; 70 internal error; 129 hangup; "
@@ -234,8 +235,4 @@ def _usage(error: Any) -> tuple[str, str, str]:
         remedy = f"did you mean {near}?" if near else ""
         if error.ctx.parent and any(place in own.opts for own in error.ctx.parent.command.params):
             remedy = f"give it before the command, as in tmt {place}"
-    return place, _lower(problem) or "missing", _lower(remedy) or f"see {command} --help"
-
-
-def _lower(text: str) -> str:
-    return f"{text[:1].lower()}{text[1:]}"
+    return place, without_capital(problem) or "missing", without_capital(remedy) or f"see {command} --help"

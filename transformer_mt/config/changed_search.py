@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
+from transformer_mt.text.terminal import without_capital
 
 OF_DRAWS = ("temperature", "top_k", "top_p", "seed")
 
@@ -20,7 +21,7 @@ def changed_search(configured: SearchConfig, given: Mapping[str, Any]) -> Search
         chosen = SearchConfig.model_validate(configured.model_dump() | dict(given))
     except ValidationError as error:
         first = error.errors()[0]
-        problem = f"{first['msg'][0].lower()}{first['msg'][1:]}, not {first['input']}"
+        problem = f"{without_capital(first['msg'])}, not {first['input']}"
         raise InputError(str(first["loc"][0]), problem, "correct it") from None
     if not chosen.sample:
         idle = [key for key in given if key in OF_DRAWS]

@@ -18,6 +18,7 @@ from transformer_mt.config.sections import CHOSEN, FORMAT, Config, MixedConfig, 
 from transformer_mt.errors import InputError, checked
 from transformer_mt.files import read_input
 from transformer_mt.registry import suggest, unknown
+from transformer_mt.text.terminal import without_capital
 
 _LONGEST = 2**20
 _MOST_DOTS = 300  # per line; tomllib would take hours for a key with very many parts
@@ -230,8 +231,7 @@ def _problem(error: ErrorDetails, tree: Tree) -> tuple[str, str, str]:
         choice = CHOSEN[key]
         key = f"{key}.{choice.key}"
         return key, *unknown(choice.table, error["ctx"]["tag"], key=key)
-    message = error["msg"]
-    return key, f"{message[0].lower()}{message[1:]}, not {value!r}", "correct the value"
+    return key, f"{without_capital(error['msg'])}, not {value!r}", "correct the value"
 
 
 def _nearest_key(key: str, valid: Config) -> str:

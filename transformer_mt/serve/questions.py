@@ -12,7 +12,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.head_names import STACKS
 from transformer_mt.registry import suggest
 from transformer_mt.serve.guard import Refusal
-from transformer_mt.text.terminal import JsonObject
+from transformer_mt.text.terminal import JsonObject, without_capital
 
 # Limit for a request body in bytes: models take a few hundred tokens.
 LARGEST_BODY = 65_536
@@ -136,8 +136,7 @@ def parse(kind: type[AnyQuestion], body: bytes, *, is_form: bool = False) -> Any
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        reason = first["msg"]
-        raise InputError(place, f"{reason[:1].lower()}{reason[1:]}", "correct it") from None
+        raise InputError(place, without_capital(first["msg"]), "correct it") from None
 
 
 def _read_form(body: bytes) -> JsonObject:

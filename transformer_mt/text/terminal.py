@@ -31,6 +31,11 @@ def message_line(text: str) -> str:
     return line if len(line) <= 2_000 else f"{line[:1_000]} … {line[-1_000:]}"
 
 
+def without_capital(text: str) -> str:
+    """A text that begins in lower case, such as a library's message inside one of ours."""
+    return text[:1].lower() + text[1:]
+
+
 def escaped_json(value: Any, *, compact: bool = False) -> str:
     """Return a value as one line of JSON, with such characters as `\\uXXXX`, so a reader gets them back.
 
