@@ -17,7 +17,7 @@ from transformer_mt.links.choose_heads import heads_of
 from transformer_mt.models.head_mask import without_heads
 from transformer_mt.registry import lookup
 from transformer_mt.runs.alignment import AlignmentHeads
-from transformer_mt.runs.directory import METRICS, Run
+from transformer_mt.runs.directory import Run
 from transformer_mt.serve.questions import Attend, Contrast, Explain, HistoryQuestion, Pair, Translate
 from transformer_mt.serve.served_runs import ServedRun
 from transformer_mt.text.normalize import normalize
@@ -170,12 +170,6 @@ def course(directory: Path | None) -> JsonObject:
     for stop in stops:
         stop["try"] = {key: stop.pop(key) for key in ("sentence", "view", "head", "command")}
     return {"lessons": stops, "curves": stored_curves()}
-
-
-def tag_of_curves(run: Run) -> str:
-    """A tag that changes with every new measurement."""
-    status = (run.path if run.pack else run.path / METRICS).lstat()
-    return f'"{status.st_ino:x}-{status.st_size:x}-{status.st_mtime_ns:x}"'
 
 
 def _heads(names: Sequence[str]) -> tuple[HeadName, ...]:

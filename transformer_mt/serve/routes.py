@@ -16,13 +16,13 @@ from starlette.types import ASGIApp
 
 from transformer_mt.errors import InputError, TmtError, is_out_of_memory
 from transformer_mt.runs.checkpoints import newest_progress
-from transformer_mt.runs.directory import Run
-from transformer_mt.serve.answers import ANSWERS, course, curves, tag_of_curves
+from transformer_mt.runs.directory import METRICS, Run
+from transformer_mt.serve.answers import ANSWERS, course, curves
 from transformer_mt.serve.clients import list_languages, translate_texts
 from transformer_mt.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours, has_key
 from transformer_mt.serve.questions import LARGEST_BODY, Attend, ClientQuestion, TranslateTexts, in_request, parse
 from transformer_mt.serve.saved_answers import page_of
-from transformer_mt.serve.served_runs import Runs, ServedRun
+from transformer_mt.serve.served_runs import Runs, ServedRun, stamp
 from transformer_mt.serve.worker import Gone, Worker
 from transformer_mt.text.terminal import JsonObject
 
@@ -96,11 +96,14 @@ class Routes:
 
         def measured(_: bytes) -> Response:
             run = Run(self._runs.path(name))
-            try:
-                tag = tag_of_curves(run)
-            except OSError:
-                raise Refusal(503, f"{name}: has no measurements yet, or is gone; see /v1/runs") from None
-            return _tagged(tag, known, lambda: curves(run, name) | {"run": name, "step": newest_progress(run).step})
+            last = stamp(run.path if run.pack else run.path / METRICS)
+            if last is None:
+                raise Refusal(503, f"{name}: has no measurements yet, or is gone; see /v1/runs")
+            return _tagged(
+                f'"{"-".join(map(str, last))}"',
+                known,
+                lambda: curves(run, name) | {"run": name, "step": newest_progress(run).step},
+            )
 
         return await self._answer(request, measured)
 

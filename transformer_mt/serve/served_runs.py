@@ -70,7 +70,7 @@ class Runs:
     def tag(self) -> str:
         """A tag that changes when a run appears, disappears, trains on or stops, not with its age; reads no files."""
         now = [
-            (name, _moment(path), _stamp(path / METRICS), _stamp(path / CHECKPOINTS), is_held(path))
+            (name, _moment(path), stamp(path / METRICS), stamp(path / CHECKPOINTS), is_held(path))
             for name, path in self.find().items()
         ]
         return f'"{sha256(repr(now).encode()).hexdigest()[:32]}"'
@@ -178,10 +178,11 @@ def _describe_model(path: Path, _: Moment) -> JsonObject:
 
 
 def _moment(path: Path) -> Moment:
-    return tuple(map(_stamp, [path] if path.is_file() else map(path.joinpath, _FILES)))
+    return tuple(map(stamp, [path] if path.is_file() else map(path.joinpath, _FILES)))
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
+def stamp(path: Path) -> tuple[int, int, int] | None:
+    """What changes when the file at a path does; None without one."""
     with suppress(OSError):
         status = os.lstat(path)
         return status.st_mtime_ns, status.st_ino, status.st_size
