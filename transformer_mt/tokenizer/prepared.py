@@ -95,14 +95,13 @@ class Remarks:
     bytes: they are lost. `other_case` are words that training has only with other
     capitals. `new_scripts` are scripts unseen in the training sources. `longer_than_training` is the length of the
     longest sentence, in words and punctuation marks, if it exceeds all of training. `case` is `lowered` if any sentence
-    was lowered, else `restored` if any was restored. If the run did not record its words, all are None except the
-    first two.
+    was lowered, else `restored` if any was restored. If the run did not record its words, only the first two apply.
     """
 
     spelled_as_bytes: tuple[str, ...]
     read_as_unknown: tuple[str, ...]
-    other_case: tuple[str, ...] | None
-    new_scripts: tuple[str, ...] | None
+    other_case: tuple[str, ...]
+    new_scripts: tuple[str, ...]
     longer_than_training: int | None
     case: str | None
 
@@ -163,19 +162,18 @@ class Preparer:
     def remarks(self, line: PreparedLine) -> Remarks:
         """Collect reasons to doubt the translation of a line."""
         known = self.known
+        counts = line.word_counts or {}
         unknown = tuple(self.tokenizer.unknown_characters(sentence.text for sentence in line.sentences))
         spelled, lost = (unknown, ()) if self.tokenizer.unknown_become == "bytes" else ((), unknown)
-        if known is None:
-            return Remarks(spelled, lost, None, None, None, None)
         cases = {sentence.case for sentence in line.sentences}
         longest = max(len(sentence.words) for sentence in line.sentences)
-        scripts = dict.fromkeys(script_of(word[0]) for word in line.word_counts or ())
+        scripts = dict.fromkeys(script_of(word[0]) for word in counts)
         return Remarks(
             spelled_as_bytes=spelled,
             read_as_unknown=lost,
-            other_case=tuple(word for word, count in (line.word_counts or {}).items() if count and self._is_odd(word)),
+            other_case=tuple(word for word, count in counts.items() if count and self._is_odd(word)),
             new_scripts=tuple(script for script in scripts if script and script not in self._scripts),
-            longer_than_training=longest if longest > known.longest else None,
+            longer_than_training=longest if known and longest > known.longest else None,
             case=next((case for case in ("lowered", "restored") if case in cases), None),
         )
 
