@@ -25,8 +25,6 @@ PairMask = npt.NDArray[np.bool_]
 PROBLEMS: tuple[Problem, ...] = get_args(Problem)
 # Removed from validation and test splits too; the rest of these splits is up to their makers.
 ALWAYS_REMOVED: frozenset[Problem] = frozenset(("empty", "long"))
-# Problems that take all pairs to find.
-OF_THE_WHOLE: frozenset[Problem] = frozenset(("script", "duplicate", "overlap", "ambiguous"))
 EXAMPLES = 3
 _LONGEST_EXAMPLE = 200
 

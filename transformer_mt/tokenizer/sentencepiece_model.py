@@ -47,9 +47,10 @@ def load_model(content: bytes) -> SentencePieceProcessor:
     if not rest or tuple(map(processor.IdToPiece, first)) != FIRST or ids != (PAD, UNK, BOS, EOS):
         raise ValueError("special symbols and bytes are not where tmt has them")
     are_bytes = all(map(processor.IsByte, first[len(SPECIAL_TOKENS) :]))
-    control = [index for index in rest if processor.IsControl(index)]
-    are_tags = control == list(rest)[len(rest) - len(control) :]  # the last tokens
-    are_tags = are_tags and all(_TAG.fullmatch(processor.IdToPiece(index)) for index in control)
+    tags = tags_of(processor)
+    are_tags = [*tags.values()] == [*rest][len(rest) - len(tags) :] and all(
+        map(_TAG.fullmatch, tags)
+    )  # the last tokens
     if not are_bytes or not are_tags or any(map(processor.IsByte, rest)):
         raise ValueError("a token has another type than in tmt's models")
     scores = learned_scores(processor).values()  # raises `ValueError` if a token is not UTF-8
