@@ -56,7 +56,7 @@ def translation_of(
     translator: Translator, asked: Translate, search: SearchConfig, line: PreparedLine, read: PreparedLine
 ) -> JsonObject:
     """The answer of `answer_translate` for a line with a changed search; `read` is the part to translate."""
-    heads = _heads(asked.without)
+    heads = heads_named(asked.without)
     model = translator.model
     source = read.sentences[0]
     if asked.trace:
@@ -153,7 +153,7 @@ def history(served: ServedRun, asked: HistoryQuestion) -> JsonObject:
 
 def _of_pair(compute: Callable[[Subject, Any], JsonObject]) -> Callable[[ServedRun, Any], JsonObject]:
     def computed(served: ServedRun, asked: Any) -> JsonObject:
-        off = _heads(getattr(asked, "without", ()))
+        off = heads_named(getattr(asked, "without", ()))
         return compute(Subject.of(served.translator, asked.source, asked.target, without=off), asked)
 
     return computed
@@ -172,7 +172,8 @@ def course(directory: Path | None) -> JsonObject:
     return {"lessons": stops, "curves": stored_curves()}
 
 
-def _heads(names: Sequence[str]) -> tuple[HeadName, ...]:
+def heads_named(names: Sequence[str]) -> tuple[HeadName, ...]:
+    """The different heads of these names. Raises `InputError` for another name."""
     return tuple(dict.fromkeys(HeadName.parse(name, key="without") for name in names))
 
 

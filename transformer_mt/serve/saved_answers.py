@@ -5,11 +5,10 @@ from typing import Any
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
-from transformer_mt.head_names import HeadName
 from transformer_mt.page.saved_page import saved_page
 from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
 from transformer_mt.runs.listing import describe_run
-from transformer_mt.serve.answers import VIEWS, translation_of
+from transformer_mt.serve.answers import VIEWS, heads_named, translation_of
 from transformer_mt.serve.questions import Attend, first_question, in_request
 from transformer_mt.serve.served_runs import ServedRun, describe_model, printable_name
 from transformer_mt.text.terminal import JsonObject
@@ -21,8 +20,7 @@ from transformer_mt.views.subject import Subject
 
 def page_of(served: ServedRun, asked: Attend) -> JsonObject:
     """The page of a pair as one file, as `tmt attend --html`; without a target, of the model's own translation."""
-    without = [HeadName.parse(name, key="without") for name in asked.without]
-    subject = Subject.of(served.translator, asked.source, asked.target or None, without=without)
+    subject = Subject.of(served.translator, asked.source, asked.target or None, without=heads_named(asked.without))
     search = served.translator.search
     is_given = bool(asked.target)
     saved = saved_answers(subject, search, is_given=is_given, method=asked.method, words=asked.words)
