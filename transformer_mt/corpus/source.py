@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.data_file import LANGUAGE_CODE, DataFile
@@ -89,10 +89,34 @@ class SplitSource:
 
     def find(self, choice: ColumnChoice) -> tuple[list[str], int]:
         """The names of source and target in the records, and how many records to skip. Raises `InputError`."""
-        found = find_columns(self.names, choice, languages=self.said, place=self.name)
-        if not found:
-            raise missing_columns(self.names, choice, place=self.name)
-        return found, 0
+        return self.find_columns(self.names, choice, place=self.name) or self.lacks(self.names, choice), 0
+
+    def find_columns(self, names: Sequence[str], choice: ColumnChoice, *, place: str) -> list[str]:
+        """Find the source and target columns; empty if they are missing.
+
+        Columns match by their configured names, by language, or as `source` and `target` in the direction of the file
+        names, if known. Raises `InputError` if a match is ambiguous.
+        """
+        found = [name for one in choice.columns if (name := meant(one, names, place=place))]
+        sides = [[name for name in names if name.casefold() in side] for side in _SIDES]
+        if not (found or choice.source_column or languages_of(names)) and [len(side) for side in sides] == [1, 1]:
+            found = self.in_direction([name for (name,) in sides], choice)
+        return found if len({*found}) == 2 else []
+
+    def in_direction(self, sides: Sequence[Side], choice: ColumnChoice) -> list[Side]:
+        """Order sides in the languages of the file names as source and target; unchanged if no languages are known."""
+        names = [name for one in choice.languages if (name := meant(one, self.said, place=self.name))]
+        if self.said and len({*names}) < 2:
+            have = f"has {' and '.join(self.said)}, but not {' and '.join(choice.languages)}"
+            raise InputError(self.name, have, f"set {_KEYS}")
+        return [sides[self.said.index(name)] for name in names] or list(sides)
+
+    def lacks(self, names: Sequence[str], choice: ColumnChoice) -> NoReturn:
+        """Raise the error for columns that do not include source and target."""
+        wanted = " and ".join(choice.columns)
+        has = ", ".join(names[:9])
+        remedy = "set data.source_column and data.target_column, or the languages"
+        raise InputError(self.name, f"needs the columns {wanted}, but has {has}", remedy)
 
     def pairs(self, choice: ColumnChoice) -> Iterator[SentencePair]:
         """Yield source and target of every record. Raises `InputError` with the place of a mistake."""
@@ -205,36 +229,6 @@ def meant(language: str, names: Sequence[str], *, place: str) -> str | None:
     if len(found) > 1:
         raise InputError(place, f"has {' and '.join(found)} for {language}", f"rename one, or set {_KEYS}")
     return found[0] if found else None
-
-
-def in_direction(sides: Sequence[Side], languages: Sequence[str], choice: ColumnChoice, *, place: str) -> list[Side]:
-    """Order sides with these languages as source and target; unchanged if no languages are known."""
-    names = [name for one in choice.languages if (name := meant(one, languages, place=place))]
-    if languages and len({*names}) < 2:
-        have = f"has {' and '.join(languages)}, but not {' and '.join(choice.languages)}"
-        raise InputError(place, have, f"set {_KEYS}")
-    return [sides[languages.index(name)] for name in names] or list(sides)
-
-
-def find_columns(names: Sequence[str], choice: ColumnChoice, *, languages: Sequence[str], place: str) -> list[str]:
-    """Find the source and target columns; empty if they are missing.
-
-    Columns match by their configured names, by language, or as `source` and `target` in the direction of `languages`
-    if known. Raises `InputError` if a match is ambiguous.
-    """
-    found = [name for one in choice.columns if (name := meant(one, names, place=place))]
-    sides = [[name for name in names if name.casefold() in side] for side in _SIDES]
-    if not (found or choice.source_column or languages_of(names)) and [len(side) for side in sides] == [1, 1]:
-        found = in_direction([name for (name,) in sides], languages, choice, place=place)
-    return found if len({*found}) == 2 else []
-
-
-def missing_columns(names: Sequence[str], choice: ColumnChoice, *, place: str) -> InputError:
-    """The error for columns that do not include source and target."""
-    wanted = " and ".join(choice.columns)
-    has = ", ".join(names[:9])
-    remedy = "set data.source_column and data.target_column, or the languages"
-    return InputError(place, f"needs the columns {wanted}, but has {has}", remedy)
 
 
 def flat(record: Record) -> Record:

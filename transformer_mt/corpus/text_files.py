@@ -16,10 +16,7 @@ from transformer_mt.corpus.source import (
     ColumnChoice,
     PlacedRecords,
     SplitSource,
-    find_columns,
-    in_direction,
     languages_of,
-    missing_columns,
 )
 from transformer_mt.errors import InputError
 from transformer_mt.files import LONGEST_LINE
@@ -70,7 +67,7 @@ class ParallelText(SplitSource):
 
     @override
     def pairs(self, choice: ColumnChoice) -> Iterator[SentencePair]:
-        files = in_direction(self._files, self.said, choice, place=self.name)
+        files = self.in_direction(self._files, choice)
         for source, target in zip_longest(*map(text_lines, files)):
             if source is None or target is None:
                 one, other = (f"{sum(1 for _ in text_lines(file)):,}" for file in files)
@@ -99,12 +96,12 @@ class TabSeparated(SplitSource):
         are_numbers = choice.source_column.isdecimal() and choice.target_column.isdecimal()
         cells = self._first
         names = self.names if are_numbers else self._first
-        found = find_columns(names, choice, languages=self.said, place=f"{self.name}:1")
+        found = self.find_columns(names, choice, place=f"{self.name}:1")
         has_heading = bool(languages_of(cells)) or (found != [] and not are_numbers)
         if found:
             return [self.names[names.index(name)] for name in found], has_heading
         if has_heading or choice.source_column:
-            raise missing_columns(names, choice, place=self.name)
+            self.lacks(names, choice)
         # The first two columns that are not numbers; with two columns, both.
         texts = [
             name for name, cell in zip(self.names, cells, strict=True) if len(cells) == 2 or not _NUMBER.fullmatch(cell)
@@ -112,7 +109,7 @@ class TabSeparated(SplitSource):
         if not 2 <= len(cells) <= _MOST_COLUMNS or len(texts) < 2:
             problem = f"expected two texts, but line 1 has {len(cells)} columns"
             raise InputError(self.name, problem, "set data.source_column and data.target_column")
-        return in_direction(texts[:2], self.said, choice, place=self.name), 0
+        return self.in_direction(texts[:2], choice), 0
 
 
 def _tsv_rows(file: DataFile) -> PlacedRecords:
