@@ -29,6 +29,10 @@ CountOrNone = Annotated[int, Field(ge=0, le=10**6)]
 TokenCount = Annotated[int, Field(gt=0, le=10**8)]  # or pairs, of a corpus or batch
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
+Share = Annotated[float, Field(gt=0.0, le=1.0)]
+Decay = Annotated[float, Field(ge=0.0, le=1.0)]
+Factor = Annotated[float, Field(gt=0.0, le=1e3)]
+LossWeight = Annotated[float, Field(ge=0.0, le=1e3)]
 LearningRate = Annotated[float, Field(gt=0.0, le=10.0)]  # a step of Adam moves each weight by about this much
 HeadText = Annotated[str, Field(pattern=f"^(?:{HEAD_PATTERN})$")]  # cross.2.1
 Plugin = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=100)]
@@ -248,7 +252,7 @@ class RDropConfig(CrossEntropyConfig):
     """Cross-entropy of two passes under different dropout, with a KL term that pulls them together (R-Drop)."""
 
     name: str = "r_drop"
-    weight: Annotated[float, Field(ge=0.0, le=1e3)] = 5.0
+    weight: LossWeight = 5.0
     """Weight α of the divergence between the passes."""
 
 
@@ -256,7 +260,7 @@ class SimCutConfig(CrossEntropyConfig):
     """Cross-entropy with a KL term that pulls a pass with masked tokens towards the whole one (SimCut)."""
 
     name: str = "simcut"
-    weight: Annotated[float, Field(ge=0.0, le=1e3)] = 3.0
+    weight: LossWeight = 3.0
     """Weight α of the divergence between the passes."""
     cut: Probability = 0.05
     """Share of tokens masked, on both sides."""
@@ -287,7 +291,7 @@ class AdamConfig(_Optimizer):
     name: str = "adam"
     betas: tuple[Probability, Probability] = (0.9, 0.98)
     """Decay per step of the running means of the gradient and of its square; each at least 0 and below 1."""
-    epsilon: Annotated[float, Field(gt=0.0, le=1.0)] = 1e-9
+    epsilon: Share = 1e-9
     """Added to the root of the mean square to avoid division by zero."""
 
 
@@ -295,7 +299,7 @@ class AdamWConfig(AdamConfig):
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
 
     name: str = "adamw"
-    weight_decay: Annotated[float, Field(ge=0.0, le=1.0)] = 0.01
+    weight_decay: Decay = 0.01
     """Decay of hidden layers' weight matrices per step, times the learning rate."""
 
 
@@ -303,11 +307,11 @@ class MuonConfig(AdamConfig):
     """Muon (Jordan et al. 2024) for weight matrices; Adam, with its betas and epsilon, for everything else."""
 
     name: str = "muon"
-    matrix_rate: Annotated[float, Field(gt=0.0, le=1e3)] = 5.0
+    matrix_rate: Factor = 5.0
     """Learning rate of the matrices, as a multiple of the scheduled one."""
     momentum: Probability = 0.95
     """Decay per step of the matrices' running gradient."""
-    weight_decay: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    weight_decay: Decay = 0.0
     """Decay of the matrices per step, times their learning rate."""
 
 
@@ -333,7 +337,7 @@ class NoamConfig(_Schedule):
     """Warm-up, then decay with the inverse root of the step, scaled by the model's width (Vaswani et al. 2017)."""
 
     name: str = "noam"
-    factor: Annotated[float, Field(gt=0.0, le=1e3)] = 1.0
+    factor: Factor = 1.0
     """Multiplies every learning rate."""
     learning_rate: Annotated[float, Field(ge=0.0, le=10.0)] = 0.0
     """Peak learning rate; 0 for the paper's, factor / (model.width * warmup) ** 0.5."""
@@ -425,7 +429,7 @@ class SearchConfig(Section):
     """When sampling: below 1 makes likely tokens likelier; above 1, unlikely ones."""
     top_k: CountOrNone = 0
     """When sampling: draw only from this many most probable tokens; 0 for all."""
-    top_p: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
+    top_p: Share = 1.0
     """When sampling: draw only from the most probable tokens whose probabilities add up to this."""
     n_best: FewCount = 1
     """Number of different translations per sentence."""
