@@ -22,9 +22,7 @@ FORMAT = f"4.{VERSION}"
 StepCount = Annotated[int, Field(gt=0, le=10**9)]
 Count = Annotated[int, Field(gt=0, le=10**6)]  # of pairs, vocabulary entries, or tokens of a sentence
 Width = Annotated[int, Field(gt=0, le=2**16)]
-FewCount = Annotated[
-    int, Field(gt=0, le=1_000)
-]  # of layers, checkpoints, or a sentence's hypotheses, which all run at once
+FewCount = Annotated[int, Field(gt=0, le=1_000)]  # of layers, checkpoints, or hypotheses, which run all at once
 CountOrNone = Annotated[int, Field(ge=0, le=10**6)]
 TokenCount = Annotated[int, Field(gt=0, le=10**8)]  # or pairs, of a corpus or batch
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
