@@ -289,7 +289,7 @@ class AdamConfig(_Optimizer):
     name: str = "adam"
     betas: tuple[Probability, Probability] = (0.9, 0.98)
     """Decay per step of the running means of the gradient and of its square; each at least 0 and below 1."""
-    epsilon: Share = 1e-9
+    epsilon: Annotated[float, Field(gt=0.0, le=1.0)] = 1e-9
     """Added to the root of the mean square to avoid division by zero."""
 
 
