@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import safetensors.torch
 
@@ -13,7 +12,7 @@ from transformer_mt.export.ctranslate2_engine import CTranslate2Engine
 from transformer_mt.export.ctranslate2_package import import_ctranslate2, require_quantization
 from transformer_mt.export.ctranslate2_weights import model_files
 from transformer_mt.export.model_card import hub_metadata, model_card
-from transformer_mt.export.parity import Codec, Parity
+from transformer_mt.export.parity import Parity
 from transformer_mt.export.supported import require_supported
 from transformer_mt.export.transformers_engine import TransformersEngine, import_transformers
 from transformer_mt.export.transformers_tokenizer import tokenizer_files
@@ -25,14 +24,8 @@ from transformer_mt.translation.engine import Engine
 from transformer_mt.translation.model import Model
 
 Files = dict[str, bytes]
-
-
-class Converted(NamedTuple):
-    """The files of a converted model, the engine that translates with them, and its own tokenizer, if any."""
-
-    files: Files
-    engine: Engine
-    codec: Codec | None = None
+# The files of a converted model, and the engine that translates with them.
+Converted = tuple[Files, Engine]
 
 
 @dataclass(frozen=True)
@@ -70,8 +63,7 @@ def _to_ctranslate2(model: Model, quantization: str | None) -> Converted:
     tokens = model.tokenizer.pieces(range(model.tokenizer.size))
     longest = model.config.model.max_length
     files = model_files(model.network, model.config.model, tokens, quantization=quantization)
-    engine = CTranslate2Engine(files, tokens=tokens, max_length=longest, device="cpu", quantization=quantization)
-    return Converted(files, engine)
+    return files, CTranslate2Engine(files, tokens=tokens, max_length=longest, device="cpu", quantization=quantization)
 
 
 def _with_script(model: Model, parity: Parity) -> Files:
@@ -106,8 +98,7 @@ def _to_transformers(model: Model, quantization: str | None) -> Converted:
     }
     files = {name: f"{json.dumps(table, ensure_ascii=False, indent=1)}\n".encode() for name, table in tables.items()}
     files["model.safetensors"] = safetensors.torch.save(weights(network, config.model), {"format": "pt"})
-    engine = TransformersEngine(files, max_length=longest)
-    return Converted(files, engine, engine)
+    return files, TransformersEngine(files, max_length=longest)
 
 
 _USE = """\

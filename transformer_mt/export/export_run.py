@@ -39,11 +39,10 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, to: str, quantization: s
     form = FORMATS[to]
     if isinstance(opened.tokenizer, TwoModels):
         raise InputError(run.path, f"an imported vocabulary cannot be exported to {to}", "use the folder it comes from")
-    converted = form.convert(opened, quantization)
-    theirs = replace(opened, engine=converted.engine)
-    parity = compare(opened, theirs, pairs, quantization=quantization, codec=converted.codec)
+    files, engine = form.convert(opened, quantization)
+    parity = compare(opened, replace(opened, engine=engine), pairs, quantization=quantization)
     _require_parity(parity, folder)
-    files = converted.files | form.describe(opened, parity)
+    files |= form.describe(opened, parity)
     files |= {PARITY: f"{json.dumps(asdict(parity), ensure_ascii=False, indent=1)}\n".encode("utf-8", "replace")}
     with write_errors(folder):
         make_directory(folder.parent)

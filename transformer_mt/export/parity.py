@@ -5,10 +5,10 @@ import time
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.evaluation import score_texts
+from transformer_mt.export.transformers_engine import TransformersEngine
 from transformer_mt.text.normalize import normalize
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.translation.model import Model
@@ -79,23 +79,10 @@ class Parity:
     beam: Search
 
 
-@runtime_checkable
-class Codec(Protocol):
-    """Another program's tokenizer: texts to ids, with `EOS`, and back."""
-
-    def read(self, text: str) -> list[int]:
-        """The token ids of a text."""
-
-    def write(self, tokens: Sequence[int]) -> str:
-        """The text of token ids."""
-
-
-def compare(
-    ours: Model, theirs: Model, pairs: Pairs, *, quantization: str | None, codec: Codec | None = None
-) -> Parity:
+def compare(ours: Model, theirs: Model, pairs: Pairs, *, quantization: str | None) -> Parity:
     """Translate the same sentences with both programs, greedily and with a beam of 4.
 
-    Both translate the tokens of our vocabulary; a `codec` is compared with it separately.
+    Both translate the tokens of our vocabulary; transformers' own tokenizer is compared with it separately.
     """
 
     def fits(text: str) -> bool:
@@ -107,16 +94,19 @@ def compare(
     references = [pair.translations for pair in kept]
     translators = Translator.of(ours), Translator.of(theirs)
     greedy, beam = (_search(translators, sources, references, width) for width in (1, 4))
-    differently = tuple(text for text in sources if not _reads_alike(ours, codec, text)) if codec else None
+    engine = theirs.engine
+    differently = None
+    if isinstance(engine, TransformersEngine):
+        differently = tuple(text for text in sources if not _reads_alike(ours, engine, text))
     return Parity(
         quantization=quantization, pairs=len(kept), length_penalty=translators[0].search.length_penalty,
         read_differently=differently, greedy=greedy, beam=beam,
     )  # fmt: skip
 
 
-def _reads_alike(ours: Model, codec: Codec, text: str) -> bool:
+def _reads_alike(ours: Model, theirs: TransformersEngine, text: str) -> bool:
     ids = ours.prepare.sentence(text).ids
-    return codec.read(text) == [*ids, EOS] and codec.write(ids) == ours.tokenizer.decode(ids)
+    return theirs.read(text) == [*ids, EOS] and theirs.write(ids) == ours.tokenizer.decode(ids)
 
 
 def _search(
