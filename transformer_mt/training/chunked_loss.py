@@ -37,7 +37,7 @@ def chunked_linear_cross_entropy(
     real = _places(labels, tokens)
     inputs = as_computed(states.flatten(0, 1).index_select(0, real), output.weight, output.bias)
     apply: Any = _CrossEntropy.apply  # untyped in some versions of torch
-    loss: Tensor = apply(*inputs, labels.flatten()[real], label_smoothing)
+    loss: Tensor = apply(label_smoothing, labels.flatten()[real], *inputs)
     return loss
 
 
@@ -64,7 +64,16 @@ def _rows(states: Tensor) -> int:
     return CPU_ROWS if states.device.type == "cpu" else GPU_ROWS
 
 
-class _InBlocks(torch.autograd.Function):
+class _Fused(torch.autograd.Function):
+    """A loss whose forward pass saves the gradients of all tensors after its first two arguments."""
+
+    @staticmethod
+    @override
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
+        return None, None, *(kept * upstream[0].to(kept.dtype) for kept in ctx.saved_tensors)
+
+
+class _InBlocks(_Fused):
     """A loss of logits, with the gradients that autograd finds, block by block."""
 
     @staticmethod
@@ -90,13 +99,8 @@ class _InBlocks(torch.autograd.Function):
         ctx.save_for_backward(*(gradient.to(weight.dtype) for gradient in gradients))
         return total
 
-    @staticmethod
-    @override
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
-        return None, None, *(kept * upstream[0].to(kept.dtype) for kept in ctx.saved_tensors)
 
-
-class _CrossEntropy(torch.autograd.Function):
+class _CrossEntropy(_Fused):
     """∂loss/∂z_k = p_k − (1 − ε) [k = label] − ε/V, z the logits of a row; all other gradients are products of it.
 
     p_k = e_k / Σ e, e_k = exp(z_k). Factors that are constant over a row (1 / Σ e, the mean of z) or over all k (ε/V)
@@ -106,7 +110,7 @@ class _CrossEntropy(torch.autograd.Function):
 
     @staticmethod
     @override
-    def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+    def forward(ctx: Any, smoothing: float, labels: Tensor, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """Return the loss, summed over N rows: states N D, weight V D, bias V, labels N."""
         precise = torch.promote_types(states.dtype, torch.float32)  # the type of sums
         means = weight.mean(dim=0, dtype=precise), bias.mean(dtype=precise)
@@ -141,11 +145,6 @@ class _CrossEntropy(torch.autograd.Function):
             of_bias -= smoothing / len(bias) * len(states)
             ctx.save_for_backward(*(gradient.to(states.dtype) for gradient in gradients))
         return loss
-
-    @staticmethod
-    @override
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
-        return *(kept * upstream[0].to(kept.dtype) for kept in ctx.saved_tensors), None, None
 
 
 def _largest_logit(states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
