@@ -26,15 +26,15 @@ def saved_sums(content: bytes) -> dict[str, str]:
 def require_intact(content: bytes, path: Path) -> None:
     """Raise `MachineError` unless the tensors of a file match the sum saved in it. Does not import torch."""
     try:
-        intact = saved_sums(content).get("tensors") == _digest_in(content)
+        intact = saved_sums(content).get("tensors") == digest_in(content)
     except (AttributeError, KeyError, TypeError, ValueError):
         intact = False
     if not intact:
         raise MachineError(path, "damaged (its SHA-256 is not the one in it)", "restore it or train again")
 
 
-def _digest_in(content: bytes) -> str:
-    """Compute `digest` of `runs/weights.py` directly from the bytes of a file."""
+def digest_in(content: bytes) -> str:
+    """The SHA-256 of names, types, shapes and bytes of the tensors in a file, sorted by name."""
     start = 8 + int.from_bytes(content[:8], "little")
     entries = from_json(content[8:start])
     data = memoryview(content)[start:]

@@ -1,6 +1,5 @@
 """Weights as files: named tensors in the safetensors format, saved from and loaded into a model."""
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from transformer_mt.errors import MachineError
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.checksums import require_intact
+from transformer_mt.runs.checksums import digest_in, require_intact
 
 # Tensors by name, and the type and shape of each.
 Tensors = dict[str, Tensor]
@@ -44,13 +43,8 @@ def parse_tensors(content: bytes, *, path: Path) -> Tensors:
 
 
 def digest(tensors: Tensors) -> str:
-    """The SHA-256 of names, types, shapes and bytes, sorted by name."""
-    sha = hashlib.sha256()
-    for name in sorted(tensors):
-        tensor = tensors[name].contiguous().cpu()
-        sha.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        sha.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
-    return sha.hexdigest()
+    """The checksum of tensors; see `digest_in`."""
+    return digest_in(safetensors.torch.save({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}))
 
 
 def converted(tensors: Tensors, dtype: str) -> Tensors:
