@@ -7,13 +7,12 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
-import pyarrow as pa
 import sentencepiece
 import torch
 
 from transformer_mt.batching.batches import Batch, Indices, plan_batches
 from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
-from transformer_mt.cache import cached
+from transformer_mt.cache import cached_file
 from transformer_mt.config.sections import FORMAT, Config, MixedConfig, TokenizerConfig
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import Pairs, SentencePair
@@ -174,18 +173,19 @@ def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) 
     """Learn a joint vocabulary from about `config.sample` pairs per corpus, both sides; cached for large corpora."""
     tags = needed_tags(corpora)
 
-    def learn() -> list[bytes]:
+    def learn() -> bytes:
         pairs = list(sampled_pairs(corpora, config.sample))
         whole = words_of_pairs(pairs).commonest(config.whole_words)
         tokenizer = Tokenizer.train(
             (text for pair in pairs for text in (pair.source, pair.target)), config, whole=whole, tags=tags
         )
-        return [tokenizer.serialized, (tokenizer.note or "").encode()]
+        return (tokenizer.note or "").encode() + b"\n" + tokenizer.serialized
 
     digests = "-".join(corpus.digest for corpus in corpora)
     key = f"tokenizer-{digests}-{','.join(tags)}-{config.model_dump_json()}-sentencepiece-{sentencepiece.__version__}"
     is_large = sum(len(corpus.pairs) for corpus in corpora) > IN_MEMORY
-    model, note = _cached_parts(key, learn) if is_large else learn()
+    content = _cached(key, learn) if is_large else learn()
+    note, _, model = content.partition(b"\n")
     return Tokenizer(model, note=note.decode() or None)
 
 
@@ -197,15 +197,13 @@ def training_words(corpora: Sequence[WeightedCorpus]) -> TrainingWords:
 def _words_of(corpus: WeightedCorpus) -> TrainingWords:
     if len(corpus.pairs) <= IN_MEMORY:
         return words_of_pairs(corpus.pairs)
-    (content,) = _cached_parts(f"words-{FORMAT}-{corpus.digest}", lambda: [pack_words(words_of_pairs(corpus.pairs))])
+    content = _cached(f"words-{FORMAT}-{corpus.digest}", lambda: pack_words(words_of_pairs(corpus.pairs)))
     return unpack_words(content, path=Path(WORDS))
 
 
-def _cached_parts(key: str, make: Callable[[], list[bytes]]) -> list[bytes]:
-    """The byte strings that `make` returns, cached on disk under this key."""
-    schema = pa.schema({"content": pa.binary()})
-    batches = (pa.record_batch([made()], schema=schema) for made in (make,))
-    return cached(key, schema, batches, lambda table: table["content"].to_pylist())
+def _cached(key: str, make: Callable[[], bytes]) -> bytes:
+    """The bytes that `make` returns, cached on disk under this key."""
+    return cached_file(key, ".bytes", write=lambda file: file.write(make()), read=bytes)
 
 
 def sampled_pairs(corpora: Sequence[WeightedCorpus], count: int) -> Iterator[SentencePair]:
