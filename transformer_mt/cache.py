@@ -67,7 +67,7 @@ def cached_file(
     key: str,
     suffix: str,
     *,
-    write: Callable[[IO[bytes]], None],
+    write: Callable[[IO[bytes]], object],
     read: Callable[[memoryview], Content],
     owner: str | None = None,
 ) -> Content:
@@ -141,7 +141,7 @@ def _table(view: memoryview, schema: "Schema") -> "Table":
     return table
 
 
-def _seal(file: IO[bytes], write: Callable[[IO[bytes]], None]) -> None:
+def _seal(file: IO[bytes], write: Callable[[IO[bytes]], object]) -> None:
     """Write the digest, then the content."""
     file.write(bytes(_DIGEST))
     write(file)
