@@ -56,10 +56,8 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
     yield ""
     for large in try_largest(trainer):
         yield f"fits        a batch of {_size(large)}, the largest"
-    epochs = config.training.epochs
-    steps = trainer.stream.steps_of(epochs) if epochs else config.training.steps
     seconds = seconds_per_step(trainer)
-    yield f"time        {seconds:.2f} s a step, {seconds * steps / 60:.1f} minutes for {steps} steps"
+    yield f"time        {seconds:.2f} s a step, {seconds * len(session) / 60:.1f} minutes for {len(session)} steps"
     if trainer.device.type == "cuda":
         yield f"memory      {torch.cuda.max_memory_allocated(trainer.device) / 2**30:.2f} GiB peak so far"
     batch = encoded.batch(plan[0][:PAIRS_LEARNED]).to(trainer.device)

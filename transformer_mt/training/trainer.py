@@ -113,9 +113,7 @@ class Trainer:
 
     def share_done(self) -> float:
         """The fraction of training that is done, from 0 to 1, not counting early stopping."""
-        if not self.config.epochs:
-            return min(1.0, self.progress.step / self.config.steps)
-        return min(1.0, (self.progress.epoch + self.progress.batch / len(self.stream.plan)) / self.config.epochs)
+        return min(1.0, self.progress.step / self.steps)
 
     def step(self) -> StepReport:
         """Accumulate the gradient over several batches, then take an optimizer step.
