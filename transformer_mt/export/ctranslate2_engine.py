@@ -47,7 +47,7 @@ Tasks = Sequence[Task]
 Options = dict[str, Any]
 
 
-def open_engine(run: Run, *, device: str, quantization: str | None) -> tuple[Run, Engine]:
+def open_engine(run: Run, *, device: str, quantization: str | None) -> Engine:
     """Open a run with CTranslate2, converting its model unless it is cached.
 
     Raises `InputError` for an unknown quantization or device and a model that CTranslate2 does not support;
@@ -57,7 +57,7 @@ def open_engine(run: Run, *, device: str, quantization: str | None) -> tuple[Run
     files = converted(run, quantization=quantization)
     tokens = run.tokenizer().pieces(range(run.tokenizer().size))
     longest = run.config().model.max_length
-    return run, CTranslate2Engine(files, tokens=tokens, max_length=longest, device=device, quantization=quantization)
+    return CTranslate2Engine(files, tokens=tokens, max_length=longest, device=device, quantization=quantization)
 
 
 class CTranslate2Engine(Engine):

@@ -39,7 +39,8 @@ class Model:
         engine does not support; `MachineError` for damaged files.
         """
         module = import_module(lookup(ENGINES, engine, key="engine"))
-        run, opened = module.open_engine(run.anew(), device=device, quantization=quantization)
+        run = run.anew()
+        opened = module.open_engine(run, device=device, quantization=quantization)
         run.keep_beside()
         config = run.config()
         return cls(config, run.tokenizer().toward(config.data.target_language), opened, run)
@@ -97,5 +98,5 @@ class Model:
 
 
 # The module of each engine, imported on demand: only one needs torch, and the other is in a higher package. Each has
-# `open_engine(run, device=…, quantization=…) -> (run, engine)`.
+# `open_engine(run, device=…, quantization=…) -> engine`.
 ENGINES = {OWN: "transformer_mt.translation.torch_engine", "ctranslate2": "transformer_mt.export.ctranslate2_engine"}

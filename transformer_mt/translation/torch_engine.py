@@ -19,13 +19,12 @@ from transformer_mt.translation.engine import OWN, Engine, Hypothesis, Likeliest
 from transformer_mt.translation.search import beam_search, sample
 
 
-def open_engine(run: Run, *, device: str, quantization: str | None) -> tuple[Run, Engine]:
+def open_engine(run: Run, *, device: str, quantization: str | None) -> Engine:
     """Open a run with our own search. Raises `InputError` for a quantization: it supports none."""
     if quantization is not None:
         raise InputError("quantization", "needs the engine ctranslate2", "choose that engine, or leave it out")
     place = choose_device(device)
-    network = run.network()
-    return run, TorchEngine(network.to(place), device=place)
+    return TorchEngine(run.network().to(place), device=place)
 
 
 class TorchEngine(Engine):
