@@ -28,7 +28,6 @@ from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import NOT_FINITE, InputError, MachineError, is_out_of_memory
 from transformer_mt.export.conversion_cache import converted
 from transformer_mt.export.ctranslate2_package import import_ctranslate2, require_quantization
-from transformer_mt.memory import free_memory
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
 from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Prefix, Task, length_penalty
@@ -88,10 +87,6 @@ class CTranslate2Engine(Engine):
             _LOG.warning(
                 "tmt: %s: this processor has no fast arithmetic for it; computing in %s", quantization, computed
             )
-
-    @override
-    def free_memory(self) -> int | None:
-        return free_memory()
 
     @override
     def search(self, tasks: Tasks, search: SearchConfig, *, count: int, prefix: Prefix) -> Iterator[list[Hypothesis]]:

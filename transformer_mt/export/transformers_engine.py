@@ -13,7 +13,6 @@ from typing_extensions import override
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import MachineError
 from transformer_mt.files import write_errors
-from transformer_mt.memory import free_memory
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED, PAD
 from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Prefix, Task, length_penalty
 from transformer_mt.translation.torch_engine import likeliest_tokens
@@ -51,10 +50,6 @@ class TransformersEngine(Engine):
     def write(self, tokens: Sequence[int]) -> str:
         """The text of token ids."""
         return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
-
-    @override
-    def free_memory(self) -> int | None:
-        return free_memory()
 
     @override
     def search(
