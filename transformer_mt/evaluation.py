@@ -217,11 +217,10 @@ def compare_texts(
 
 
 def _intervals(results: list[Any]) -> list[Interval]:
-    first, *others = results
-    intervals = [Interval(first.score, float(first.mean), float(first.ci), None)]
-    for other in others:
-        p = 1.0 if other.score == first.score else other.p_value
-        intervals.append(Interval(other.score, float(other.mean), float(other.ci), p))
+    intervals = []
+    for one in results:
+        p = 1.0 if one.p_value is not None and one.score == results[0].score else one.p_value
+        intervals.append(Interval(one.score, float(one.mean), float(one.ci), p))
     return intervals
 
 
