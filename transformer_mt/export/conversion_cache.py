@@ -7,13 +7,16 @@ and replaces the old one. torch is imported only for conversion.
 import json
 from typing import IO
 
+import numpy as np
+import safetensors.numpy
+
 from transformer_mt.cache import cached_file
 from transformer_mt.errors import MachineError
 from transformer_mt.export.ctranslate2_package import import_ctranslate2
 from transformer_mt.progress import working
 from transformer_mt.runs.directory import Run
 
-_FORM = 1  # version of the cached format
+_FORM = 2  # version of the cached format
 
 
 def converted(run: Run, *, quantization: str | None) -> dict[str, bytes]:
@@ -36,8 +39,7 @@ def converted(run: Run, *, quantization: str | None) -> dict[str, bytes]:
         tokens = tokenizer.pieces(range(tokenizer.size))
         with working(f"converting {run.path} for CTranslate2"):
             files = model_files(network, config.model, tokens, quantization=quantization)
-        head = json.dumps({name: len(content) for name, content in files.items()}).encode()
-        file.writelines((len(head).to_bytes(8, "little"), head, *files.values()))
+        file.write(safetensors.numpy.save({name: np.frombuffer(own, np.uint8) for name, own in files.items()}))
 
     key = json.dumps(["ctranslate2", _FORM, import_ctranslate2().__version__, quantization, sums], sort_keys=True)
     owner = f"{run.model_path.resolve()} {quantization}"
@@ -45,9 +47,4 @@ def converted(run: Run, *, quantization: str | None) -> dict[str, bytes]:
 
 
 def _unpacked(view: memoryview) -> dict[str, bytes]:
-    start = 8 + int.from_bytes(view[:8], "little")
-    files = {}
-    for name, size in json.loads(bytes(view[8:start])).items():
-        files[name] = bytes(view[start : start + size])
-        start += size
-    return files
+    return {name: own.tobytes() for name, own in safetensors.numpy.load(bytes(view)).items()}
