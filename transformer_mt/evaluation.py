@@ -16,6 +16,7 @@ from transformer_mt.text.scripts import bleu_tokenizer
 from transformer_mt.text.words import words
 from transformer_mt.translation.translator import Translator
 
+Texts = Sequence[str]
 # Width of a length band, in words and punctuation marks: 1 to 5, 6 to 10, …
 BAND = 5
 # Lower bounds of the rarity bands: how often the rarest word of a sentence occurs in training.
@@ -155,8 +156,8 @@ def evaluate(
 
 
 def score_texts(
-    hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
+    hypotheses: Texts,
+    references: Sequence[Texts],
     *,
     language: str = "",
     tokenizer: str = "",
@@ -192,13 +193,13 @@ def _normalized(texts: Iterable[str]) -> list[str]:
     return list(map(normalize, texts))
 
 
-def _streams(references: Sequence[Sequence[str]]) -> list[Sequence[Any]]:
+def _streams(references: Sequence[Texts]) -> list[Sequence[Any]]:
     """All first references, all second ones, …, padded with None. sacrebleu skips None and notes the varying number."""
     return list(zip_longest(*references))
 
 
 def compare_texts(
-    systems: Sequence[Sequence[str]], references: Sequence[Sequence[str]], *, language: str = "", tokenizer: str = ""
+    systems: Sequence[Texts], references: Sequence[Texts], *, language: str = "", tokenizer: str = ""
 ) -> dict[str, list[Interval]]:
     """Return the BLEU and chrF interval of each system, and whether it differs from the first.
 
@@ -209,7 +210,7 @@ def compare_texts(
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.significance import PairedTest
 
-    named: list[tuple[str, Sequence[str]]] = [(str(number), _normalized(texts)) for number, texts in enumerate(systems)]
+    named: list[tuple[str, Texts]] = [(str(number), _normalized(texts)) for number, texts in enumerate(systems)]
     theirs = list(map(_normalized, references))
     metrics = {"bleu": BLEU(tokenize=tokenizer or bleu_tokenizer(language, theirs)[0]), "chrf": CHRF()}
     _, found = PairedTest(named, metrics, _streams(theirs), test_type="bs")()
@@ -224,7 +225,7 @@ def _intervals(results: list[Any]) -> list[Interval]:
     return intervals
 
 
-def find_poorest(hypotheses: Sequence[str], pairs: Pairs, *, count: int) -> list[Poor]:
+def find_poorest(hypotheses: Texts, pairs: Pairs, *, count: int) -> list[Poor]:
     """Return the `count` translations with the lowest chrF against all their references, worst first."""
     from sacrebleu.metrics.chrf import CHRF  # slow to import
 
@@ -237,8 +238,8 @@ def find_poorest(hypotheses: Sequence[str], pairs: Pairs, *, count: int) -> list
 
 
 def score_bands(
-    hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
+    hypotheses: Texts,
+    references: Sequence[Texts],
     numbers: Sequence[int],
     starts: Sequence[int],
     *,
