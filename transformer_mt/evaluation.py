@@ -177,7 +177,9 @@ def score_texts(
     tokenizer, notes = (tokenizer, ()) if tokenizer else bleu_tokenizer(language, theirs)
     cased, lowercase = (BLEU(tokenize=tokenizer, lowercase=either) for either in (False, True))
     metrics = {"bleu": cased, "bleu_lowercase": lowercase, "chrf": CHRF()}
-    scores = {name: metric.corpus_score(ours, _streams(theirs)).score for name, metric in metrics.items()}
+    # All first references, all second ones, …; sacrebleu skips None and notes the varying number.
+    streams = list(zip_longest(*theirs))
+    scores = {name: metric.corpus_score(ours, streams).score for name, metric in metrics.items()}
     return Scores(
         translations=tuple(hypotheses),
         sentences=len(hypotheses),
@@ -191,11 +193,6 @@ def score_texts(
 
 def _normalized(texts: Iterable[str]) -> list[str]:
     return list(map(normalize, texts))
-
-
-def _streams(references: Sequence[Texts]) -> list[Sequence[Any]]:
-    """All first references, all second ones, …, padded with None. sacrebleu skips None and notes the varying number."""
-    return list(zip_longest(*references))
 
 
 def compare_texts(
@@ -213,7 +210,7 @@ def compare_texts(
     named: list[tuple[str, Texts]] = [(str(number), _normalized(texts)) for number, texts in enumerate(systems)]
     theirs = list(map(_normalized, references))
     metrics = {"bleu": BLEU(tokenize=tokenizer or bleu_tokenizer(language, theirs)[0]), "chrf": CHRF()}
-    _, found = PairedTest(named, metrics, _streams(theirs), test_type="bs")()
+    _, found = PairedTest(named, metrics, list(zip_longest(*theirs)), test_type="bs")()
     return {"bleu": _intervals(found["BLEU"]), "chrf": _intervals(found["chrF2"])}
 
 

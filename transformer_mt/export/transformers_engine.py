@@ -58,7 +58,7 @@ class TransformersEngine(Engine):
         beam = max(search.beam, count)
         for first in range(0, len(tasks), search.batch_size):
             batch = tasks[first : first + search.batch_size]
-            source = _padded([task.source for task in batch])
+            source = pad_sequence([torch.tensor(task.source) for task in batch], batch_first=True, padding_value=PAD)
             with torch.inference_mode():
                 found = self._model.generate(
                     input_ids=source, attention_mask=(source != PAD).long(), num_beams=beam,
@@ -82,10 +82,6 @@ class TransformersEngine(Engine):
         with torch.inference_mode():
             logits = self._model(input_ids=read, attention_mask=torch.ones_like(read), decoder_input_ids=written).logits
         return likeliest_tokens(logits[0].softmax(dim=-1), target, count=count)
-
-
-def _padded(rows: Sequence[Sequence[int]]) -> torch.Tensor:
-    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
 
 
 def _ended(row: Sequence[int], limit: int) -> tuple[int, ...]:
