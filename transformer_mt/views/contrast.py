@@ -38,6 +38,11 @@ class Attribution(Brief):
     gradient: Float[Tensor, " N"] | None
     erasure: Float[Tensor, " N"]
 
+    def columns(self) -> dict[str, list[float]]:
+        """The numbers of each method that the model has."""
+        numbers = {"gradient": self.gradient, "erasure": self.erasure}
+        return {name: each.tolist() for name, each in numbers.items() if each is not None}
+
 
 @dataclass(frozen=True, repr=False)
 class Contrast(Brief):
@@ -65,9 +70,7 @@ class Contrast(Brief):
     def _repr_html_(self) -> str:
         tables = []
         for title, side in (("source", self.from_source), ("before", self.from_prefix)):
-            numbers = {"gradient": side.gradient, "erasure": side.erasure}
-            columns = {name: each.tolist() for name, each in numbers.items() if each is not None}
-            tables.append(html_columns(side.words, columns, title=title))
+            tables.append(html_columns(side.words, side.columns(), title=title))
         return f"{''.join(tables)}<p>{html_text(in_words(self))}</p>"
 
     def to_json(self) -> JsonObject:
@@ -173,8 +176,8 @@ def contrast_lines(found: Contrast, *, width: int) -> Iterator[str]:
     b = inline(found.other_token)
     yield from wrapped(f"Why {a} and not {b}?", width=width)
     for title, side in (("source", found.from_source), ("before", found.from_prefix)):
-        columns = {name: numbers for name in ("gradient", "erasure") if (numbers := getattr(side, name)) is not None}
-        cells = [[f"{number:z.2f}" for number in numbers.tolist()] for numbers in columns.values()]
+        columns = side.columns()
+        cells = [[f"{number:z.2f}" for number in numbers] for numbers in columns.values()]
         if side.words:
             rows = zip(map(label, side.words), *cells, strict=True)
             yield from ("", *table_lines(rows, headings=(title, *columns), right=(1, 2), width=width))

@@ -46,11 +46,9 @@ def contrast_figure(found: Contrast, *, path: Path) -> bytes:
     """Draw how much each word speaks for the first token, by both methods."""
     sides = (found.from_source, found.from_prefix)
     words = tuple(word for side in sides for word in side.words)
-    numbers = {}
-    for method in ("gradient", "erasure"):
-        if getattr(found.from_source, method) is not None:
-            numbers[method] = torch.cat([getattr(side, method) for side in sides])
-    matrix = LabelledMatrix("", "", "", torch.stack(list(numbers.values())).numpy(), tuple(numbers), words)
+    methods = tuple(found.from_source.columns())
+    numbers = np.hstack([list(side.columns().values()) for side in sides])
+    matrix = LabelledMatrix("", "", "", numbers, methods, words)
     return matrix_figure([[matrix]], meaning=in_words(found), path=path)
 
 

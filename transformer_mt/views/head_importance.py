@@ -98,8 +98,10 @@ def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
     layers = attention_layers(model)
     slopes = dict.fromkeys(head_names(model), 0.0)
     for rows, batch in batches(model, encoded):
-        ones = {module: torch.ones(len(rows), module.heads, device=batch.source.device) for module in layers.values()}
-        masks = {module: factors.requires_grad_() for module, factors in ones.items()}
+        device = batch.source.device
+        masks = {
+            module: torch.ones(len(rows), module.heads, device=device, requires_grad=True) for module in layers.values()
+        }
         with evaluating(model, gradients=True), gated(masks):
             gradients = torch.autograd.grad(_losses(model, batch).sum(), list(masks.values()))
         for layer, of_layer in zip(layers, gradients, strict=True):
