@@ -160,7 +160,7 @@ def test_words_of_a_large_corpus_are_counted_once(tmp_path: Path, monkeypatch: p
     shares = [WeightedCorpus(TRAIN, "digest"), WeightedCorpus(OLD, "old", weight=0.1)]
     words = training_words(shares)
     assert words == words_of_pairs([*TRAIN, *OLD])
-    assert len(list(tmp_path.glob("*.arrow"))) == 1
+    assert len(list(tmp_path.glob("*.bytes"))) == 1
     counted = []
     monkeypatch.setattr(
         batch_stream, "words_of_pairs", lambda pairs: counted.append(len(pairs)) or words_of_pairs(pairs)
