@@ -10,7 +10,10 @@ from transformer_mt.errors import MachineError
 # The sum of the tensors as they are loaded, if a file holds them in less precision.
 LOADED = "loaded"
 # torch's names for the types in a safetensors file.
-_TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "U8": "uint8"}
+_TYPES = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
+    "I16": "int16", "I8": "int8", "U8": "uint8", "BOOL": "bool",
+}  # fmt: skip
 
 
 def saved_sums(content: bytes) -> dict[str, str]:
