@@ -137,6 +137,9 @@ def test_generated_tokens_belong_to_the_words_they_spell() -> None:
     assert text == "der a Hund"
     sentence = PreparedSentence(text, tuple(ids), TOKENIZER.target)
     assert sentence.words_of_piece == ((0,), (0,), (0,), (1,), (1,), (1,), (2,), (2,), (2,))
+    ids = TOKENIZER.ids(["▁t", "e", "▁d"])  # the target's model lacks the first
+    sentence = PreparedSentence("te d", tuple(ids), TOKENIZER.target)
+    assert sentence.words_of_piece == ((0,), (0,), (1,))
 
 
 def test_target_language_is_one_token_at_the_start() -> None:

@@ -136,6 +136,12 @@ def test_training_ends_after_the_configured_epochs(tmp_path: Path, accumulated: 
     assert session.trainer.progress.validated_step == finish.step
 
 
+def test_the_share_done_counts_the_steps_of_all_epochs(tmp_path: Path) -> None:
+    trainer = opened(tmp_path, "training.epochs=3", "training.steps=2").trainer
+    trainer.progress.step = len(trainer.stream.plan)
+    assert trainer.share_done() == pytest.approx(1 / 3)
+
+
 @pytest.mark.slow
 def test_training_by_epochs_resumes_exactly(tmp_path: Path) -> None:
     whole, stopped = opened(tmp_path / "whole", "training.epochs=2"), tmp_path / "stopped"
