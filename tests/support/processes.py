@@ -4,9 +4,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import TypeVar, cast
 
-from torch import Tensor
-
-from transformer_mt.distributed import Distributed
+from transformer_mt.distributed import Distributed, Number
 
 T = TypeVar("T")
 
@@ -17,7 +15,7 @@ class OneOf(Distributed):
     def __init__(self, world_size: int, rank: int) -> None:
         self.world_size, self.rank, self.local_rank = world_size, rank, rank
 
-    def all_reduce(self, value: Tensor) -> Tensor:
+    def all_reduce(self, value: Number) -> Number:
         return self.world_size * value
 
     def all_gather(self, make: Callable[[], T]) -> list[T]:

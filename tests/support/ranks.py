@@ -87,7 +87,12 @@ def gradients(distributed: Distributed, folder: Path, *overrides: str) -> list[T
 
 
 def sums(distributed: Distributed, folder: Path) -> Any:
-    return distributed.all_reduce(torch.tensor([1.0, distributed.rank]))
+    rank = distributed.rank
+    return (
+        distributed.all_reduce(rank + 2),
+        distributed.all_reduce(0.5 + rank),
+        distributed.all_reduce(torch.tensor([1.0, rank])),
+    )
 
 
 def listening(distributed: Distributed, folder: Path) -> Any:
@@ -127,7 +132,7 @@ def failures(distributed: Distributed, folder: Path) -> Any:
             call()
         except (InputError, MachineError) as error:
             seen.append(f"{type(error).__name__} {error}")
-    return seen, len(distributed.all_gather(int))
+    return seen, distributed.all_reduce(1)
 
 
 def interruptions(distributed: Distributed, folder: Path) -> Any:
@@ -141,7 +146,7 @@ def interruptions(distributed: Distributed, folder: Path) -> Any:
     try:
         distributed.all_gather(interrupted)
     except KeyboardInterrupt:
-        return "interrupted", distributed.can_interrupt, len(distributed.all_gather(int))
+        return "interrupted", distributed.can_interrupt, distributed.all_reduce(1)
 
 
 ACCUMULATED = ("training.accumulation_steps=3",)
@@ -231,7 +236,7 @@ def refused(distributed: Distributed, folder: Path) -> Any:
             session_of(distributed, folder / run, override)
         except InputError as error:
             seen.append(str(error).replace(str(folder), ""))
-    return seen, len(distributed.all_gather(int))
+    return seen, distributed.all_reduce(1)
 
 
 def divergence(distributed: Distributed, folder: Path) -> Any:
