@@ -26,7 +26,9 @@ TRICKS = Path(__file__).with_name("tricks.toml")
 
 def main(
     base: Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuration to change.")],
-    names: Annotated[list[str] | None, typer.Argument(metavar="CHANGE", help="Changes to measure. [all]")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="CHANGE", help="Sections of the file of changes. [all]")
+    ] = None,
     changes: Annotated[Path, typer.Option(help="The file of changes.")] = TRICKS,
     steps: Annotated[int | None, typer.Option(min=1, help="Training steps of each change without its own.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds: 1, 2, …")] = 1,

@@ -24,7 +24,10 @@ from typer import Option
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.load_corpus import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import TmtError
 from transformer_mt.evaluation import compare_texts
+from transformer_mt.files import make_directory, write_errors
+from transformer_mt.registry import lookup
 from transformer_mt.runs.directory import Run
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
@@ -65,30 +68,49 @@ def main(
     parent: Annotated[Path, Option(help="The parent run.")] = Path("runs/builtin"),
     domain: Annotated[list[str], Option(help="NAME=FOLDER.")] = [],  # noqa: B006
     recipe: Annotated[list[str], Option(help=", ".join(RECIPES))] = [*RECIPES],  # noqa: B006
-    size: Annotated[list[int], Option(help="Own pairs.")] = [*SIZES],  # noqa: B006
+    size: Annotated[list[int], Option(min=1, help="Own pairs.")] = [*SIZES],  # noqa: B006
     folder: Annotated[Path, Option(help="Where translations are stored.")] = Path("runs/fine-tuning"),
 ) -> None:
     """Run the missing trainings and print the table."""
-    domains = {"kitchen": kitchen()}
-    for one in domain:
-        name, _, place = one.partition("=")
-        corpus = Corpus.from_file(place)
-        domains[name] = list(corpus.splits["train"]), list(corpus.splits["test"])
+    try:
+        recipes = {name: lookup(RECIPES, name, key="--recipe") for name in recipe}
+        domains = {"kitchen": kitchen()} | {
+            name: splits_of(place) for name, _, place in (one.partition("=") for one in domain)
+        }
+        measure(parent, domains, recipes, size, folder)
+    except TmtError as error:
+        print(f"fine_tuning: error: {error}", file=sys.stderr)
+        raise typer.Exit(error.exit_code) from None
+    except subprocess.CalledProcessError as error:  # tmt has said why
+        raise typer.Exit(error.returncode) from None
+
+
+def splits_of(place: str) -> tuple[Pairs, Pairs]:
+    """The pairs of a folder for training and for the test. Raises `InputError` if a split is missing."""
+    splits = Corpus.from_file(place).splits
+    return list(lookup(splits, "train", key=place)), list(lookup(splits, "test", key=place))
+
+
+def measure(
+    parent: Path, domains: dict[str, tuple[Pairs, Pairs]], recipes: dict[str, str], sizes: list[int], folder: Path
+) -> None:
+    """Train and print row by row. Raises `TmtError`, and `CalledProcessError` if a training fails."""
     old = load_corpus(Run.open(parent).config().data).splits["test"][:TESTED]
     tests = {name: list(test[:TESTED]) for name, (_, test) in domains.items()}
-    folder.mkdir(parents=True, exist_ok=True)
+    with write_errors(folder):
+        make_directory(folder)
     before = {name: translations(folder / f"parent {name}.json", parent, {"own": test, "old": old})
               for name, test in tests.items()}  # fmt: skip
     print("| domain | pairs | recipe | own BLEU | p | old BLEU | p | steps |\n" + "|---" * 8 + "|")
     for name, test in tests.items():
         print(row([name, "0", "parent"], [before[name]], test, old), flush=True)
-    for one, pairs, name in itertools.product(recipe, size, domains):
+    for one, pairs, name in itertools.product(recipes, sizes, domains):
         train, test = domains[name][0], tests[name]
         if pairs <= len(train) and (one != "scratch" or pairs >= SCRATCH_FROM):
             stored = folder / f"{name} {pairs} {one}.json"
             run = folder / "run"
             if not stored.exists():
-                fine_tune(RECIPES[one].replace("RUN", str(parent)), draw(train, pairs), run, folder)
+                fine_tune(recipes[one].replace("RUN", str(parent)), draw(train, pairs), run, folder)
             after = translations(stored, run, {"own": test, "old": old})
             print(row([name, f"{pairs:,}", one], [before[name], after], test, old), flush=True)
 

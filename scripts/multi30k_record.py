@@ -20,7 +20,7 @@ import typer
 from experiments.experiment import Experiment, Runner
 
 from transformer_mt.errors import TmtError
-from transformer_mt.files import write_atomically
+from transformer_mt.files import make_directory, write_atomically, write_errors
 
 BOTH = (
     "training.steps=2400", "training.batch_tokens=4096", "training.validate_every=400", "training.checkpoint_every=400",
@@ -45,14 +45,15 @@ def recipe(data: str, target: Language, settings: tuple[str, ...], *, seed: int,
     reverse = f"data.mixture.reverse={{corpus={corpus}, source_language='{target}', target_language='{source}'}}"
     common = (f"data.corpus={corpus}", *languages, f"training.seed={seed}", *settings)
     both = Experiment(Path("multi30k"), seed, (*BOTH, *common, reverse), runs, label=f"both-{target}")
-    return replace(both, settings=ONE, label=f"to-{target}", parent=both)
+    return replace(both, settings=(*ONE, *settings), label=f"to-{target}", parent=both)
 
 
 def measured(last: Experiment, runner: Runner) -> dict[str, Any]:
     """Train all stages and score the test split, unless its scores are stored."""
     path = last.runs / f"{last.name}.json"
     if not path.is_file():
-        last.runs.mkdir(parents=True, exist_ok=True)
+        with write_errors(last.runs):
+            make_directory(last.runs)
         stages = [stage for stage in (last.parent, last) if stage]
         seconds = sum(runner.train(stage).seconds for stage in stages)
         scores = runner.evaluate(last, "test") | {"training_seconds": seconds}

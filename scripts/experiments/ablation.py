@@ -12,6 +12,7 @@ A file of changes has one section per change:
 """
 
 import json
+import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +22,12 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from experiments.experiment import Experiment, Runner
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.errors import InputError
-from transformer_mt.files import write_atomically
+from transformer_mt.files import make_directory, write_atomically, write_errors
 from transformer_mt.intervals import Estimate, draw_counts
 from transformer_mt.registry import lookup
 from transformer_mt.text.normalize import normalize
@@ -58,9 +59,17 @@ class Trial(BaseModel):
 def read_changes(path: Path) -> dict[str, Change]:
     """The changes of a file. Raises `InputError` naming the file."""
     try:
-        return {name: Change.model_validate(change) for name, change in tomllib.loads(path.read_text("utf-8")).items()}
-    except (OSError, ValueError, ValidationError) as error:
-        raise InputError(path, str(error).splitlines()[0], "correct it") from None
+        found = TypeAdapter(dict[str, Change]).validate_python(tomllib.loads(path.read_text("utf-8")))
+    except ValidationError as error:
+        first, *_ = error.errors()
+        raise InputError(path, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", "correct it") from None
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})", "check the path") from None
+    except ValueError as error:
+        raise InputError(path, str(error), "correct it") from None
+    if not found:
+        raise InputError(path, "no changes", "write one")
+    return found
 
 
 @dataclass(frozen=True)
@@ -89,10 +98,13 @@ class Ablation:
         """Train a change and translate the sources, unless a trial of this configuration is stored."""
         experiment = self.experiment(name, seed)
         config, path = experiment.config().model_dump(mode="json"), self.runs / f"{experiment.name}.json"
-        if path.is_file() and (stored := Trial.model_validate_json(path.read_bytes())).config == config:
-            return stored
+        if path.is_file():
+            if (stored := Trial.model_validate_json(path.read_bytes())).config == config:
+                return stored
+            print(f"{experiment.name}: stored with other settings, measuring again", file=sys.stderr, flush=True)
         earlier = self.trial(self.changes[name].after, seed, sources).seconds if experiment.parent else 0.0
-        self.runs.mkdir(parents=True, exist_ok=True)
+        with write_errors(self.runs):
+            make_directory(self.runs)
         seconds = self.runner.train(experiment).seconds
         translations = self.runner.translate(experiment, sources)
         trial = Trial(config=config, seconds=earlier + seconds, translations=translations)

@@ -73,9 +73,12 @@ def test_evaluate_notes_missing_word_links(data: str, on_run: Tmt) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((*ENGINE, "--sample"), "--sample: ctranslate2 does not support it; leave it or the engine out"),
+        (
+            (*ENGINE, "--sample"),
+            "--sample: ctranslate2 does not support it; leave it out, or --engine and --quantization",
+        ),
         ((*ENGINE, "--trace"), "--trace: ctranslate2 does not have it; leave out --trace or --engine"),
-        (("--engine", "onnx"), "--engine: 'onnx' is unknown; choose one of torch, ctranslate2"),
+        (("--engine", "onnx"), "--engine: 'onnx' is unknown; choose one of auto, torch, ctranslate2"),
         ((*ENGINE, "--quantization", "float8"), "--quantization: 'float8' is unknown; did you mean float16?"),
         (
             (*ENGINE, "--device", "mps"),

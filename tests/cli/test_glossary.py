@@ -31,7 +31,7 @@ def test_json_lists_the_terms(glossary: tuple[str, str], on_run: Tmt) -> None:
 
 
 def test_line_whose_terms_are_too_long_is_empty(on_run: Tmt) -> None:
-    Path("terms.tsv").write_text(f"{WORD}\t{'house ' * 200}\n")
+    Path("terms.tsv").write_text(f"{WORD}\t{'a ' * 400}\n")
     outcome = on_run("translate", "--glossary", "terms.tsv", SOURCES[0], "Ja")
     assert (outcome.code, outcome.lines[0], bool(outcome.lines[1])) == (2, "", True)
     assert "tmt: sentence 1: needs " in outcome.err
@@ -40,7 +40,7 @@ def test_line_whose_terms_are_too_long_is_empty(on_run: Tmt) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--sample",), "--glossary: sampling may leave out its terms; leave it or sample out"),
+        (("--sample",), "--glossary: sampling may leave out its terms; leave out one of them"),
         (
             ("--engine", "ctranslate2"),
             "--glossary: ctranslate2 does not have it; leave out --glossary or --engine",

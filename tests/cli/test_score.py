@@ -169,6 +169,12 @@ def test_does_not_replace_what_it_reads(given: tuple[str, ...], output: str, on_
     assert Path(output).read_bytes() == before
 
 
+def test_does_not_replace_a_model(trained: str, opposite: str, on_run: Tmt) -> None:
+    for run in (trained, opposite):
+        outcome = on_run("score", *FILES, "--reverse", opposite, "--keep", "40%", "--output", f"{run}/config.toml")
+        assert outcome.mistake == f"--output: {run}/config.toml is one of the files to read; give another name"
+
+
 def test_filters_a_corpus(data: str, on_run: Tmt) -> None:
     outcome = on_run("score", "--data", data, "--split", "train", "--keep", "50%")
     assert outcome.records

@@ -91,6 +91,13 @@ def test_does_not_replace_what_it_reads(options: tuple[str, ...], on_run: Tmt) -
     assert letters.read_text() == "alte Mann\told man\n"
 
 
+def test_does_not_replace_the_model(trained: str, on_run: Tmt) -> None:
+    for file in ("model.safetensors", "checkpoints/step-4/state.safetensors"):
+        assert (Path(trained) / file).is_file()
+        outcome = on_run("translate", SOURCES[0], "--output", f"{trained}/{file}")
+        assert outcome.mistake == f"--output: {trained}/{file} is one of the files to read; give another name"
+
+
 def test_output_leaves_no_temporary_files(on_run: Tmt) -> None:
     Path("letters.en").write_text("old")
     outcome = on_run("translate", "--output", "letters.en", SOURCES[0])

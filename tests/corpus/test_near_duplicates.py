@@ -86,6 +86,7 @@ def test_case_and_punctuation_do_not_matter() -> None:
 @pytest.mark.parametrize("pair", [("", ""), ("a", "b"), ("!", "?"), ("你好", "नमस्ते"), ("\ud800", "x" * 5_000)])
 def test_any_text_is_like_itself(pair: tuple[str, str]) -> None:
     assert near_duplicates([("zzzz", "yyyy"), pair], [pair]) == {pair: pair}
+    assert near_duplicates([(f"{pair[0]}!", pair[1]), pair], [pair]) == {pair: pair}
 
 
 def test_vowel_signs_are_part_of_words() -> None:

@@ -145,7 +145,9 @@ def test_only_empty_lines_have_empty_translations(other: Translator) -> None:
 
 
 def test_sampling_is_an_input_error(other: Translator) -> None:
-    with pytest.raises(InputError, match=r"^sample: ctranslate2 does not support it; leave it or the engine out$"):
+    with pytest.raises(
+        InputError, match=r"^sample: ctranslate2 does not support it; leave it out, or --engine and --quantization$"
+    ):
         other.translate(SENTENCES, SearchConfig(sample=True))
 
 

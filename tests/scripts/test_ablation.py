@@ -102,7 +102,15 @@ def test_unknown_change_and_damaged_file_are_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^CHANGE: 'simcat' is unknown; did you mean simcut\?"):
         ablation(tmp_path, simcut=Change()).experiment("simcat", 1)
     path = tmp_path / "changes.toml"
-    for text in ("[a]\nsets = []\n", "[a\n", "a = 3\n"):
+    for text, message in {
+        "[a]\nsets = []\n": r"a.sets: Extra inputs are not permitted; correct it",
+        "[a]\nset = 3\n": r"a.set: Input should be a valid tuple; correct it",
+        "[a\n": r"Expected ",
+        "a = 3\n": r"a: Input should be a valid dictionary",
+        "": r"no changes; write one",
+    }.items():
         path.write_text(text)
-        with pytest.raises(InputError, match=f"^{path}: "):
+        with pytest.raises(InputError, match=f"^{path}: {message}"):
             read_changes(path)
+    with pytest.raises(InputError, match=r"^none: cannot be read \(No such file or directory\); check the path$"):
+        read_changes(Path("none"))

@@ -19,7 +19,7 @@ def test_first_stage_has_both_directions_and_the_second_the_wanted_one(tmp_path:
     assert (reverse.target_language, reverse.corpus) == (first.data.source_language, DATA)
     assert first.data.source_language != target
     assert (then.data.corpus, then.objective.name, first.objective.name) == (DATA, "simcut", "cross_entropy")
-    assert (first.model.width, first.training.seed) == (16, 7)
+    assert (first.model.width, first.training.seed, then.training.seed) == (16, 7, 7)
 
 
 def test_test_split_is_scored_once(tmp_path: Path) -> None:

@@ -121,8 +121,8 @@ def test_unknown_characters_are_counted(parent: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("model.width=32", r"^model: .* differs in .*, whose weights are used; do not change its sizes$"),
-        ("model.decoder_layers=2", r"^model: decoder.* differs in"),
+        ("model.width=32", r"^model.width: .* differs in .*, whose weights are used; do not change its sizes$"),
+        ("model.decoder_layers=2", r"^model.decoder_layers: decoder.* differs in"),
         (
             "tokenizer.vocabulary_size=299",
             r"^tokenizer.vocabulary_size: is 300 in .*, whose vocabulary is used, and 299",

@@ -132,11 +132,13 @@ def test_limit_grows_with_the_terms(translator: Translator) -> None:
 
 
 def test_sampling_and_ctranslate2_are_refused(translator: Translator) -> None:
-    with pytest.raises(InputError, match=r"^glossary: sampling may leave out its terms; leave it or sample out$"):
+    with pytest.raises(InputError, match=r"^glossary: sampling may leave out its terms; leave out one of them$"):
         translator.translate(SENTENCES, SearchConfig(sample=True))
     other = in_ctranslate2(translator, "model.max_length=40")
     other.glossary = translator.glossary
-    with pytest.raises(InputError, match=r"^glossary: ctranslate2 does not support it; leave it or the engine out$"):
+    with pytest.raises(
+        InputError, match=r"^glossary: ctranslate2 does not support it; leave it out, or --engine and --quantization$"
+    ):
         other.translate(SENTENCES)
 
 
@@ -161,6 +163,8 @@ def test_file_must_be_utf8(tmp_path: Path) -> None:
         (b"a\tb\tc", "1: 2 tabs instead of one; write a source term, a tab and a target term on each line"),
         (b"a\t \n", "1: a term is empty; write both, or neither"),
         (b"\xe2\x80\x8b\ta\n", "1: a term is empty; write both, or neither"),
+        (b"a\t" + b"b" * 1_001, "1: a term has more than 1000 characters; shorten it"),
+        (b"a " * 501 + b"\tb", "1: a term has more than 1000 characters; shorten it"),
         (b"a\tb\n\nA\tc\n", "3: a already means b; remove one of them"),
     ],
 )

@@ -18,7 +18,7 @@ from transformer_mt.text.normalize import normalize
 from transformer_mt.text.words import words
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.engine import OWN
-from transformer_mt.translation.model import Model
+from transformer_mt.translation.model import ENGINES, Model
 from transformer_mt.translation.translator import Translator
 
 # Words seen fewer times are rare: of 25 everyday sentences with such a word, none was translated correctly.
@@ -43,6 +43,7 @@ def open_translator(
     Without a path, use the newest run under `runs/`, or the ready model, and name it on stderr. `pays` tells the engine
     `auto` that converting the model may pay, and that nothing else needs our own engine.
     """
+    lookup(dict.fromkeys((AUTO, *ENGINES)), engine, key="engine")
     run = find_run(path) if path else default_run()
     model = None
     if engine == AUTO:

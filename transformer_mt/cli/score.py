@@ -67,8 +67,9 @@ def score(
     of each translation; perplexity is exp(-ln p / tokens). With --reverse, lines go on with the numbers of the opposite
     direction and the rank.
 
-    --keep and --min write pairs instead, in their order and unchanged: JSONL, to train on with --data. They leave out
-    pairs too long for the model. A pair's rank is ln p / tokens; with --reverse, the mean of that in both directions.
+    --keep and --min write pairs instead, in their order: JSONL, to train on with --data. --input gives the pairs as
+    they are, --data after cleaning. Pairs too long for the model are left out. A pair's rank is ln p / tokens; with
+    --reverse, the mean of that in both directions.
     """
     from transformer_mt.cli.line_io import open_output, read_pairs
     from transformer_mt.cli.open_model import open_translator, pairs_to_measure
@@ -94,7 +95,7 @@ def score(
         split = split or "test"
         place, pairs = pairs_to_measure(own, data, split=split)
         note(f"scoring {len(pairs)} pairs of {place}, split {split}")
-    with open_output(output, read=[*(files or ()), *(data or "").split(",")]) as write:
+    with open_output(output, read=[*(files or ()), *(data or "").split(","), *(one.path for one in models)]) as write:
         if is_filter:
             for pair in _best(models, pairs, share=share, minimum=minimum, place=place):
                 write(escaped_json({own.source_language: pair.source, own.target_language: pair.target}))

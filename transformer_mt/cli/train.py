@@ -80,9 +80,8 @@ def train(
         if vocabulary:
             raise InputError("--vocabulary", "--from also sets the vocabulary", "give one of them")
         if config or data is None:
-            raise InputError(
-                "--from", f"takes the configuration from {init_from}, but not the data", "give --data, not CONFIG"
-            )
+            problem = f"takes the configuration from {init_from}, but not the data"
+            raise InputError("--from", problem, "give --data, and no CONFIG")
         from transformer_mt.runs.directory import named_path
 
         resolved = _initialised(

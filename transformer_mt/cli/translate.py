@@ -11,7 +11,6 @@ from typer import Argument, Option
 
 from transformer_mt.cli.app import OUTPUT, SEARCH
 from transformer_mt.cli.options import (
-    AUTO,
     DEFAULT_DEVICE,
     DEFAULT_ENGINE,
     Device,
@@ -30,7 +29,6 @@ from transformer_mt.cli.terminal import note, warn
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
 from transformer_mt.progress import working
-from transformer_mt.translation.engine import OWN
 
 if TYPE_CHECKING:
     from transformer_mt.cli.line_io import Line, Translated
@@ -111,10 +109,10 @@ def translate(
     from transformer_mt.translation.glossary import Glossary
     from transformer_mt.views.translate import require_beam
 
-    lacking = {"--trace": trace, "--glossary": glossary is not None}
-    _check(sentences, input, lacking=[option for option, given in lacking.items() if given], engine=engine)
+    lacking = [option for option, given in (("--trace", trace), ("--glossary", glossary)) if given]
+    _check(sentences, input, lacking=lacking, engine=engine)
     _check_beam_figure(sentences, figure, trace=trace)
-    pays = not any(lacking.values()) and _is_large(sentences, input)
+    pays = not lacking and _is_large(sentences, input)
     translator = open_translator(
         model, search, device=device, engine=engine, quantization=quantization, to=to, pays=pays
     )
@@ -135,7 +133,7 @@ def translate(
     bad = total = 0
 
     shown = working(f"translating into {output}") if output else nullcontext()
-    with open_output(output, read=[input, glossary]) as write, shown:
+    with open_output(output, read=[input, glossary, translator.model.path]) as write, shown:
         for source in sources:
             remarks = LineRemarks()
             records = read_records(source, translator, split=split, as_json=as_json)
@@ -161,7 +159,7 @@ def _check(sentences: list[str] | None, input: Path | None, *, lacking: list[str
         raise InputError("--input", "the command line has sentences too", "give one or the other")
     if sentences and len(sentences) == 1 and os.path.isfile(sentences[0]):
         raise InputError("SENTENCE", f"{sentences[0]} is a file", "translate its lines with --input")
-    if lacking and engine not in (AUTO, OWN):
+    if lacking and engine == "ctranslate2":
         raise InputError(lacking[0], f"{engine} does not have it", f"leave out {lacking[0]} or --engine")
 
 
@@ -180,7 +178,7 @@ def _check_beam_figure(sentences: list[str] | None, figure: Path | None, *, trac
 
     if not trace:
         raise InputError("figure", "draws the beam", "add --trace")
-    if not sentences or len(sentences) > 1:
+    if len(sentences or ()) != 1:
         raise InputError("figure", "draws the beam of one sentence", "give one SENTENCE")
     check_figure(figure, npz=None)
 

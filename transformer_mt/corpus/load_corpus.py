@@ -186,8 +186,7 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, MixedCo
     `config` must be resolved: it provides their languages. The other splits of `main` are held out. Raises
     `InputError` and `MachineError` with the key of the corpus.
     """
-    held_out = [pair for split, pairs in main.splits.items() if split != "train" for pair in pairs]
-    texts = frozenset(text for pair in held_out for text in (pair.source, pair.target))
+    texts = held_out_texts(main)
     mixture = []
     known = words_of_pairs(pair for pairs in main.splits.values() for pair in _some(pairs))
     known_names = {short_code(language): language for language in main.languages}
@@ -206,6 +205,12 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, MixedCo
         said = f"mixture: {report.kept} of {report.read} pairs of {corpus.name}; left out: {left_out}"
         mixture.append((replace(corpus, notes=(*corpus.notes, said)), mixed))
     return mixture
+
+
+def held_out_texts(main: Corpus) -> frozenset[str]:
+    """The sources and targets of all splits but `train`."""
+    held_out = (pair for split, pairs in main.splits.items() if split != "train" for pair in pairs)
+    return frozenset(text for pair in held_out for text in (pair.source, pair.target))
 
 
 def data_of(config: DataConfig, mixed: MixedConfig) -> DataConfig:

@@ -21,7 +21,7 @@ Texts = tuple[str, str]
 
 
 def near_duplicates(train: Iterable[Texts], others: Iterable[Texts]) -> dict[Texts, Texts]:
-    """The pairs that are at least `SIMILAR` to a training pair, each with the first one found.
+    """The pairs that are at least `SIMILAR` to a training pair, each with a copy or the first one found.
 
     The similarity of two pairs is |A ∩ B| / |A ∪ B| for their sets of character 4-grams (Broder 1997), both sides
     together, without case and punctuation. Pairs are compared if four of their MinHash values agree in one of 16 bands
@@ -35,6 +35,8 @@ def near_duplicates(train: Iterable[Texts], others: Iterable[Texts]) -> dict[Tex
         for key in keys:
             buckets[key][other] = None
     for pair in train:
+        if pair in found:  # nothing is nearer than a copy
+            found[pair] = pair
         ngrams, keys = _ngrams(*pair)
         near = [pair]
         while near:  # again, because those found leave room in their buckets

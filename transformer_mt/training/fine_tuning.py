@@ -3,12 +3,14 @@
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from transformer_mt.config.fine_tuning import fine_tuning_defaults, old_pairs
 from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, NoamConfig, TeacherConfig
-from transformer_mt.corpus.load_corpus import Corpus, data_of, load_corpus
+from transformer_mt.config.toml import differences
+from transformer_mt.corpus.load_corpus import Corpus, data_of, held_out_texts, load_corpus
 from transformer_mt.corpus.pairs import Fingerprint
 from transformer_mt.corpus.source import BUILTIN, IMPORTED, short_code
 from transformer_mt.errors import InputError, TmtError
@@ -39,7 +41,7 @@ def defaults_for(parent: Config, own: Corpus, *, given: Collection[str]) -> list
 def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[str]]:
     """The corpora of a parent run that are at hand, as a mixture for `own`, in their proportions; and notes.
 
-    All but the built-in one must be on disk and match the fingerprints of the run.
+    All but the built-in one must be on disk and match the fingerprints of the run. What `own` holds out stays out.
     """
     theirs = parent.config().data
     target = own.languages[1]
@@ -53,12 +55,13 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
         if short_code(data.target_language) != short_code(target) and len(theirs.directions()) == 1:
             problem = f"translates into {data.target_language}, not {target}"
         elif one.corpus not in (BUILTIN, own.name):
-            problem = _not_at_hand(data, recorded.get(split), mixed=one is not first, cut=one.hold_out)
+            problem = _not_at_hand(data, recorded.get(split), main=None if one is first else theirs, cut=one.hold_out)
         if problem:
             notes.append(f"not mixing in {one.corpus}, the parent's data: {problem}")
         elif one.corpus != own.name:
-            languages = {"source_language": data.source_language, "target_language": data.target_language}
-            found[name] = one.model_copy(update=languages)
+            changes: dict[str, Any] = data.model_dump(include={"source_language", "target_language"})
+            changes["remove"] = tuple(dict.fromkeys((*one.remove, "overlap")))
+            found[name] = one.model_copy(update=changes)
     each = old_pairs(len(own.splits["train"]))
     total = sum(one.weight for one in found.values())
     if found:
@@ -68,12 +71,16 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
     return {key: one.model_copy(update={"weight": each * one.weight / total}) for key, one in found.items()}, notes
 
 
-def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, mixed: bool, cut: bool) -> str | None:
-    """Why a corpus cannot be mixed in: it is missing or has changed. None if it can."""
+def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, main: DataConfig | None, cut: bool) -> str | None:
+    """Why a corpus, mixed into `main` (None: it is the main one), cannot be mixed in: it is missing or has changed.
+
+    None if it can.
+    """
     if data.corpus == IMPORTED or recorded is None:
         return "its content is not recorded"
     try:
-        found = load_corpus(data, mixed=mixed, cut=cut, offline=True).fingerprints["train"]
+        texts = held_out_texts(load_corpus(main, offline=True)) if main else frozenset[str]()
+        found = load_corpus(data, mixed=bool(main), cut=cut, held_out=texts, offline=True).fingerprints["train"]
     except TmtError as error:
         return error.problem
     return DataRecord({"train": recorded}, {}).difference(DataRecord({"train": found}, {}))
@@ -130,11 +137,14 @@ def load_parent(config: Config) -> tuple[Tokenizer, Seq2Seq]:
     return taken_vocabulary(config, parent), network
 
 
-def take_weights(model: Seq2Seq, pretrained: Seq2Seq, *, place: str) -> None:
-    """Copy the weights of the run at `place` into a model. Raises `InputError` if they do not fit."""
+def take_weights(model: Seq2Seq, pretrained: Seq2Seq, config: Config) -> None:
+    """Copy the weights of the parent run into a model. Raises `InputError` if they do not fit."""
     theirs = weights_of(pretrained)
     if other := dict(specs_of(weights_of(model)).items() ^ specs_of(theirs).items()):
-        raise InputError("model", f"{min(other)} differs in {place}, whose weights are used", "do not change its sizes")
+        parent = Run.open(Path(config.init_from.run))
+        changed = [key for key, *_ in differences(parent.config(), config) if key.startswith("model.")]
+        problem = f"{min(other)} differs in {parent.path}, whose weights are used"
+        raise InputError(", ".join(changed) or "model", problem, "do not change its sizes")
     with torch.no_grad():
         load_weights(model, theirs)
 

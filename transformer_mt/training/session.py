@@ -216,7 +216,7 @@ def _with_weights(
     on_main = parts.distributed.broadcast_from_main
     pretrained = None
     parent = config.init_from.run
-    place = config.init_from.run or config.tokenizer.from_run
+    place = parent or config.tokenizer.from_run
     is_new = tokenizer is None
     # A run that was stopped before its first checkpoint still needs the parent's weights.
     if parent and (is_new or not saved_steps(run.path / CHECKPOINTS)):
@@ -236,7 +236,7 @@ def _with_weights(
         model = initial_model(config, parts.device, vocabulary_size=tokenizer.size)
         parts = replace(parts, model=model, random_state=torch.get_rng_state())
     if pretrained:
-        take_weights(parts.model, pretrained, place=parent)
+        take_weights(parts.model, pretrained, config)
     return tokenizer, parts
 
 

@@ -16,6 +16,7 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.constraints import Constraint, Phrase, Tokens
 
 LARGEST = 10_000_000  # bytes
+LONGEST = 1_000  # characters of a term
 
 
 class Term(NamedTuple):
@@ -62,6 +63,8 @@ class Glossary:
         term = Term(normalize(source), normalize(target))
         if not (term.source and term.target):
             raise InputError(place, "a term is empty", "write both, or neither")
+        if max(map(len, term)) > LONGEST:
+            raise InputError(place, f"a term has more than {LONGEST} characters", "shorten it")
         known = self._terms.setdefault(_folded(words(term.source)), term)
         if known.target != term.target:
             raise InputError(place, f"{known.source} already means {known.target}", "remove one of them")

@@ -222,7 +222,7 @@ class Translator:
         tokenizer = self.model.tokenizer
         engine = self.model.engine
         if self.glossary and search.sample:
-            raise InputError("glossary", "sampling may leave out its terms", "leave it or sample out")
+            raise InputError("glossary", "sampling may leave out its terms", "leave out one of them")
         limit = self._longest(search)
         forced, ends = self._forced(prefix)
         if len(forced) >= limit:
