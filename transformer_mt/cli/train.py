@@ -80,8 +80,9 @@ def train(
         if vocabulary:
             raise InputError("--vocabulary", "--from also sets the vocabulary", "give one of them")
         if config or data is None:
-            problem = f"takes the configuration from {init_from}, but not the data"
-            raise InputError("--from", problem, "give --data, and no CONFIG")
+            raise InputError(
+                "--from", f"takes the configuration from {init_from}, but not the data", "give --data, and no CONFIG"
+            )
         from transformer_mt.runs.directory import named_path
 
         resolved = _initialised(
@@ -93,7 +94,7 @@ def train(
             overwrite=overwrite,
         )
     else:
-        overrides = [*_vocabulary(vocabulary), *overrides]
+        overrides = [*(_vocabulary(vocabulary) if vocabulary else ()), *overrides]
         resolved = resolve_config(config, data=data, overrides=overrides)
     if check:
         from transformer_mt.training.sanity_check import check_training
@@ -109,8 +110,11 @@ def _length_and_rate(steps: int | None, epochs: int | None, learning_rate: float
     """Yield the options for common keys as overrides."""
     if epochs is not None and steps is not None:
         raise InputError("--epochs", "--steps also sets the end of training", "give one of them")
-    epochs = 0 if steps is not None else epochs
-    keys = {"training.steps": steps, "training.epochs": epochs, "schedule.learning_rate": learning_rate}
+    keys = {
+        "training.steps": steps,
+        "training.epochs": epochs if steps is None else 0,
+        "schedule.learning_rate": learning_rate,
+    }
     yield from (f"{key}={value}" for key, value in keys.items() if value is not None)
 
 
@@ -125,13 +129,11 @@ def _resumed(path: Path, overrides: list[str]) -> "Config":
     return changed_config(begun.config(), [*ends, *overrides])
 
 
-def _vocabulary(path: Path | None) -> list[str]:
-    """The tokenizer keys that take the vocabulary of a run; empty without a run."""
+def _vocabulary(path: Path) -> list[str]:
+    """The tokenizer keys that take the vocabulary of a run."""
     from transformer_mt.runs.directory import Run, named_path
     from transformer_mt.training.fine_tuning import place_of
 
-    if path is None:
-        return []
     theirs = Run.open(path).config().tokenizer.model_dump() | {"from_run": place_of(named_path(path))}
     return [f"tokenizer.{key}={json.dumps(value, ensure_ascii=False)}" for key, value in theirs.items()]
 
