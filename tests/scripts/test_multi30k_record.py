@@ -11,7 +11,7 @@ DATA = "corpora/multi30k"
 
 @pytest.mark.parametrize("target", list(Language))
 def test_first_stage_has_both_directions_and_the_second_the_wanted_one(tmp_path: Path, target: Language) -> None:
-    last = recipe(DATA, target, ("model.width=16", "training.seed=7"), seed=3, runs=tmp_path)
+    last = recipe(DATA, target, ("model.width=16", "training.seed=7", "training.steps=9"), seed=3, runs=tmp_path)
     assert last.parent is not None
     first, then = last.parent.config(), last.config()
     [reverse] = first.data.mixture.values()
@@ -20,6 +20,7 @@ def test_first_stage_has_both_directions_and_the_second_the_wanted_one(tmp_path:
     assert first.data.source_language != target
     assert (then.data.corpus, then.objective.name, first.objective.name) == (DATA, "simcut", "cross_entropy")
     assert (first.model.width, first.training.seed, then.training.seed) == (16, 7, 7)
+    assert first.training.steps == then.training.steps == 9
 
 
 def test_test_split_is_scored_once(tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ def test_mixes_in_no_pair_that_the_new_run_holds_out(data: Path, tmp_path: Path)
 def test_mixes_in_a_corpus_again_of_which_the_parent_left_out_pairs(data: Path, tmp_path: Path) -> None:
     with (data / "train.jsonl").open("a") as file:
         file.write((data / "val.jsonl").read_text())
+    (data / "val.jsonl").unlink()
     second = f'data.mixture.second={{corpus="{data}", remove=["empty", "overlap"]}}'
     run = parent(tmp_path, f"data.corpus={write_corpus(tmp_path / 'main')}", second)
     mixture, (note,) = mixture_for(run, OWN)
