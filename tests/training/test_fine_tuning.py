@@ -15,9 +15,7 @@ from transformer_mt.training.fine_tuning import defaults_for, mixture_for
 from transformer_mt.training.session import open_training
 
 OWN = Corpus.from_pairs({"train": [(f"neu {number}", f"new {number}") for number in range(50)]}, name="own")
-MIXED: dict[str, Any] = {
-    "source_language": "de", "target_language": "en", "hold_out": True, "remove": ("empty", "long", "overlap"),
-}  # fmt: skip
+LANGUAGES: dict[str, Any] = {"source_language": "de", "target_language": "en", "hold_out": True}
 BUILTIN = ("data.builtin.train=31", "data.builtin.validation=2", "data.builtin.test=2")
 
 
@@ -34,7 +32,7 @@ def data(tmp_path: Path) -> Path:
 
 def test_mixes_in_the_builtin_corpus(tmp_path: Path) -> None:
     mixture, (note,) = mixture_for(parent(tmp_path, *BUILTIN), OWN)
-    assert mixture == {"parent": MixedConfig(corpus="builtin", weight=old_pairs(50), **MIXED)}
+    assert mixture == {"parent": MixedConfig(corpus="builtin", weight=old_pairs(50), **LANGUAGES)}
     assert note.startswith("mixing in the parent's data (builtin): 14.1 pairs per pair of yours, ")
     assert note.endswith("; to turn it off: --only-own")
 
@@ -42,7 +40,7 @@ def test_mixes_in_the_builtin_corpus(tmp_path: Path) -> None:
 def test_mixes_in_files_that_contain_what_the_run_recorded(data: Path, tmp_path: Path) -> None:
     run = parent(tmp_path, f"data.corpus={data}", "data.max_words=99")
     mixture, _ = mixture_for(run, OWN)
-    assert mixture == {"parent": MixedConfig(corpus=str(data), max_words=99, weight=old_pairs(50), **MIXED)}
+    assert mixture == {"parent": MixedConfig(corpus=str(data), max_words=99, weight=old_pairs(50), **LANGUAGES)}
     with (data / "train.jsonl").open("a") as file:
         file.write('{"de": "mehr", "en": "more"}\n')
     found, (note,) = mixture_for(run, OWN)
@@ -68,17 +66,6 @@ def test_mixes_in_no_pair_that_the_parent_validated_on(tmp_path: Path) -> None:
     assert 0 < len(mixed.splits["train"]) == len(splits["train"]) < len(TRAIN)
     assert not {*mixed.splits["train"]} & {*splits["validation"]}
     assert not any("too few" in note for note in mixed.notes)
-
-
-def test_mixes_in_no_pair_that_the_new_run_holds_out(data: Path, tmp_path: Path) -> None:
-    run = parent(tmp_path, f"data.corpus={data}")
-    held_out = {"validation": [(TRAIN[2].source, "else")], "test": [("anders", TRAIN[7].target)]}
-    own = Corpus.from_pairs({"train": [("neu", "new")], **held_out}, name="own")
-    mixture, _ = mixture_for(run, own)
-    section = run.config().data.model_copy(update={"mixture": mixture})
-    ((mixed, _),) = load_mixture(section, own)
-    left = [pair for pair in TRAIN if pair.source != TRAIN[2].source and pair.target != TRAIN[7].target]
-    assert [pair.source for pair in mixed.splits["train"]] == [pair.source for pair in left]
 
 
 def test_mixes_in_a_corpus_again_of_which_the_parent_left_out_pairs(data: Path, tmp_path: Path) -> None:
@@ -141,7 +128,7 @@ def test_a_mixture_keeps_its_proportions(data: Path, tmp_path: Path) -> None:
     assert {name: one.weight for name, one in mixture.items()} == {
         "parent": old_pairs(50) / 4, "parent-second": old_pairs(50) * 3 / 4
     }  # fmt: skip
-    assert mixture["parent-second"].remove == ("empty", "duplicate", "overlap")
+    assert mixture["parent-second"].remove == ("empty", "duplicate")
     second_languages = mixture["parent-second"].source_language, mixture["parent-second"].target_language
     assert second_languages == ("de", "en")
     assert f"(builtin, {data})" in note

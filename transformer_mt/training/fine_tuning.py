@@ -3,7 +3,6 @@
 import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -41,7 +40,7 @@ def defaults_for(parent: Config, own: Corpus, *, given: Collection[str]) -> list
 def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[str]]:
     """The corpora of a parent run that are at hand, as a mixture for `own`, in their proportions; and notes.
 
-    All but the built-in one must be on disk and match the fingerprints of the run. What `own` holds out stays out.
+    All but the built-in one must be on disk and match the fingerprints of the run.
     """
     theirs = parent.config().data
     target = own.languages[1]
@@ -59,9 +58,8 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
         if problem:
             notes.append(f"not mixing in {one.corpus}, the parent's data: {problem}")
         elif one.corpus != own.name:
-            changes: dict[str, Any] = data.model_dump(include={"source_language", "target_language"})
-            changes["remove"] = tuple(dict.fromkeys((*one.remove, "overlap")))
-            found[name] = one.model_copy(update=changes)
+            languages = data.model_dump(include={"source_language", "target_language"})
+            found[name] = one.model_copy(update=languages)
     each = old_pairs(len(own.splits["train"]))
     total = sum(one.weight for one in found.values())
     if found:
