@@ -158,10 +158,7 @@ def test_resuming_needs_the_mixed_data_but_not_the_parent(data: str, own: str, t
     ("arguments", "message"),
     [
         (("--from", "RUN"), "--from: takes the configuration from RUN, but not the data; "),
-        (
-            ("mine.toml", "--from", "RUN", "--data", "own.de,own.en"),
-            "--from: takes the configuration from RUN, ",
-        ),
+        (("mine.toml", "--from", "RUN", "--data", "own.de,own.en"), "--from: takes the configuration from RUN, "),
         (("--from", "none", "--data", "own.de,own.en"), "none: not a run directory"),
         (("--only-own", "--data", "own.de,own.en"), "--only-own: belongs to --from; leave it out"),
         (("--vocabulary", "none", "--data", "own.de,own.en"), "none: not a run directory"),

@@ -96,6 +96,9 @@ def test_does_not_replace_the_model(trained: str, on_run: Tmt) -> None:
         assert (Path(trained) / file).is_file()
         outcome = on_run("translate", SOURCES[0], "--output", f"{trained}/{file}")
         assert outcome.mistake == f"--output: {trained}/{file} is one of the files to read; give another name"
+    (Path(trained) / "mine.txt").write_text("old\n")
+    assert on_run("translate", SOURCES[0], "--output", f"{trained}/mine.txt").code == 0
+    (Path(trained) / "mine.txt").unlink()
 
 
 def test_output_leaves_no_temporary_files(on_run: Tmt) -> None:

@@ -79,6 +79,15 @@ def test_mixes_in_a_corpus_again_of_which_the_parent_left_out_pairs(data: Path, 
     assert note.startswith("mixing in ")
 
 
+def test_mixes_in_a_corpus_although_the_main_one_is_gone(data: Path, tmp_path: Path) -> None:
+    main = write_corpus(tmp_path / "main")
+    run = parent(tmp_path, f"data.corpus={main}", f'data.mixture.second={{corpus="{data}"}}')
+    main.rename(tmp_path / "moved")
+    mixture, (note, _) = mixture_for(run, OWN)
+    assert [*mixture] == ["parent-second"]
+    assert note == f"not mixing in {main}, the parent's data: no such file or folder"
+
+
 def test_looks_for_a_hub_corpus_only_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from datasets import Dataset, DatasetDict
 

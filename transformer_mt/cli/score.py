@@ -73,6 +73,7 @@ def score(
     """
     from transformer_mt.cli.line_io import open_output, read_pairs
     from transformer_mt.cli.open_model import open_translator, pairs_to_measure
+    from transformer_mt.runs.directory import own_files
     from transformer_mt.translation.scoring import numbers, score_directions
     from transformer_mt.views.serialise import to_json
 
@@ -95,7 +96,8 @@ def score(
         split = split or "test"
         place, pairs = pairs_to_measure(own, data, split=split)
         note(f"scoring {len(pairs)} pairs of {place}, split {split}")
-    with open_output(output, read=[*(files or ()), *(data or "").split(","), *(one.path for one in models)]) as write:
+    read = [*(files or ()), *(data or "").split(","), *(file for one in models for file in own_files(one.path))]
+    with open_output(output, read=read) as write:
         if is_filter:
             for pair in _best(models, pairs, share=share, minimum=minimum, place=place):
                 write(escaped_json({own.source_language: pair.source, own.target_language: pair.target}))

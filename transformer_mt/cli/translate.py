@@ -106,6 +106,7 @@ def translate(
     """
     from transformer_mt.cli.line_io import STDIN, Output, open_output, read_records
     from transformer_mt.cli.open_model import LineRemarks, open_translator
+    from transformer_mt.runs.directory import own_files
     from transformer_mt.translation.glossary import Glossary
     from transformer_mt.views.translate import require_beam
 
@@ -133,7 +134,7 @@ def translate(
     bad = total = 0
 
     shown = working(f"translating into {output}") if output else nullcontext()
-    with open_output(output, read=[input, glossary, translator.model.path]) as write, shown:
+    with open_output(output, read=[input, glossary, *own_files(translator.model.path)]) as write, shown:
         for source in sources:
             remarks = LineRemarks()
             records = read_records(source, translator, split=split, as_json=as_json)

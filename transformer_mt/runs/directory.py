@@ -337,6 +337,11 @@ class Run:
                     remove(path)
 
 
+def own_files(path: Path) -> list[Path]:
+    """The files and folders of the run in a directory, or the packed run."""
+    return [path / name for name in PARTS] if path.is_dir() else [path]
+
+
 def require_new(path: Path) -> None:
     """Raise `InputError` if the path of a new run exists and is not an empty directory."""
     if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):

@@ -77,7 +77,8 @@ def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, main: DataCo
     if data.corpus == IMPORTED or recorded is None:
         return "its content is not recorded"
     try:
-        texts = held_out_texts(load_corpus(main, offline=True)) if main else frozenset[str]()
+        others = main and "overlap" in data.remove and load_corpus(main, offline=True)
+        texts = held_out_texts(others) if others else frozenset[str]()
         found = load_corpus(data, mixed=bool(main), cut=cut, held_out=texts, offline=True).fingerprints["train"]
     except TmtError as error:
         return error.problem
