@@ -12,7 +12,6 @@ from support.tiny import tiny_model
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.corpus.word_counts import words_of_pairs
 from transformer_mt.errors import InputError
 from transformer_mt.evaluation import compare_texts, evaluate, find_poorest, score_bands, score_texts
 from transformer_mt.head_names import HeadName
@@ -161,6 +160,17 @@ def test_finds_the_poorest_translations_first() -> None:
     found = find_poorest(["x", "The cat is not sleeping.", "Where is it?"], PAIRS, count=2)
     assert [(poor.number, poor.translation) for poor in found] == [(1, "x"), (3, "Where is it?")]
     assert (found[0].source, found[0].reference, found[0].chrf) == (PAIRS[0].source, PAIRS[0].target, 0.0)
+    (worst,) = find_poorest(["", "x"], [SentencePair("", ""), SentencePair("x", "y")], count=1)
+    assert worst.number == 2  # sacrebleu's chrF of two empty texts is 0
+
+
+def test_scores_of_equal_texts_are_exactly_100() -> None:
+    texts = ["The dog is sleeping in the house.", "The cat is not sleeping.", "Where is the old dog?"]
+    scores = score_texts(texts, [(text,) for text in texts])
+    assert scores.bleu == scores.bleu_lowercase == scores.chrf == 100.0
+    assert sacrebleu.corpus_bleu(texts, [texts]).score > 100
+    (interval,) = compare_texts([texts], [(text,) for text in texts])["bleu"]
+    assert interval.score == interval.mean == 100.0
 
 
 def test_notes_references_too_short_for_bleu() -> None:
@@ -185,19 +195,25 @@ def test_evaluates_the_best_translations_with_every_reference(translator: Transl
 
 def test_evaluation_tokenizes_for_the_target_language(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     text = Translation("OK OKOKOK", 0.0, 0.0, ())
-    monkeypatch.setattr(Translator, "translate", lambda _, texts, *__, **___: [[text] for _ in texts])
+    monkeypatch.setattr(Translator, "translate_prepared", lambda _, lines, *__: [[text] for _ in lines])
     pairs = [SentencePair("a", "OK OK OK OK"), SentencePair("Mäd\u00adchen " * 7, "OK OK OK OK")]
-    known = words_of_pairs(pairs).seen("de")
     scores = evaluate(translator, pairs)
     assert scores.bleu < 50
-    assert scores.by_length is scores.by_rarity is None
+    assert scores.by_length is None
     translator.model.config = load_config(None, ["data.target_language=th"])
-    scores = evaluate(translator, pairs, by_length=True, known=known)
+    scores = evaluate(translator, [*pairs, SentencePair("", "OK OK OK OK")], by_length=True)
     assert scores.by_length is not None
-    assert scores.by_rarity is not None
-    assert [each.bleu for each in (scores, *scores.by_length, *scores.by_rarity)] == [pytest.approx(100)] * 5
-    bands = [(band.fewest, band.most) for band in (*scores.by_length, *scores.by_rarity)]
-    assert bands == [(1, 5), (6, 10), (0, 0), (1, 9)]
+    assert [each.bleu for each in (scores, *scores.by_length)] == [100.0] * 3
+    bands = [(band.fewest, band.most, band.sentences) for band in scores.by_length]
+    assert bands == [(1, 5, 2), (6, 10, 1)]
+
+
+def test_every_pair_counts(translator: Translator) -> None:
+    long, empty = SentencePair("Hund " * 999, "dog"), SentencePair("", "")
+    scores = evaluate(translator, [long, PAIRS[0], PAIRS[0], empty, SentencePair("", "dog")], SEARCH)
+    assert (scores.sentences, scores.untranslated, scores.exact) == (5, (1,), 0.2)
+    best = translator.translate([PAIRS[0].source], SEARCH)[0][0].text
+    assert scores.translations == ("", best, best, "", "")
 
 
 def test_scores_links_with_given_heads_or_all(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,19 +8,17 @@ from typing import Any
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.errors import InputError, checked
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.scripts import bleu_tokenizer
 from transformer_mt.text.words import words
-from transformer_mt.translation.translator import Translator
+from transformer_mt.tokenizer.prepared import PreparedLine
+from transformer_mt.translation.translator import Translator, splits
 
 Texts = Sequence[str]
 # Width of a length band, in words and punctuation marks: 1 to 5, 6 to 10, …
 BAND = 5
-# Lower bounds of the rarity bands: how often the rarest word of a sentence occurs in training.
-RARITIES = (0, 1, 10, 100)
 
 
 @dataclass(frozen=True)
@@ -46,11 +44,10 @@ class Interval:
 
 @dataclass(frozen=True, kw_only=True)
 class BandScores:
-    """The scores of the sentences in one band.
+    """The scores of the sources of `fewest` to `most` words and punctuation marks; an empty source counts as one.
 
-    A length band holds sources of `fewest` to `most` words and punctuation marks. A rarity band holds sources whose
-    rarest word occurs `fewest` to `most` times in training. `most` is None without an upper bound. `intervals` are of
-    BLEU and chrF; None for a single sentence, which says nothing about others.
+    `most` is None without an upper bound. `intervals` are of BLEU and chrF; None for a single sentence, which says
+    nothing about others.
     """
 
     fewest: int
@@ -84,7 +81,8 @@ class Scores:
 
     `aer`, `aer_precision` and `aer_recall`, 0 to 1, compare attention with the known word links; `aer_heads` were
     averaged and `aer_chosen_by` is `AlignmentHeads.chosen_by`. `seconds` is the time for translating, without scoring.
-    `by_length` starts with the shortest sources, `by_rarity` with sources that have words unseen in training.
+    `by_length` starts with the shortest sources. `untranslated` are the numbers, from 1, of the sources that are too
+    long for the model; their translations are empty.
     """
 
     translations: tuple[str, ...] = field(repr=False, compare=False)
@@ -104,7 +102,7 @@ class Scores:
     seconds: float | None = None
     sentences_per_second: float | None = None
     by_length: tuple[BandScores, ...] | None = None
-    by_rarity: tuple[BandScores, ...] | None = None
+    untranslated: tuple[int, ...] = ()
 
 
 @checked
@@ -115,34 +113,34 @@ def evaluate(
     *,
     alignment: AlignmentHeads | None = None,
     by_length: bool = False,
-    known: SeenWords | None = None,
     split: bool = True,
 ) -> Scores:
     """Translate the sources of `pairs` and score the result. `search` defaults to the configuration of the run.
 
-    A line of several sentences is translated sentence by sentence, or as a whole without `split`. Scores count every
-    reference of a pair. BLEU is tokenized for the run's target language. `known`, the word counts of training, adds
-    scores by rarity. The known word links are compared with the heads of `alignment`, by default all heads, if the
-    engine exposes attention. Raises `InputError` if `pairs` is empty.
+    A line of several sentences is translated sentence by sentence, or as a whole without `split`. Every pair counts,
+    with all its references; the translation of a source that is too long for the model is empty. BLEU is tokenized for
+    the run's target language. The known word links are compared with the heads of `alignment`, by default all heads,
+    if the engine exposes attention. Raises `InputError` if `pairs` is empty.
     """
     if not pairs:
         raise InputError("evaluation", "there are no sentence pairs", "give at least one")
     model = translator.model
+    search = search or translator.search
     start = time.perf_counter()
-    translations = translator.translate([pair.source for pair in pairs], search, split=split)
+    lines = model.prepare.lines([pair.source for pair in pairs], split=split and splits(search, ""))
+    untranslated = [row for row, line in enumerate(lines) if not _fits(line, translator)]
+    for row in untranslated:
+        (lines[row],) = model.prepare.lines([""], split=False)
+    translations = translator.translate_prepared(list(enumerate(lines)), search)
     seconds = max(time.perf_counter() - start, 1e-9)  # some clocks are coarse
     texts = [best.text for best, *_ in translations]
     references = [pair.translations for pair in pairs]
     language = model.config.data.target_language
-    sources = [words(normalize(pair.source)) for pair in pairs]
     more: dict[str, Any] = {"seconds": seconds, "sentences_per_second": len(pairs) / seconds}
     if by_length:
-        lengths = list(map(len, sources))
+        lengths = [max(len(words(normalize(pair.source))), 1) for pair in pairs]
         starts = range(1, max(lengths) + BAND + 1, BAND)
         more["by_length"] = score_bands(texts, references, lengths, starts, language=language)
-    if known:
-        rarest = [min(known.counts(of_source).values(), default=-1) for of_source in sources]
-        more["by_rarity"] = score_bands(texts, references, rarest, RARITIES, language=language)
     if model.engine.network:  # only torch exposes attention
         from transformer_mt.links.choose_heads import guess_heads  # imports torch
         from transformer_mt.links.counts import link_counts
@@ -152,7 +150,16 @@ def evaluate(
             if counts.gold:
                 more |= {"aer": counts.error_rate, "aer_precision": counts.precision, "aer_recall": counts.recall}
                 more |= {"aer_heads": tuple(map(str, alignment.heads)), "aer_chosen_by": alignment.chosen_by}
-    return replace(score_texts(texts, references, language=language), **more)
+    found = score_texts(texts, references, language=language)
+    return replace(found, untranslated=tuple(row + 1 for row in untranslated), **more)
+
+
+def _fits(line: PreparedLine, translator: Translator) -> bool:
+    try:
+        translator.require_fitting(line.sentences, "")
+    except InputError:
+        return False
+    return True
 
 
 def score_texts(
@@ -179,7 +186,9 @@ def score_texts(
     metrics = {"bleu": cased, "bleu_lowercase": lowercase, "chrf": CHRF()}
     # All first references, all second ones, …; sacrebleu skips None and notes the varying number.
     streams = list(zip_longest(*theirs))
-    scores = {name: metric.corpus_score(ours, streams).score for name, metric in metrics.items()}
+    scores: dict[str, Any] = {
+        name: _at_most_100(metric.corpus_score(ours, streams).score) for name, metric in metrics.items()
+    }
     return Scores(
         translations=tuple(hypotheses),
         sentences=len(hypotheses),
@@ -189,6 +198,11 @@ def score_texts(
         signature={name: str(metric.get_signature()) for name, metric in metrics.items()},
         notes=notes,
     )
+
+
+def _at_most_100(score: float) -> float:
+    """Without the rounding error of sacrebleu's logarithms, which give 100.00000000000004 for equal texts."""
+    return min(score, 100.0)
 
 
 def _normalized(texts: Iterable[str]) -> list[str]:
@@ -218,7 +232,7 @@ def _intervals(results: list[Any]) -> list[Interval]:
     intervals = []
     for one in results:
         p = 1.0 if one.p_value is not None and one.score == results[0].score else one.p_value
-        intervals.append(Interval(one.score, float(one.mean), float(one.ci), p))
+        intervals.append(Interval(_at_most_100(one.score), _at_most_100(float(one.mean)), float(one.ci), p))
     return intervals
 
 
@@ -229,7 +243,9 @@ def find_poorest(hypotheses: Texts, pairs: Pairs, *, count: int) -> list[Poor]:
     metric = CHRF()
     found = []
     for number, (text, pair) in enumerate(zip(hypotheses, pairs, strict=True), start=1):
-        chrf = metric.sentence_score(normalize(text), _normalized(pair.translations)).score
+        # sacrebleu scores an empty text as 0 against an empty reference.
+        good = normalize(text) in (references := _normalized(pair.translations))
+        chrf = 100.0 if good else metric.sentence_score(normalize(text), references).score
         found.append(Poor(number, chrf, pair.source, text, pair.target))
     return sorted(found, key=lambda poor: poor.chrf)[:count]
 

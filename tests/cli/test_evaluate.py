@@ -9,7 +9,6 @@ from sacrebleu.significance import PairedTest
 from support.command_line import PAIRS, VIEWS_PAGE, Tmt
 
 from transformer_mt.config.toml import dump_config, load_config
-from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.evaluation import Scores
 from transformer_mt.runs.directory import Run
@@ -25,7 +24,7 @@ def write_pairs(*pairs: tuple[str, str]) -> None:
 
 def test_json_keys_are_documented(trained: str, data: str, on_run: Tmt) -> None:
     scores = on_run("evaluate", "--data", data, "--json").json
-    assert scores.keys() == KEYS | {"corpus", "split", "run", "intervals"}
+    assert scores.keys() == KEYS | {"corpus", "split", "left_out", "run", "intervals"}
     assert all(f"`{key}`" in VIEWS_PAGE for key in (*scores, *scores["intervals"]["bleu"]))
     assert (scores["corpus"], scores["split"], scores["run"]) == (data, "test", trained)
     assert scores["sentences"] == scores["references"] == len(PAIRS)
@@ -58,8 +57,8 @@ def test_prints_scores(data: str, on_run: Tmt) -> None:
 
 def test_several_references(data: str, monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
     pairs = [SentencePair("Der Hund schläft.", "The dog sleeps.", None, ("The hound sleeps.", "It sleeps."))] * 3
-    corpus = Corpus.from_pairs({"train": pairs, "test": [*pairs, ("Ja.", "Yes.")]})
-    monkeypatch.setattr("transformer_mt.corpus.load_corpus.load_corpus", lambda *_, **__: corpus)
+    rows = [("test", pair) for pair in (*pairs, SentencePair("Ja.", "Yes."))]
+    monkeypatch.setattr("transformer_mt.corpus.load_corpus.read_split", lambda *_, **__: (data, rows, []))
     lines = on_run("evaluate", "--data", data).lines
     assert lines[-1] == "references           10   2.5 a sentence; each counts"
     assert "nrefs:var" in lines[0]
@@ -79,48 +78,51 @@ def test_by_length(on_run: Tmt) -> None:
     assert found[1]["intervals"]["bleu"].keys() == {"score", "mean", "half_width", "p_value"}
 
 
-def test_groups_of_several_runs_are_next_to_each_other(trained: str, on_run: Tmt) -> None:
-    long = "Der Hund schläft, der Mann wartet."
-    write_pairs((PAIRS[0][0], PAIRS[0][1]), (long, "x"), (long, "The dog sleeps."))
-    other = str(shutil.copytree(trained, "other"))
-    options = ("evaluate", "--data", "own.de,own.en", "--beam", "1", "--by-length", "--by-rarity", "--against", other)
-    outcome = on_run(*options, "--figure", "a.svg")
-    start = outcome.lines.index(f"run 1: {trained}")
-    assert outcome.lines[start + 1] == f"run 2: {other}"
-    assert outcome.lines[start + 3].split() == [
-        "words",
-        "of",
-        "the",
-        "source",
-        "run",
-        "sentences",
-        "BLEU",
-        "chrF",
-        "exact",
-    ]
-    first, second, third, fourth = (re.split(r"  +", line.strip()) for line in outcome.lines[start + 4 : start + 8])
-    assert (first[:3], second[:2]) == (["1–5", "1", "1"], ["2", "1"])
-    assert (third[:3], fourth[:2]) == (["6–10", "1", "2"], ["2", "2"])
-    found = on_run(*options, "--json").json
-    bands = [run["by_length"][1] for run in (found, found["against"][0])]
-    for band, row in zip(bands, (third[3:], fourth[2:]), strict=True):
-        shown = [f"{band[name]:.2f} ±{band['intervals'][name]['half_width']:.2f}" for name in ("bleu", "chrf")]
-        assert row[:2] == shown
-    picture = Path("a.svg").read_text()
-    assert {"BLEU", "chrF", "1–5", "6–10", "words of the source", "rarest word seen", other} <= set(
-        re.findall(r">\s*([^<>]+?)\s*<", picture)
+def test_by_length_has_a_table_for_each_run(trained: str, data: str, on_run: Tmt) -> None:
+    outcome = on_run("evaluate", "--data", data, "--beam", "1", "--by-length", "--against", trained)
+    tables = [number for number, line in enumerate(outcome.lines) if line.startswith("words of the source")]
+    assert len(tables) == 2
+    assert tables[0] < outcome.lines.index(f"{trained}, against {trained}") < tables[1]
+
+
+def test_every_row_with_a_reference_counts(on_run: Tmt) -> None:
+    """Pairs of all models score the same rows, whatever their `data.max_words` and `data.remove`."""
+    word = PAIRS[0][0].split()[0]
+    write_pairs(PAIRS[0], ("", "Yes."), ("Ja.", ""), PAIRS[0], (f"{word} " * 101, "x"), ("", ""))
+    options = ("evaluate", "--beam", "1", "--json", "--worst", "6")
+    found = on_run(*options, "--data", "own.de,own.en").json
+    assert (found["sentences"], found["left_out"]) == (6, 0)
+    assert sorted(poor["place"].rsplit(":")[-1] for poor in found["worst"]) == ["1", "2", "3", "4", "5", "6"]
+    Path("own.jsonl").write_text(
+        '{"de": "Ja."}\n{"de": "Ja.", "en": "Yes."}\n{"de": "Nein.", "en": null}\n{"en": "No."}\n'
     )
+    outcome = on_run(*options, "--data", "own.jsonl")
+    found = outcome.json
+    assert (found["sentences"], found["left_out"]) == (2, 2)
+    assert "own.jsonl: left out 2 of 4 rows, which have no reference" in outcome.err
+    assert {poor["place"].rsplit(":")[-1] for poor in found["worst"]} == {"2", "4"}
+    Path("own.jsonl").write_text('{"de": "Ja.", "en": null}\n')
+    assert on_run(*options, "--data", "own.jsonl").code == 2
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ((), "--figure: draws scores by length or rarity; add --by-length or --by-rarity"),
-        (("--by-length", "--split", "test", "--split", "validation"), "--figure: draws one test set; give --data and "),
-    ],
-)
-def test_figure_needs_groups_of_one_set(options: tuple[str, ...], message: str, data: str, on_run: Tmt) -> None:
-    assert on_run("evaluate", "--data", data, "--figure", "a.png", *options).mistake.startswith(message)
+def test_too_long_sources_have_empty_translations(on_run: Tmt) -> None:
+    write_pairs(PAIRS[0], ("a " * 9_000, "x"))
+    outcome = on_run("evaluate", "--beam", "1", "--data", "own.de,own.en", "--json")
+    assert outcome.json["untranslated"] == [2]
+    assert "1 sources are too long for the model, their translations are empty; the first: " in outcome.err
+    assert "own.de:2\n" in outcome.err
+
+
+@pytest.mark.slow
+def test_scores_equal_sacrebleu_of_translate(on_run: Tmt) -> None:
+    """`tmt translate | sacrebleu` and `tmt evaluate` agree on a file with empty, long and duplicate lines."""
+    pairs = [*PAIRS[:3], ("", ""), ("", "Yes."), ("Ja.", ""), PAIRS[0], (f"{PAIRS[1][0]} " * 40, PAIRS[1][1]), PAIRS[0]]
+    write_pairs(*pairs)
+    translations = on_run("translate", "--input", "own.de", "--quiet").out.split("\n")[:-1]
+    found = on_run("evaluate", "--data", "own.de,own.en", "--json").json
+    references = [[target for _, target in pairs]]
+    assert found["bleu"] == pytest.approx(BLEU().corpus_score(translations, references).score)
+    assert found["chrf"] == pytest.approx(CHRF().corpus_score(translations, references).score)
 
 
 def test_word_links_of_the_corpus(on_run: Tmt) -> None:
@@ -130,17 +132,6 @@ def test_word_links_of_the_corpus(on_run: Tmt) -> None:
     scores = on_run(*options, "--json").json
     assert all(0 <= scores[name] <= 1 for name in ("aer", "aer_precision", "aer_recall"))
     assert (scores["aer_chosen_by"], scores["aer_heads"]) == ("guess", ["cross.1.1", "cross.1.2"])
-
-
-def test_links_from_a_file(on_run: Tmt) -> None:
-    write_pairs(*PAIRS[:3])
-    options = ("evaluate", "--data", "own.de,own.en", "--links", "own.links")
-    Path("own.links").write_text("0-0 1-1 2-2\n" * 3)
-    assert on_run(*options, "--beam", "1", "--json").json["aer"] is not None
-    problem = "--links: applies to one test set; give --data and --split once"
-    assert on_run(*options, "--data", "own.de,own.en").mistake == problem
-    Path("own.links").write_text("0-0\n0-9\n\n")
-    assert on_run(*options).mistake.startswith("own.links:2: 0-9, but the target has words 0 to ")
 
 
 def test_several_splits(data: str, on_run: Tmt) -> None:
@@ -164,6 +155,7 @@ def test_against_matches_sacrebleu(trained: str, data: str, tmt: Tmt, on_run: Tm
     systems = [(run, tmt("translate", "--model", run, "--beam", "1", "--quiet", *sources).lines) for run in runs]
     _, scores = PairedTest(systems, metrics, references=None, test_type="bs")()
     assert scores.pop("System") == [*runs]
+    assert [found["run"], found["against"][0]["run"]] == [*runs]
     for name, expected in zip(metrics, scores.values(), strict=True):
         for ours, theirs in zip((found, *found["against"]), expected, strict=True):
             interval = ours["intervals"][name]
@@ -194,23 +186,11 @@ def test_worst(trained: str, data: str, on_run: Tmt) -> None:
     assert [poor["chrf"] for poor in worst] == sorted(poor["chrf"] for poor in worst)
     assert all(f"`{key}`" in VIEWS_PAGE for key in worst[0])
     lines = on_run(*options).lines
-    start = lines.index(f"{trained}, sentence {worst[0]['number']}, chrF {worst[0]['chrf']:.2f}")
+    start = lines.index(f"{trained}, {worst[0]['place']}, chrF {worst[0]['chrf']:.2f}")
+    assert worst[0]["place"] == f"{data}/test.de-en.tsv:{worst[0]['number']}"
     expected = [f"  {name:12}{worst[0][name]}" for name in ("source", "translation", "reference")]
     assert lines[start + 1 : start + 4] == expected
     assert "worst" not in on_run(*options[:-2], "--json").json
-
-
-def test_by_rarity(on_run: Tmt) -> None:
-    known, rare = PAIRS[0][0], "Der Bahnhofsvorsteher schläft."
-    write_pairs((known, "x"), (rare, "x"), (rare, "x"), ("12 + 3", "x"))
-    options = ("evaluate", "--data", "own.de,own.en", "--beam", "1", "--by-rarity")
-    bands = on_run(*options, "--json").json["by_rarity"]
-    assert (bands[0]["fewest"], bands[0]["most"], bands[0]["sentences"]) == (0, 0, 2)
-    assert sum(band["sentences"] for band in bands) == 3
-    heading, first, *_, last = on_run(*options).lines[-2 - len(bands) :]
-    assert last == "no words to count: 1"
-    assert heading.split() == ["rarest", "word", "seen", "sentences", "BLEU", "chrF", "exact"]
-    assert first.split()[:2] == ["never", "2"]
 
 
 def test_checks_all_sets_before_translating(data: str, on_run: Tmt) -> None:

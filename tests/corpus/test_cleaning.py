@@ -88,10 +88,12 @@ def test_a_held_out_side_is_an_overlap_in_training_only() -> None:
     assert [example.number for example in done["train"].report.examples["overlap"]] == [1, 3, 4]
 
 
-def test_other_splits_lose_only_empty_and_long_pairs() -> None:
-    pairs = [("a", "b"), ("a", "b"), ("same", "same"), ("", "b")]
-    kept, report = cleaned(pairs, "empty", "copy", "duplicate", "overlap", split="test", train=[("a", "b"), ("c", "d")])
-    assert kept == pairs[:3]
+@pytest.mark.parametrize(("split", "count"), [("validation", 3), ("test", 4)])
+def test_validation_loses_empty_and_long_pairs_and_a_test_set_only_empty_ones(split: str, count: int) -> None:
+    pairs = [("a", "b"), ("a", "b"), ("same", "same"), ("a " * 101, "b"), ("", "b")]
+    problems = ("empty", "long", "copy", "duplicate", "overlap")
+    kept, report = cleaned(pairs, *problems, split=split, train=[("a", "b"), ("c", "d")])
+    assert len(kept) == count
     assert (report.found["duplicate"], report.found["copy"], report.found["overlap"]) == (1, 1, 0)
 
 
@@ -110,7 +112,7 @@ def test_a_corpus_sums_the_removed_pairs_of_all_splits() -> None:
     corpus = Corpus.from_pairs(
         {"train": [("", "b"), ("a", "a"), ("a", "b c")], "test": [("b c", "a"), ("a", "b")]}, max_words=1
     )
-    assert corpus.left_out == {"empty": 1, "long": 2}
+    assert corpus.left_out == {"empty": 1, "long": 1}  # a test set keeps its long pairs
 
 
 @pytest.mark.parametrize("side", [0, 1])

@@ -67,13 +67,14 @@ def export(
 
 
 def _pairs(run: "Run", data: str | None) -> "Pairs":
-    from transformer_mt.cli.open_model import pairs_to_measure
+    from transformer_mt.cli.open_model import pairs_to_measure, with_references
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.corpus.source import BUILTIN
 
     own = run.config().data
     if data is not None or own.corpus == BUILTIN:
-        return pairs_to_measure(own, data, split=SPLIT, key="--data")[1]
+        name, rows = pairs_to_measure(own, data, split=SPLIT)
+        return [pair for _, pair in with_references(rows, place=name)]
     shown: dict[str, SentencePair] = {}
     for record in run.metrics():
         for sample in record.get("samples", ()):

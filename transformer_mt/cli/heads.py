@@ -150,10 +150,11 @@ def _pruned(
 def _pairs(opened: "OpenedModel", *, data: str | None, split: str, most: int | None) -> "list[SentencePair]":
     """The pairs to measure on; describes them on stderr."""
     from transformer_mt.batching.encoded_pairs import fitting
-    from transformer_mt.cli.open_model import pairs_to_measure
+    from transformer_mt.cli.open_model import pairs_to_measure, with_references
     from transformer_mt.cli.terminal import note
 
-    name, pairs = pairs_to_measure(opened.config.data, data, split=split, structure=True)
+    name, rows = pairs_to_measure(opened.config.data, data, split=split, structure=True)
+    pairs = [pair for _, pair in with_references(rows, place=name)]
     limit = opened.network.max_length
     kept = fitting(pairs[:most], opened.tokenizer, max_length=limit)
     if not kept:

@@ -1,13 +1,14 @@
 """Open the model of a command, and gather remarks about its input lines."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transformer_mt.cli.options import AUTO, RUNS, SearchOptions
 from transformer_mt.cli.terminal import note
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import BUILTIN, absolute, corpus_name
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.export.ctranslate2_package import import_ctranslate2
@@ -20,6 +21,9 @@ from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.engine import OWN
 from transformer_mt.translation.model import ENGINES, Model
 from transformer_mt.translation.translator import Translator
+
+if TYPE_CHECKING:
+    from transformer_mt.corpus.load_corpus import PlacedPair
 
 # Words seen fewer times are rare: of 25 everyday sentences with such a word, none was translated correctly.
 RARE = 10
@@ -92,14 +96,14 @@ def alignment_heads(model: Model) -> AlignmentHeads:
 
 
 def pairs_to_measure(
-    own: DataConfig, data: str | None, *, split: str, key: str = "--split", structure: bool = False
-) -> tuple[str, Pairs]:
-    """The corpus name and the split of `--data`, or of the built-in corpus if the run was trained on it.
+    own: DataConfig, data: str | None, *, split: str, structure: bool = False
+) -> "tuple[str, Iterable[PlacedPair]]":
+    """The corpus name and every row of the split of `--data`, or of the built-in corpus if the run was trained on it.
 
     Describes a given corpus on stderr. Raises `InputError` if the run was trained on another corpus and `data` is None:
     a stranger's run could name any file on this machine.
     """
-    from transformer_mt.corpus.load_corpus import load_corpus
+    from transformer_mt.corpus.load_corpus import read_split
 
     if data is None and own.corpus != BUILTIN:
         raise InputError("--data", "required for a run not trained on builtin", f"this one was trained on {own.corpus}")
@@ -107,10 +111,25 @@ def pairs_to_measure(
     usual = {"train_split": "", "validation_split": "", "test_split": ""}
     others = data is not None and absolute(data) != own.corpus
     source = own.model_copy(update={"corpus": data, **usual}) if others else own
-    corpus = load_corpus(source, need=split, structure=structure)
+    name, rows, notes = read_split(source, split, structure=structure)
     if data:
-        note(*corpus.notes)
-    return corpus.name, lookup(corpus.splits, split, key=key)
+        note(*notes)
+    return name, rows
+
+
+def with_references(rows: Iterable["PlacedPair"], *, place: str) -> Iterator[tuple[str, SentencePair]]:
+    """Yield the rows that have a target; notes at the end how many do not. Raises `InputError` if none has."""
+    left_out = count = 0
+    for where, pair in rows:
+        count += 1
+        if pair is None:
+            left_out += 1
+        else:
+            yield where, pair
+    if left_out:
+        note(f"{place}: left out {left_out} of {count} rows, which have no reference")
+    if left_out == count:
+        raise InputError(place, "no pairs to measure", "give at least one")
 
 
 class LineRemarks:

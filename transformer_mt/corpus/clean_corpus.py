@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CUT_SHARE = 20
 CUT_AT_MOST = 1_000
 
-_VERSION = 7  # of the cached tables and of cleaning
+_VERSION = 8  # of the cached tables and of cleaning
 _ROWS = 10_000  # per batch
 
 Splits = Mapping[str, Iterable[SentencePair]]
@@ -96,7 +96,7 @@ def clean_splits(
     With `cut`, a corpus without a validation split gets one from its training pairs. The expected script of each side
     is the one of most sentences in the first split. A training pair with a `held_out` text is an overlap.
     """
-    cleaners = {split: Cleaner(config, training=split == "train", held_out=held_out) for split in splits}
+    cleaners = {split: Cleaner(config, split=split, held_out=held_out) for split in splits}
     taken = {split: hold(cleaners[split].take(pairs)) for split, pairs in splits.items()}
     scripts = next(iter(cleaners.values())).main_scripts()
     none = np.zeros(0, np.uint64)

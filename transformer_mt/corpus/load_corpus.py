@@ -1,7 +1,7 @@
 """Loading a corpus: built-in, from files, from a folder, or from the hub."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -50,6 +50,9 @@ FEW_PAIRS = 10
 
 # Usual split names.
 USUAL = {"train": "train", **dict.fromkeys(("validation", "valid", "val", "dev"), "validation"), "test": "test"}
+
+# The place of a row (`test.tsv:17`), and its pair.
+PlacedPair = tuple[str, SentencePair | None]
 
 # Defaults of the keys that describe how one corpus is read and do not carry over to another.
 OF_ONE_CORPUS = DataConfig().model_dump(
@@ -178,6 +181,28 @@ def load_corpus(
     if need == "train" and not mixed and "validation" in clean and (few := len(clean["validation"].pairs)) < FEW_PAIRS:
         notes.append(f"validation: too few pairs ({few}) to tell models apart; give {FEW_PAIRS} or more")
     return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
+
+
+def read_split(
+    config: DataConfig, split: str, *, structure: bool = False
+) -> tuple[str, Iterable[PlacedPair], list[str]]:
+    """The name of the configured corpus, every row of one split as written, and notes.
+
+    For measuring: nothing is cleaned. Raises `InputError` as `load_corpus`; for a mistake in a row, when it is read.
+    """
+    corpus = parse_source(config.corpus)
+    if isinstance(corpus, str):
+        splits = _builtin(config, structure=structure, held_out=frozenset()).splits
+        pairs = enumerate(lookup(splits, split, key="split"), start=1)
+        return BUILTIN, ((f"{split}:{number}", pair) for number, pair in pairs), []
+    sources, notes = _open_splits(corpus, config, split, offline=False)
+    source = sources[split]
+    columns, more = choose_columns(config, source)
+    rows = (
+        (place, None if target is None else SentencePair(text or "", target))
+        for place, text, target in source.rows(columns)
+    )
+    return config.corpus, rows, [*notes, f"{split}: {source.name}, {' → '.join(columns.languages)}", *more]
 
 
 def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, MixedConfig]]:

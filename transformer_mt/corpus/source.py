@@ -40,6 +40,8 @@ Record = dict[str, Any]
 # (source, target)
 Direction = tuple[str, str]
 PlacedRecords = Iterator[tuple[str, Record]]
+# Place (`test.tsv:17`), source and target; None where a record lacks a side.
+Row = tuple[str, str | None, str | None]
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,13 @@ class SplitSource:
         raise InputError(self.name, f"needs the columns {wanted}, but has {has}", remedy)
 
     def pairs(self, choice: ColumnChoice) -> Iterator[SentencePair]:
-        """Yield source and target of every record. Raises `InputError` with the place of a mistake."""
+        """Yield source and target of every record, empty where it lacks one. Raises as `rows`."""
+        for _, source, target in self.rows(choice):
+            if (source, target) != (None, None):  # a translation memory also has units in other languages
+                yield SentencePair(source or "", target or "")
+
+    def rows(self, choice: ColumnChoice) -> Iterator[Row]:
+        """Yield every record's place, source and target. Raises `InputError` with the place of a mistake."""
         if not self.names:
             return
         found, skipped = self.find(choice)
@@ -127,9 +135,8 @@ class SplitSource:
             for name in found:
                 if not isinstance(record.get(name), str | None):
                     raise InputError(place, f"{name} is {str(record[name])[:20]}, not text", "correct it")
-            if not record.keys().isdisjoint(found):  # a translation memory also has units in other languages
-                source, target = map(record.get, found)
-                yield SentencePair(source or "", target or "")
+            source, target = map(record.get, found)
+            yield place, source, target
 
 
 # Splits under their own names, and notes about them.

@@ -3,28 +3,24 @@
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import count, islice, zip_longest
-from pathlib import Path
 
 from typing_extensions import override
 
 from transformer_mt.corpus.data_file import DataFile
-from transformer_mt.corpus.pairs import Link, Pairs, SentencePair
 from transformer_mt.corpus.source import (
     ColumnChoice,
     PlacedRecords,
+    Row,
     SplitSource,
     languages_of,
 )
 from transformer_mt.errors import InputError
 from transformer_mt.files import LONGEST_LINE
-from transformer_mt.text.words import words
 
 _MOST_COLUMNS = 4
 _UNDECODED = re.compile("[\ud800-\udfff]")
-_LINK = re.compile(r"([0-9]{1,6})-([0-9]{1,6})")
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?")
 # A cell that pandas quoted because it contains quotes; these are doubled.
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
@@ -66,14 +62,14 @@ class ParallelText(SplitSource):
         self._files = files
 
     @override
-    def pairs(self, choice: ColumnChoice) -> Iterator[SentencePair]:
+    def rows(self, choice: ColumnChoice) -> Iterator[Row]:
         files = self.in_direction(self._files, choice)
         for source, target in zip_longest(*map(text_lines, files)):
             if source is None or target is None:
                 one, other = (f"{sum(1 for _ in text_lines(file)):,}" for file in files)
                 different = f"{one} lines, but {files[1].path} has {other}"
                 raise InputError(files[0].path, different, "give each sentence a line in both")
-            yield SentencePair(source[1], target[1])
+            yield f"{files[0].path}:{source[0]}", source[1], target[1]
 
 
 class TabSeparated(SplitSource):
@@ -180,35 +176,3 @@ def _csv_cells(file: DataFile) -> Iterator[tuple[int, list[str]]]:
 def _unquoted(cell: str) -> str:
     match = _QUOTED.fullmatch(cell) if cell.startswith('"') else None
     return match[1].replace('""', '"') if match and '""' in match[1] else cell
-
-
-def with_links(pairs: Pairs, path: Path) -> list[SentencePair]:
-    """Add the links of a file with one line per pair; an empty line means no links.
-
-    Words count as in `words(text)`, punctuation marks included. Raises `InputError` with file and line for a malformed,
-    repeated or out-of-range link, and for a wrong number of lines.
-    """
-    if not path.is_file():
-        raise InputError(path, "no such file", "give a file with a line of links for each pair")
-    lines = [line for _, line in text_lines(DataFile(path, "text", "", (), path.name))]
-    if len(lines) != len(pairs):
-        raise InputError(path, f"{len(lines)} lines for {len(pairs)} pairs", "give one line for each pair")
-    return [
-        replace(pair, links=_parse_links(line, pair, place=f"{path}:{number}"))
-        for number, (line, pair) in enumerate(zip(lines, pairs, strict=True), start=1)
-    ]
-
-
-def _parse_links(line: str, pair: SentencePair, *, place: str) -> tuple[Link, ...]:
-    links: list[Link] = []
-    for text in line.split():
-        if not (match := _LINK.fullmatch(text)):
-            raise InputError(place, f"{text[:20]!r} is not a link", "write source word, hyphen, target word, as in 0-2")
-        link = (int(match[1]), int(match[2]))
-        for side, word in zip(("source", "target"), link, strict=True):
-            if word >= (count := len(words(getattr(pair, side)))):
-                raise InputError(place, f"{text}, but the {side} has words 0 to {count - 1}", "correct it")
-        if link in links:
-            raise InputError(place, f"{text} appears twice", "remove one")
-        links.append(link)
-    return tuple(sorted(links))

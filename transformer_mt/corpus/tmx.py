@@ -47,8 +47,8 @@ class _Reader:
     def __init__(self, file: DataFile) -> None:
         self._file = file
         self.source_language = ""
-        self._done: list[Unit] = []
-        self._unit, self._language, self._text, self._size = Unit(), "", list[str](), 0
+        self._done: list[tuple[str, Unit]] = []
+        self._place, self._unit, self._language, self._text, self._size = "", Unit(), "", list[str](), 0
         self._codes = 0  # depth of enclosing elements that hold native codes
         self._parser = parser = expat.ParserCreate()
         parser.StartElementHandler = self._start
@@ -72,7 +72,7 @@ class _Reader:
                     raise self._problem(f"unsupported encoding ({error}); save it as UTF-8") from None
                 if file.tell() - self._parser.CurrentByteIndex > LONGEST_LINE + _BLOCK:
                     raise self._problem(f"more than {LONGEST_LINE:,} bytes in one tag; correct it")
-                yield from ((str(self._file.path), unit) for unit in self._done)
+                yield from self._done
                 self._done.clear()
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
@@ -80,6 +80,7 @@ class _Reader:
             case "header":
                 self.source_language = _code(attributes.get("srclang", ""))
             case "tu":
+                self._place = f"{self._file.path}:{self._parser.CurrentLineNumber}"
                 self._unit = {}
                 self._size = 0
             case "tuv":
@@ -98,7 +99,7 @@ class _Reader:
         if name == "seg":
             self._unit.setdefault(self._language, " ".join("".join(self._text).split()))
         elif name == "tu":
-            self._done.append(self._unit)
+            self._done.append((self._place, self._unit))
 
     def _add(self, text: str) -> None:
         """Add text to the segment; each <seg> discards the text before it."""

@@ -72,6 +72,12 @@ class Model:
         assert self.run
         return self.run.path
 
+    @property
+    def name(self) -> str:
+        """The directory of its run, or of the checkpoint."""
+        assert self.run
+        return str(self.run.model_path.parent)
+
     @cached_property
     def known(self) -> SeenWords | None:
         """The source words of training; None if the run does not have them."""

@@ -1,10 +1,9 @@
 """The probability of given translations, token by token."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice, tee
-from statistics import fmean
+from itertools import islice
 
 import torch
 from jaxtyping import Float
@@ -13,14 +12,12 @@ from torch.nn import functional as F
 
 from transformer_mt.batching.batches import Batch, fixed_batches
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
-from transformer_mt.corpus.cleaning import normalized_pair
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.progress import advance
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.model import Model
 
 # Tokens per batch; raised to the model's longest sentence.
 BATCH_TOKENS = 4_096
@@ -46,23 +43,6 @@ def numbers(log_probability: float, tokens: int) -> dict[str, float]:
     mean = -log_probability / tokens
     perplexity = math.exp(mean) if mean < math.log(1e308) else math.inf
     return {"log_probability": log_probability, "tokens": tokens, "perplexity": perplexity}
-
-
-def rank(scores: Sequence[PairScore]) -> float:
-    """−H, the mean ln p per token; for the scores of a pair in both directions, −(H₁ + H₂) / 2.
-
-    Junczys-Dowmunt (2018, §2.1) adds |H₁ − H₂|. With models of unequal strength it ranked pairs worse.
-    """
-    return fmean(one.log_probability / len(one.pieces) for one in scores)
-
-
-def score_directions(models: Sequence[Model], pairs: Iterable[SentencePair]) -> Iterator[tuple[PairScore, ...]]:
-    """Yield the scores of each pair by each model. Of two models, the second has the opposite direction."""
-    given, *copies = tee(map(normalized_pair, pairs), len(models))
-    reads = given, *(map(SentencePair.reversed, copy) for copy in copies)
-    return zip(
-        *(score_pairs(one.network, one.tokenizer, read) for one, read in zip(models, reads, strict=True)), strict=True
-    )
 
 
 def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePair]) -> Iterator[PairScore]:

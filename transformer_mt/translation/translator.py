@@ -199,15 +199,24 @@ class Translator:
     @checked
     def score(self, pairs: Sequence[SentencePair]) -> "list[PairScore]":
         """ln p of each target given its source, token by token. Raises `InputError` for a pair that is too long."""
+        return list(self.score_stream(pairs))
+
+    def score_stream(self, pairs: Iterable[SentencePair]) -> "Iterator[PairScore]":
+        """Like `score`, for a stream of pairs, read a thousand at a time."""
         from transformer_mt.translation.scoring import score_pairs  # imports torch
 
-        return list(score_pairs(self.model.network, self.model.tokenizer, map(normalized_pair, pairs)))
+        return score_pairs(self.model.network, self.model.tokenizer, map(normalized_pair, pairs))
 
     @checked
     def require_fitting(self, sentences: Iterable[PreparedSentence], place: str) -> None:
         """Raise `InputError`, naming `place`, for a sentence or target terms with more tokens than the model takes."""
         for sentence in sentences:
             self._task(sentence, (), self.search, self._longest(self.search), place=place)
+
+    def require_fitting_pair(self, pair: SentencePair, place: str) -> None:
+        """Raise `InputError`, naming `place`, for a pair with a side that has more tokens than the model takes."""
+        prepare = self.model.prepare
+        self.require_fitting([prepare.sentence(pair.source), prepare.target.sentence(pair.target)], place)
 
     @checked
     def translate_prepared(
