@@ -1,4 +1,4 @@
-"""Packages import only from earlier packages, keep within their budgets, and load torch only when needed."""
+"""Packages import only from earlier packages, keep within one cap, and load torch only when needed."""
 
 import ast
 from collections.abc import Iterator
@@ -10,17 +10,18 @@ import pytest
 PACKAGE = "transformer_mt"
 ROOT = Path(__file__).parents[1] / PACKAGE
 
-# In order: a package imports only from earlier ones. The number is its budget in thousands of syntax nodes
-# (`ast.walk`), so that folding code into fewer lines gains nothing. Raise one only in a commit that says why.
+# In order: a package imports only from earlier ones.
 # fmt: off
-PACKAGES = {
-    "errors": 1.0, "registry": 0.2, "head_names": 0.3, "progress": 0.5, "files": 1.8, "plugins": 0.7, "cache": 1.2,
-    "memory": 0.2, "seeds": 0.1, "text": 3.7, "config": 5.3, "corpus": 16.9, "tokenizer": 6.3, "batching": 2.3,
-    "device": 0.9, "distributed": 1.5, "attention": 10.1, "models": 8.2, "runs": 8.4, "translation": 10.3,
-    "links": 3.9, "intervals": 0.5, "evaluation": 1.9, "training": 17.8, "views": 32.7, "marian": 1.6,
-    "export": 11.3, "page": 0.5, "serve": 8.9, "cli": 22.0, "__main__": 0.1,
-}
+PACKAGES = (
+    "errors", "registry", "head_names", "progress", "files", "plugins", "cache", "memory", "seeds", "text", "config",
+    "corpus", "tokenizer", "batching", "device", "distributed", "attention", "models", "runs", "translation", "links",
+    "intervals", "evaluation", "training", "views", "marian", "export", "page", "serve", "cli", "__main__",
+)
 # fmt: on
+
+# The most syntax nodes (`ast.walk`) of the package, so that folding code into fewer lines gains nothing. It only falls:
+# whoever adds code removes as much, or leaves the new thing outside as a plugin.
+CAP = 178_200
 
 PLACE = {name: place for place, name in enumerate(PACKAGES)}
 # The public API may import from any package.
@@ -92,12 +93,9 @@ def test_a_package_imports_only_from_earlier_packages(module: str) -> None:
             assert PLACE[owner(imported)] < PLACE[owner(module)], f"{module} imports {imported}"
 
 
-@pytest.mark.parametrize("name", PACKAGES)
-def test_a_package_keeps_within_its_budget(name: str) -> None:
-    nodes = sum(1 for module in MODULES if owner(module) == name for _ in ast.walk(parse(module)))
-    assert 0 < nodes <= 1_000 * PACKAGES[name], (
-        f"{name}: {nodes} nodes; make it smaller, or raise its budget and say why"
-    )
+def test_the_package_keeps_within_its_cap() -> None:
+    nodes = sum(1 for module in MODULES for _ in ast.walk(parse(module)))
+    assert nodes <= CAP, f"{nodes} nodes; remove as much as you add, or make it a plugin"
 
 
 @pytest.mark.parametrize("module", QUICK)
