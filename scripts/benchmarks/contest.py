@@ -11,25 +11,34 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from benchmarks import ENVIRONMENT
+from transformer_mt.cli.main import set_library_options
 from transformer_mt.errors import MachineError
 
 T = TypeVar("T")
 
 SCRIPTS = Path(__file__).resolve().parents[1]
-# OpenMP threads may spin for 0.2 s after their last work, on cores that the next program needs.
+# OpenMP threads of other programs may spin for 0.2 s after their last work, on cores that the next program needs.
 PAUSE = 0.3
 
 
 class Contestant:
     """A program in its own process: a module of this package, with arguments, that serves turns."""
 
-    def __init__(self, name: str, module: str, *arguments: object, python: str = sys.executable) -> None:
+    def __init__(
+        self,
+        name: str,
+        module: str,
+        *arguments: object,
+        python: str = sys.executable,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start it with these environment variables, by default those of `environment`."""
         self.name = name
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self.process = subprocess.Popen(
@@ -38,7 +47,7 @@ class Contestant:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             encoding="utf-8",
-            env=environment(),
+            env=environment() if variables is None else variables,
         )
 
     def turn(self, **arguments: Any) -> dict[str, Any]:
@@ -72,6 +81,13 @@ def environment() -> dict[str, str]:
     """The environment at our start, plus the path of this package."""
     paths = filter(None, (str(SCRIPTS), ENVIRONMENT.get("PYTHONPATH")))
     return ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def tmt_environment() -> dict[str, str]:
+    """The same with the options that `tmt` sets."""
+    variables = environment()
+    set_library_options(variables)
+    return variables
 
 
 def in_turn(turns: Sequence[Callable[[], T]], *, rounds: int, warmups: int = 1, pause: float = PAUSE) -> list[list[T]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.contest import Contestant, Spread, markdown, ratio
 from benchmarks.reference import Sizes, describe, reference_batches
-from benchmarks.training import PLAIN, save
+from benchmarks.training import PLAIN, our_training, save
 from benchmarks.translation import Task, ctranslate2, ours
 from transformer_mt.device import choose_device, choose_precision
 from transformer_mt.errors import MachineError
@@ -38,7 +38,7 @@ def memory_table(sizes: Sizes, task: Task, folder: Path, *, rounds: int = 3, ste
     settings, device = json.dumps(asdict(sizes)), choose_device("auto")
     auto = str(choose_precision("auto", device)).removeprefix("torch.")
     training: dict[str, Callable[[], Contestant]] = {
-        f"training, ours, {name}": partial(Contestant, "ours", "our_training", settings, name)
+        f"training, ours, {name}": partial(our_training, "ours", settings, name)
         for name in dict.fromkeys((auto, "float32"))
     }
     plain = f"training, {PLAIN}, float32"

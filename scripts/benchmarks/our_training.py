@@ -15,13 +15,11 @@ import torch
 
 from benchmarks.host import serve
 from benchmarks.reference import Sizes, reference_batches, reference_trainer
-from transformer_mt.cli.main import limit_caches
 from transformer_mt.training.trainer import Trainer
 
 
 def main() -> None:
     """Serve steps."""
-    limit_caches()  # as `tmt` does
     sizes, precision = Sizes(**json.loads(sys.argv[1])), sys.argv[2]
     with tempfile.TemporaryDirectory() as folder:
         serve(our_steps(reference_trainer(sizes, Path(folder), precision=precision), sizes))

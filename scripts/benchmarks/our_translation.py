@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.host import serve, timed
-from transformer_mt.cli.main import limit_caches
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.translation.translator import Translator
 
 
 def main() -> None:
     """Serve translations."""
-    limit_caches()  # as `tmt` does
     run, path, device, engine, *quantization = sys.argv[1:]
     quantized = quantization[0] if quantization else None
     translator = Translator.load(run, device=device, engine=engine, quantization=quantized)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.contest import Contestant, Spread, in_turn, markdown, ratio
+from benchmarks.contest import Contestant, Spread, in_turn, markdown, ratio, tmt_environment
 from benchmarks.matrix_products import SIDE, training_flops
 from benchmarks.reference import Sizes, describe, generated_text, reference_batches
 from transformer_mt.batching.batches import Batch
@@ -51,7 +51,7 @@ def measured(sizes: Sizes, folder: Path, *, rounds: int, joeynmt: Path | None) -
     settings, saved = json.dumps(asdict(sizes)), save(batches, folder / "batches.pt")
     with ExitStack() as stack:
         enter = stack.enter_context
-        programs = [enter(Contestant(f"ours, {name}", "our_training", settings, name)) for name in formats]
+        programs = [enter(our_training(f"ours, {name}", settings, name)) for name in formats]
         for name, places in ((PLAIN, "everywhere"), (PLAIN_AS_OURS, "as_ours")):
             programs.append(enter(Contestant(name, "plain_training", settings, saved, device.type, places)))
         if joeynmt:
@@ -65,6 +65,11 @@ def measured(sizes: Sizes, folder: Path, *, rounds: int, joeynmt: Path | None) -
     by_name = dict(zip((program.name for program in (*programs, *peaks)), rates, strict=True))
     products = {name: by_name.pop(name) for name in formats}
     return Speeds(by_name, needed, kept, products)
+
+
+def our_training(name: str, settings: str, precision: str) -> Contestant:
+    """Our program, as `tmt` starts it."""
+    return Contestant(name, "our_training", settings, precision, variables=tmt_environment())
 
 
 def share_of_peak(name: str, speeds: Speeds) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.contest import Contestant, Spread, in_turn, markdown, ratio
+from benchmarks.contest import Contestant, Spread, in_turn, markdown, ratio, tmt_environment
 from benchmarks.fresh_run import write_fresh_run
 from benchmarks.reference import Sizes, describe, generated_text
 from transformer_mt.config.sections import SearchConfig
@@ -145,8 +145,10 @@ def every(setting: Setting, task: Task) -> int:
 
 
 def ours(task: Task) -> Contestant:
-    """Our program."""
-    return Contestant("ours", "our_translation", task.run.path, task.path, choose_device("auto").type, "torch")
+    """Our program, as `tmt` starts it."""
+    device = choose_device("auto").type
+    variables = tmt_environment()
+    return Contestant("ours", "our_translation", task.run.path, task.path, device, "torch", variables=variables)
 
 
 def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) -> dict[str, Callable[[], Contestant]]:
@@ -175,7 +177,9 @@ def ctranslate2(task: Task, folder: Path, formats: Sequence[str] = CTRANSLATE2) 
     }
     for name in formats:
         quantization = () if name == "float32" else (name,)
-        starters[ENGINE.format(name)] = partial(Contestant, ENGINE.format(name), *own, *quantization)
+        starters[ENGINE.format(name)] = partial(
+            Contestant, ENGINE.format(name), *own, *quantization, variables=tmt_environment()
+        )
     return starters
 
 

@@ -80,14 +80,26 @@ def test_version(tmt: Tmt) -> None:
     assert outcome.out == f"tmt {version('transformer_mt')} (Python {python}, torch {version('torch')})\n"
 
 
-def test_compiled_products_are_few_unless_the_user_says_how_many() -> None:
-    names = ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY")
-    watched = f"import os, atexit; atexit.register(lambda: print(*map(os.environ.get, {names})))"
-    program = [PROGRAM[0], "-c", f"{watched}; {PROGRAM[2]}", "--version"]
-    given = os.environ | {names[1]: "0"}
-    given.pop(names[0], None)
-    ended = subprocess.run(program, env=given, capture_output=True, text=True, check=True)
-    assert ended.stdout.splitlines()[-1] == "64 0"
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({}, "64 64 1000 1"),
+        ({"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "0", "GOMP_SPINCOUNT": "7"}, "64 0 7 1"),
+        ({"KMP_BLOCKTIME": "infinite"}, "64 64 1000 infinite"),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, "64 64 None None"),
+    ],
+)
+def test_torch_loads_with_our_options_unless_the_user_sets_others(
+    given: dict[str, str], found: str, tmp_path: Path
+) -> None:
+    names = ("LRU_CACHE_CAPACITY", "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
+    told = f"import os; print(*map(os.environ.get, {names}), flush=True); os._exit(0)"
+    (tmp_path / "torch.py").write_text(told, "utf-8")
+    environment = {name: value for name, value in os.environ.items() if name not in (*names, "OMP_WAIT_POLICY")}
+    environment |= given | {"PYTHONPATH": str(tmp_path)}
+    program = [sys.executable, "-m", "transformer_mt", "translate", "--engine", "torch", "Hallo."]
+    ended = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
+    assert ended.stdout == f"{found}\n"
 
 
 def completed(line: str) -> list[str]:

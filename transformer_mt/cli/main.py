@@ -5,11 +5,16 @@ Modules that import slowly or may fail to import are imported where failures are
 
 import os
 import sys
+from collections.abc import MutableMapping
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 BAD_ENVIRONMENT = 3
 OUR_FAULT = 70
+
+# Variables that torch's libraries read: the sizes of caches, and how long OpenMP's threads spin.
+CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64"}
+WAITS = {"GOMP_SPINCOUNT": "1000", "KMP_BLOCKTIME": "1"}
 
 # All processes of a training hit these errors. The first process of a machine reports at once, and torchrun then ends
 # the others.
@@ -29,7 +34,7 @@ def main() -> None:
     import gc
 
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")  # else torch writes unescaped text to the terminal
-    limit_caches()
+    set_library_options(os.environ)
     _fill_closed_streams()
     streams = [stream for stream in (sys.stdin, sys.stdout, sys.stderr) if stream]  # None: closed
     for stream in streams:
@@ -47,14 +52,20 @@ def main() -> None:
     sys.exit(code)
 
 
-def limit_caches() -> None:
-    """Keep few compiled products, unless the environment says how many; has no effect after the first product.
+def set_library_options(environment: MutableMapping[str, str]) -> None:
+    """Keep few compiled products and wait without spinning, unless the environment says otherwise. Call before torch.
 
     oneDNN compiles each new shape of a bfloat16 product, and by default keeps 1,024 of them. torch keeps them too, so
     both caches need a limit. It must exceed the products of a training step, about 40.
+
+    OpenMP's threads spin while they wait for each other. If another program needs their processors, the thread that
+    they wait for gets its turn late, and a step takes several times as long. GNU's library spins 300,000 times by
+    default, and LLVM's and Intel's for 200 ms; 1 ms is the shortest time that all their versions can express, and that
+    doesn't put threads to sleep between two products.
     """
-    for cache in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
-        os.environ.setdefault(cache, "64")
+    waits = {} if "OMP_WAIT_POLICY" in environment else WAITS
+    for name, value in (CACHES | waits).items():
+        environment.setdefault(name, value)
 
 
 def _fill_closed_streams() -> None:
