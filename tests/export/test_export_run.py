@@ -1,6 +1,7 @@
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import unicodedata
@@ -87,18 +88,57 @@ def _opened(run: Run) -> tuple[Model, Model]:
     return own, own
 
 
+def _translated(folder: Path, *arguments: str, stdin: bytes = b"", code: int = 0) -> tuple[list[str], str]:
+    """The lines that the exported script prints, and its messages."""
+    command = [sys.executable, str(folder / SCRIPT), *arguments]
+    ended = subprocess.run(command, input=stdin, capture_output=True, check=False)
+    assert ended.returncode == code
+    return ended.stdout.decode().splitlines(), ended.stderr.decode()
+
+
 def test_exported_script_translates(exported: tuple[Path, Parity], run: Run) -> None:
     folder, _ = exported
     composed = [pair.source for pair in VALIDATION]
     sources = [*composed, *(unicodedata.normalize("NFD", f"\ufeff{text}\u00ad") for text in composed)]
-    process = subprocess.run(
-        [sys.executable, str(folder / SCRIPT), *sources], capture_output=True, encoding="utf-8", check=True
+    lines, said = _translated(folder, *sources)
+    assert len(lines) == len(sources)
+    assert lines[: len(composed)] == lines[len(composed) :]
+    assert said == ""
+    assert _translated(folder, stdin="\n".join(sources).encode()) == (lines, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"", ""),
+        (b" \t\xe2\x80\x8b", ""),  # no character remains
+        (b"a " * 500, "sentence 2: 1000 tokens, the model takes at most 30; split it\n"),
+        (b"\xff\xfe", None),  # not UTF-8
+    ],
+)
+def test_exported_script_keeps_the_lines_whatever_they_hold(
+    text: bytes, said: str | None, exported: tuple[Path, Parity]
+) -> None:
+    first, last = VALIDATION[0].source, VALIDATION[1].source
+    lines, found = _translated(
+        exported[0], stdin=b"\n".join((first.encode(), text, last.encode())), code=2 * bool(said)
     )
-    assert len((folder / SCRIPT).read_text().splitlines()) == 8  # including its docstring
-    lines = process.stdout.splitlines()
-    assert len(lines) >= len(sources)
-    assert lines[: len(lines) // 2] == lines[len(lines) // 2 :]
-    assert process.stderr == ""
+    assert len(lines) == 3
+    assert [lines[0], lines[2]] == _translated(exported[0], first, last)[0]
+    if said is not None:
+        assert (lines[1], found) == ("", said)
+
+
+def test_exported_script_answers_each_line_as_it_arrives(exported: tuple[Path, Parity]) -> None:
+    command = [sys.executable, str(exported[0] / SCRIPT)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin and process.stdout and process.stderr
+        for _ in range(2):
+            process.stdin.write(f"{VALIDATION[0].source}\n".encode())
+            process.stdin.flush()
+            assert process.stdout.readline().endswith(b"\n")
+        process.send_signal(signal.SIGINT)
+        assert (process.wait(), process.stderr.read()) == (-signal.SIGINT, b"")
 
 
 def test_quantized_export_reports_differences_without_failing(run: Run, tmp_path: Path) -> None:

@@ -255,10 +255,22 @@ def test_empty_lines_stay_empty(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_script_of_an_export_writes_the_tag(tmp_path: Path) -> None:
+def test_exports_write_the_tag_before_sources_only(tmp_path: Path) -> None:
+    package = pytest.importorskip("transformers")
     trained(session(both(tmp_path / "data"), tmp_path / "run"))
-    export_run(Run.open(tmp_path / "run"), tmp_path / "out", VALIDATION, to="ctranslate2")
-    assert "[['<2en>'] + pieces.encode(" in (tmp_path / "out/translate.py").read_text("utf-8")
+    for to in ("ctranslate2", "transformers"):
+        export_run(Run.open(tmp_path / "run"), tmp_path / to, VALIDATION, to=to)
+    script = (tmp_path / "ctranslate2/translate.py").read_text("utf-8")
+    assert "[['<2en>'] + read]" in script
+    assert "> 95:" in script  # with the tag and the end symbol, 97
+    card = (tmp_path / "transformers/README.md").read_text("utf-8")
+    assert "leave out `<2en>` in labels" in card
+    names = {"tokenizer": package.AutoTokenizer.from_pretrained(tmp_path / "transformers"), "targets": ["A dog.", ""]}
+    exec(card.split("```python\n")[2].split("```")[0], names)
+    found = [names["tokenizer"].convert_ids_to_tokens(label) for label in names["labels"]]
+    assert [label[-1] for label in found] == ["</s>", "</s>"]
+    assert "<2en>" not in found[0]
+    assert found[1] == ["</s>"]
 
 
 @pytest.mark.slow

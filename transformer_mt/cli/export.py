@@ -1,5 +1,6 @@
 """`tmt export`: export a model to another program."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +8,7 @@ from typer import Argument, Option
 
 from transformer_mt.cli.options import DataToMeasure, Json, Quantization, Quiet, RunToExport
 from transformer_mt.cli.terminal import note, result
+from transformer_mt.errors import TmtError
 from transformer_mt.progress import working
 
 if TYPE_CHECKING:
@@ -45,8 +47,8 @@ def export(
     is written if under 99.5 % of the greedy float32 translations agree, ties aside. Beam results may differ. For
     CTranslate2 there is a translation script; for transformers a model card, and from_pretrained loads the folder.
 
-    Without --data, the sentences come from the built-in corpus if the run used it, else from the run's validation
-    samples.
+    Without --data, the sentences are the validation split that the run was trained with, if it hasn't changed, else the
+    samples that training shows.
     """
     import json
     from dataclasses import asdict
@@ -75,10 +77,29 @@ def _pairs(run: "Run", data: str | None) -> "Pairs":
     if data is not None or own.corpus == BUILTIN:
         name, rows = pairs_to_measure(own, data, split=SPLIT)
         return [pair for _, pair in with_references(rows, place=name)]
+    if (pairs := _own_pairs(run)) is not None:
+        return pairs
     shown: dict[str, SentencePair] = {}
     for record in run.metrics():
         for sample in record.get("samples", ()):
             match sample:
                 case {"source": str(source), "reference": str(reference)}:
                     shown[source] = SentencePair(source, reference)
+    note(f"the run's {SPLIT} data is missing or has changed; taking the samples of training (--data: other pairs)")
     return list(shown.values())
+
+
+def _own_pairs(run: "Run") -> "Pairs | None":
+    """The validation pairs of training, if they are still there.
+
+    A stranger's run could name any file on this machine. Its fingerprint shows that it knows these pairs already.
+    """
+    from transformer_mt.corpus.load_corpus import load_corpus
+
+    with suppress(TmtError):
+        recorded = run.data().fingerprints
+        corpus = load_corpus(run.config().data, offline=True)
+        now = corpus.fingerprints.get(SPLIT)
+        if now and SPLIT in recorded and now.digest == recorded[SPLIT].digest:
+            return corpus.splits[SPLIT]
+    return None

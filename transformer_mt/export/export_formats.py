@@ -20,6 +20,7 @@ from transformer_mt.export.transformers_weights import POSSIBLE, generation_conf
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.runs.directory import TOKENIZER
 from transformer_mt.text import normalize as normalization
+from transformer_mt.text.terminal import escape_controls
 from transformer_mt.translation.engine import Engine
 from transformer_mt.translation.model import Model
 
@@ -43,14 +44,24 @@ class ExportFormat:
 
 
 _SCRIPT = '''\
-"""Translates sentences: python translate.py "Ein Satz." "Noch einer." (pip install ctranslate2 sentencepiece)"""
-import sys, ctranslate2, sentencepiece
+"""Translates sentences: python translate.py "Ein Satz.", or the lines of stdin (pip install ctranslate2 sentencepiece)"""
+import signal, sys, ctranslate2, sentencepiece
 from normalize import normalize
-folder = __file__.removesuffix("translate.py")
+for name in {"SIGINT", "SIGPIPE"} & set(dir(signal)): signal.signal(getattr(signal, name), signal.SIG_DFL)
+for stream in (sys.stdin, sys.stdout): stream.reconfigure(encoding="utf-8", errors="replace")
+folder, too_long = __file__.removesuffix("translate.py"), 0
 pieces = sentencepiece.SentencePieceProcessor(model_file=f"{folder}tokenizer.model")
-read, write = [TAG + pieces.encode(normalize(text), out_type=str) for text in sys.argv[1:]], pieces.decode
-for found in ctranslate2.Translator(folder).translate_batch(read, beam_size=BEAM, max_decoding_length=LONGEST):
-    print(write(found.hypotheses[0]))
+translator = ctranslate2.Translator(folder)
+for number, text in enumerate(sys.argv[1:] or sys.stdin, 1):
+    read, written = pieces.encode(normalize(text), out_type=str), []
+    if len(read) > MOST:
+        print(f"sentence {number}: {len(read)} tokens, the model takes at most MOST; split it", file=sys.stderr)
+        too_long = 2
+    elif read:  # the model would invent a translation of nothing
+        found = translator.translate_batch([TAG + read], beam_size=BEAM, max_decoding_length=LONGEST)
+        written = found[0].hypotheses[0]
+    print(pieces.decode(written), flush=True)
+sys.exit(too_long)
 '''
 
 
@@ -68,12 +79,15 @@ def _to_ctranslate2(model: Model, quantization: str | None) -> Converted:
 
 def _with_script(model: Model, parity: Parity) -> Files:
     """The vocabulary, and a script that translates without tmt."""
-    config = model.config
+    config, tokenizer = model.config, model.tokenizer
     longest = min(config.search.max_length, config.model.max_length) - 1
-    script = _SCRIPT.replace("LONGEST", str(longest)).replace("BEAM", str(config.search.beam))
-    script = script.replace("TAG", repr(model.tokenizer.pieces(model.tokenizer.tag)))
+    most = config.model.max_length - 1 - len(tokenizer.tag)  # without the end symbol
+    tag = tokenizer.pieces(tokenizer.tag)
+    script = _SCRIPT
+    for name, value in (("MOST", most), ("BEAM", config.search.beam), ("LONGEST", longest), ("TAG", tag)):
+        script = script.replace(name, repr(value))
     return {
-        TOKENIZER: model.tokenizer.serialized,
+        TOKENIZER: tokenizer.serialized,
         "translate.py": script.encode(),
         "normalize.py": Path(normalization.__file__).read_bytes(),
     }
@@ -110,7 +124,16 @@ batch = tokenizer(["A sentence."], return_tensors="pt", padding=True)
 print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
 ```
 
-Give it one sentence at a time. tmt also splits lines into sentences and restores capitals; this model does not."""
+Give it one sentence at a time, and no empty text: for that, `generate` invents a translation. tmt also splits lines
+into sentences and restores capitals; this model does not."""
+
+_LABELS = """
+
+To train it further, leave out `{tag}` in labels. `tokenizer(text_target=…)` has no way to do that, but this has:
+
+```python
+labels = [[*ids, tokenizer.eos_token_id] for ids in tokenizer(targets, add_special_tokens=False)["input_ids"]]
+```"""
 
 
 def _with_card(model: Model, parity: Parity) -> Files:
@@ -120,7 +143,9 @@ def _with_card(model: Model, parity: Parity) -> Files:
         of = f"{parity.pairs} validation pairs, beam {found.beam}, {found.signature}"
         scores = f"- scores: BLEU {found.bleu[0]:.2f} ({of})\n"
     assert model.run
-    card = model_card(model.run, use=_USE, precision="float32", scores=scores)
+    tag = "".join(model.tokenizer.pieces(model.tokenizer.tag))
+    use = _USE + (_LABELS.format(tag=escape_controls(tag)) if tag else "")
+    card = model_card(model.run, use=use, precision="float32", scores=scores)
     return {"README.md": (hub_metadata(model.config.data) + card).encode()}
 
 
