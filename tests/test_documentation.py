@@ -28,8 +28,8 @@ OPTIONS = {
 # Files of a run directory or a user's folder, and other strings with a slash or a dot.
 ELSEWHERE = {
     "alignment.json", "application/json", "checkpoints/", "checkpoints/step-N/", "config.toml", "data.json",
-    "data.safetensors", "distillation.py", "metrics.jsonl", "mine.py", "mine.toml", "model.safetensors", "owner/name",
-    "test.jsonl", "tokenizer.model", "train.jsonl", "val.jsonl",
+    "data.safetensors", "distillation.py", "doubt.json", "metrics.jsonl", "mine.py", "mine.toml", "model.safetensors",
+    "owner/name", "test.jsonl", "tokenizer.model", "train.jsonl", "val.jsonl",
 }  # fmt: skip
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

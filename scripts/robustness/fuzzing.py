@@ -187,6 +187,7 @@ RUN_FILES: Mapping[str, Damage] = {
     "metrics.jsonl": damage_json,
     "training.lock": damage_json,
     "alignment.json": damage_json,
+    "doubt.json": damage_json,
     "data.json": damage_json,
     "words.tsv": damage_bytes,
     "data.safetensors": damage_safetensors,

@@ -66,7 +66,7 @@ def test_layer_and_head_choose_heads(on_run: Tmt) -> None:
 
 
 def test_uses_alignment_heads_or_all(own_run: Path, tmt: Tmt) -> None:
-    Run(own_run).save_alignment(AlignmentHeads(heads=(HeadName("cross", 1, 2),), chosen_by="links"))
+    Run(own_run).save_beside(ALIGNMENT, AlignmentHeads(heads=(HeadName("cross", 1, 2),), chosen_by="links"))
     assert tmt("align", "--model", "run", *GIVEN, "--json").json["heads"] == ["cross.1.2"]
     (own_run / ALIGNMENT).unlink()
     outcome = tmt("align", "--model", "run", *GIVEN, "--json")
@@ -76,7 +76,7 @@ def test_uses_alignment_heads_or_all(own_run: Path, tmt: Tmt) -> None:
 
 
 def test_refuses_alignment_heads_the_model_lacks(own_run: Path, tmt: Tmt) -> None:
-    Run(own_run).save_alignment(AlignmentHeads(heads=(HeadName("cross", 4, 1),), chosen_by="links"))
+    Run(own_run).save_beside(ALIGNMENT, AlignmentHeads(heads=(HeadName("cross", 4, 1),), chosen_by="links"))
     outcome = tmt("align", "--model", "run", *GIVEN)
     assert outcome.code == 2
     assert "alignment: the model has no head cross.4.1; it has cross.1.1 to cross.1.2" in outcome.err

@@ -9,7 +9,7 @@ import pytest
 from support.forked import start, tmt
 
 SYSTEM = ("/dev", "/etc", "/proc", "/sys", sys.prefix, sys.base_prefix)
-LOST = ("alignment.json", "metrics.jsonl", "words.tsv", "data.json")
+LOST = ("alignment.json", "doubt.json", "metrics.jsonl", "words.tsv", "data.json")
 CONNECTING = {"socket.connect", "socket.getaddrinfo", "socket.bind", "subprocess.Popen", "os.system"}
 
 

@@ -57,6 +57,7 @@ def test_a_packed_run_gives_the_same_results_as_the_run(trained: str, tmt: Tmt) 
         assert packed == own
         assert own.code == 0
     assert tmt("plot", "a.zip").out == tmt("plot", trained).out
+    assert "doubt.json" in members(Path("a.zip").read_bytes())
 
 
 def test_bfloat16_rounds_the_weights(trained: str) -> None:
@@ -209,6 +210,7 @@ def test_a_run_named_ready_comes_first(trained: str, tmt: Tmt) -> None:
 
 @pytest.mark.slow
 def test_the_ready_model_translates() -> None:
+    assert Run(READY).doubt().right > 400
     pairs = load_corpus(DataConfig()).splits["test"][:500]
     assert READY.stat().st_size <= 6_000_000
     assert evaluate(Translator.load(READY), pairs).bleu > 93

@@ -113,7 +113,7 @@ def test_json_extends_input_objects(on_run: Tmt) -> None:
     given: list[dict[str, Any]] = [{"id": 7, "de": SOURCE, "tags": ["a", {}]}, {"source": SOURCE, "de": "not this"}]
     Path("in.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (*given, {"de": ""})) + f"{SOURCE}\n")
     first, second, empty, plain = on_run("translate", "--json", "--input", "in.jsonl").records
-    added = ["translation", "score", "log_probability", "never_seen", "remarks", "sentences"]
+    added = ["translation", "score", "log_probability", "doubtful", "never_seen", "remarks", "sentences"]
     assert list(plain) == ["source", *added]
     assert plain.pop("source") == SOURCE
     for found, one in ((first, given[0]), (second, given[1])):
@@ -184,26 +184,17 @@ def test_end_of_input_ends_the_prompt(trained: str, terminal: OnTerminal) -> Non
 DOUBT = "the model gives this translation a low probability"
 
 
-@pytest.fixture
-def doubting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make each line's text the mean log-probability of its translation."""
-    say(monkeypatch, lambda line: Translation("text", -1.0, 3 * float(line), ("te", "xt")))
-
-
-@pytest.mark.usefixtures("doubting")
 @pytest.mark.parametrize("options", [[], ["--output", "out"], ["--json"]])
-def test_low_confidence_gets_a_remark(options: list[str], on_run: Tmt) -> None:
-    sure, unsure = on_run("translate", *options, "--", "-0.59", "-0.61").err.splitlines()
+def test_doubtful_translations_get_a_remark(options: list[str], on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    say(monkeypatch, lambda line: Translation("text", -1.0, -3.0, ("te", "xt"), is_doubtful=line == "b"))
+    outcome = on_run("translate", *options, "--", "a", "b")
+    sure, unsure = outcome.err.splitlines()
     assert sure.startswith("tmt: sentence 1: ")
     assert DOUBT not in sure
     assert unsure.startswith("tmt: sentence 2: ")
     assert unsure.endswith(f"; {DOUBT}")
-
-
-@pytest.mark.usefixtures("doubting")
-@pytest.mark.parametrize("options", [["--sample"], ["--prefix", "a"]])
-def test_no_confidence_remark_for_samples_and_prefixes(options: list[str], on_run: Tmt) -> None:
-    assert DOUBT not in on_run("translate", *options, "--", "-9").err
+    if options == ["--json"]:
+        assert [record["doubtful"] for record in outcome.records] == [False, True]
 
 
 @pytest.mark.slow

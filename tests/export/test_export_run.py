@@ -132,7 +132,9 @@ def test_exported_script_keeps_the_lines_whatever_they_hold(
 def test_exported_script_answers_each_line_as_it_arrives(exported: tuple[Path, Parity]) -> None:
     command = [sys.executable, str(exported[0] / SCRIPT)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdin and process.stdout and process.stderr
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
         for _ in range(2):
             process.stdin.write(f"{VALIDATION[0].source}\n".encode())
             process.stdin.flush()

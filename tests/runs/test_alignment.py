@@ -26,7 +26,7 @@ SOUND: dict[str, Any] = {"heads": ["cross.2.1", "cross.1.3"], "chosen_by": "link
 def test_heads_round_trip(heads: list[HeadName], chosen_by: Any, error_rate: float | None, tmp_path: Path) -> None:
     chosen = AlignmentHeads(heads=tuple(heads), chosen_by=chosen_by, error_rate=error_rate)
     assert Run(tmp_path / "none").alignment() is None
-    Run(tmp_path).save_alignment(chosen)
+    Run(tmp_path).save_beside(ALIGNMENT, chosen)
     found = Run(tmp_path).alignment()
     assert found == chosen
     assert all(isinstance(head, HeadName) for head in found.heads)

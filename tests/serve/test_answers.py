@@ -18,9 +18,9 @@ from transformer_mt.links.align import align_pairs
 from transformer_mt.links.choose_heads import heads_of
 from transformer_mt.models.head_mask import without_heads
 from transformer_mt.runs.directory import Run
+from transformer_mt.runs.doubt import Doubt
 from transformer_mt.text.normalize import normalize
 from transformer_mt.translation.model import Model
-from transformer_mt.translation.translator import DOUBTFUL
 from transformer_mt.views.lesson import lessons, stored_curves
 from transformer_mt.views.methods import METHODS
 
@@ -169,7 +169,7 @@ def test_answer_has_unseen_words_and_doubts(served: Served, printed: Command, ho
     found = served.ask("translate", source="Der Bahnhof schläft.").json
     assert found["never_seen"] == ["Bahnhof"]
     mean = found["log_probability"] / (len(found["tokens"]) + 1)
-    assert found["doubtful"] == (mean < DOUBTFUL)
+    assert found["doubtful"] == (mean < Doubt().threshold)
     nonsense = served.ask("translate", source="xq zzk brumpf qqq jjj vv").json
     assert nonsense["doubtful"]
     assert not served.ask("translate", source="xq zzk brumpf", prefix=["▁The"]).json["doubtful"]

@@ -63,7 +63,8 @@ def require_error(answer: Answer, status: int, message: str | None = None) -> No
 
 @pytest.mark.parametrize("text", [SENTENCE, "", " ", "Der Hund schläft. Der alte Mann liest."])
 def test_translation_is_the_one_of_v1(text: str, served: Served) -> None:
-    expected = {"translatedText": own_translation(served, text)}
+    own = served.ask("translate", source=text).json
+    expected = {"translatedText": own["translation"], "doubtful": own["doubtful"]}
     assert posted(served, with_key(served, q=text)).json == expected
     assert form(served, with_key(served, q=text, format="text")).json == expected
 
@@ -78,19 +79,18 @@ def test_lines_stay_lines(served: Served) -> None:
 def test_list_of_texts_gets_a_list(served: Served) -> None:
     texts = [SENTENCE, TEXT, "", "Die Frau liest."]
     for answer in (posted(served, with_key(served, q=texts)), form(served, with_key(served, q=texts))):
-        one_by_one = [posted(served, with_key(served, q=text)).json["translatedText"] for text in texts]
-        assert answer.json == {"translatedText": one_by_one}
-    assert posted(served, with_key(served, q=[])).json == {"translatedText": []}
-    assert posted(served, with_key(served, q=[SENTENCE])).json == {
-        "translatedText": [own_translation(served, SENTENCE)]
-    }
+        one_by_one = [posted(served, with_key(served, q=text)).json for text in texts]
+        assert answer.json == {key: [each[key] for each in one_by_one] for key in one_by_one[0]}
+    assert posted(served, with_key(served, q=[])).json == {"translatedText": [], "doubtful": []}
+    one = {"translatedText": [own_translation(served, SENTENCE)], "doubtful": [True]}
+    assert posted(served, with_key(served, q=[SENTENCE])).json == one
 
 
 def test_sentence_has_alternatives(served: Served) -> None:
     ranked = served.ask("translate", source=SENTENCE, search={"n_best": 4}, split=False).json["n_best"]
     best, *others = [each["text"] for each in ranked]
     assert others
-    expected = {"translatedText": best, "alternatives": others}
+    expected = {"translatedText": best, "doubtful": True, "alternatives": others}
     assert posted(served, with_key(served, q=SENTENCE, alternatives=3)).json == expected
     assert form(served, with_key(served, q=SENTENCE, alternatives="3")).json == expected
     both = posted(served, with_key(served, q=[TEXT, SENTENCE], alternatives=3)).json
@@ -103,7 +103,7 @@ def test_sentence_has_alternatives(served: Served) -> None:
 def test_auto_is_the_source_language_with_no_confidence(served: Served) -> None:
     detected = {"confidence": 0.0, "language": "de"}
     one = posted(served, with_key(served, q=SENTENCE, source="auto")).json
-    assert one == {"translatedText": own_translation(served, SENTENCE), "detectedLanguage": detected}
+    assert one == {"translatedText": own_translation(served, SENTENCE), "doubtful": True, "detectedLanguage": detected}
     many = form(served, with_key(served, q=[SENTENCE, TEXT], source="auto")).json
     assert many["detectedLanguage"] == [detected, detected]
 

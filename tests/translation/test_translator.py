@@ -1,5 +1,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from support.table_model import TableModel, log_probability
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
 from transformer_mt.errors import InputError
 from transformer_mt.progress import shown_by, working
+from transformer_mt.runs.doubt import Doubt
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.search import beam_search, length_penalty
@@ -99,7 +101,38 @@ def test_translations_match_the_search(translator: Translator, tokenizer: Tokeni
     source = torch.tensor([[*tokenizer.encode(SENTENCES[0]), EOS]])
     ((best,),) = beam_search(translator.model.network, source, beam=1, alpha=1.0, limits=[7], n_best=1)
     pieces = tuple(tokenizer.pieces(best.tokens))
-    assert found == [Translation(tokenizer.decode(best.tokens), best.score, best.log_probability, pieces)]
+    doubtful = best.log_probability / (len(pieces) + 1) < Doubt().threshold
+    text = tokenizer.decode(best.tokens)
+    assert found == [Translation(text, best.score, best.log_probability, pieces, is_doubtful=doubtful)]
+
+
+@pytest.mark.parametrize(
+    ("above", "search", "options", "doubtful"),
+    [
+        (0.01, GREEDY, {}, [False] * 3),
+        (-0.01, GREEDY, {}, [True] * 3),  # the line and both sentences
+        (-0.01, GREEDY, {"prefix": "The"}, [False]),
+        (-0.01, SAMPLES, {}, [False]),
+    ],
+)
+def test_translations_below_the_threshold_of_the_model_are_doubtful(
+    above: float, search: SearchConfig, options: dict[str, str], doubtful: list[bool], translator: Translator
+) -> None:
+    lines = ["Can you help?", "Can you help? I will help the man."]
+    means = [part.mean_log_probability for part in translator.translate(lines, GREEDY)[1][0].sentences]
+    model = replace(translator.model)
+    model.doubt = Doubt(threshold=min(0.0, (min(means) if above > 0 else max(means)) - above))
+    ((found, *_),) = Translator(model, search=search).translate(lines[1:], **options)
+    assert [found.is_doubtful, *(part.is_doubtful for part in found.sentences)] == doubtful
+
+
+def test_a_line_is_doubtful_if_one_of_its_sentences_is(translator: Translator) -> None:
+    model, line = replace(translator.model), ["Can you help? I will help the man."]
+    means = [part.mean_log_probability for part in translator.translate(line, GREEDY)[0][0].sentences]
+    model.doubt = Doubt(threshold=sum(means) / 2)
+    ((found, *_),) = Translator(model, search=GREEDY).translate(line)
+    assert sorted(part.is_doubtful for part in found.sentences) == [False, True]
+    assert found.is_doubtful
 
 
 @pytest.mark.parametrize("search", [GREEDY, BEAM, SAMPLES], ids=["greedy", "beam", "samples"])

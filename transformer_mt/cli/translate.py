@@ -129,8 +129,6 @@ def translate(
     n_best = translator.search.n_best
     split = not (no_split or n_best > 1 or alternatives or trace or prefix)
     form = Output(as_json, scores, alternatives, trace, n_best, split, glossary is not None)
-    # Samples are meant to be unlikely, and a prefix may be.
-    shows_doubt = not (translator.search.sample or prefix)
     bad = total = 0
 
     shown = working(f"translating into {output}") if output else nullcontext()
@@ -141,8 +139,8 @@ def translate(
             for number, one in enumerate(form.translate(translator, records, prefix=prefix, is_waiting=is_waiting), 1):
                 total += 1
                 bad += one.record.problem is not None
-                doubtful = shows_doubt and one.ranked[0].is_doubtful
-                remarks.look_at(one.record.line, one.ranked[0].text, place=one.record.place, doubtful=doubtful)
+                best = one.ranked[0]
+                remarks.look_at(one.record.line, best.text, place=one.record.place, doubtful=best.is_doubtful)
                 _draw_beam(one, figure)
                 for line in form.lines(one, number=number):
                     write(line)

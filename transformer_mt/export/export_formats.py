@@ -44,7 +44,7 @@ class ExportFormat:
 
 
 _SCRIPT = '''\
-"""Translates sentences: python translate.py "Ein Satz.", or the lines of stdin (pip install ctranslate2 sentencepiece)"""
+"""Translates its arguments or stdin: python translate.py "Ein Satz." (pip install ctranslate2 sentencepiece)"""
 import signal, sys, ctranslate2, sentencepiece
 from normalize import normalize
 for name in {"SIGINT", "SIGPIPE"} & set(dir(signal)): signal.signal(getattr(signal, name), signal.SIG_DFL)

@@ -7,6 +7,7 @@ Read in this order:
 - `weights`: tensors in safetensors files, with checksums and specs.
 - `checkpoints`: everything needed for exact resumption, one directory per step, written atomically.
 - `lock`: one training process per directory.
-- `fingerprints`, `words`, `alignment`: the run's record of its data, its words and its alignment heads.
+- `fingerprints`, `words`, `alignment`, `doubt`: the run's record of its data, its words, its alignment heads and its
+  threshold of doubt.
 - `listing`: the summary of a run for `tmt runs`.
 """

@@ -7,6 +7,7 @@
     words.tsv            the words of the training data, with their counts
     model.safetensors    the weights to use
     alignment.json       the cross-attention heads that link words
+    doubt.json           the log-probability below which translations are doubtful
     metrics.jsonl        the measurements of training, one JSON object per line
     tensorboard/         the same for TensorBoard, if training.tensorboard is set
     train.log            the messages of training, with timestamps
@@ -25,9 +26,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from transformer_mt.config.sections import Config
@@ -53,6 +54,7 @@ from transformer_mt.memory import free_memory, require
 from transformer_mt.plugins import naming_plugins
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.checksums import LOADED, require_intact, saved_sums, sha256
+from transformer_mt.runs.doubt import DOUBT, Doubt
 from transformer_mt.runs.fingerprints import DATA, ROWS, DataRecord
 from transformer_mt.runs.lock import LOCK
 from transformer_mt.runs.packed import Pack
@@ -70,15 +72,20 @@ CONFIG, TOKENIZER, MODEL, METRICS = "config.toml", "tokenizer.model", "model.saf
 TENSORBOARD = "tensorboard"
 TRAIN_LOG = "train.log"
 CHECKPOINTS = "checkpoints"
-PARTS = (CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, ALIGNMENT, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK)
+PARTS = (
+    CONFIG, TOKENIZER, DATA, ROWS, WORDS, MODEL, ALIGNMENT, DOUBT, METRICS, TENSORBOARD, TRAIN_LOG, CHECKPOINTS, LOCK,
+)  # fmt: skip
 
 # Size limits in bytes. The limit for weights depends on the model.
 _LIMITS = {
     CONFIG: 2**20, TOKENIZER: 2**26, DATA: 2**22, ROWS: DataRecord.MOST_BYTES + 2**16, WORDS: 2**28,
-    ALIGNMENT: 2**20, METRICS: 2**28,
+    ALIGNMENT: 2**20, DOUBT: 2**10, METRICS: 2**28,
 }  # fmt: skip
 _MOST_LINES = 2_000_000  # of the metrics: a million steps, each logged and validated
 _CHECKPOINT = re.compile(r"step-(0|[1-9][0-9]{0,15})")
+
+
+Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
 class Run:
@@ -169,22 +176,29 @@ class Run:
 
     def alignment(self) -> AlignmentHeads | None:
         """The heads for word links; None before training ends. Raises `MachineError` if the file is damaged."""
-        content = self._beside(ALIGNMENT)
-        try:
-            return None if content is None else AlignmentHeads.model_validate_json(content)
-        except (InputError, ValidationError):
-            raise MachineError(self.path / ALIGNMENT, "damaged", "restore it, or delete it to go without") from None
+        return self._parsed(ALIGNMENT, AlignmentHeads)
 
-    def save_alignment(self, heads: AlignmentHeads) -> None:
-        """Write the heads for word links atomically. Raises `MachineError` if that fails."""
-        write_atomically(self.path / ALIGNMENT, heads.model_dump_json().encode())
+    def doubt(self) -> Doubt:
+        """When to doubt a translation: the default before training ends. Raises `MachineError` as `alignment`."""
+        return self._parsed(DOUBT, Doubt) or Doubt()
+
+    def _parsed(self, name: str, kind: type[Parsed]) -> Parsed | None:
+        content = self._beside(name)
+        try:
+            return None if content is None else kind.model_validate_json(content)
+        except (InputError, ValidationError):
+            raise MachineError(self.path / name, "damaged", "restore it, or delete it to go without") from None
+
+    def save_beside(self, name: str, content: BaseModel) -> None:
+        """Write `ALIGNMENT` or `DOUBT` atomically. Raises `MachineError` if that fails."""
+        write_atomically(self.path / name, content.model_dump_json().encode())
 
     def keep_beside(self) -> None:
-        """Take a snapshot of the small files; `words` and `alignment` read from it from now on.
+        """Take a snapshot of the small files; `words`, `alignment` and `doubt` read from it from now on.
 
         Raises `MachineError` if the run has been replaced since its configuration was read.
         """
-        self._kept |= {name: self._read_if_there(name) for name in (WORDS, ALIGNMENT)}
+        self._kept |= {name: self._read_if_there(name) for name in (WORDS, ALIGNMENT, DOUBT)}
         for name in (CONFIG, TOKENIZER):
             if self._read(name) != self._own(name):
                 raise MachineError(self.path, "has just been overwritten", "try again")
@@ -276,7 +290,8 @@ class Run:
 
     def small_files(self) -> dict[str, bytes]:
         """The files that a packed run has too, without the weights. Raises `MachineError` if one cannot be read."""
-        return {name: self._read(name) for name in (CONFIG, TOKENIZER, WORDS, ALIGNMENT, METRICS) if self._has(name)}
+        names = (CONFIG, TOKENIZER, WORDS, ALIGNMENT, DOUBT, METRICS)
+        return {name: self._read(name) for name in names if self._has(name)}
 
     def log(self, step: int, record: Mapping[str, Any]) -> None:
         """Append a line to the metrics. Raises `MachineError` if that fails."""

@@ -1,6 +1,6 @@
 """Packed runs: what translation and views need, in one zip file. It is read in memory and never unpacked to disk.
 
-config.toml, tokenizer.model, words.tsv, alignment.json, metrics.jsonl    as in the run
+config.toml, tokenizer.model, words.tsv, alignment.json, doubt.json, metrics.jsonl    as in the run
 model.safetensors    the weights to use, in float32 or bfloat16
 progress.json        the progress of training
 README.md            the model card
@@ -21,7 +21,7 @@ from transformer_mt.memory import free_memory, require
 CARD = "README.md"
 PROGRESS = "progress.json"
 MEMBERS = (
-    CARD, PROGRESS, "config.toml", "tokenizer.model", "words.tsv", "alignment.json", "metrics.jsonl",
+    CARD, PROGRESS, "config.toml", "tokenizer.model", "words.tsv", "alignment.json", "doubt.json", "metrics.jsonl",
     "model.safetensors",
 )  # fmt: skip
 

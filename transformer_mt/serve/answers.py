@@ -88,7 +88,6 @@ def translation_of(
         "tokens": list(best.tokens),
         # A translation that is not normalised or has invalid bytes differs from its joined tokens.
         "token_words": list(written.words_of_piece if is_as_written else [()] * len(best.tokens)),
-        "doubtful": best.is_doubtful and not (search.sample or asked.prefix),
     }
     if heads:
         found |= {"without": asked.without, "usual": translated()[0][0].text}

@@ -35,10 +35,12 @@ def translate_texts(served: ServedRun, asked: TranslateTexts) -> JsonObject:
     lines = translator.model.prepare.lines("\n".join(texts).split("\n"), split=True)
     ranked = iter(translator.translate_prepared(list(enumerate(lines)), search))
     found = []
+    doubtful = []
     for text in texts:
-        together = zip(*[next(ranked) for _ in text.split("\n")], strict=False)  # several sentences have only a best
+        together = list(zip(*[next(ranked) for _ in text.split("\n")], strict=False))  # several have only a best
         found.append(["\n".join(line.text for line in each) for each in together])
-    answer: JsonObject = {"translatedText": [each[0] for each in found]}
+        doubtful.append(any(line.is_doubtful for line in together[0]))
+    answer: JsonObject = {"translatedText": [each[0] for each in found], "doubtful": doubtful}
     if asked.alternatives:
         answer["alternatives"] = [each[1:] for each in found]
     if asked.source == "auto":

@@ -17,6 +17,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, READY, TOKENIZER, Run, saved_steps
+from transformer_mt.runs.doubt import DOUBT
 from transformer_mt.runs.listing import describe_run
 from transformer_mt.runs.lock import is_held
 from transformer_mt.runs.words import WORDS
@@ -30,7 +31,7 @@ from transformer_mt.views.subject import examples
 
 RUNS_IN_MEMORY = 3
 # The files that an opened run has read.
-_FILES = (CONFIG, TOKENIZER, WORDS, MODEL, ALIGNMENT)
+_FILES = (CONFIG, TOKENIZER, WORDS, MODEL, ALIGNMENT, DOUBT)
 # Modification time, inode and size of files, to detect changes; None for a missing one.
 Moment = tuple[tuple[int, int, int] | None, ...]
 

@@ -20,7 +20,9 @@ from transformer_mt.files import make_directory, original_name, write_errors
 from transformer_mt.links.choose_heads import choose_heads
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.progress import bar, working
+from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run, saved_steps
+from transformer_mt.runs.doubt import DOUBT
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights
 from transformer_mt.seeds import derive_seed
@@ -34,6 +36,7 @@ from transformer_mt.training.batch_stream import (
     training_words,
 )
 from transformer_mt.training.build import TrainingParts, build_parts, initial_model
+from transformer_mt.training.doubt import choose_doubt
 from transformer_mt.training.fine_tuning import load_parent, take_weights, taken_vocabulary, vocabulary_notes
 from transformer_mt.training.reports import FinishReport, Report, StepReport
 from transformer_mt.training.resume import as_begun, require_same, resume_newest
@@ -65,9 +68,10 @@ class TrainingSession:
 
     @checked
     def train(self, *, progress: bool = False) -> Iterator[Report]:
-        """Train to the end, choose the heads for word links before the last report, and release the directory.
+        """Train to the end, and release the directory.
 
-        With `progress`, show a bar on the terminal or in the notebook.
+        Before the last report, choose the heads for word links and the threshold of doubt. With `progress`, show a bar
+        on the terminal or in the notebook.
         `break` saves a checkpoint. With several processes, or at interpreter exit, only the last periodic one remains.
         Raises `Diverged` if loss or weights stop being finite, and `MachineError` if memory or a file fails.
         """
@@ -76,7 +80,7 @@ class TrainingSession:
                 done(self.trainer.progress.step)
                 for report in self.trainer.train():
                     if isinstance(report, FinishReport):
-                        self.trainer.distributed.broadcast_from_main(self._write_alignment)
+                        self.trainer.distributed.broadcast_from_main(self._write_choices)
                     done(isinstance(report, StepReport))
                     yield report
         except GeneratorExit:
@@ -88,19 +92,24 @@ class TrainingSession:
         finally:
             release(self.trainer.run.path)
 
-    def _write_alignment(self) -> None:
+    def _write_choices(self) -> None:
+        """Choose the heads for word links and the threshold of doubt, with the weights to use."""
         trainer = self.trainer
         try:
             weights = trainer.run.anew().read_weights(trainer.checkpoints.weights)  # may differ from the last step's
         except MachineError:  # damaged meanwhile; opening the run will report it
             return
-        model = copy.deepcopy(trainer.model)
+        model = copy.deepcopy(trainer.model).eval()
         with torch.no_grad():
             load_weights(model, weights)
+        pairs = self.corpus.splits["validation"]
         with working("choosing the heads for word links"):
-            chosen = choose_heads(model.eval(), self.tokenizer, self.corpus.splits["validation"])
+            chosen = choose_heads(model, self.tokenizer, pairs)
         if chosen:
-            trainer.run.save_alignment(chosen)
+            trainer.run.save_beside(ALIGNMENT, chosen)
+        with working("choosing when to doubt a translation"):
+            validate = Validator(pairs, self.tokenizer, self.config, trainer.device, trainer.distributed)
+            trainer.run.save_beside(DOUBT, choose_doubt(validate.translator(model), validate.kept))
 
 
 @checked

@@ -63,14 +63,18 @@ class Validator:
         loss = self.loss(model)
         if not math.isfinite(loss):
             return Validation(loss, 0.0, 0.0, ())
-        opened = Model(self.config, self.tokenizer, TorchEngine(model, device=self.device))
-        translate = partial(Translator(opened, search=self.search).translate, split=False)
+        translate = partial(self.translator(model).translate, split=False)
         ranked = self._shared([pair.source for pair in self.kept], translate)
         texts = [best.text for best, *_ in ranked]
         scores = score_texts(texts, self.references, tokenizer=self.bleu_tokenizer)
         shown = zip(self.kept[:SAMPLES], texts, strict=False)
         samples = tuple((pair.source, pair.target, text) for pair, text in shown)
         return Validation(loss, scores.bleu, scores.chrf, samples)
+
+    def translator(self, model: Seq2Seq) -> Translator:
+        """A translator for the kept pairs: greedy, with translations of limited length."""
+        opened = Model(self.config, self.tokenizer, TorchEngine(model, device=self.device))
+        return Translator(opened, search=self.search)
 
     def loss(self, model: Seq2Seq) -> float:
         """−log p of the references, in nats per target token."""

@@ -14,6 +14,7 @@ from transformer_mt.errors import InputError
 from transformer_mt.registry import lookup
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.runs.directory import Run
+from transformer_mt.runs.doubt import Doubt
 from transformer_mt.tokenizer.prepared import Preparer
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.engine import OWN, Engine
@@ -88,6 +89,11 @@ class Model:
     def alignment(self) -> AlignmentHeads | None:
         """The heads chosen on validation data for word links; None before training ends."""
         return self.run.alignment() if self.run else None
+
+    @cached_property
+    def doubt(self) -> Doubt:
+        """When to doubt a translation, as chosen on validation data at the end of training."""
+        return self.run.doubt() if self.run else Doubt()
 
     @cached_property
     def step(self) -> int:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 ATTEMPTS = 4
 # Batches of a stream to read at a time: enough to sort the sentences by length.
 BATCHES_READ = 16
-# A translation with a lower mean ln p per token is doubtful. With the model of `tmt train`, none of 650 sentences of
-# `validation` and `test_everyday` was, and 98 % of random letter strings and of English sentences were.
-DOUBTFUL = -0.6
 
 
 @dataclass(frozen=True)
@@ -42,6 +39,8 @@ class Translation:
     """A translation: its text, the score that ranks it, ln p of its tokens and the end symbol, and its tokens.
 
     If a line was translated sentence by sentence, `sentences` has their translations, and score and ln p are sums.
+    `is_doubtful` means that the mean ln p per token is lower than for almost all right translations (`Model.doubt`), in
+    one of the sentences. It is always false for samples, which are meant to be unlikely, and after a prefix.
     """
 
     text: str
@@ -49,6 +48,7 @@ class Translation:
     log_probability: float
     tokens: tuple[str, ...]
     sentences: tuple["Translation", ...] = ()
+    is_doubtful: bool = False
 
     def _repr_html_(self) -> str:
         likely = f"{math.exp(self.mean_log_probability):.2f}"
@@ -59,11 +59,6 @@ class Translation:
     def mean_log_probability(self) -> float:
         """Mean ln p per token, counting an end symbol per sentence."""
         return self.log_probability / (len(self.tokens) + max(len(self.sentences), 1))
-
-    @property
-    def is_doubtful(self) -> bool:
-        """True if the mean ln p per token is below `DOUBTFUL`."""
-        return self.mean_log_probability < DOUBTFUL
 
 
 EMPTY = Translation(text="", score=0.0, log_probability=0.0, tokens=())
@@ -296,6 +291,7 @@ class Translator:
         """Translate every sentence; search again for sentences with too few distinct texts."""
         found: dict[Key, Ranked] = {}
         count = 1 if search.n_best == 1 else 2 * search.n_best
+        least = -math.inf if search.sample or prefix else self.model.doubt.threshold
         for _ in range(ATTEMPTS):
             if not waiting:
                 break
@@ -303,19 +299,20 @@ class Translator:
             for key, ranked in zip(waiting, hypotheses, strict=True):
                 if key not in found:
                     advance()
-                found[key] = self._different(ranked, count=search.n_best)
+                found[key] = self._different(ranked, count=search.n_best, least=least)
             waiting = {key: task for key, task in waiting.items() if len(found[key]) < search.n_best}
             count *= 2
         return found
 
-    def _different(self, hypotheses: list[Hypothesis], *, count: int) -> Ranked:
-        """The first hypotheses with distinct texts, as translations, best first."""
+    def _different(self, hypotheses: list[Hypothesis], *, count: int, least: float) -> Ranked:
+        """The first hypotheses with distinct texts, as translations, best first; doubtful with a mean below `least`."""
         by_text: dict[str, Translation] = {}
         for hypothesis in hypotheses:
             text = self.model.tokenizer.decode(hypothesis.tokens)
             if text not in by_text and len(by_text) < count:
                 pieces = tuple(self.model.tokenizer.pieces(hypothesis.tokens))
-                by_text[text] = Translation(text, hypothesis.score, hypothesis.log_probability, pieces)
+                found = Translation(text, hypothesis.score, hypothesis.log_probability, pieces)
+                by_text[text] = replace(found, is_doubtful=found.mean_log_probability < least)
         return sorted(by_text.values(), key=lambda translation: translation.score, reverse=True)
 
 
@@ -336,5 +333,6 @@ def _joined(sentences: list[Ranked]) -> Ranked:
             sum(each.log_probability for each in best),
             tuple(chain.from_iterable(each.tokens for each in best)),
             best,
+            any(each.is_doubtful for each in best),
         )
     ]

@@ -65,8 +65,12 @@ def translation_object(
     return found
 
 
-def _scores(translation: Translation) -> dict[str, float]:
-    return {"score": translation.score, "log_probability": translation.log_probability}
+def _scores(translation: Translation) -> JsonObject:
+    return {
+        "score": translation.score,
+        "log_probability": translation.log_probability,
+        "doubtful": translation.is_doubtful,
+    }
 
 
 def alternatives_lines(positions: Sequence[ChosenAmong]) -> list[str]:
