@@ -66,6 +66,7 @@ def test_pruned_run_works_in_every_command(trained: str, data: str, tmt: Tmt, on
     config = Run(Path("pruned")).config()
     assert list(config.model.attention.head_mask) == left_out == np.load("heads.npz")["pruned"].tolist()
     assert config.init_from.run == str(Path(trained).resolve())
+    assert Path("pruned/doubt.json").read_bytes() == (Path(trained) / "doubt.json").read_bytes()
     without = on_run("attend", SOURCE, "--without", ",".join(left_out), "--json").json["target"]
     assert tmt("translate", "--model", "pruned", SOURCE).lines == [escape_controls(without)]
     for command in (

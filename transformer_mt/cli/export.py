@@ -96,10 +96,8 @@ def _own_pairs(run: "Run") -> "Pairs | None":
     """
     from transformer_mt.corpus.load_corpus import load_corpus
 
-    with suppress(TmtError):
-        recorded = run.data().fingerprints
-        corpus = load_corpus(run.config().data, offline=True)
-        now = corpus.fingerprints.get(SPLIT)
-        if now and SPLIT in recorded and now.digest == recorded[SPLIT].digest:
-            return corpus.splits[SPLIT]
+    with suppress(TmtError, KeyError):
+        recorded = run.data().fingerprints[SPLIT]
+        now = load_corpus(run.config().data, offline=True).clean[SPLIT]
+        return now.pairs if now.fingerprint.digest == recorded.digest else None
     return None

@@ -14,6 +14,7 @@ from transformer_mt.intervals import Estimate, estimate
 from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.registry import lookup
 from transformer_mt.runs.directory import Run, require_new
+from transformer_mt.runs.doubt import DOUBT
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.head_importance import IMPORTANCE, best_texts, sentence_losses
@@ -68,7 +69,9 @@ def prune_run(
     masked = attention.model_copy(update={"head_mask": (*attention.head_mask, *map(str, pruned))})
     config = config.model_copy(update={"model": config.model.model_copy(update={"attention": masked})})
     scores = _scores(translator, pairs, encoded, pruned)  # before writing, since this may fail
-    Run.create(path, config, tokenizer, source.data(), source.words()).save_model(weights_of(model))
+    run = Run.create(path, config, tokenizer, source.data(), source.words())
+    run.save_model(weights_of(model))
+    run.save_beside(DOUBT, source.doubt())
     return Pruning(pruned, len(names), importance, *scores)
 
 

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
@@ -83,9 +83,6 @@ _LIMITS = {
 }  # fmt: skip
 _MOST_LINES = 2_000_000  # of the metrics: a million steps, each logged and validated
 _CHECKPOINT = re.compile(r"step-(0|[1-9][0-9]{0,15})")
-
-
-Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
 class Run:
@@ -176,16 +173,16 @@ class Run:
 
     def alignment(self) -> AlignmentHeads | None:
         """The heads for word links; None before training ends. Raises `MachineError` if the file is damaged."""
-        return self._parsed(ALIGNMENT, AlignmentHeads)
+        return self._parsed(ALIGNMENT, AlignmentHeads, None)
 
     def doubt(self) -> Doubt:
         """When to doubt a translation: the default before training ends. Raises `MachineError` as `alignment`."""
-        return self._parsed(DOUBT, Doubt) or Doubt()
+        return self._parsed(DOUBT, Doubt, Doubt())
 
-    def _parsed(self, name: str, kind: type[Parsed]) -> Parsed | None:
+    def _parsed(self, name: str, kind: type[BaseModel], missing: BaseModel | None) -> Any:
         content = self._beside(name)
         try:
-            return None if content is None else kind.model_validate_json(content)
+            return missing if content is None else kind.model_validate_json(content)
         except (InputError, ValidationError):
             raise MachineError(self.path / name, "damaged", "restore it, or delete it to go without") from None
 
