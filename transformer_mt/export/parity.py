@@ -2,7 +2,6 @@
 
 import math
 import time
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -159,15 +158,11 @@ def _gap(translator: Translator, source: str, ours: Translation, theirs: Transla
 
 def _of_lengths(sources: Sequence[str], opened: Model) -> Iterator[str]:
     """Texts of about a quarter, a half, three quarters and all of the tokens that the model takes."""
-    words = " ".join(sources).split() or STRANGE.split()
-    words *= 1 + LONGEST_MADE // len(words)
     limit = min(opened.engine.max_length, LONGEST_MADE)
-
-    def subwords(number: int) -> int:
-        return len(opened.tokenizer.encode(" ".join(words[: number + 1])))
-
+    ids = opened.tokenizer.encode(normalize(" ".join(sources) or STRANGE))
+    ids *= 1 + limit // len(ids)
     for count in (limit // 4, limit // 2, 3 * limit // 4, limit):
-        yield " ".join(words[: bisect_left(range(len(words)), count, key=subwords)])
+        yield opened.tokenizer.decode(ids[: count - 4])  # a word that is cut may have more tokens
 
 
 def parity_lines(parity: Parity) -> Iterator[str]:
