@@ -1,9 +1,12 @@
 """Documentation stays true: paths, links, names, commands, options and keys exist, and transcripts are current."""
 
+import doctest
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from build_docs import CODE, on_site, page_names
@@ -11,9 +14,11 @@ from fine_tuning import RECIPES
 from transcripts import blocks, transcript
 from typer.main import get_command
 
+from transformer_mt.attention.scores import SCORES
 from transformer_mt.cli.app import app
 from transformer_mt.config.sections import Config, TeacherConfig
 from transformer_mt.config.toml import load_config, named_configs
+from transformer_mt.runs.directory import READY
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "transformer_mt"
@@ -138,6 +143,31 @@ def test_other_transcripts_are_current(tmp_path: Path, monkeypatch: pytest.Monke
                 stale.append(f"{page.name}: {block.splitlines()[0]}")
         shutil.rmtree("runs/pruned", ignore_errors=True)
     assert not stale
+
+
+PYTHON = [
+    pytest.param(page, block, id=f"{page.name} {number}", marks=[pytest.mark.slow] if ".train()" in block else [])
+    for page in PAGES
+    if page == README or page.parent.name == "docs"
+    for number, block in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S), start=1)
+]
+
+
+@pytest.mark.parametrize(("page", "block"), PYTHON)
+def test_python_blocks_run(page: Path, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run each with the ready model as `runs/builtin`. Programs that may be missing, or use the network, are mocks."""
+    monkeypatch.chdir(tmp_path)
+    Path("runs").mkdir()
+    shutil.copy(READY, "runs/builtin")
+    monkeypatch.setattr("transformer_mt.attention.scores.SCORES", {**SCORES})  # a block adds a score
+    for name in ("libretranslatepy", "transformers"):
+        monkeypatch.setitem(sys.modules, name, Mock())
+    if not block.startswith(">>>"):
+        exec(compile(block, str(page), "exec"), {})
+        return
+    printed: list[str] = []
+    lesson = doctest.DocTestParser().get_doctest(block, {}, page.name, str(page), 0)
+    assert not doctest.DocTestRunner().run(lesson, out=printed.append).failed, "".join(printed)
 
 
 def test_configurations_we_show_come_with_the_package() -> None:

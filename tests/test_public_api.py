@@ -1,10 +1,11 @@
-"""The public Python API: a few lazily loaded names, and the README's program."""
+"""The public Python API: a few lazily loaded names, and types that it refuses."""
 
 import inspect
 import re
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from types import UnionType
@@ -13,27 +14,36 @@ from unittest.mock import Mock
 
 import pandas
 import pytest
-import torch
 from beartype.door import is_bearable
 from support.public_api import FUNCTIONS
 
 import transformer_mt
-
-README = Path(__file__).parents[1] / "README.md"
-
-
-def program() -> str:
-    """The program in the README's section for Python users."""
-    _, _, section = README.read_text("utf-8").partition("## From Python\n")
-    found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
-    assert found, "README.md has no program under the heading From Python"
-    return found[1]
 
 
 @pytest.mark.parametrize("name", transformer_mt.__all__)
 def test_every_public_name_exists_and_has_a_docstring(name: str) -> None:
     assert name in dir(transformer_mt)
     assert getattr(transformer_mt, name).__doc__
+
+
+def test_the_page_describes_every_public_name() -> None:
+    page = (Path(__file__).parents[1] / "docs/python.md").read_text("utf-8")
+    names = re.findall(r"^::: transformer_mt\.[a-z_.]+\.(\w+)", page, re.M)
+    (errors,) = re.findall(r"members: \[(.*)\]", page)
+    assert sorted([*names, *errors.split(", ")]) == sorted([*transformer_mt.__all__, "reports"])
+
+
+def test_every_function_that_takes_pairs_takes_tuples() -> None:
+    translator = transformer_mt.Translator.load("ready")
+    calls: dict[str, Callable[[Any], Any]] = {
+        "Translator.score": translator.score,
+        "Translator.score_stream": lambda pairs: [*translator.score_stream(iter(pairs))],
+        "evaluate": lambda pairs: transformer_mt.evaluate(translator, pairs).translations,
+        "Corpus.from_pairs": lambda pairs: transformer_mt.Corpus.from_pairs({"train": pairs}).splits,
+    }
+    assert {*calls} == {name for name, each in FUNCTIONS.items() if "SentencePair" in str(inspect.signature(each))}
+    for call in calls.values():
+        assert call([("Ja.", "Yes.")]) == call([transformer_mt.SentencePair("Ja.", "Yes.")])
 
 
 WRONG = (None, 3, 0.5, "x", [], {}, object(), [None], ("a",), {"train": None})
@@ -80,18 +90,6 @@ def test_import_does_not_load_torch_or_datasets() -> None:
     command = "import sys, transformer_mt; print(sorted({'torch', 'datasets', 'pydantic'} & set(sys.modules)))"
     ended = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True, text=True)
     assert ended.stdout == "[]\n"
-
-
-@pytest.mark.slow
-def test_the_readme_program_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert len(program().splitlines()) <= 22
-    names: dict[str, object] = {}
-    exec(compile(program(), str(README), "exec"), names)
-    assert (tmp_path / "runs" / "animals" / "model.safetensors").is_file()
-    weights = names["weights"]
-    assert isinstance(weights, torch.Tensor)
-    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
 
 
 def test_the_version_matches_the_package() -> None:

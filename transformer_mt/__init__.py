@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from transformer_mt.corpus.load_corpus import Corpus as Corpus
     from transformer_mt.corpus.load_corpus import load_corpus as load_corpus
     from transformer_mt.corpus.pairs import SentencePair as SentencePair
+    from transformer_mt.errors import Diverged as Diverged
+    from transformer_mt.errors import InputError as InputError
+    from transformer_mt.errors import MachineError as MachineError
     from transformer_mt.errors import TmtError as TmtError
     from transformer_mt.evaluation import Scores as Scores
     from transformer_mt.evaluation import evaluate as evaluate
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from transformer_mt.training.session import TrainingSession as TrainingSession
     from transformer_mt.training.session import open_training as open_training
     from transformer_mt.translation.glossary import Glossary as Glossary
+    from transformer_mt.translation.model import Model as Model
     from transformer_mt.translation.translator import Translation as Translation
     from transformer_mt.translation.translator import Translator as Translator
     from transformer_mt.views.maps import AttentionMaps as AttentionMaps
@@ -34,12 +38,13 @@ _NAMES = {
     "config.toml": ("load_config",),
     "corpus.load_corpus": ("Corpus", "load_corpus"),
     "corpus.pairs": ("SentencePair",),
-    "errors": ("TmtError",),
+    "errors": ("Diverged", "InputError", "MachineError", "TmtError"),
     "evaluation": ("Scores", "evaluate"),
     "links.recording": ("record_attention",),
     "views.maps": ("AttentionMaps", "attend_pair"),
     "training.session": ("TrainingSession", "open_training"),
     "translation.glossary": ("Glossary",),
+    "translation.model": ("Model",),
     "translation.translator": ("Translation", "Translator"),
 }
 _MODULE = {name: module for module, names in _NAMES.items() for name in names}

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.corpus.pairs import AnyPair, Pairs, as_pairs
 from transformer_mt.errors import InputError, checked
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.text.normalize import normalize
@@ -108,20 +108,21 @@ class Scores:
 @checked
 def evaluate(
     translator: Translator,
-    pairs: Pairs,
+    pairs: Sequence[AnyPair],
     search: SearchConfig | None = None,
     *,
     alignment: AlignmentHeads | None = None,
     by_length: bool = False,
     split: bool = True,
 ) -> Scores:
-    """Translate the sources of `pairs` and score the result. `search` defaults to the configuration of the run.
+    """Translate the sources of `pairs`, each a `SentencePair` or (source, target), and score the result.
 
-    A line of several sentences is translated sentence by sentence, or as a whole without `split`. Every pair counts,
-    with all its references; the translation of a source that is too long for the model is empty. BLEU is tokenized for
-    the run's target language. The known word links are compared with the heads of `alignment`, by default all heads,
-    if the engine exposes attention. Raises `InputError` if `pairs` is empty.
+    `search` defaults to the configuration of the run. A line of several sentences is translated sentence by sentence,
+    or as a whole without `split`. Every pair counts, with all its references; the translation of a source that is too
+    long for the model is empty. BLEU is tokenized for the run's target language. The known word links are compared with
+    the heads of `alignment`, by default all heads, if the engine exposes attention. Raises `InputError` without pairs.
     """
+    pairs = list(as_pairs(pairs))
     if not pairs:
         raise InputError("evaluation", "there are no sentence pairs", "give at least one")
     model = translator.model

@@ -1,7 +1,3 @@
-import doctest
-import re
-from pathlib import Path
-
 import pytest
 import torch
 from torch import Tensor
@@ -14,8 +10,6 @@ from transformer_mt.attention.positions import Position
 from transformer_mt.attention.projections import Independent, Unprojected
 from transformer_mt.attention.scores import Dot, ScaledDot
 from transformer_mt.attention.worked_example import one_head, simple_attention
-
-README = Path(__file__).parents[2] / "docs" / "laboratory.md"
 
 HELLO, SHINY, SUN = (0.34, 0.22, 0.54), (0.53, 0.34, 0.98), (0.29, 0.54, 0.93)
 
@@ -43,13 +37,3 @@ def test_the_lesson_matches_the_model(words: Tensor) -> None:
             contexts = model(words[None], model.key_values(words[None]))[0]
         (scores,), (weights,) = values["score", "e_j"], values["", "α_j"]
         torch.testing.assert_close((scores[0, 0], weights[0, 0], contexts), tuple(lesson))
-
-
-def test_the_first_lesson_prints_its_results() -> None:
-    found = re.search(r"first lesson.*?^```python\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    assert found, "the page has no ```python block after the words “first lesson”"
-    lesson = doctest.DocTestParser().get_doctest(found[1], {}, "the first lesson", str(README), 0)
-    assert len(lesson.examples) >= 5
-    printed: list[str] = []
-    failed, _ = doctest.DocTestRunner().run(lesson, out=printed.append)
-    assert not failed, "".join(printed)

@@ -17,7 +17,7 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
         exported = getattr(transformer_mt, name)
         members = [member for member in vars(exported) if member[0] != "_"] if inspect.isclass(exported) else []
         for place, member in [(f"{name}.{each}", getattr(exported, each)) for each in members] or [(name, exported)]:
-            if inspect.isroutine(member) and [*inspect.signature(member).parameters] != ["self"]:
+            if inspect.isroutine(member) and callable(member) and [*inspect.signature(member).parameters] != ["self"]:
                 yield place, member
 
 

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.cleaning import normalized_pair
-from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.pairs import AnyPair, as_pairs
 from transformer_mt.errors import InputError, checked
 from transformer_mt.memory import require
 from transformer_mt.progress import advance
@@ -192,15 +192,18 @@ class Translator:
             yield from self.translate_prepared(chunk, search, prefix=prefix, place=place)
 
     @checked
-    def score(self, pairs: Sequence[SentencePair]) -> "list[PairScore]":
-        """ln p of each target given its source, token by token. Raises `InputError` for a pair that is too long."""
+    def score(self, pairs: Sequence[AnyPair]) -> "list[PairScore]":
+        """ln p of each target given its source, token by token, for pairs of `SentencePair` or of two texts.
+
+        Raises `InputError` for a pair that is too long.
+        """
         return list(self.score_stream(pairs))
 
-    def score_stream(self, pairs: Iterable[SentencePair]) -> "Iterator[PairScore]":
+    def score_stream(self, pairs: Iterable[AnyPair]) -> "Iterator[PairScore]":
         """Like `score`, for a stream of pairs, read a thousand at a time."""
         from transformer_mt.translation.scoring import score_pairs  # imports torch
 
-        return score_pairs(self.model.network, self.model.tokenizer, map(normalized_pair, pairs))
+        return score_pairs(self.model.network, self.model.tokenizer, map(normalized_pair, as_pairs(pairs)))
 
     @checked
     def require_fitting(self, sentences: Iterable[PreparedSentence], place: str) -> None:
