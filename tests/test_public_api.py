@@ -4,6 +4,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from collections import deque
 from collections.abc import Callable
 from importlib.metadata import version
@@ -18,6 +19,9 @@ from beartype.door import is_bearable
 from support.public_api import FUNCTIONS
 
 import transformer_mt
+from transformer_mt.config.sections import FORMAT
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("name", transformer_mt.__all__)
@@ -27,7 +31,7 @@ def test_every_public_name_exists_and_has_a_docstring(name: str) -> None:
 
 
 def test_the_page_describes_every_public_name() -> None:
-    page = (Path(__file__).parents[1] / "docs/python.md").read_text("utf-8")
+    page = (ROOT / "docs/python.md").read_text("utf-8")
     names = re.findall(r"^::: transformer_mt\.[a-z_.]+\.(\w+)", page, re.M)
     (errors,) = re.findall(r"members: \[(.*)\]", page)
     assert sorted([*names, *errors.split(", ")]) == sorted([*transformer_mt.__all__, "reports"])
@@ -92,8 +96,10 @@ def test_import_does_not_load_torch_or_datasets() -> None:
     assert ended.stdout == "[]\n"
 
 
-def test_the_version_matches_the_package() -> None:
+def test_the_version_names_the_format_of_runs() -> None:
     assert transformer_mt.__version__ == version("transformer_mt")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert f"{project['version']}.".startswith(f"0.{FORMAT}.")
 
 
 @pytest.mark.parametrize("wrong", [b"Ja.", deque([5])])

@@ -15,14 +15,13 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": t
 
 
 def choose_device(name: str, *, local_rank: int | None = None, key: str = "device") -> torch.device:
-    """Return the device of that name. `auto` picks CUDA, then Apple's MPS, then the CPU.
+    """Return the device of that name. `auto` picks CUDA, or else the CPU: nobody has tried Apple's MPS with it yet.
 
     With several processes per machine, pass `local_rank`: each process takes the GPU with that number. Raises
     `InputError` for a device that several processes cannot share, and `MachineError` if this machine lacks the device.
     """
     if name == "auto":
-        has_mps = local_rank is None and torch.backends.mps.is_available()  # several processes cannot share it
-        name = "cuda" if torch.cuda.is_available() else "mps" if has_mps else "cpu"
+        name = "cuda" if torch.cuda.is_available() else "cpu"
         if local_rank is None:
             return torch.device(name)
     if local_rank is not None and name not in ("cpu", "cuda"):

@@ -14,7 +14,8 @@ from pydantic_core import CoreSchema, core_schema
 from transformer_mt.head_names import HEAD_PATTERN
 from transformer_mt.text.normalize import VERSION
 
-# The version of a run directory and of text normalisation; this program reads no other.
+# The version of a run directory and of text normalisation; this program reads no other. The package's version is `0.`
+# and this, so every change of it makes a new version.
 FORMAT = f"4.{VERSION}"
 
 # Every number has a range, so that typos and foreign files get a one-line error. The bounds are far beyond realistic
@@ -407,7 +408,7 @@ class TrainingConfig(Section):
     ema_decay: Probability = 0.996
     """Decay of the running average `ema` per step."""
     device: str = "auto"
-    """Device to train on: `cpu`, `cuda`, `cuda:1`, `mps`; `auto` picks the fastest available."""
+    """Device to train on: `cpu`, `cuda`, `cuda:1`, `mps`; `auto` picks `cuda` if there is one, or else `cpu`."""
     precision: str = "auto"
     """Number format of matrix products; `auto` picks bfloat16, or else float16, where the processor is faster at it."""
     tensorboard: bool = False
