@@ -1,12 +1,16 @@
+import tomllib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from support.command_line import Tmt
 
-from transformer_mt.cli.config import choices
-from transformer_mt.config.sections import Config, MixedConfig, TransformerConfig
-from transformer_mt.config.toml import explanation, leaves, load_config
+from transformer_mt.cli.config import choices, explain_key
+from transformer_mt.cli.terminal import result
+from transformer_mt.config.sections import CHOSEN, Config, MixedConfig, TransformerConfig
+from transformer_mt.config.toml import check_config, explanation, leaves, load_config
 from transformer_mt.errors import InputError
 from transformer_mt.models.build_model import build_model
 
@@ -37,13 +41,14 @@ def test_every_key_has_a_comment(tmt: Tmt) -> None:
 
 def test_explains_a_key_and_its_choices(tmt: Tmt) -> None:
     lines = tmt("config", "model.norm").lines
-    assert lines[:3] == ["Normalisation around each layer.", 'here: "layer"', "choices:"]
-    assert [line.split()[0] for line in lines[3:]] == ["layer", "batch", "rms", "none"]
+    assert lines[:3] == ["# Normalisation around each layer.", 'model.norm = "layer"', "# choices:"]
+    assert [line.split()[1] for line in lines[3:]] == ["layer", "batch", "rms", "none"]
     assert "(Ba et al. 2016)" in lines[3]
-    assert tmt("config", "model.width", "--set", "model.width=32").lines == [
-        explanation(TransformerConfig, "width"),
-        "here: 32",
-    ]
+    width = tmt("config", "model.width", "--set", "model.width=32").lines
+    assert (" ".join(width[:-1]).replace(" # ", " "), width[-1]) == (
+        f"# {explanation(TransformerConfig, 'width')}",
+        "model.width = 32",
+    )
 
 
 def test_corpus_paths_become_absolute(tmt: Tmt, workplace: Path) -> None:
@@ -54,10 +59,10 @@ def test_corpus_paths_become_absolute(tmt: Tmt, workplace: Path) -> None:
 
 def test_explains_mixture_keys(tmt: Tmt) -> None:
     given = ("--set", "data.mixture.old.corpus=builtin")
-    lines = tmt("config", "data.mixture", *given).lines
-    assert lines[0].startswith("Additional training corpora, each under a name of your choice: ")
-    assert lines[1].startswith('here: {"old": {"corpus": "builtin", ')
-    assert tmt("config", "data.mixture.new.weight", *given).lines == [explanation(MixedConfig, "weight"), "here: 1.0"]
+    assert tmt("config", "data.mixture").lines[0].startswith("# Additional training corpora, each under a name of ")
+    assert tmt("config", "data.mixture", *given).lines == tmt("config", "data.mixture.old", *given).lines
+    lines = [f"# {explanation(MixedConfig, 'weight')}", "data.mixture.new.weight = 1.0"]
+    assert tmt("config", "data.mixture.new.weight", *given).lines == lines
     printed = tmt("config", *given).lines
     assert printed[printed.index("[data.mixture.old]") - 1] == f"# {MixedConfig.__doc__}"
 
@@ -67,6 +72,27 @@ def test_prints_a_section(tmt: Tmt) -> None:
     assert "[schedule]" in lines
     assert "learning_rate = 0.004" in lines
     assert not [line for line in lines if line.startswith("[") and line != "[schedule]"]
+
+
+ODD = r'data.source_column="\u2028\u007f🏴\U000E0067"'
+MIXED = ("data.mixture.old.corpus=builtin", "data.mixture.old.weight=0.1", ODD)
+EVERY_CHOICE = [[f"{field}.{choice.key}={name}"] for field, choice in CHOSEN.items() for name in choice.table]
+
+
+@pytest.mark.parametrize("overrides", [*EVERY_CHOICE, MIXED], ids=" ".join)
+def test_every_section_and_key_is_printed_as_toml(overrides: Sequence[str], capsys: pytest.CaptureFixture[str]) -> None:
+    config = load_config(None, overrides)
+    names = [key.split(".") for key, _ in leaves(config)]
+    for path in {tuple(name[:end]) for name in names for end in range(1, len(name) + 1)}:
+        result(*explain_key(".".join(path), config))
+        read = tree = tomllib.loads(capsys.readouterr().out)
+        if path[:2] == ("data", "mixture") and len(path) == 4:
+            tree["data"]["mixture"]["old"].setdefault("corpus", "")
+        check_config(tree, place="printed")
+        written: Any = config.model_dump(mode="json")
+        for name in path:
+            read, written = read[name], written[name]
+        assert read == written
 
 
 @pytest.mark.parametrize(

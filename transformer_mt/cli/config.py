@@ -1,6 +1,5 @@
 """`tmt config`: print the configuration, or explain a key and its choices."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FunctionType
@@ -11,7 +10,7 @@ from typer import Argument
 from transformer_mt.cli.options import Data, Set, resolve_config
 from transformer_mt.cli.terminal import result
 from transformer_mt.config.sections import CHOSEN, Config, Section
-from transformer_mt.config.toml import dump_config, explanation, find_key, named_configs, section_lines
+from transformer_mt.config.toml import find_key, key_lines, named_configs, section_lines
 
 
 def config(
@@ -34,28 +33,33 @@ def config(
     """
     is_file = subject and (subject.endswith(".toml") or Path(subject).exists() or subject in named_configs())
     resolved = resolve_config(Path(subject) if subject and is_file else None, data=data, overrides=set)
-    result(*(dump_config(resolved).splitlines() if subject is None or is_file else explain_key(subject, resolved)))
+    result(*(section_lines(resolved, ()) if subject is None or is_file else explain_key(subject, resolved)))
 
 
 def explain_key(key: str, resolved: Config) -> Iterator[str]:
-    """Yield the description of a key, its current value and its choices; for a section, all its keys.
+    """Yield the TOML of a key, with its description and its choices; for a section, of all its keys.
 
     Raises `InputError` with the nearest key if no such key.
     """
     section, name = find_key(key, resolved)
-    value = getattr(section, name)
-    if isinstance(value, Section):
+    value = dict(section)[name]
+    if isinstance(value, Section | dict) and value:
         yield from section_lines(value, tuple(key.split(".")))
         return
-    yield explanation(type(section), name)
-    yield f"here: {json.dumps(section.model_dump()[name], ensure_ascii=False)}"
+    assert isinstance(section, Section)
+    field = key.partition(".")[0]
+    if choice := CHOSEN.get(field):  # other sections than the default have keys that only their names allow
+        chosen = getattr(resolved, field)
+        if (selects := f"{field}.{choice.key}") != key and choice.name(chosen) != next(iter(choice.table)):
+            yield from key_lines(chosen, choice.key, selects)
+    yield from key_lines(section, name, key)
     if variants := choices(key):
-        yield "choices:"
+        yield "# choices:"
         width = max(map(len, variants))
         for spelling, variant in variants.items():
             is_described = isinstance(variant, type | FunctionType) and variant.__module__ != "builtins"
             text = (variant.__doc__ or "").strip().partition("\n\n")[0] if is_described else ""
-            yield f"  {spelling:{width}}  {' '.join(text.split())}".rstrip()
+            yield f"#   {spelling:{width}}  {' '.join(text.split())}".rstrip()
 
 
 def choices(key: str) -> Mapping[str, Any]:

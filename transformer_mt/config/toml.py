@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-import tomli_w
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
@@ -18,7 +17,7 @@ from transformer_mt.config.sections import CHOSEN, FORMAT, Config, MixedConfig, 
 from transformer_mt.errors import InputError, checked
 from transformer_mt.files import read_input
 from transformer_mt.registry import suggest, unknown
-from transformer_mt.text.terminal import without_capital
+from transformer_mt.text.terminal import escape_controls, without_capital
 
 _LONGEST = 2**20
 _MOST_DOTS = 300  # per line; tomllib would take hours for a key with very many parts
@@ -102,8 +101,8 @@ def leaves(section: Section | Tree, prefix: str = "") -> Iterator[tuple[str, Any
             yield f"{prefix}{name}", value
 
 
-def find_key(key: str, config: Config) -> tuple[Section, str]:
-    """Return the section of a key, and its name there. Raises `InputError` with the nearest key if it is unknown."""
+def find_key(key: str, config: Config) -> tuple[Section | Tree, str]:
+    """Return the section or table of a key, and its name there. Raises `InputError` with the nearest for none."""
     section: Any = config
     *path, name = key.split(".")
     for part in path:
@@ -111,7 +110,7 @@ def find_key(key: str, config: Config) -> tuple[Section, str]:
             section = section.get(part, MixedConfig(corpus=""))
         else:
             section = getattr(section, part, None)
-    if not isinstance(section, Section) or name not in type(section).model_fields:
+    if not isinstance(section, Section | dict) or name not in dict(section):
         raise InputError("key", f"{key!r} is unknown", _nearest_key(key, config))
     return section, name
 
@@ -148,12 +147,19 @@ def section_lines(section: Section | Tree, path: tuple[str, ...]) -> Iterator[st
     if isinstance(section, Section):
         if path:
             yield from ("", *_comment(type(section).__doc__ or ""), f"[{'.'.join(path)}]")
-        for name, value in section.model_dump(mode="json", exclude=set(inner)).items():
-            yield from _comment(explanation(type(section), name))
-            # Write an empty table inline; a heading would end the section.
-            yield f"{name} = {{}}" if value == {} else tomli_w.dumps({name: value}).rstrip("\n")
+        for name in filter(lambda name: name not in inner, dict(section)):
+            yield from key_lines(section, name, name)
     for name, value in inner.items():
         yield from section_lines(value, (*path, name))
+
+
+def key_lines(section: Section, name: str, key: str) -> Iterator[str]:
+    """Yield the description of a key of a section, and the key with its value."""
+    yield from _comment(explanation(type(section), name))
+    # Numbers, texts and lists of these are the same in JSON and TOML. Only the way to escape characters differs.
+    value = json.dumps(section.model_dump(mode="json", include={name})[name], ensure_ascii=False)
+    visible = (one if escape_controls(one) == one else f"\\U{ord(one):08x}" for one in value)
+    yield f"{key} = {''.join(visible)}"
 
 
 def _comment(text: str) -> list[str]:
