@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.cache import cache_in
 from support.small_training import PAIRS, TRAIN, small_config
@@ -47,7 +47,7 @@ def taken(mixture: BatchStream, epoch: int) -> list[int]:
 
 
 def test_each_mixed_corpus_contributes_its_share() -> None:
-    others = [WeightedCorpus(OLD, "old", weight=0.25), WeightedCorpus(OLD[:7], "short", weight=0.1)]
+    others = [WeightedCorpus(OLD, "old", weight=8 / 31), WeightedCorpus(OLD[:7], "short", weight=3 / 31)]
     positions = taken(stream(WeightedCorpus(TRAIN, "new"), *others), 0)[31:]
     assert sum(position < 31 + 23 for position in positions) == 8
     assert sum(31 + 23 <= position < 31 + 23 + 7 for position in positions) == len(positions) - 8 == 3
@@ -58,7 +58,7 @@ def test_epochs_walk_through_one_permutation_after_another(weight: float) -> Non
     for overrides in ((), ("tokenizer.sampling=subword",)):  # changes only the tokens
         mixture = mixed(weight, *overrides)
         for epoch in (0, 3, 1):
-            rows = next_rows(23, round(31 * weight), seed=derive_seed(small_config().training.seed, 1), epoch=epoch)
+            rows = next_rows(23, 31 * weight, seed=derive_seed(small_config().training.seed, 1), epoch=epoch)
             assert taken(mixture, epoch) == [*range(31), *(31 + rows).tolist()]
 
 
@@ -80,7 +80,7 @@ def test_sampled_mixture_encodes_only_the_pairs_of_an_epoch(monkeypatch: pytest.
         texts.extend(batch)
         return encode(self, batch, **options)
 
-    mixture = mixed(0.25, "tokenizer.sampling=subword")
+    mixture = mixed(8 / 31, "tokenizer.sampling=subword")
     monkeypatch.setattr(Tokenizer, "encode_batch", noted)
     for epoch in (1, 2):
         texts.clear()
@@ -89,16 +89,16 @@ def test_sampled_mixture_encodes_only_the_pairs_of_an_epoch(monkeypatch: pytest.
         assert len(expected) == 31 + 8
 
 
-@pytest.mark.parametrize("weight", [0.01, 0.1])
-def test_epoch_without_pairs_of_a_sampled_mixture_works(weight: float) -> None:
+@pytest.mark.parametrize("count", [0, 3])
+def test_epoch_without_pairs_of_a_sampled_mixture_works(count: int) -> None:
     long = [SentencePair("lang " * 99, "long " * 99)] * 5
     corpora = (
         WeightedCorpus(TRAIN, "new"),
-        WeightedCorpus(long, "long", weight=weight),
-        WeightedCorpus(OLD, "old", weight=0.1),
+        WeightedCorpus(long, "long", weight=max(count / 31, 1e-9)),
+        WeightedCorpus(OLD, "old", weight=3 / 31),
     )
     encoded, _ = stream(*corpora, overrides=("tokenizer.sampling=subword",)).pairs_of(0)
-    assert encoded.too_long == round(31 * weight)
+    assert encoded.too_long == count
     assert [position >= 31 + 5 for position in encoded.pair_index.tolist()] == [False] * 31 + [True] * 3
 
 
@@ -110,12 +110,23 @@ def test_single_corpus_is_used_whole_and_encoded_once() -> None:
     assert alone.pairs_of(1)[0] is pairs
 
 
-@given(pairs=st.integers(1, 12), count=st.integers(0, 30), seed=st.integers(0, 99))
-def test_next_rows_walks_through_permutations(pairs: int, count: int, seed: int) -> None:
-    rows = [row for epoch in range(6) for row in next_rows(pairs, count, seed=seed, epoch=epoch).tolist()]
-    assert len(rows) == 6 * count
+@given(pairs=st.integers(1, 12), share=st.floats(0, 30), seed=st.integers(0, 99))
+@example(pairs=60, share=0.004 * 114, seed=1)
+@example(pairs=60, share=0.0125 * 114, seed=1)
+@example(pairs=1, share=0.01, seed=1)
+def test_next_rows_walks_through_permutations(pairs: int, share: float, seed: int) -> None:
+    epochs = [next_rows(pairs, share, seed=seed, epoch=epoch).tolist() for epoch in range(100)]
+    assert all(abs(len(drawn) - share) < 1 + 1e-9 for drawn in epochs)
+    rows = [row for drawn in epochs for row in drawn]
+    assert abs(len(rows) - 100 * share) < 1 + 1e-9
     for start, end in pairwise(range(0, len(rows) + 1, pairs)):
         assert sorted(rows[start:end]) == list(range(pairs))
+
+
+@pytest.mark.parametrize("share", [0.004 * 114, 0.0125 * 114, 0.05])
+def test_the_first_epoch_has_its_share_over_the_seeds(share: float) -> None:
+    drawn = sum(len(next_rows(60, share, seed=seed, epoch=0)) for seed in range(2_000))
+    assert drawn / 2_000 == pytest.approx(share, abs=0.04)
 
 
 def test_sample_is_spread_evenly(monkeypatch: pytest.MonkeyPatch) -> None:

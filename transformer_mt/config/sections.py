@@ -109,7 +109,7 @@ class MixedConfig(CorpusConfig):
 
     corpus: str
     weight: Annotated[float, Field(gt=0.0, le=1e6)] = 1.0
-    """Pairs drawn from this corpus per pair of `data.corpus`."""
+    """Pairs drawn from this corpus per pair of `data.corpus`, on average over the epochs."""
     source_language: str = ""
     """Source language of this corpus; empty for that of `data`."""
     target_language: str = ""

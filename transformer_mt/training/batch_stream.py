@@ -139,7 +139,7 @@ class BatchStream:
     def _drawn(self, number: int, size: int, main: int, epoch: int) -> Indices:
         """The rows of corpus `number`, with `size` pairs, to mix with `main` pairs of the main corpus."""
         seed = derive_seed(self._config.training.seed, number)
-        return next_rows(size, round(self._corpora[number].weight * main), seed=seed, epoch=epoch)
+        return next_rows(size, self._corpora[number].weight * main, seed=seed, epoch=epoch)
 
     def _encoded(
         self,
@@ -154,12 +154,17 @@ class BatchStream:
         )  # fmt: skip
 
 
-def next_rows(pairs: int, count: int, *, seed: int, epoch: int) -> Indices:
-    """The `count` rows of a corpus for an epoch; epoch after epoch walks through one permutation after another."""
-    start = epoch * count
-    rounds = range(start // pairs, (start + count - 1) // pairs + 1)
+def next_rows(pairs: int, share: float, *, seed: int, epoch: int) -> Indices:
+    """The rows of a corpus for an epoch; epoch after epoch walks through one permutation after another.
+
+    An epoch has the `share` rounded down or up, at random, so that the mean over epochs is exact. The seed decides at
+    which fraction of a row the walk starts (systematic sampling, Madow and Madow 1944).
+    """
+    fraction = derive_seed(seed) / 2**63
+    start, end = (math.floor(turn * share + fraction) for turn in (epoch, epoch + 1))
+    rounds = range(start // pairs, (end - 1) // pairs + 1)
     order = [torch.randperm(pairs, generator=torch.Generator().manual_seed(derive_seed(seed, turn))) for turn in rounds]
-    return torch.cat([torch.zeros(0, dtype=torch.long), *order])[start % pairs :][:count]
+    return torch.cat([torch.zeros(0, dtype=torch.long), *order])[start % pairs :][: end - start]
 
 
 def needed_tags(corpora: Sequence[WeightedCorpus]) -> list[str]:
