@@ -26,6 +26,9 @@ PAIRS = [("ja", "yes"), ("nein", "no")]
         (["is", "est"], ()),  # a line of a dictionary, English and French
         (["de", "de"], ()),
         (["de", "xx", "und", "text"], ()),
+        (["French", "english", "notes"], ("en", "fr")),
+        (["german", "xx", "english"], ("de", "en")),
+        (["english", "non_english"], ()),
     ],
 )
 def test_recognises_columns_named_after_languages(columns: list[str], languages: tuple[str, ...]) -> None:
@@ -88,6 +91,97 @@ def test_other_language_codes_in_file_names_match(tmp_path: Path, names: tuple[s
     )
     assert texts(asked, "test") == [pair[::-1] for pair in PAIRS]
     assert load(tmp_path).languages[0] in names[0]  # German is the source by default
+
+
+GERMAN = ["Ich weiß nicht, wo sie ist.", "Wir haben Zeit.", "Hunde und eine Katze."] * 3
+ENGLISH = ["They do not know where she is.", "We have time.", "Dogs and the cat."] * 3
+FRENCH = ["Vous ne savez pas où elle est.", "Nous avons une heure.", "Les chiens et une chatte."] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "heading", "languages"),
+    [
+        ("en-fr.tsv", "", ("en", "fr")),
+        ("en_fr.tsv", "", ("en", "fr")),
+        ("x.en-fr.tsv", "", ("en", "fr")),
+        ("english-french.tsv", "", ("en", "fr")),
+        ("train_eng_fra.tsv", "", ("eng", "fra")),
+        ("English_to_French.txt", "", ("en", "fr")),
+        ("x.tsv", "english\tfrench", ("en", "fr")),
+        ("x.csv", "English,French", ("en", "fr")),
+        ("pt_br.tsv", "", None),
+        ("my_data.tsv", "", None),
+        ("deu.txt", "", None),
+    ],
+)
+def test_reads_codes_and_names_of_languages(
+    tmp_path: Path, name: str, heading: str, languages: tuple[str, str] | None
+) -> None:
+    separator = "," if name.endswith("csv") else "\t"
+    rows = [
+        separator.join(f'"{cell}"' if separator == "," else cell for cell in row)
+        for row in zip(ENGLISH, FRENCH, strict=True)
+    ]
+    path = write(tmp_path / name, lines([heading, *rows] if heading else rows))
+    if languages:
+        assert load(path).languages == languages
+        assert texts(load(path, need="test"), "test") == [*zip(ENGLISH, FRENCH, strict=True)]
+        turned = load(path, need="test", source_language="french", target_language="english")
+        assert texts(turned, "test") == [*zip(FRENCH, ENGLISH, strict=True)]
+    else:
+        with pytest.raises(
+            InputError, match=r" not German → English; .* data\.source_language=en and data\.target_lang"
+        ):
+            load(path)
+
+
+@pytest.mark.parametrize("names", ["english.txt,french.txt", "en.txt,fr.txt", "x.english,x.french", "en,fr"])
+def test_text_files_may_be_named_after_their_languages(tmp_path: Path, names: str) -> None:
+    for name, side in zip(names.split(","), (ENGLISH, FRENCH), strict=True):
+        write(tmp_path / name, lines(side))
+    assert load(tmp_path).languages == load(",".join(f"{tmp_path}/{name}" for name in names.split(","))).languages
+    assert texts(load(tmp_path, source_language="fr"), "train")[0] == (FRENCH[0], ENGLISH[0])
+
+
+SIDES = {"German": GERMAN, "English": ENGLISH, "French": FRENCH, "": ["Tak.", "42", "Xyz der the les."] * 3}
+
+
+@pytest.mark.parametrize(
+    ("sides", "languages", "change"),
+    [
+        (("English", "German"), ("de", "en"), "exchange its files or columns, or set data.source_language=en and"),
+        (("English", "French"), ("de", "en"), "rename its files or columns, or set data.source_language=en and"),
+        (("French", "German"), ("eng", "fr-CA"), "rename its files or columns, or set data.source_language=fr and"),
+        (("English", "English"), ("de", "en"), None),
+        (("German", "French"), ("de", "en"), None),
+        (("German", "English"), ("de", "en"), ""),
+        (("German", "English"), ("xx", "sw"), ""),
+        (("", ""), ("de", "en"), ""),
+    ],
+)
+def test_words_that_contradict_the_languages(
+    tmp_path: Path, sides: tuple[str, str], languages: tuple[str, str], change: str | None
+) -> None:
+    path = write(tmp_path / "x.tsv", tsv([*zip(*map(SIDES.__getitem__, sides), strict=True)]))
+    direction = dict(zip(("source_language", "target_language"), languages, strict=True))
+    corpus = load(path, need="test", **direction)
+    said = [note.partition(": ")[2] for note in corpus.notes if " looks like " in note]
+    if change:
+        with pytest.raises(InputError) as caught:
+            load(path, **direction)
+        assert said == [f"{caught.value.problem}; {caught.value.remedy}"]
+        assert said[0].startswith(f"the source looks like {sides[0]}, the target like {sides[1]}, not ")
+        assert change in said[0]
+    else:
+        wrong = "source" if sides[0] == sides[1] else "target"
+        expected = f"the {wrong} looks like {sides[wrong == 'target']}, not {('German', 'English')[wrong == 'target']}"
+        assert [*said, *load(path, **direction).notes[-1:]][: len(said)] == ([expected] if change is None else [])
+
+
+def test_named_sides_cannot_be_set(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.de-en.tsv", tsv([*zip(ENGLISH, GERMAN, strict=True)]))
+    with pytest.raises(InputError, match=r"German → English; exchange its files or columns$"):
+        load(path)
 
 
 CELLS = {

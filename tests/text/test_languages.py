@@ -1,12 +1,12 @@
 import pytest
 
-from transformer_mt.text.languages import language_of
+from transformer_mt.text.languages import NAMES, language_of, name_of
 
 
 @pytest.mark.parametrize(
     ("codes", "language"),
     [
-        ("de deu ger DE de-AT de_DE de-Latn-CH", "de"),
+        ("de deu ger DE de-AT de_DE de-Latn-CH German", "de"),
         ("zh zho chi cmn yue zh-Hans zh_TW", "zh"),
         ("ja jpn ja-JP", "ja"),
         ("no nor no-NO", "no"),
@@ -18,6 +18,11 @@ def test_maps_all_codes_of_a_language_to_one(codes: str, language: str) -> None:
     assert {language_of(code) for code in codes.split()} == {language}
 
 
-@pytest.mark.parametrize("code", ["", "qaa", "source", "-", "_de", "german", "ｄｅ"])
+@pytest.mark.parametrize("code", ["", "qaa", "source", "-", "_de", "deutsch", "ｄｅ"])
 def test_other_names_are_not_languages(code: str) -> None:
     assert language_of(code) is None
+
+
+def test_names_of_languages_are_unambiguous() -> None:
+    assert not [name for name, code in NAMES.items() if language_of(code) != code]
+    assert [name_of(code) for code in ("deu", "zh-Hant", "xx")] == ["German", "Chinese", "xx"]

@@ -17,6 +17,7 @@ from typing import Any
 
 from transformer_mt.cache import cache_folder, temporary_file
 from transformer_mt.errors import InputError, MachineError
+from transformer_mt.text.languages import NAMES, code_of, language_of
 
 TABLES = ("tsv", "csv", "tmx", "json", "jsonl", "parquet")
 
@@ -26,6 +27,11 @@ _DOCUMENTS = ("xlsx", "xls", "ods", "pdf", "docx", "doc", "odt")
 # Extensions of files that OPUS and others put next to texts under the same name.
 _NO_LANGUAGES = ("ids", "log", "xml", *_DOCUMENTS)
 _DOTTED_PAIR = re.compile(rf"(.+)\.({LANGUAGE_CODE})-({LANGUAGE_CODE})")
+# en-fr, en_fr, NAME_en-fr, english-to-french: names, or codes without a region, because `_fr` could be one.
+_CODE_OR_NAME = rf"([a-z]{{2,3}}|{'|'.join(NAMES)})"
+_LOOSE_PAIR = re.compile(rf"(?:(.+?)[._-])??{_CODE_OR_NAME}[_-](?:to[_-])?{_CODE_OR_NAME}", re.IGNORECASE)
+# A language and a region, not two languages.
+_LOCALES = ("en_ca", "fr_be", "fr_ca", "nl_be", "pt_br", "zh_tw")
 # newstest2014-deen-src.de, newstest2014-deen-ref.en
 _JOINED_PAIR = re.compile(r"(.+)-([a-z]{2})([a-z]{2})(?:-(?:src|ref))?")
 
@@ -56,8 +62,8 @@ _BLOCK = 2**12  # bytes; at most 28 MB when decompressed
 class DataFile:
     """A file and what its name says: format, compression, languages, and the rest, such as `train`.
 
-    `form` is one of `TABLES`, optionally with two languages (`train.de-en.tsv`); `text`, in one language, the last part
-    of the name; or `txt`, a text, or a tab-separated table if given on its own.
+    `form` is one of `TABLES`, optionally with two languages (`train.de-en.tsv`, `english-french.tsv`); `text`, in one
+    language, the last part of the name; or `txt`, a text, or a tab-separated table if given on its own.
     """
 
     path: Path
@@ -73,13 +79,16 @@ class DataFile:
         name = path.name.removesuffix(compression)
         form = next((form for form in (*TABLES, "txt") if name.endswith(f".{form}")), "text")
         name = name.removesuffix(f".{form}")
-        if form in TABLES:
-            match = _DOTTED_PAIR.fullmatch(name)
-            return cls(path, form, compression, *((match.groups()[1:], match[1]) if match else ((), name)))
+        if form != "text" and (match := _DOTTED_PAIR.fullmatch(name) or _LOOSE_PAIR.fullmatch(name)):
+            languages = tuple(map(code_of, match.groups()[1:]))
+            if match.re is _DOTTED_PAIR or (None not in map(language_of, languages) and name.lower() not in _LOCALES):
+                return cls(path, form, compression, languages, match[1] or name)
         stem, _, language = name.rpartition(".")
+        language = code_of(language)
         # The suffix of a text is its language if it looks like a code; a folder also needs a second language.
-        if language in _NO_LANGUAGES or not (stem and re.fullmatch(LANGUAGE_CODE, language)):
-            return cls(path, form, compression, (), stem or name)
+        is_language = re.fullmatch(LANGUAGE_CODE, language) and (stem or language_of(language))
+        if form in TABLES or language in _NO_LANGUAGES or not is_language:
+            return cls(path, form, compression, (), name if form in TABLES else stem or name)
         for pattern in (_DOTTED_PAIR, _JOINED_PAIR):  # corpus.de-en.de: both sides are `corpus`
             if (match := pattern.fullmatch(stem)) and language in match.groups()[1:]:
                 stem = match[1]

@@ -1,7 +1,7 @@
 """Loading a corpus: built-in, from files, from a folder, or from the hub."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -34,10 +34,10 @@ from transformer_mt.corpus.source import (
 from transformer_mt.corpus.tables import open_hub, parquet_rows
 from transformer_mt.corpus.text_files import ParallelText, TabSeparated, csv_rows
 from transformer_mt.corpus.tmx import TranslationMemory
-from transformer_mt.corpus.word_counts import TrainingWords, words_of_pairs
 from transformer_mt.errors import InputError, TmtError, checked
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
+from transformer_mt.text.languages import language_of, looks_like, name_of
 
 # Readers for formats with named columns.
 READERS = {"csv": csv_rows, "json": json_objects, "jsonl": json_objects, "parquet": parquet_rows}
@@ -168,9 +168,10 @@ def load_corpus(
         pairs = {split: source.pairs(columns) for split, source in sources.items()}
         key = [columns.languages, columns.columns, [source.identity for source in sources.values()]]
         clean = cached_splits(key, pairs, config, name=config.corpus, cut=cut, held_out=held_out)
-    if columns.languages == GERMAN_ENGLISH:
-        known = builtin.builtin_corpus(train=LOOKED_AT, validation=1, test=1, structure=False)["train"]
-        notes += filter(None, [_exchanged(clean[need].pairs, words_of_pairs(known))])
+    if contradiction := _contradiction(clean[need].pairs, columns.languages, config, named=sources[need].languages()):
+        if need == "train" and contradiction.remedy:
+            raise contradiction
+        notes.append(str(contradiction))
     if cut and "validation" in clean:
         count = len(clean["validation"].pairs)
         which = f"{count} of the {count + len(clean['train'].pairs)} training pairs, those with the smallest hashes"
@@ -210,16 +211,13 @@ def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, MixedCo
     """
     texts = held_out_texts(main)
     mixture = []
-    known = words_of_pairs(pair for pairs in main.splits.values() for pair in _some(pairs))
     known_names = {short_code(language): language for language in main.languages}
     for name, mixed in config.mixture.items():
         try:
             corpus = load_corpus(data_of(config, mixed), mixed=True, cut=mixed.hold_out, held_out=texts)
-            same = list(map(short_code, corpus.languages)) == list(map(short_code, main.languages))
-            if same and (found := _exchanged(corpus.splits["train"], known)):
-                raise InputError(Path(corpus.name), found)
         except TmtError as error:
-            raise type(error)(f"data.mixture.{name}: {error.key}", error.problem, error.remedy) from None
+            remedy = error.remedy.replace("data.", f"data.mixture.{name}.")
+            raise type(error)(f"data.mixture.{name}: {error.key}", error.problem, remedy) from None
         spelled = [known_names.setdefault(short_code(language), language) for language in corpus.languages]
         corpus = replace(corpus, languages=(spelled[0], spelled[1]))
         report = corpus.reports["train"]
@@ -242,26 +240,25 @@ def data_of(config: DataConfig, mixed: MixedConfig) -> DataConfig:
     return config.model_copy(update=changes | {side: language for side, language in own.items() if language})
 
 
-def _some(pairs: Pairs) -> Pairs:
-    """An evenly spaced sample, large enough to recognise a language by its words."""
-    return pairs[:: max(len(pairs) // LOOKED_AT, 1)]
+def _contradiction(
+    pairs: Pairs, languages: Direction, config: DataConfig, *, named: Sequence[str]
+) -> InputError | None:
+    """The error for words that contradict the languages of a corpus; with a remedy if those of both sides do.
 
-
-def _exchanged(pairs: Pairs, known: TrainingWords) -> str:
-    """Describe the problem if sources contain the known words of targets, and the reverse; else empty."""
-    found = words_of_pairs(_some(pairs))
-    source = known.source.keys() - known.target.keys()
-    target = known.target.keys() - known.source.keys()
-
-    def count(sources: Set[str], targets: Set[str]) -> int:
-        return sum(found.source[word] for word in sources) + sum(found.target[word] for word in targets)
-
-    right = count(source, target)
-    wrong = count(target, source)
-    if wrong < FEW_PAIRS or wrong <= 2 * right:
-        return ""
-    problem = f"source and target look swapped ({wrong:,} words of the other side, {right:,} of the same)"
-    return f"{problem}; swap its files, or its source_column and target_column"
+    Where files or columns have `named` the languages, the configuration can only choose among these.
+    """
+    some = pairs[:: max(len(pairs) // LOOKED_AT, 1)]
+    source = looks_like((pair.source for pair in some), assumed=languages[0])
+    target = looks_like((pair.target for pair in some), assumed=languages[1])
+    seen, assumed, change = f"the source looks like {name_of(source)}", name_of(languages[0]), ""
+    if source and target:
+        seen, assumed = f"{seen}, the target like {name_of(target)}", " → ".join(map(name_of, languages))
+        is_exchanged = [target, source] == list(map(language_of, languages))
+        change = f"{'exchange' if is_exchanged else 'rename'} its files or columns"
+        change += "" if named else f", or set data.source_language={source} and data.target_language={target}"
+    elif target:
+        seen, assumed = f"the target looks like {name_of(target)}", name_of(languages[1])
+    return InputError(config.corpus, f"{seen}, not {assumed}", change) if source or target else None
 
 
 def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:

@@ -14,7 +14,7 @@ from transformer_mt.corpus.data_file import LANGUAGE_CODE, DataFile
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.registry import suggest
-from transformer_mt.text.languages import language_of
+from transformer_mt.text.languages import code_of, language_of
 
 BUILTIN = "builtin"
 AUTO = "auto"
@@ -189,20 +189,20 @@ def absolute(corpus: str) -> str:
 def short_name(corpus: str) -> str:
     """A name for a run on this corpus: the folder's, or `train` for `train.de,train.en`."""
     path = next(iter(_existing(corpus)), Path(corpus))
-    return DataFile.named(path).stem if path.is_file() else re.split("[:@]", path.name)[0]
+    return DataFile.named(path).stem or path.stem if path.is_file() else re.split("[:@]", path.name)[0]
 
 
 def is_language(name: str) -> bool:
-    """True for a column named after a language: `de`, `deu`, `DE`, `pt_BR`, `zh-Hant`."""
-    return _COLUMN.fullmatch(name) is not None and language_of(name) is not None
+    """True for a column named after a language: `de`, `deu`, `DE`, `pt_BR`, `zh-Hant`, `German`."""
+    return _COLUMN.fullmatch(code_of(name)) is not None and language_of(name) is not None
 
 
 def languages_of(columns: Iterable[str]) -> tuple[str, ...]:
-    """Two or more columns that look like languages, in alphabetical order; empty if there are fewer.
+    """The languages of two or more columns that look like some, in alphabetical order; empty if there are fewer.
 
     `id` is a number if there are two others. Words like `cat` or `per` count only without two two-letter codes.
     """
-    names = sorted(dict.fromkeys(filter(is_language, columns)), key=short_code)
+    names = sorted(dict.fromkeys(map(code_of, filter(is_language, columns))), key=short_code)
     for length in (2, 3):
         languages = [name for name in names if len(re.split("[-_]", name)[0]) == length]
         others = [name for name in languages if language_of(name) != "id"]

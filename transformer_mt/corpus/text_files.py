@@ -55,7 +55,7 @@ class ParallelText(SplitSource):
 
     def __init__(self, files: Sequence[DataFile]) -> None:
         languages = tuple(language for file in files for language in file.languages)
-        languages = languages if len({*languages}) > 1 else ()
+        languages = languages if len({*languages}) == len(files) == len(languages) else ()
         identity = ["text", *languages, *(file.identity[-1] for file in files)]
         name = " and ".join([str(files[0].path), *(file.path.name for file in files[1:])])
         super().__init__(name, identity, lambda: iter(()), languages)
@@ -80,7 +80,9 @@ class TabSeparated(SplitSource):
     """
 
     def __init__(self, file: DataFile) -> None:
-        super().__init__(str(file.path), file.identity, partial(_tsv_rows, file), file.languages)
+        super().__init__(
+            str(file.path), file.identity, partial(_tsv_rows, file), file.languages if len(file.languages) > 1 else ()
+        )
         self._first = [cell for _, row in islice(self.read(), 1) for cell in row.values()]
 
     @override

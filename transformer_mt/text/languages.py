@@ -1,4 +1,9 @@
-"""Language codes: one per language, whatever standard a file or a user follows."""
+"""Languages: their codes and names, whatever standard a file or a user follows, and their frequent words."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from transformer_mt.text.words import words
 
 # ISO 639-1, each with the ISO 639-2 and 639-3 codes of the same language.
 _CODES = (
@@ -18,10 +23,67 @@ _CODES = (
 )
 _LANGUAGES = {code: one.split(":")[0] for one in _CODES.split() for code in one.split(":")}
 
+# The codes of languages by their English names.
+_NAMES = (
+    "afrikaans:af albanian:sq amharic:am arabic:ar armenian:hy azerbaijani:az basque:eu belarusian:be bengali:bn "
+    "bosnian:bs bulgarian:bg burmese:my catalan:ca chinese:zh croatian:hr czech:cs danish:da dutch:nl english:en "
+    "esperanto:eo estonian:et finnish:fi french:fr galician:gl georgian:ka german:de greek:el gujarati:gu hausa:ha "
+    "hebrew:he hindi:hi hungarian:hu icelandic:is igbo:ig indonesian:id irish:ga italian:it japanese:ja kannada:kn "
+    "kazakh:kk khmer:km korean:ko kurdish:ku lao:lo latin:la latvian:lv lithuanian:lt macedonian:mk malay:ms "
+    "malayalam:ml maltese:mt mandarin:zh maori:mi marathi:mr mongolian:mn nepali:ne norwegian:no pashto:ps persian:fa "
+    "polish:pl portuguese:pt punjabi:pa quechua:qu romanian:ro russian:ru sanskrit:sa serbian:sr sinhala:si slovak:sk "
+    "slovenian:sl somali:so spanish:es swahili:sw swedish:sv tagalog:tl tamil:ta telugu:te thai:th tibetan:bo "
+    "turkish:tr ukrainian:uk urdu:ur uzbek:uz vietnamese:vi welsh:cy xhosa:xh yoruba:yo zulu:zu"
+)
+NAMES: dict[str, str] = dict(one.split(":") for one in _NAMES.split())
+
+# Frequent words of some languages that no other of them has, so that a few sentences show which one they are in.
+_FREQUENT = {
+    "cs": "že jsem jsi není který která jsou také jeho byla bylo když",
+    "de": "und ist nicht ich ein mit sie auf wir eine wird haben auch sich einen einem ihr kein der aber oder wenn",
+    "en": "the and that with have this are not you what his they from she would your there know where when",
+    "es": "los las el pero muy más yo fue también cuando donde ella ellos eso qué",
+    "fr": "est une dans pour pas vous nous avec sur elle aux ses être sont cette suis quand",
+    "it": "di che non è della sono nel gli questo anche alla più perché delle dei",
+    "nl": "het een niet van ik hij zijn voor ook maar wij naar heeft deze bij uit",
+    "pl": "się że jest jestem był tylko czy dla który są być jego",
+    "pt": "não uma em você ele ao também isso muito é são pelo seu minha",
+    "ru": "что это как его она был мы они для",
+    "sv": "och är att inte jag också från henne något",
+    "tr": "bir için değil çok daha ama kadar",
+}
+_LANGUAGE_OF_WORD = {word: language for language, some in _FREQUENT.items() for word in some.split()}
+# So many of these words show a language, if they are so many times as many as those of all others.
+_ENOUGH = 4
+
 
 def language_of(code: str) -> str | None:
-    """The shortest code of a language: `de` for `deu`, `ger`, `de-DE` and `de_DE`; None if unknown.
+    """The shortest code of a language: `de` for `deu`, `ger`, `de-DE`, `de_DE` and `German`; None if unknown.
 
-    Accepts BCP 47 and ISO 639-1, 639-2 and 639-3; script and region are ignored.
+    Accepts English names, BCP 47 and ISO 639-1, 639-2 and 639-3; script and region are ignored.
     """
-    return _LANGUAGES.get(code.replace("_", "-").partition("-")[0].casefold())
+    first = code.replace("_", "-").partition("-")[0].casefold()
+    return _LANGUAGES.get(first) or NAMES.get(first)
+
+
+def code_of(name: str) -> str:
+    """The code of a language given by its English name; anything else stays as it is."""
+    return NAMES.get(name.casefold(), name)
+
+
+def name_of(language: str) -> str:
+    """The English name of a language, or what it is called if that is unknown."""
+    code = language_of(language)
+    return next((name.capitalize() for name, own in NAMES.items() if own == code), language)
+
+
+def looks_like(texts: Iterable[str], *, assumed: str) -> str:
+    """The code of the language that normalised texts are in; empty if it may be the assumed one, or isn't clear.
+
+    Knows only some languages, by their frequent words, and says nothing about others.
+    """
+    counts = Counter(_LANGUAGE_OF_WORD.get(word, "") for text in texts for word in words(text.lower()))
+    del counts[""]
+    ((found, count),) = counts.most_common(1) or [("", 0)]
+    is_clear = count >= _ENOUGH * max(counts.total() - count, 1)
+    return found if is_clear and language_of(assumed) in _FREQUENT.keys() - {found} else ""
