@@ -94,7 +94,7 @@ def test_notes_a_file_that_does_not_name_its_languages(tmp_path: Path, main: Pat
 
 def test_a_mixed_corpus_in_other_languages_is_refused_with_its_own_keys(tmp_path: Path, main: Path) -> None:
     other = write(tmp_path / "x.tsv", tsv([("They are not there.", "Elle est dans une de ses maisons.")]))
-    problem = "the source looks like English, the target like French, not German → English; rename its files or columns"
+    problem = "this looks like English → French, not German → English; rename its files or columns"
     keys = r"data\.mixture\.n0\.source_language=en and data\.mixture\.n0\.target_language=fr"
     with pytest.raises(InputError, match=rf"^data\.mixture\.n0: {other}: {problem}, or set {keys}$"):
         mixed(main, {"corpus": other})

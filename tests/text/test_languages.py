@@ -1,6 +1,6 @@
 import pytest
 
-from transformer_mt.text.languages import NAMES, language_of, name_of
+from transformer_mt.text.languages import language_of, name_of
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,5 @@ def test_other_names_are_not_languages(code: str) -> None:
     assert language_of(code) is None
 
 
-def test_names_of_languages_are_unambiguous() -> None:
-    assert not [name for name, code in NAMES.items() if language_of(code) != code]
+def test_languages_have_names() -> None:
     assert [name_of(code) for code in ("deu", "zh-Hant", "xx")] == ["German", "Chinese", "xx"]

@@ -17,7 +17,7 @@ from typing import Any
 
 from transformer_mt.cache import cache_folder, temporary_file
 from transformer_mt.errors import InputError, MachineError
-from transformer_mt.text.languages import NAMES, code_of, language_of
+from transformer_mt.text.languages import LANGUAGES, code_of, language_of
 
 TABLES = ("tsv", "csv", "tmx", "json", "jsonl", "parquet")
 
@@ -27,11 +27,9 @@ _DOCUMENTS = ("xlsx", "xls", "ods", "pdf", "docx", "doc", "odt")
 # Extensions of files that OPUS and others put next to texts under the same name.
 _NO_LANGUAGES = ("ids", "log", "xml", *_DOCUMENTS)
 _DOTTED_PAIR = re.compile(rf"(.+)\.({LANGUAGE_CODE})-({LANGUAGE_CODE})")
-# en-fr, en_fr, NAME_en-fr, english-to-french: names, or codes without a region, because `_fr` could be one.
-_CODE_OR_NAME = rf"([a-z]{{2,3}}|{'|'.join(NAMES)})"
-_LOOSE_PAIR = re.compile(rf"(?:(.+?)[._-])??{_CODE_OR_NAME}[_-](?:to[_-])?{_CODE_OR_NAME}", re.IGNORECASE)
-# A language and a region, not two languages.
-_LOCALES = ("en_ca", "fr_be", "fr_ca", "nl_be", "pt_br", "zh_tw")
+# en-fr, en_fr, NAME_en-fr, english-to-french: no regions, because `_fr` could be one; `pt_br` is one language.
+_LANGUAGE = rf"(?!(?:en_ca|fr_be|fr_ca|nl_be|pt_br|zh_tw)$)({'|'.join(LANGUAGES)})"
+_LOOSE_PAIR = re.compile(rf"(?:(.+?)[._-])??{_LANGUAGE}[_-](?:to[_-])?{_LANGUAGE}", re.IGNORECASE)
 # newstest2014-deen-src.de, newstest2014-deen-ref.en
 _JOINED_PAIR = re.compile(r"(.+)-([a-z]{2})([a-z]{2})(?:-(?:src|ref))?")
 
@@ -80,9 +78,7 @@ class DataFile:
         form = next((form for form in (*TABLES, "txt") if name.endswith(f".{form}")), "text")
         name = name.removesuffix(f".{form}")
         if form != "text" and (match := _DOTTED_PAIR.fullmatch(name) or _LOOSE_PAIR.fullmatch(name)):
-            languages = tuple(map(code_of, match.groups()[1:]))
-            if match.re is _DOTTED_PAIR or (None not in map(language_of, languages) and name.lower() not in _LOCALES):
-                return cls(path, form, compression, languages, match[1] or name)
+            return cls(path, form, compression, tuple(map(code_of, match.groups()[1:])), match[1] or name)
         stem, _, language = name.rpartition(".")
         language = code_of(language)
         # The suffix of a text is its language if it looks like a code; a folder also needs a second language.

@@ -27,9 +27,9 @@ from transformer_mt.corpus.source import (
     SplitSource,
     absolute,
     choose_columns,
-    choose_direction,
     parse_source,
     short_code,
+    sides,
 )
 from transformer_mt.corpus.tables import open_hub, parquet_rows
 from transformer_mt.corpus.text_files import ParallelText, TabSeparated, csv_rows
@@ -250,15 +250,15 @@ def _contradiction(
     some = pairs[:: max(len(pairs) // LOOKED_AT, 1)]
     source = looks_like((pair.source for pair in some), assumed=languages[0])
     target = looks_like((pair.target for pair in some), assumed=languages[1])
-    seen, assumed, change = f"the source looks like {name_of(source)}", name_of(languages[0]), ""
-    if source and target:
-        seen, assumed = f"{seen}, the target like {name_of(target)}", " → ".join(map(name_of, languages))
-        is_exchanged = [target, source] == list(map(language_of, languages))
-        change = f"{'exchange' if is_exchanged else 'rename'} its files or columns"
-        change += "" if named else f", or set data.source_language={source} and data.target_language={target}"
-    elif target:
-        seen, assumed = f"the target looks like {name_of(target)}", name_of(languages[1])
-    return InputError(config.corpus, f"{seen}, not {assumed}", change) if source or target else None
+    if not (source or target):
+        return None
+    seen, assumed = (
+        " → ".join(map(name_of, one)) for one in ((source or languages[0], target or languages[1]), languages)
+    )
+    is_exchanged = [target, source] == list(map(language_of, languages))
+    change = f"{'exchange' if is_exchanged else 'rename'} its files or columns"
+    change += "" if named else f", or set data.source_language={source} and data.target_language={target}"
+    return InputError(config.corpus, f"this looks like {seen}, not {assumed}", change if source and target else "")
 
 
 def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:
@@ -278,15 +278,15 @@ def with_languages(config: DataConfig, mixed: Sequence[Corpus]) -> DataConfig:
 
 
 def _builtin(config: DataConfig, *, structure: bool, held_out: frozenset[str]) -> Corpus:
-    direction = choose_direction(config, GERMAN_ENGLISH, name=BUILTIN)
-    if set(direction) != set(GERMAN_ENGLISH):
-        problem = f"{' and '.join(direction)} are not in the built-in corpus"
+    source, target, _ = sides(config, GERMAN_ENGLISH, name=BUILTIN)
+    if {source, target} != set(GERMAN_ENGLISH):
+        problem = f"{source} and {target} are not in the built-in corpus"
         raise InputError("data.source_language, data.target_language", problem, "choose de and en, or other data")
     splits = builtin.builtin_corpus(**config.builtin.model_dump(), structure=structure)
-    if direction == ("en", "de"):
+    if source == "en":
         splits = {split: [pair.reversed() for pair in pairs] for split, pairs in splits.items()}
     clean = clean_splits(splits, config, name=BUILTIN, cut=False, held_out=held_out)
-    return Corpus(BUILTIN, direction, clean, config, has_links=True)
+    return Corpus(BUILTIN, (source, target), clean, config, has_links=True)
 
 
 def _open_splits(

@@ -250,44 +250,39 @@ def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = Fal
 
     A corpus that is `mixed` into another takes its languages, even if they are not stated for it. Raises `InputError`.
     """
-    given = (config.source_language, config.target_language)
     columns = (config.source_column, config.target_column)
-    if (columns[0] == "") != (columns[1] == ""):
+    if columns.count("") == 1:
         raise InputError("data.source_column, data.target_column", "only one is given", "give both")
-    known: tuple[str, ...] = columns if all(map(is_language, columns)) else ()
-    if (AUTO in given or mixed) and (columns[0] == "" or columns[0].isdecimal()):
-        known = source.languages()
-    direction = choose_direction(config, known, name=source.name)
-    languages = " → ".join(direction)
-    notes = []
-    if len(known) < 2 and (AUTO in given or (mixed and columns[0] == "")):
-        remedy = f"set {_KEYS}" if AUTO in given else "give its columns or files in this order"
-        notes = [f"{source.name} does not name its languages: assuming {languages}; {remedy}"]
-    elif given == (AUTO, AUTO) and tuple(map(short_code, direction)) != GERMAN_ENGLISH:
-        notes = [f"translating {languages}; to reverse, set data.source_language={direction[1]}"]
-    return ColumnChoice(direction, *columns), notes
+    named = columns if all(map(is_language, columns)) else ()
+    known = source.languages() if columns[0] == "" or columns[0].isdecimal() else named
+    *languages, note = sides(config, known, name=source.name, mixed=mixed)
+    return ColumnChoice((languages[0], languages[1]), *columns), [note] if note else []
 
 
-def choose_direction(config: DataConfig, known: Sequence[str], *, name: str) -> Direction:
-    """Choose source and target language: the first direction of the known languages that fits the configuration."""
-    source = config.source_language
-    target = config.target_language
+def sides(config: DataConfig, known: Sequence[str], *, name: str, mixed: bool = False) -> tuple[str, str, str]:
+    """Source and target language, and a note: as configured, or the first direction of the known ones that fits.
+
+    `known` are two or more languages that files or columns give, or none.
+    """
+    given = source, target = config.source_language, config.target_language
+    first, second, *more = known or GERMAN_ENGLISH
     if source == target != AUTO:
         raise InputError("data.target_language", f"{source} is also the source language", "choose another")
-    if AUTO not in (source, target):
-        return source, target
-    if len(known) > 2:
+    if AUTO in given and more:
         raise InputError(name, f"has {', '.join(known)}", f"set {_KEYS} to two of them")
-    first, second = known or GERMAN_ENGLISH
-    if source == target:
-        return first, second
-    chosen, same, other = (source, first, second) if target == AUTO else (target, second, first)
-    if not meant(chosen, [same], place=name):
-        if meant(chosen, [other], place=name):
-            other = same
-        elif known:
-            raise InputError(name, f"has {first} and {second}, but not {chosen}", f"set {_KEYS} to those")
-    return (chosen, other) if target == AUTO else (other, chosen)
+    for one in {source, target} - {AUTO} if AUTO in given and known else ():
+        if not meant(one, known, place=name):
+            raise InputError(name, f"has {first} and {second}, but not {one}", f"set {_KEYS} to those")
+    if source == AUTO:
+        source = second if target != AUTO and meant(target, [first], place=name) else first
+    if target == AUTO:
+        target = first if meant(source, [second], place=name) else second
+    if not known and (AUTO in given or (mixed and config.source_column == "")):
+        remedy = f"set {_KEYS}" if AUTO in given else "give its columns or files in this order"
+        return source, target, f"{name} does not name its languages: assuming {source} → {target}; {remedy}"
+    is_usual = {*given} != {AUTO} or (short_code(source), short_code(target)) == GERMAN_ENGLISH
+    note = "" if is_usual else f"translating {source} → {target}; to reverse, set data.source_language={target}"
+    return source, target, note
 
 
 def corpus_name(data: DataConfig) -> str:

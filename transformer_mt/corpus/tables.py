@@ -17,9 +17,9 @@ from transformer_mt.corpus.source import (
     Sources,
     SourcesAndNotes,
     SplitSource,
-    choose_direction,
     flat,
     is_language,
+    sides,
 )
 from transformer_mt.errors import InputError, MachineError, TmtError
 
@@ -76,7 +76,7 @@ def open_hub(source: Hub, config: DataConfig, *, offline: bool = False) -> Sourc
     import datasets
     from huggingface_hub import HfApi
 
-    one, other = choose_direction(config, (), name=source.name)
+    one, other, _ = sides(config, (), name=source.name)
     names = [f"{one}-{other}", f"{other}-{one}"]
     with quiet_datasets():
         try:

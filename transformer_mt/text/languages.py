@@ -5,37 +5,32 @@ from collections.abc import Iterable
 
 from transformer_mt.text.words import words
 
-# ISO 639-1, each with the ISO 639-2 and 639-3 codes of the same language.
+# ISO 639-1, each with the ISO 639-2 and 639-3 codes of the same language, and the English names of some.
 _CODES = (
-    "aa:aar ab:abk ae:ave af:afr ak:aka am:amh an:arg ar:ara as:asm av:ava ay:aym az:aze ba:bak be:bel bg:bul bi:bis "
-    "bm:bam bn:ben bo:bod:tib br:bre bs:bos ca:cat ce:che ch:cha co:cos cr:cre cs:ces:cze cu:chu cv:chv cy:cym:wel "
-    "da:dan de:deu:ger dv:div dz:dzo ee:ewe el:ell:gre en:eng eo:epo es:spa et:est:ekk eu:baq:eus fa:fas:per:pes "
-    "ff:ful fi:fin fj:fij fo:fao fr:fra:fre fy:fry ga:gle gd:gla gl:glg gn:grn gu:guj gv:glv ha:hau he:heb:iw hi:hin "
-    "ho:hmo hr:hrv ht:hat hu:hun hy:arm:hye hz:her ia:ina id:ind:in ie:ile ig:ibo ii:iii ik:ipk io:ido is:ice:isl "
-    "it:ita iu:iku ja:jpn jv:jav ka:geo:kat kg:kon ki:kik kj:kua kk:kaz kl:kal km:khm kn:kan ko:kor kr:kau ks:kas "
-    "ku:kur kv:kom kw:cor ky:kir la:lat lb:ltz lg:lug li:lim ln:lin lo:lao lt:lit lu:lub lv:lav:lvs mg:mlg mh:mah "
-    "mi:mao:mri mk:mac:mkd ml:mal mn:mon mr:mar ms:may:msa mt:mlt my:bur:mya na:nau nb:nob nd:nde ne:nep ng:ndo "
-    "nl:dut:nld nn:nno no:nor nr:nbl nv:nav ny:nya oc:oci oj:oji om:orm or:ori os:oss pa:pan pi:pli pl:pol ps:pus "
-    "pt:por qu:que rm:roh rn:run ro:ron:rum:mo ru:rus rw:kin sa:san sc:srd sd:snd se:sme sg:sag sh:hbs si:sin "
-    "sk:slk:slo sl:slv sm:smo sn:sna so:som sq:alb:sqi sr:srp ss:ssw st:sot su:sun sv:swe sw:swa ta:tam te:tel tg:tgk "
-    "th:tha ti:tir tk:tuk tl:tgl tn:tsn to:ton tr:tur ts:tso tt:tat tw:twi ty:tah ug:uig uk:ukr ur:urd uz:uzb ve:ven "
-    "vi:vie vo:vol wa:wln wo:wol xh:xho yi:yid:ji yo:yor za:zha zh:chi:zho:cmn:yue zu:zul"
+    "aa:aar ab:abk ae:ave af:afr:afrikaans ak:aka am:amh:amharic an:arg ar:ara:arabic as:asm av:ava ay:aym "
+    "az:aze:azerbaijani ba:bak be:bel:belarusian bg:bul:bulgarian bi:bis bm:bam bn:ben:bengali bo:bod:tib:tibetan "
+    "br:bre bs:bos:bosnian ca:cat:catalan ce:che ch:cha co:cos cr:cre cs:ces:cze:czech cu:chu cv:chv cy:cym:wel:welsh "
+    "da:dan:danish de:deu:ger:german dv:div dz:dzo ee:ewe el:ell:gre:greek en:eng:english eo:epo:esperanto "
+    "es:spa:spanish et:est:ekk:estonian eu:baq:eus:basque fa:fas:per:pes:persian ff:ful fi:fin:finnish fj:fij fo:fao "
+    "fr:fra:fre:french fy:fry ga:gle:irish gd:gla gl:glg:galician gn:grn gu:guj:gujarati gv:glv ha:hau:hausa "
+    "he:heb:iw:hebrew hi:hin:hindi ho:hmo hr:hrv:croatian ht:hat hu:hun:hungarian hy:arm:hye:armenian hz:her ia:ina "
+    "id:ind:in:indonesian ie:ile ig:ibo:igbo ii:iii ik:ipk io:ido is:ice:isl:icelandic it:ita:italian iu:iku "
+    "ja:jpn:japanese jv:jav ka:geo:kat:georgian kg:kon ki:kik kj:kua kk:kaz:kazakh kl:kal km:khm:khmer kn:kan:kannada "
+    "ko:kor:korean kr:kau ks:kas ku:kur:kurdish kv:kom kw:cor ky:kir la:lat:latin lb:ltz lg:lug li:lim ln:lin "
+    "lo:lao:lao lt:lit:lithuanian lu:lub lv:lav:lvs:latvian mg:mlg mh:mah mi:mao:mri:maori mk:mac:mkd:macedonian "
+    "ml:mal:malayalam mn:mon:mongolian mr:mar:marathi ms:may:msa:malay mt:mlt:maltese my:bur:mya:burmese na:nau nb:nob "
+    "nd:nde ne:nep:nepali ng:ndo nl:dut:nld:dutch nn:nno no:nor:norwegian nr:nbl nv:nav ny:nya oc:oci oj:oji om:orm "
+    "or:ori os:oss pa:pan:punjabi pi:pli pl:pol:polish ps:pus:pashto pt:por:portuguese qu:que:quechua rm:roh rn:run "
+    "ro:ron:rum:mo:romanian ru:rus:russian rw:kin sa:san:sanskrit sc:srd sd:snd se:sme sg:sag sh:hbs si:sin:sinhala "
+    "sk:slk:slo:slovak sl:slv:slovenian sm:smo sn:sna so:som:somali sq:alb:sqi:albanian sr:srp:serbian ss:ssw st:sot "
+    "su:sun sv:swe:swedish sw:swa:swahili ta:tam:tamil te:tel:telugu tg:tgk th:tha:thai ti:tir tk:tuk tl:tgl:tagalog "
+    "tn:tsn to:ton tr:tur:turkish ts:tso tt:tat tw:twi ty:tah ug:uig uk:ukr:ukrainian ur:urd:urdu uz:uzb:uzbek ve:ven "
+    "vi:vie:vietnamese vo:vol wa:wln wo:wol xh:xho:xhosa yi:yid:ji yo:yor:yoruba za:zha "
+    "zh:chi:zho:cmn:yue:mandarin:chinese zu:zul:zulu"
 )
-_LANGUAGES = {code: one.split(":")[0] for one in _CODES.split() for code in one.split(":")}
-
-# The codes of languages by their English names.
-_NAMES = (
-    "afrikaans:af albanian:sq amharic:am arabic:ar armenian:hy azerbaijani:az basque:eu belarusian:be bengali:bn "
-    "bosnian:bs bulgarian:bg burmese:my catalan:ca chinese:zh croatian:hr czech:cs danish:da dutch:nl english:en "
-    "esperanto:eo estonian:et finnish:fi french:fr galician:gl georgian:ka german:de greek:el gujarati:gu hausa:ha "
-    "hebrew:he hindi:hi hungarian:hu icelandic:is igbo:ig indonesian:id irish:ga italian:it japanese:ja kannada:kn "
-    "kazakh:kk khmer:km korean:ko kurdish:ku lao:lo latin:la latvian:lv lithuanian:lt macedonian:mk malay:ms "
-    "malayalam:ml maltese:mt mandarin:zh maori:mi marathi:mr mongolian:mn nepali:ne norwegian:no pashto:ps persian:fa "
-    "polish:pl portuguese:pt punjabi:pa quechua:qu romanian:ro russian:ru sanskrit:sa serbian:sr sinhala:si slovak:sk "
-    "slovenian:sl somali:so spanish:es swahili:sw swedish:sv tagalog:tl tamil:ta telugu:te thai:th tibetan:bo "
-    "turkish:tr ukrainian:uk urdu:ur uzbek:uz vietnamese:vi welsh:cy xhosa:xh yoruba:yo zulu:zu"
-)
-NAMES: dict[str, str] = dict(one.split(":") for one in _NAMES.split())
+# The language of every code and name.
+LANGUAGES = {code: one.split(":")[0] for one in _CODES.split() for code in one.split(":")}
+_NAMES = {language: name.capitalize() for name, language in LANGUAGES.items() if len(name) > 3}
 
 # Frequent words of some languages that no other of them has, so that a few sentences show which one they are in.
 _FREQUENT = {
@@ -62,19 +57,17 @@ def language_of(code: str) -> str | None:
 
     Accepts English names, BCP 47 and ISO 639-1, 639-2 and 639-3; script and region are ignored.
     """
-    first = code.replace("_", "-").partition("-")[0].casefold()
-    return _LANGUAGES.get(first) or NAMES.get(first)
+    return LANGUAGES.get(code.replace("_", "-").partition("-")[0].casefold())
 
 
 def code_of(name: str) -> str:
     """The code of a language given by its English name; anything else stays as it is."""
-    return NAMES.get(name.casefold(), name)
+    return LANGUAGES.get(name.casefold(), name) if len(name) > 3 else name
 
 
 def name_of(language: str) -> str:
     """The English name of a language, or what it is called if that is unknown."""
-    code = language_of(language)
-    return next((name.capitalize() for name, own in NAMES.items() if own == code), language)
+    return _NAMES.get(language_of(language) or "", language)
 
 
 def looks_like(texts: Iterable[str], *, assumed: str) -> str:
