@@ -42,6 +42,7 @@ def test_every_function_that_takes_pairs_takes_tuples() -> None:
     calls: dict[str, Callable[[Any], Any]] = {
         "Translator.score": translator.score,
         "Translator.score_stream": lambda pairs: [*translator.score_stream(iter(pairs))],
+        "Translator.require_fitting_pair": lambda pairs: translator.require_fitting_pair(*pairs, "here"),
         "evaluate": lambda pairs: transformer_mt.evaluate(translator, pairs).translations,
         "Corpus.from_pairs": lambda pairs: transformer_mt.Corpus.from_pairs({"train": pairs}).splits,
     }

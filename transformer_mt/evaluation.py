@@ -122,7 +122,7 @@ def evaluate(
     long for the model is empty. BLEU is tokenized for the run's target language. The known word links are compared with
     the heads of `alignment`, by default all heads, if the engine exposes attention. Raises `InputError` without pairs.
     """
-    pairs = list(as_pairs(pairs))
+    pairs = as_pairs(pairs)
     if not pairs:
         raise InputError("evaluation", "there are no sentence pairs", "give at least one")
     model = translator.model

@@ -147,8 +147,9 @@ def section_lines(section: Section | Tree, path: tuple[str, ...]) -> Iterator[st
     if isinstance(section, Section):
         if path:
             yield from ("", *_comment(type(section).__doc__ or ""), f"[{'.'.join(path)}]")
-        for name in filter(lambda name: name not in inner, dict(section)):
-            yield from key_lines(section, name, name)
+        for name in dict(section):
+            if name not in inner:
+                yield from key_lines(section, name, name)
     for name, value in inner.items():
         yield from section_lines(value, (*path, name))
 

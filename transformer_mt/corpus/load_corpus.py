@@ -15,7 +15,7 @@ from transformer_mt.corpus.clean_corpus import CleanSplit, cached_splits, clean_
 from transformer_mt.corpus.cleaning import SplitReport, describe_all
 from transformer_mt.corpus.data_file import TABLES, DataFile, refuse_unread
 from transformer_mt.corpus.json_file import json_objects
-from transformer_mt.corpus.pairs import AnyPair, Fingerprint, Pairs, as_pairs
+from transformer_mt.corpus.pairs import AnyPair, Fingerprint, Pairs, SentencePair, as_pairs
 from transformer_mt.corpus.source import (
     BUILTIN,
     FORMS,
@@ -90,7 +90,7 @@ class Corpus:
         For a data frame with two columns, pass `list(frame.itertuples(index=False, name=None))`. Training needs the
         splits `train` and `validation`. Raises `InputError` if a split has no usable pair.
         """
-        given = {split: list(as_pairs(pairs)) for split, pairs in splits.items()}
+        given = {split: as_pairs(pairs) for split, pairs in splits.items()}
         if not given:
             raise InputError("splits", "empty", "give train and validation")
         has_links = all(pair.links is not None for pairs in given.values() for pair in pairs)

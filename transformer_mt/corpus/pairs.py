@@ -1,7 +1,7 @@
 """Sentence pairs, their word links, and the fingerprint of a split."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -69,9 +69,9 @@ Pairs = Sequence[SentencePair]
 AnyPair = SentencePair | tuple[str, str]
 
 
-def as_pairs(given: Iterable[AnyPair]) -> Iterator[SentencePair]:
-    """Yield the pairs that a caller gave, each as a `SentencePair` or as (source, target)."""
-    return (pair if isinstance(pair, SentencePair) else SentencePair(*pair) for pair in given)
+def as_pairs(given: Sequence[AnyPair]) -> list[SentencePair]:
+    """The pairs that a caller gave, each as a `SentencePair` or as (source, target)."""
+    return [pair if isinstance(pair, SentencePair) else SentencePair(*pair) for pair in given]
 
 
 def format_links(links: Sequence[Link]) -> str:

@@ -199,11 +199,13 @@ class Translator:
         """
         return list(self.score_stream(pairs))
 
+    @checked
     def score_stream(self, pairs: Iterable[AnyPair]) -> "Iterator[PairScore]":
         """Like `score`, for a stream of pairs, read a thousand at a time."""
         from transformer_mt.translation.scoring import score_pairs  # imports torch
 
-        return score_pairs(self.model.network, self.model.tokenizer, map(normalized_pair, as_pairs(pairs)))
+        given = (normalized_pair(*as_pairs([pair])) for pair in pairs)
+        return score_pairs(self.model.network, self.model.tokenizer, given)
 
     @checked
     def require_fitting(self, sentences: Iterable[PreparedSentence], place: str) -> None:
@@ -211,10 +213,12 @@ class Translator:
         for sentence in sentences:
             self._task(sentence, (), self.search, self._longest(self.search), place=place)
 
-    def require_fitting_pair(self, pair: SentencePair, place: str) -> None:
+    @checked
+    def require_fitting_pair(self, pair: AnyPair, place: str) -> None:
         """Raise `InputError`, naming `place`, for a pair with a side that has more tokens than the model takes."""
         prepare = self.model.prepare
-        self.require_fitting([prepare.sentence(pair.source), prepare.target.sentence(pair.target)], place)
+        (given,) = as_pairs([pair])
+        self.require_fitting([prepare.sentence(given.source), prepare.target.sentence(given.target)], place)
 
     @checked
     def translate_prepared(
