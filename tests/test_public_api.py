@@ -65,7 +65,9 @@ def test_an_argument_of_the_wrong_type_is_a_type_error(name: str) -> None:
     parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
     hints = {each.name: each.annotation for each in parameters if each.name != "self"}
     examples = {
-        each.name: next((value for value in ([], {}, "") if fits(value, each.annotation)), Mock(spec=each.annotation))
+        each.name: next(
+            (value for value in ([], {}, "", ("a", "b")) if fits(value, each.annotation)), Mock(spec=each.annotation)
+        )
         for each in parameters
         if each.default is each.empty
     }

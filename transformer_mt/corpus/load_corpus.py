@@ -168,7 +168,7 @@ def load_corpus(
         pairs = {split: source.pairs(columns) for split, source in sources.items()}
         key = [columns.languages, columns.columns, [source.identity for source in sources.values()]]
         clean = cached_splits(key, pairs, config, name=config.corpus, cut=cut, held_out=held_out)
-    if contradiction := _contradiction(clean[need].pairs, columns.languages, config, named=sources[need].languages()):
+    if contradiction := _contradiction(clean[need].pairs, columns.languages, sources[need]):
         if need == "train" and contradiction.remedy:
             raise contradiction
         notes.append(str(contradiction))
@@ -240,25 +240,21 @@ def data_of(config: DataConfig, mixed: MixedConfig) -> DataConfig:
     return config.model_copy(update=changes | {side: language for side, language in own.items() if language})
 
 
-def _contradiction(
-    pairs: Pairs, languages: Direction, config: DataConfig, *, named: Sequence[str]
-) -> InputError | None:
-    """The error for words that contradict the languages of a corpus; with a remedy if those of both sides do.
-
-    Where files or columns have `named` the languages, the configuration can only choose among these.
-    """
+def _contradiction(pairs: Pairs, languages: Direction, source: SplitSource) -> InputError | None:
+    """The error for words that contradict the languages of a corpus; with a remedy if those of both sides do."""
     some = pairs[:: max(len(pairs) // LOOKED_AT, 1)]
-    source = looks_like((pair.source for pair in some), assumed=languages[0])
-    target = looks_like((pair.target for pair in some), assumed=languages[1])
-    if not (source or target):
+    one = looks_like((pair.source for pair in some), assumed=languages[0])
+    other = looks_like((pair.target for pair in some), assumed=languages[1])
+    if (one, other) == languages:
         return None
-    seen, assumed = (
-        " → ".join(map(name_of, one)) for one in ((source or languages[0], target or languages[1]), languages)
-    )
-    is_exchanged = [target, source] == list(map(language_of, languages))
-    change = f"{'exchange' if is_exchanged else 'rename'} its files or columns"
-    change += "" if named else f", or set data.source_language={source} and data.target_language={target}"
-    return InputError(config.corpus, f"this looks like {seen}, not {assumed}", change if source and target else "")
+    seen, assumed = (" → ".join(map(name_of, both)) for both in ((one, other), languages))
+    change = ""
+    if one != languages[0] and other != languages[1]:
+        is_exchanged = [other, one] == list(map(language_of, languages))
+        change = f"{'exchange' if is_exchanged else 'rename'} its files or columns"
+        if not source.languages():  # otherwise the configuration can only choose among these
+            change += f", or set data.source_language={one} and data.target_language={other}"
+    return InputError(source.name, f"this looks like {seen}, not {assumed}", change)
 
 
 def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:

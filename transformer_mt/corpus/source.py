@@ -265,23 +265,25 @@ def sides(config: DataConfig, known: Sequence[str], *, name: str, mixed: bool = 
     `known` are two or more languages that files or columns give, or none.
     """
     given = source, target = config.source_language, config.target_language
+    is_open = AUTO in given
     first, second, *more = known or GERMAN_ENGLISH
     if source == target != AUTO:
         raise InputError("data.target_language", f"{source} is also the source language", "choose another")
-    if AUTO in given and more:
+    if is_open and more:
         raise InputError(name, f"has {', '.join(known)}", f"set {_KEYS} to two of them")
-    for one in {source, target} - {AUTO} if AUTO in given and known else ():
-        if not meant(one, known, place=name):
-            raise InputError(name, f"has {first} and {second}, but not {one}", f"set {_KEYS} to those")
+    chosen = target if source == AUTO else source
+    if is_open and known and chosen != AUTO and not meant(chosen, known, place=name):
+        raise InputError(name, f"has {first} and {second}, but not {chosen}", f"set {_KEYS} to those")
     if source == AUTO:
-        source = second if target != AUTO and meant(target, [first], place=name) else first
+        source = second if meant(target, [first], place=name) else first
     if target == AUTO:
         target = first if meant(source, [second], place=name) else second
-    if not known and (AUTO in given or (mixed and config.source_column == "")):
-        remedy = f"set {_KEYS}" if AUTO in given else "give its columns or files in this order"
-        return source, target, f"{name} does not name its languages: assuming {source} → {target}; {remedy}"
-    is_usual = {*given} != {AUTO} or (short_code(source), short_code(target)) == GERMAN_ENGLISH
-    note = "" if is_usual else f"translating {source} → {target}; to reverse, set data.source_language={target}"
+    note = ""
+    if not known and (is_open or (mixed and config.source_column == "")):
+        remedy = f"set {_KEYS}" if is_open else "give its columns or files in this order"
+        note = f"{name} does not name its languages: assuming {source} → {target}; {remedy}"
+    elif {*given} == {AUTO} and (short_code(source), short_code(target)) != GERMAN_ENGLISH:
+        note = f"translating {source} → {target}; to reverse, set data.source_language={target}"
     return source, target, note
 
 

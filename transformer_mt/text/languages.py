@@ -71,12 +71,12 @@ def name_of(language: str) -> str:
 
 
 def looks_like(texts: Iterable[str], *, assumed: str) -> str:
-    """The code of the language that normalised texts are in; empty if it may be the assumed one, or isn't clear.
+    """The code of the language that normalised texts are in, or the assumed one if that may be right or isn't clear.
 
-    Knows only some languages, by their frequent words, and says nothing about others.
+    Knows only some languages, by their frequent words, and doubts no others.
     """
     counts = Counter(_LANGUAGE_OF_WORD.get(word, "") for text in texts for word in words(text.lower()))
     del counts[""]
-    ((found, count),) = counts.most_common(1) or [("", 0)]
+    ((found, count),) = counts.most_common(1) or [(assumed, 0)]
     is_clear = count >= _ENOUGH * max(counts.total() - count, 1)
-    return found if is_clear and language_of(assumed) in _FREQUENT.keys() - {found} else ""
+    return found if is_clear and language_of(assumed) in _FREQUENT.keys() - {found} else assumed
