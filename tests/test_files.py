@@ -1,3 +1,4 @@
+import io
 import os
 import socket
 import stat
@@ -93,22 +94,30 @@ def test_a_user_file_may_be_a_link_or_a_bounded_pipe(tmp_path: Path) -> None:
             read_input(path, limit=limit, remedy="do this")
 
 
-def test_yields_lines_with_numbers_and_line_ends(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"one\r\n\ntwo\x00\x85\nthree")
-    with (tmp_path / "x").open("rb") as file:
-        lines = list(bounded_lines(file, name="x"))
-    assert lines == [(1, b"one\r\n"), (2, b"\n"), (3, b"two\x00\x85\n"), (4, b"three")]
+def lines_of(content: bytes, limit: int = LONGEST_LINE) -> list[str]:
+    """The lines, and the messages of those that are none."""
+    lines = list(bounded_lines(io.BytesIO(content), name="x", limit=limit))
+    assert [number for number, _ in lines] == list(range(1, len(lines) + 1))
+    return [str(line) for _, line in lines]
 
 
-@pytest.mark.parametrize("length", [7, 11, 12, 30])
-@pytest.mark.parametrize("end", [b"\n", b"\nafter\n", b""])
-def test_skips_a_line_over_the_limit(tmp_path: Path, length: int, end: bytes) -> None:
-    (tmp_path / "x").write_bytes(b"abcde\n" + b"a" * length + end)
-    with (tmp_path / "x").open("rb") as file:
-        first, (number, problem), *after = bounded_lines(file, name="x", limit=6)
-    assert first == (1, b"abcde\n")
-    assert (number, str(problem)) == (2, "x:2: more than 6 bytes in one line; split it")
-    assert after == ([(3, b"after\n")] if len(end) > 1 else [])
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_any_line_end_ends_a_line(end: bytes, bom: bytes) -> None:
+    content = bom + b"one%%two\x00\xc2\x85%three".replace(b"%", end)
+    for last in (b"", end):
+        assert lines_of(content + last) == ["one", "", "two\x00\x85", "three"]
+    assert lines_of(bom + b"one" + end) == ["one"]
+    huge, bad = "x:2: more than 6 bytes in one line; split it", "x:3: not UTF-8 at byte 1; save it as UTF-8"
+    for length in (7, 11, 12, 13, 30):
+        assert lines_of(end.join([b"ab", b"a" * length, b"a\xff", b"cd"]), limit=6) == ["ab", huge, bad, "cd"]
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"), [(b"", []), (b"a\rb\nc\rd", ["a\rb", "c\rd"]), (b"a\r\rb", ["a", "", "b"])]
+)
+def test_a_carriage_return_ends_lines_only_without_newlines(content: bytes, lines: list[str]) -> None:
+    assert lines_of(content) == lines
 
 
 def test_gives_up_on_a_file_without_line_breaks(monkeypatch: pytest.MonkeyPatch) -> None:

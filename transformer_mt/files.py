@@ -101,30 +101,58 @@ def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
 
 def bounded_lines(
     file: IO[bytes] | BufferedIOBase, *, name: str, limit: int = LONGEST_LINE
-) -> Iterator[tuple[int, bytes | InputError]]:
-    """Yield numbered lines, from 1. A line of more than `limit` bytes is replaced by an `InputError`.
+) -> Iterator[tuple[int, str | InputError]]:
+    """Yield the numbered lines of a text, from 1, without byte-order mark and line ends.
 
-    Raises `InputError` if a line does not end within `LONGEST_SKIPPED` bytes, and `MachineError` if reading fails.
+    A line of more than `limit` bytes, or not UTF-8, is replaced by an `InputError`. Lines end at `\\n` or `\\r\\n`, or
+    at `\\r` if the text begins with `limit` bytes that have no other line end. Raises `InputError` if a line does not
+    end within `LONGEST_SKIPPED` bytes, and `MachineError` if reading fails.
     """
+    parts = _parts(file, limit)
     try:
         for number in count(1):
-            line = rest = file.readline(limit + 1)
+            line = rest = next(parts, b"")
+            place = f"{name}:{number}"
             if not line:
                 return
             if len(line) <= limit:
-                yield number, line
+                yield number, decoded(line, place)
                 continue
             skipped = len(line)
             while rest and not rest.endswith(b"\n"):
                 if skipped > LONGEST_SKIPPED:
-                    raise InputError(
-                        f"{name}:{number}", f"no line break in {LONGEST_SKIPPED:,} bytes", "give a text file"
-                    )
-                rest = file.readline(limit)
+                    raise InputError(place, f"no line break in {LONGEST_SKIPPED:,} bytes", "give a text file")
+                rest = next(parts, b"")
                 skipped += len(rest)
-            yield number, InputError(f"{name}:{number}", f"more than {limit:,} bytes in one line", "split it")
+            yield number, InputError(place, f"more than {limit:,} bytes in one line", "split it")
     except OSError as error:
         raise MachineError(name, f"cannot be read ({error.strerror})", "check where it comes from") from None
+
+
+def _parts(file: IO[bytes] | BufferedIOBase, limit: int) -> Iterator[bytes]:
+    """Yield the lines with `\\n` at their ends; of a line over `limit` bytes, parts that are longer, up to its end."""
+    part = file.readline(limit + 1)
+    if b"\r" not in part[:-1] or part.endswith(b"\n"):
+        yield part
+        yield from iter(partial(file.readline, limit + 1), b"")
+        return
+    rest = b""
+    while part:
+        *lines, rest = (rest + part).split(b"\r")
+        yield from (line + b"\n" for line in lines)
+        if len(rest) > limit:
+            yield rest
+            rest = b""
+        part = file.read(limit)
+    yield rest
+
+
+def decoded(line: bytes, place: str) -> str | InputError:
+    """The text of a line, without byte-order mark and line end, or the error that it is not UTF-8."""
+    try:
+        return line.decode().removeprefix("\ufeff").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        return InputError(place, f"not UTF-8 at byte {error.start}", "save it as UTF-8")
 
 
 def write_atomically(path: Path, content: bytes) -> None:

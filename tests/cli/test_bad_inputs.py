@@ -53,7 +53,7 @@ MISTAKES = [
     (f"{TRANSLATE} --beam wide Ja", "--beam"),
     (f"{ATTEND} Der Hund", "tmt attend"),
     ("train --set model.widht=3", "model.widht"),
-    ("train --set data.corpus=d\udcfc", "--set data.corpus=d⟨U+DCFC⟩"),
+    ("train --set data.corpus=d\udcfc", "--set"),
     ("train --set model.width", "--set"),
     ("train --set data", "--set"),
     ("train --set ''", "--set"),

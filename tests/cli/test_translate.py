@@ -231,14 +231,12 @@ def test_json_ignores_crlf_and_bom(on_run: Tmt) -> None:
     assert [json.loads(line).get("source") for line in windows.lines] == [None, SOURCES[1], "", SOURCES[2]]
 
 
-def test_non_utf8_names_and_sentences(trained: str, tmt: Tmt, on_run: Tmt) -> None:
+def test_non_utf8_names_are_read(trained: str, tmt: Tmt, on_run: Tmt) -> None:
     shutil.copytree(trained, "r\udcfcn")
     Path("\udcfc.de").write_text(f"{SOURCES[0]}\n")
     outcome = tmt("translate", "--quiet", "--model", "r\udcfcn", "--input", "\udcfc.de", "--output", "\udcfc.en")
     assert (outcome.code, outcome.err) == (0, "")
     assert Path("\udcfc.en").read_text("utf-8") == on_run("translate", SOURCES[0]).out
-    packed = on_run("translate", "--json", "B\udcfcsche")
-    assert packed.json["source"] == "B\udcfcsche"
     missing = on_run("translate", "--input", "B\udcfcsche")
     assert missing.err.startswith("tmt: error: B⟨U+DCFC⟩sche: cannot be read (")
 

@@ -31,17 +31,17 @@ PAIR, TSV, CSV = "{x}/a.de,{x}/a.en", "{x}/a.tsv", "{x}/a.csv"
 REFUSED: dict[str, tuple[Files, str, str]] = {
     "one line too few": (pair(TEXT + b"drei\n"), PAIR, "{x}/a.de: 3 lines, but {x}/a.en has 2;"),
     "one line too many": (pair(TEXT, ENGLISH + b"\n" * 3), PAIR, "{x}/a.de: 2 lines, but {x}/a.en has 5;"),
-    "Latin-1": (pair(b"ein Hund\nein B\xfcschel\n"), PAIR, "{x}/a.de:2: not UTF-8 at character 6 of the line;"),
+    "Latin-1": (pair(b"ein Hund\nein B\xfcschel\n"), PAIR, "{x}/a.de:2: not UTF-8 at byte 5; save it as UTF-8"),
     "UTF-16 with a byte-order mark": (
         pair(TEXT, "a\nb\n".encode("utf-16")),
         PAIR,
-        "{x}/a.en:1: not UTF-8 at character 1 of the line;",
+        "{x}/a.en:1: not UTF-8 at byte 0;",
     ),
     "UTF-16 in a TSV": ({"a.tsv": "ja\tyes\n".encode("utf-16")}, TSV, "{x}/a.tsv:1: not UTF-8"),
     "a line of two megabytes": (
         pair(b"a" * 2_000_000),
         PAIR,
-        "{x}/a.de:1: more than 1,000,000 characters in one line;",
+        "{x}/a.de:1: more than 1,000,000 bytes in one line;",
     ),
     "an empty file": (pair(b"", b""), PAIR, f"{PAIR}: no pairs in test; put sentence pairs into it"),
     "only blanks": (

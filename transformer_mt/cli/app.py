@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing_extensions import override
 
 from transformer_mt.cli.terminal import telling
 from transformer_mt.errors import InputError, TmtError
+from transformer_mt.files import decoded
 from transformer_mt.plugins import load_file, load_installed
 from transformer_mt.text.terminal import without_capital
 
@@ -123,6 +125,20 @@ def is_repeatable(parameter: Any) -> bool:
     return bool(getattr(parameter, "multiple", False)) or parameter.param_type_name == "argument"
 
 
+def in_utf8(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, refusing texts that are not UTF-8, as it does in files; paths may be anything."""
+
+    @wraps(command)
+    def checked(**arguments: Any) -> None:
+        for name, given in arguments.items():
+            for text in given if isinstance(given, list) else [given]:
+                if isinstance(text, str) and isinstance(error := decoded(os.fsencode(text), name), InputError):
+                    raise InputError(name, error.problem, "write it in UTF-8")
+        command(**arguments)
+
+    return checked
+
+
 class LazyCommands(Mapping[str, Any]):
     """The commands, each built on first use from the function of its name in `cli/NAME.py`.
 
@@ -135,7 +151,7 @@ class LazyCommands(Mapping[str, Any]):
         own = f"{name}_" if iskeyword(name) else name
         function = getattr(import_module(f"transformer_mt.cli.{own}"), own)
         only = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-        only.command(name, cls=Command)(function)
+        only.command(name, cls=Command)(in_utf8(function))
         return get_command(only)
 
     def __iter__(self) -> Iterator[str]:

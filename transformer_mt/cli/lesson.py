@@ -1,12 +1,11 @@
 """`tmt lesson`: the guided course in the terminal."""
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from transformer_mt.cli.terminal import note, result
+from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.errors import InputError
 
 
@@ -38,5 +37,5 @@ def lesson(
         return
     if not 1 <= number <= len(course):
         raise InputError("number", f"no lesson {number}", f"give a number from 1 to {len(course)}")
-    columns = shutil.get_terminal_size().columns
-    result(*lesson_lines(course[number - 1], count=len(course), width=columns, answer=answer))
+    width = literal_console().width
+    result(*lesson_lines(course[number - 1], count=len(course), width=width, answer=answer))

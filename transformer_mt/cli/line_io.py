@@ -48,12 +48,7 @@ def read_lines(path: Path | None) -> Iterator[Line]:
             raise InputError(path, f"cannot be read ({error.strerror})", "check the path") from None
     with file:
         for number, line in bounded_lines(file, name=name, limit=LONGEST_SENTENCE):
-            place = f"{name}:{number}"
-            try:
-                text = line if isinstance(line, InputError) else line.decode().rstrip("\n").removesuffix("\r")
-                yield place, text.removeprefix("\ufeff") if isinstance(text, str) else text
-            except UnicodeDecodeError as error:
-                yield place, InputError(place, f"not UTF-8 at byte {error.start}", "save it as UTF-8")
+            yield f"{name}:{number}", line
 
 
 def _stdin() -> int:

@@ -1,6 +1,7 @@
 """Options shared by several commands, including search options, and dataclasses of options."""
 
 import inspect
+import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -15,6 +16,7 @@ from transformer_mt.config.sections import Config, DataConfig, SearchConfig, Tra
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 from transformer_mt.export.ctranslate2_package import QUANTIZATIONS
+from transformer_mt.files import decoded
 
 RUNS = Path("runs")
 
@@ -75,20 +77,14 @@ def resolve_config(path: Path | Config | None, *, data: str | None, overrides: l
     """The configuration of a file, changed by `--set` and then `--data`. Data paths become absolute."""
     from transformer_mt.corpus.source import absolute
 
-    config = changed_config(path, overrides or [])
+    config = load_config(path, overrides or [])
     corpus = absolute(config.data.corpus if data is None else data)
-    _require_utf8(corpus, option="--data")
+    if isinstance(decoded(os.fsencode(corpus), corpus), InputError):  # the path may, a configuration may not
+        raise InputError(f"--data {corpus}", "not valid UTF-8", "rename it")
     mixture = {
         name: mixed.model_copy(update={"corpus": absolute(mixed.corpus)}) for name, mixed in config.data.mixture.items()
     }
     return config.model_copy(update={"data": config.data.model_copy(update={"corpus": corpus, "mixture": mixture})})
-
-
-def changed_config(path: Path | Config | None, overrides: list[str]) -> Config:
-    """The configuration of a file, changed by `--set`. Paths stay as written."""
-    for override in overrides:
-        _require_utf8(override, option="--set")
-    return load_config(path, overrides)
 
 
 def files_of_pairs(source: Path | None, target: Path | None) -> tuple[Path, Path] | None:
@@ -100,11 +96,6 @@ def files_of_pairs(source: Path | None, target: Path | None) -> tuple[Path, Path
     if source == target == Path("-"):
         raise InputError("--target-file", "--input already reads stdin", "give a file for one of them")
     return source, target
-
-
-def _require_utf8(text: str, *, option: str) -> None:
-    if text != text.encode(errors="replace").decode():
-        raise InputError(f"{option} {text}", "not valid UTF-8", "rename or rewrite it")
 
 
 def _number(metavar: str, description: str) -> Any:

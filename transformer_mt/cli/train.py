@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, changed_config, resolve_config
+from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, resolve_config
 from transformer_mt.cli.terminal import literal_console, note, result
+from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _resumed(path: Path, overrides: list[str]) -> "Config":
     begun = Run.open(path)
     last = last_aims(begun)
     ends = [f"training.steps={last.steps}", f"training.epochs={last.epochs}"]
-    return changed_config(begun.config(), [*ends, *overrides])
+    return load_config(begun.config(), [*ends, *overrides])
 
 
 def _vocabulary(path: Path) -> list[str]:

@@ -172,7 +172,7 @@ def _parse_toml(content: bytes, place: str | Path) -> Tree:
     if max(line.count(b".") for line in content.split(b"\n")) > _MOST_DOTS:
         raise InputError(place, f"a line with more than {_MOST_DOTS} dots", "correct the file")
     try:
-        return tomllib.loads(content.decode("utf-8"))
+        return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InputError(place, f"not UTF-8 at byte {error.start}", "save the file as UTF-8") from None
     except (ValueError, RecursionError) as error:  # not TOML, or numbers too long or brackets too deep for Python

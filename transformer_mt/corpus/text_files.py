@@ -4,7 +4,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import count, islice, zip_longest
+from itertools import islice, zip_longest
 
 from typing_extensions import override
 
@@ -17,37 +17,21 @@ from transformer_mt.corpus.source import (
     languages_of,
 )
 from transformer_mt.errors import InputError
-from transformer_mt.files import LONGEST_LINE
+from transformer_mt.files import LONGEST_LINE, bounded_lines
 
 _MOST_COLUMNS = 4
-_UNDECODED = re.compile("[\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?")
 # A cell that pandas quoted because it contains quotes; these are doubled.
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 
 def text_lines(file: DataFile) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines, from 1, of a UTF-8 file, without byte-order mark and line ends.
-
-    Lines end at `\\n` or `\\r\\n`, or at `\\r` if a file has no other line ends. Raises `InputError` with file and line
-    for invalid UTF-8 or an overlong line.
-    """
-    with file.plain.open("rb") as raw:
-        beginning = raw.read(LONGEST_LINE)
-    end = "\r" if b"\r" in beginning and b"\n" not in beginning else "\n"
-    with file.plain.open(encoding="utf-8-sig", errors="surrogateescape", newline=end) as stream:
-        for number in count(1):
-            line = stream.readline(LONGEST_LINE + 1)
-            if not line:
-                return
-            if len(line) > LONGEST_LINE:
-                raise InputError(
-                    f"{file.path}:{number}", f"more than {LONGEST_LINE:,} characters in one line", "split it"
-                )
-            if undecoded := _UNDECODED.search(line):
-                problem = f"not UTF-8 at character {undecoded.end()} of the line"
-                raise InputError(f"{file.path}:{number}", problem, "save the file as UTF-8")
-            yield number, line.removesuffix(end).removesuffix("\r")
+    """Yield the lines of a file as `bounded_lines`. Raises `InputError` for the first that is overlong or not UTF-8."""
+    with file.plain.open("rb") as stream:
+        for number, line in bounded_lines(stream, name=str(file.path)):
+            if isinstance(line, InputError):
+                raise line
+            yield number, line
 
 
 class ParallelText(SplitSource):

@@ -1,5 +1,6 @@
 """A folder with a Marian model, from a stranger. Only JSON and SentencePiece are read, under fixed names."""
 
+from codecs import BOM_UTF8
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,7 @@ def read_vocabulary(folder: Path, ids: dict[str, int]) -> tuple[TwoModels, list[
 
 def _read_json(path: Path, *, limit: int) -> Settings:
     try:
-        found = from_json(read_regular(path, limit=limit))
+        found = from_json(read_regular(path, limit=limit).removeprefix(BOM_UTF8))
     except ValueError:
         found = None
     if not isinstance(found, dict):

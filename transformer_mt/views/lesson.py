@@ -125,7 +125,7 @@ NUMBERS = {"length-curves": _by_length, "rnn-attention": _most_attended, "norm-c
 
 
 def _parse(path: Path, number: int) -> Lesson:
-    text = read_input(path, limit=_LONGEST, remedy="shorten it").decode("utf-8", "replace")
+    text = read_input(path, limit=_LONGEST, remedy="shorten it").decode("utf-8-sig", "replace")
     head, *parts = re.split(r"^## +(.+?)\s*$", text, flags=re.MULTILINE)
     sections = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
     title, _, body = head.strip().partition("\n")

@@ -1,0 +1,79 @@
+"""Texts in the forms that people and programs send: byte-order marks, line ends, bytes, and terminals of any width."""
+
+import codecs
+from pathlib import Path
+
+import pytest
+from support.command_line import PAIRS, Tmt
+
+SOURCES = [source for source, _ in PAIRS]
+TARGETS = [target for _, target in PAIRS]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "command"),
+    [
+        ("a.toml", "[training]\nsteps = 7\n", "config a.toml"),
+        ("l/1.md", "# A\n\nB\n## Question\nC?\n## Answer\nD.\n", "lesson --lessons l 1"),
+        ("a.tsv", f"{SOURCES[0]}\tdog\n", "translate --glossary a.tsv {0}"),
+        ("a.links", "0-0\n", "evaluate --data a.de,a.en --links a.links --json"),
+        ("a.de", f"{SOURCES[0]}\n", "align --input a.de --target-file a.en"),
+    ],
+)
+def test_a_byte_order_mark_is_no_text(name: str, content: str, command: str, trained: str, tmt: Tmt) -> None:
+    Path("l").mkdir()
+    Path("a.de").write_text(f"{SOURCES[0]}\n")
+    Path("a.en").write_text(f"{TARGETS[0]}\n")
+    arguments = [part.format(SOURCES[0]) for part in command.split()]
+    arguments += ["--model", trained] * (arguments[0] in ("translate", "evaluate", "align"))
+    outcomes = []
+    for mark in (b"", codecs.BOM_UTF8):
+        Path(name).write_bytes(mark + content.encode())
+        outcome = tmt(*arguments)
+        outcomes.append((outcome.code, *(line for line in outcome.lines if '"seconds"' not in line)))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0] == 0
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n"])
+@pytest.mark.parametrize(
+    "command", ["translate --input a.de", *(f"{name} --input a.de --target-file a.en" for name in ("align", "score"))]
+)
+def test_line_ends_of_other_systems(command: str, end: str, on_run: Tmt) -> None:
+    outcomes = []
+    for own in ("\n", end):
+        for name, texts in (("a.de", SOURCES), ("a.en", TARGETS)):
+            Path(name).write_bytes("".join(f"{text}{own}" for text in texts[:3]).encode())
+        outcomes.append(on_run(*command.split()))
+    assert outcomes[0] == outcomes[1]
+    assert len(outcomes[0].lines) >= 3
+
+
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        ("translate Ja B\udcfcsche", "SENTENCE"),
+        ("attend Ja --target B\udcfcsche", "--target"),
+        ("translate Ja --prefix \udce4", "--prefix"),
+        ("config --set data.corpus=d\udcfc", "--set"),
+        ("data --data d\udcfc", "--data"),
+    ],
+)
+def test_text_arguments_are_utf8(command: str, place: str, tmt: Tmt) -> None:
+    assert tmt(*command.split()).mistake.startswith(f"{place}: not UTF-8 at byte ")
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "19"])
+@pytest.mark.parametrize("command", ["attend", "align", "translate --trace", "lens", "lesson 3"])
+def test_a_width_below_20_is_80(
+    command: str, columns: str, trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, *options = command.split()
+    on = [] if name == "lesson" else ["--model", trained, SOURCES[0]]
+    outcomes = []
+    for width in (columns, "80", "20"):
+        monkeypatch.setenv("COLUMNS", width)
+        outcomes.append(tmt(name, *options, *on))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0].code == 0
+    assert outcomes[2].code == 0
