@@ -248,7 +248,7 @@ def test_bad_lines_in_json_have_an_error(on_run: Tmt) -> None:
     assert "error" not in good
     assert cut.pop("error").startswith("in.jsonl:2: not valid JSON (")
     assert cut == {"source": '{"de": '}
-    assert other == {"fr": "oui", "error": "in.jsonl:3: no text under the key source or de; add one"}
+    assert other == {"fr": "oui", "error": "in.jsonl:3: no text under the key de or source; add one"}
     assert re.fullmatch(r"in\.jsonl:4: \d+ tokens, the model takes at most 96; split it", long.pop("error"))
     assert long == {"de": LONG, "id": 7}
     assert plain.keys() == {"source", "error"}

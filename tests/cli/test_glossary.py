@@ -30,6 +30,14 @@ def test_json_lists_the_terms(glossary: tuple[str, str], on_run: Tmt) -> None:
     assert "terms" not in on_run("translate", "--json", "Ja").json
 
 
+def test_a_glossary_without_effect_is_noted(glossary: tuple[str, str], on_run: Tmt) -> None:
+    said = "tmt: terms.tsv: none of its terms occurs in the input\n"
+    assert on_run("translate", *glossary, "Ja", "Nein").err.endswith(said)
+    assert said not in on_run("translate", *glossary, "Ja", SOURCES[0]).err
+    Path("terms.tsv").write_text(f'"{WORD}"\t"old house"\n')
+    assert "old house" in on_run("translate", *glossary, SOURCES[0]).out
+
+
 def test_line_whose_terms_are_too_long_is_empty(on_run: Tmt) -> None:
     Path("terms.tsv").write_text(f"{WORD}\t{'a ' * 400}\n")
     outcome = on_run("translate", "--glossary", "terms.tsv", SOURCES[0], "Ja")

@@ -43,7 +43,7 @@ def test_lists_a_run(listed: Path, tmt: Tmt) -> None:
     assert " ".join(row.split()) == f"runs/one data de → en {score} 6/6 {size / 1e6:.1f} MB 3 h finished"
     assert found.keys() == {
         "run", "corpus", "source_language", "target_language", "score", "score_name", "step", "steps", "epochs",
-        "bytes", "seconds_since", "state", "init_from",
+        "bytes", "seconds_since", "state", "init_from", "best_step",
     }  # fmt: skip
     assert (found["corpus"], found["steps"], found["bytes"], found["init_from"]) == ("data", 6, size, None)
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -203,13 +203,42 @@ def test_damaged_files_are_refused_by_name(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "run").exists()
 
 
+TABLES = ["lm_head", "model.encoder.embed_tokens", "model.decoder.embed_tokens"]
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("names", [*((name,) for name in TABLES), TABLES])
+def test_copies_of_the_table_are_no_other_model(tmp_path: Path, names: Sequence[str], kept: bool) -> None:
+    tensors = random_tensors(settings())
+    expected = import_marian(write_marian(tmp_path / "marian", tensors), tmp_path / "run").network().state_dict()
+    shared = tensors["model.shared.weight"] if kept else tensors.pop("model.shared.weight")
+    tensors |= {f"{name}.weight": shared.clone() for name in names}
+    found = import_marian(write_marian(tmp_path / "more", tensors), tmp_path / "same").network().state_dict()
+    assert all(found[name].equal(expected[name]) for name in expected)
+    if kept or names == TABLES:
+        tensors[f"{names[-1]}.weight"][0, 0] += 1.0
+        with pytest.raises(InputError, match=f"{names[-1]}.weight differs from .*; call model.tie_weights"):
+            import_marian(write_marian(tmp_path / "other", tensors), tmp_path / "third")
+
+
+@pytest.mark.parametrize("rows", [-1, 1, 8])
+def test_a_table_with_another_number_of_tokens_has_a_remedy(tmp_path: Path, rows: int) -> None:
+    tensors = random_tensors(settings())
+    table = tensors["model.shared.weight"]
+    tensors["model.shared.weight"] = torch.randn(len(table) + rows, WIDTH)
+    said = f"has {len(table) + rows} rows, but vocab.json has {len(table)} tokens; call model.resize_token_embeddings"
+    with pytest.raises(InputError, match=said):
+        import_marian(write_marian(tmp_path / "marian", tensors), tmp_path / "run")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda found: found.pop("final_logits_bias"), "(output.bias)"),
         (lambda found: found.update(extra=torch.ones(3)), "(extra)"),
         (lambda found: found.update(final_logits_bias=torch.ones(1, 3)), "(output.bias)"),
-        (lambda found: found.update({"model.shared.weight": torch.ones(3, 2)}), "(source_embedding.table.weight)"),
+        (lambda found: found.update({"model.shared.weight": torch.ones(3)}), "(source_embedding.table.weight)"),
+        (lambda found: found.pop("model.shared.weight"), "(source_embedding.table.weight)"),
         (lambda found: found.update({"model.shared.weight": torch.tensor(1.0)}), "(source_embedding.table.weight)"),
         (lambda found: found.update({"final_logits_bias": torch.ones(1, 3, dtype=torch.int8)}), "(output.bias)"),
         (lambda found: found["model.shared.weight"].fill_(torch.nan), "not finite (source_embedding.table.weight)"),

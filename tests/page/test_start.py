@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 def test_start_says_what_to_do_without_scrolling(chromium: "Browser", served: Served) -> None:
     with LoadedPage.opened(chromium, served.server.address, viewport={"width": 1280, "height": 720}) as opened:
-        opened.expect_part("#purpose", "Type a German sentence. A small neural network")
+        opened.expect_part("#purpose", "Type a sentence in German. A small neural network")
         for selector in ("#purpose", "#source", "#examples button", "#translation .linked", ".link-legend li", "#tabs"):
             for one in opened.find(selector).all():
                 box = one.bounding_box()
@@ -58,7 +58,11 @@ def test_numbers_below_the_translation_are_explained(opened: LoadedPage) -> None
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("de", "Type a German sentence."), *((odd, "Type a sentence.") for odd in ("x\u202e", "zz", "constructor"))],
+    [
+        ("de", "Type a sentence in German."),
+        ("en", "Type a sentence in English."),
+        *((odd, "Type a sentence.") for odd in ("x\u202e", "zz", "constructor")),
+    ],
 )
 def test_purpose_names_known_languages(opened: LoadedPage, served: Served, language: str, said: str) -> None:
     listed = served.get("/v1/runs").json

@@ -211,6 +211,13 @@ def test_repeated_key_is_refused(served: Served) -> None:
     require_error(served.raw(request.replace(b"\r\n\r\n", again)), 403, NO_KEY)
 
 
+@pytest.mark.parametrize(
+    ("query", "status"), [("run=none", 404), ("rnu=one", 400), ("run=one&run=one", 400), ("run=%ff", 400), ("run", 404)]
+)
+def test_a_wrong_query_is_never_ignored(query: str, status: int, served: Served) -> None:
+    require_error(served.get(f"/languages?{query}"), status)
+
+
 def test_keys_are_compared_in_constant_time(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[tuple[bytes, bytes]] = []
 
@@ -307,6 +314,11 @@ def test_newest_run_with_a_model_answers_unless_another_is_named(own_runs: Path)
             assert posted(served, asked).status == 200
             assert posted(served, asked | {"run": newest}).status == 200
             require_error(posted(served, asked | {"run": other}), 400)
+            for run, code in ((newest, language), (other, "nds" if language == "de" else "de")):
+                assert served.get(f"/languages?run={run}").json[0]["code"] == code
+                query = urlencode(with_key(served, q=SENTENCE, source=code, run=run))
+                headers = {"Authorization": None, "Content_Type": FORM}
+                assert served.request("POST", f"/translate?{query}", **headers).status == 200
         for path in own_runs.iterdir():
             shutil.rmtree(path)
         require_error(posted(served, asked), 404)

@@ -49,6 +49,31 @@ def test_terms_are_found_as_whole_words_in_any_case(text: str, expected: list[st
     assert [term.source for term in Glossary(TERMS).terms_in(sentence(text, tokenizer))] == expected
 
 
+INSIDE = {
+    "5": ("1.5", "5.000", "3:5", "1/5", "5%", "5€", "$5", "-5", "5 000", "10 5,5", "1'005.5", "b@5.de", "2×5", "#5"),
+    "de": ("www.example.de", "de.example.org", "x@de", "@de", "https://de/x", "/de/x", ".de", "a:de", "de=1", "de\\x"),
+    "C": ("C++", "C#", "A.C.", "C:\\x", "C&A", "C/m", "C++-Code", "R.C"),
+    "3": ("3:45", "12.3.", "3,5", "v3.1", "§3"),
+}
+OUTSIDE = {
+    "5": ("5.", "(5)", "5, 6", "'5'", "im 2024 5 Hunde", "5 Hunde", "5–6", "„5“", "5?", "5...", "狗5狗"),
+    "de": ("de,", "de: ja", "de/la Mancha", "la/de", "…de", "<de>", "*de*", "de.", "ja;de"),
+    "C": ("C", "C, D", "(C)", "„C“", "C.", "C!"),
+    "C++": ("C++", "C++.", "(C++)", "C++, D"),
+    "example.de": ("example.de", "(example.de)", "example.de."),
+    "1.5": ("1.5", "'1.5'", "1.5:"),
+}
+
+
+@pytest.mark.parametrize("term", sorted(INSIDE | OUTSIDE))
+def test_terms_are_not_found_inside_numbers_names_and_addresses(term: str, tokenizer: Tokenizer) -> None:
+    glossary = Glossary({term: "x"})
+    for texts, times in ((INSIDE, 0), (OUTSIDE, 1)):
+        for text in texts.get(term, ()):
+            for read in (text, f"ein {text} und"):
+                assert len(glossary.terms_in(sentence(read, tokenizer))) == times, read
+
+
 def contains(text: str, term: str) -> int:
     read, own = words(text), words(term)
     return sum(read[place : place + len(own)] == own for place in range(len(read)))
@@ -102,6 +127,7 @@ def test_prefix_may_contain_the_term(translator: Translator) -> None:
         ("the House", 1),
         ("the houses", 1),  # not the end of a word
         ("hothouse", 1),
+        ("house+", 1),
     ],
 )
 def test_target_term_is_a_whole_word(text: str, left: int, tokenizer: Tokenizer) -> None:
@@ -144,15 +170,24 @@ def test_sampling_and_ctranslate2_are_refused(translator: Translator) -> None:
 
 def test_file_has_a_term_per_line(tmp_path: Path, tokenizer: Tokenizer) -> None:
     path = tmp_path / "terms.tsv"
-    path.write_bytes("\ufeffdog\tbig  house\r\n\n \t \nOld\tnew\ndog\tbig house\n".encode())
-    found = Glossary.read(str(path)).terms_in(sentence("old dog", tokenizer))
-    assert found == [Term("Old", "new"), Term("dog", "big house")]
+    for end, mark in (("\n", '"'), ("\r\n", ""), ("\r", '"')):
+        lines = (
+            "\ufeffdog\tbig  house",
+            "",
+            " \t ",
+            f"{mark}Old{mark}\t {mark}new{mark}",
+            "dog\tbig house",
+            '"a ""b"""\tc',
+        )
+        path.write_bytes("".join(line + end for line in lines).encode())
+        found = Glossary.read(str(path)).terms_in(sentence('old dog a "b"', tokenizer))
+        assert found == [Term("Old", "new"), Term("dog", "big house"), Term('a "b"', "c")]
 
 
 def test_file_must_be_utf8(tmp_path: Path) -> None:
     path = tmp_path / "terms.tsv"
     path.write_bytes(b"a\tb\nc\t\xff")
-    with pytest.raises(InputError, match=r"terms.tsv: not UTF-8 at byte 6; save it as UTF-8"):
+    with pytest.raises(InputError, match=r"terms.tsv:2: not UTF-8 at byte 2; save it as UTF-8"):
         Glossary.read(path)
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from transformer_mt.cli.signals import remember_terminal
 from transformer_mt.cli.terminal import literal_console
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.corpus.source import flat, source_of
 from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines, output_file
 from transformer_mt.text.terminal import JsonObject, escape_controls, escaped_json
@@ -125,7 +126,6 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
     instead of text.
     """
     prepare = translator.model.prepare
-    language = translator.model.config.data.source_language
     for place, line in lines:
         fields: JsonObject | None = None
         problem: InputError | None = None
@@ -136,10 +136,7 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
             text = line
             if as_json and line.lstrip().startswith("{"):
                 fields = _json_object(line, place=place)
-                texts = [fields[key] for key in ("source", language) if isinstance(fields.get(key), str)]
-                if not texts:
-                    raise InputError(place, f"no text under the key source or {language}", "add one")
-                text = texts[0]
+                text = source_of(flat(dict(fields)), translator.model.config.data, place=place)
             (prepared,) = prepare.lines([text], split=split)
             translator.require_fitting(prepared.sentences, place)
         except InputError as error:
@@ -225,7 +222,7 @@ class Output:
     def _object(self, one: Translated) -> JsonObject:
         record = one.record
         if record.problem:
-            return (record.fields or {}) | {"error": str(record.problem)}
+            return _joined(record.fields or {}, {"error": str(record.problem)})
         found = translation_object(
             record.line,
             one.ranked,
@@ -239,7 +236,17 @@ class Output:
             found["terms"] = [term._asdict() for term in one.terms]
         if record.fields is not None:
             del found["source"]
-        return (record.fields or {}) | found
+        return _joined(record.fields or {}, found)
+
+
+def _joined(given: JsonObject, ours: JsonObject) -> JsonObject:
+    """The input's keys and ours. If ours, or `error`, would mean two things, ours are together under `tmt`."""
+    if given.keys().isdisjoint((*ours, "error")):
+        return given | ours
+    name = "tmt"
+    while name in given:
+        name += "_"
+    return given | {name: ours}
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Open the model of a command, and gather remarks about its input lines."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 # Words seen fewer times are rare: of 25 everyday sentences with such a word, none was translated correctly.
 RARE = 10
-# Lines reported, and words named for each; the rest are counted.
+# Lines and words named for each remark; the rest are counted.
 MOST_LINES = 5
 MOST_WORDS_NAMED = 9
 
@@ -133,37 +134,41 @@ def with_references(rows: Iterable["PlacedPair"], *, place: str) -> Iterator[tup
 
 
 class LineRemarks:
-    """Collects reasons to doubt translations, and reports the first lines with any on stderr."""
+    """Collects reasons to doubt translations, and reports each once on stderr, with the first lines it is about."""
 
     def __init__(self) -> None:
-        self._looked_at = self._found = 0
-        self._named: list[tuple[str, str]] = []
+        self._looked_at = 0
+        self._lines = Counter[str]()  # by reason
+        self._places = defaultdict[str, list[str]](list)  # the first
+        self._words = defaultdict[str, dict[str, None]](dict)
 
     def look_at(self, line: PreparedLine, translation: str, *, place: str, doubtful: bool = False) -> None:
         """Record remarks about a line and its translation; ignores rare words that the translation copies."""
         self._looked_at += 1
-        remarks = list(_remarks(line, translation))
+        remarks = dict(_remarks(line, translation))
         if doubtful:
-            remarks.append("the model gives this translation a low probability")
-        self._found += bool(remarks)
-        if remarks and self._found <= MOST_LINES:
-            self._named.append((place, "; ".join(remarks)))
+            remarks["the model gives the translation a low probability"] = ()
+        for reason, named in remarks.items():
+            self._lines[reason] += 1
+            self._places[reason] += [place] * (self._lines[reason] <= MOST_LINES)
+            self._words[reason] |= dict.fromkeys(named)
 
     def report(self) -> None:
-        """Report the first lines found, with their places if several lines were checked."""
-        for place, remark in self._named:
-            note(f"{f'{place}: ' if self._looked_at > 1 else ''}{remark}")
-        if self._found > MOST_LINES:
-            note(f"more lines with such remarks: {self._found - MOST_LINES}")
+        """Report the reasons, with the places if several lines were checked."""
+        for reason, count in self._lines.items():
+            where = f"{few(self._places[reason], count)}: " if self._looked_at > 1 else ""
+            named = list(self._words[reason])
+            note(where + reason.format(few(named[:MOST_WORDS_NAMED], len(named))))
 
 
-def _remarks(line: PreparedLine, translation: str) -> Iterator[str]:
+def _remarks(line: PreparedLine, translation: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield reasons, each with a place for words, and these words."""
     remarks = line.remarks
     known = line.preparer.known
     if remarks.case == "lowered":
-        yield f"all capitals, read as: {line.text}"
+        yield "all capitals, read as: {}", [line.text]
     if remarks.new_scripts:
-        yield f"script never seen in training: {', '.join(remarks.new_scripts)}; the translation is a guess"
+        yield "script never seen in training: {}; the translation is a guess", remarks.new_scripts
         return
     copied = set(words(normalize(translation)))
     rare = dict[str, list[str]]()
@@ -171,19 +176,19 @@ def _remarks(line: PreparedLine, translation: str) -> Iterator[str]:
         if count < RARE and word not in copied:
             how = "never seen" if not count else "seen fewer than ten times"
             rare.setdefault(how if known and known.complete else "rare or never seen", []).append(word)
-    yield from (f"{how} in training: {few(found)}; the translation is a guess" for how, found in sorted(rare.items()))
+    yield from ((f"{how} in training: {{}}; the translation is a guess", found) for how, found in sorted(rare.items()))
     if remarks.other_case:
-        yield f"seen in training only with other capitals: {few(remarks.other_case)}"
+        yield "seen in training only with other capitals: {}", remarks.other_case
     if remarks.spelled_as_bytes:
-        yield f"characters without a token, read as bytes: {few(remarks.spelled_as_bytes)}"
+        yield "characters without a token, read as bytes: {}", remarks.spelled_as_bytes
     if remarks.read_as_unknown:
-        yield f"characters without a token, lost: {few(remarks.read_as_unknown)}"
+        yield "characters without a token, lost: {}", remarks.read_as_unknown
     if remarks.longer_than_training and known:
         longest = f"the longest source in training has {known.longest} words and punctuation marks"
-        yield f"{longest}, this one {remarks.longer_than_training}"
+        yield f"{longest}, this one {{}}", [str(remarks.longer_than_training)]
 
 
-def few(found: Sequence[str]) -> str:
-    """The first of the words, and the number left out."""
-    more = len(found) - MOST_WORDS_NAMED
-    return ", ".join(found[:MOST_WORDS_NAMED]) + (f" and {more} more" if more > 0 else "")
+def few(first: Sequence[str], count: int) -> str:
+    """The first of a number of words, and how many are left out."""
+    more = count - len(first)
+    return ", ".join(first) + (f" and {more:,} more" if more else "")

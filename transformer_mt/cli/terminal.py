@@ -17,24 +17,22 @@ if TYPE_CHECKING:  # `tmt --help` does not load rich
 
 # Faster work is not shown.
 SECONDS_BEFORE_A_BAR = 1.0
-# Columns of a terminal. Nothing fits a narrower one, so its width is an error.
+# Columns of a terminal. Some containers report 0; nothing fits so few.
 NARROWEST, USUAL_WIDTH = 20, 80
 
 
 def literal_console(*, stderr: bool = False) -> "Console":
     """A console that prints text literally: no markup, emoji codes or highlighting."""
-    from rich.console import Console, ConsoleDimensions
+    from rich.console import Console
 
     class LiteralConsole(Console):
-        @property
-        def size(self) -> ConsoleDimensions:
-            width, height = super().size  # of 0 in some pipelines and containers
-            return ConsoleDimensions(width if width >= NARROWEST else USUAL_WIDTH, height)
-
         def on_broken_pipe(self) -> None:
             raise  # rich would exit with code 1
 
-    return LiteralConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
+    console = LiteralConsole(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
+    if console.width < NARROWEST:
+        console.width = USUAL_WIDTH
+    return console
 
 
 # Whether `--quiet` was given.

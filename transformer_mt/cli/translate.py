@@ -91,14 +91,16 @@ def translate(
     Warns about words seen fewer than ten times in training (unless copied), unknown characters or scripts, and very
     long sentences. If a line cannot be translated, its output is empty and the exit code is 2.
 
-    --json prints one object per line. Input lines may be objects with the key source or the source language (de); other
-    keys are kept.
+    --json prints one object per line. Input lines may be objects. Their text has the key that training took
+    (data.source_column), the source language (de), or source, the first that exists. All their keys are kept: if one is
+    error or one of ours, ours come together under the key tmt.
 
     --alternatives prints each token's probability and the likeliest others. --trace prints the beam as a tree; branches
     end with a score, dropped, or beaten (could no longer win).
 
     --glossary reads a source term, a tab and a target term per line. Where the source term occurs, ignoring case, the
-    translation contains the target term exactly as written; inflected forms need their own lines.
+    translation contains the target term exactly as written; inflected forms need their own lines. A term in a larger
+    number, name or address (5 in 1.5, C in C++) doesn't count.
 
     --engine ctranslate2 is faster, after converting the model once. Greedy translations are the same; beam results may
     differ. It has no --sample, --trace or --glossary. auto uses it, if installed, for --beam 1 and files of at least
@@ -129,7 +131,7 @@ def translate(
     n_best = translator.search.n_best
     split = not (no_split or n_best > 1 or alternatives or trace or prefix)
     form = Output(as_json, scores, alternatives, trace, n_best, split, glossary is not None)
-    bad = total = 0
+    bad = total = terms = 0
 
     shown = working(f"translating into {output}") if output else nullcontext()
     with open_output(output, read=[input, glossary, *own_files(translator.model.path)]) as write, shown:
@@ -138,6 +140,7 @@ def translate(
             records = read_records(source, translator, split=split, as_json=as_json)
             for number, one in enumerate(form.translate(translator, records, prefix=prefix, is_waiting=is_waiting), 1):
                 total += 1
+                terms += len(one.terms)
                 bad += one.record.problem is not None
                 best = one.ranked[0]
                 remarks.look_at(one.record.line, best.text, place=one.record.place, doubtful=best.is_doubtful)
@@ -147,6 +150,8 @@ def translate(
                 if one.record.problem:
                     warn(str(one.record.problem))
             remarks.report()
+    if glossary and not terms and not is_prompt:
+        note(f"{glossary}: none of its terms occurs in the input")
     if bad and not is_prompt:
         place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
         raise InputError(place, f"{bad} of {total} lines were not translated", "correct the lines named above")

@@ -245,6 +245,22 @@ def flat(record: Record) -> Record:
     return record
 
 
+def source_of(record: Record, config: DataConfig, *, place: str) -> str:
+    """The source text of a record without a target, under the first key that exists of those that a corpus may have.
+
+    These are the configured column, the language, and `source` or `src`. Raises `InputError` without a text there.
+    """
+    names = list(record)
+    wanted = (config.source_column or config.source_language, config.source_language)
+    keys = [key for one in wanted if (key := meant(one, names, place=place))]
+    keys += [name for name in names if name.casefold() in _SIDES[0]]
+    if not keys or not isinstance(record[keys[0]], str):
+        problem = f"no text under the key {keys[0] if keys else f'{config.source_language} or source'}"
+        raise InputError(place, problem, "add one")
+    text: str = record[keys[0]]
+    return text
+
+
 def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = False) -> tuple[ColumnChoice, list[str]]:
     """Choose direction and columns, as configured or as found in the source. Returns the choice and notes.
 

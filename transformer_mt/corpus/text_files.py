@@ -21,7 +21,6 @@ from transformer_mt.files import LONGEST_LINE, bounded_lines
 
 _MOST_COLUMNS = 4
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?")
-# A cell that pandas quoted because it contains quotes; these are doubled.
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 
@@ -98,7 +97,7 @@ def _tsv_rows(file: DataFile) -> PlacedRecords:
     """Yield the rows of a TSV file: cells by column number, from 1."""
     names: list[str] = []
     for number, line in text_lines(file):
-        cells = list(map(_unquoted, line.split("\t")))
+        cells = [unquoted(cell) if '""' in cell[1:-1] else cell for cell in line.split("\t")]
         names = names or [str(place) for place in range(1, len(cells) + 1)]
         if len(cells) != len(names):
             problem = f"{len(cells)} columns, but line 1 has {len(names)}"
@@ -159,6 +158,7 @@ def _csv_cells(file: DataFile) -> Iterator[tuple[int, list[str]]]:
         raise InputError(f"{file.path}:{first}", problem, "close it, and double quotes inside a cell") from None
 
 
-def _unquoted(cell: str) -> str:
-    match = _QUOTED.fullmatch(cell) if cell.startswith('"') else None
-    return match[1].replace('""', '"') if match and '""' in match[1] else cell
+def unquoted(cell: str) -> str:
+    """The cell without the quotes that a spreadsheet puts around it; it doubles those inside."""
+    match = _QUOTED.fullmatch(cell)
+    return match[1].replace('""', '"') if match else cell

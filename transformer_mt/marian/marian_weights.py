@@ -38,6 +38,13 @@ NAMES = {
     "model.shared.weight": _TABLE,
     "final_logits_bias": _BIAS,
 }
+# The names of the one table of tokens; a file may repeat it.
+_TABLES = (
+    "model.shared.weight",
+    "lm_head.weight",
+    "model.encoder.embed_tokens.weight",
+    "model.decoder.embed_tokens.weight",
+)
 # Tables that we compute.
 _POSITIONS = {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"}
 # Parts of a layer with a row for each feature; in other matrices, each has a column.
@@ -50,7 +57,7 @@ def read_weights(folder: Path, config: Config, ids: Sequence[int]) -> Tensors:
     """The weights of a run from the model in a folder; `ids` are Marian's, in our order of tokens.
 
     Raises `MachineError` if the file is damaged or does not fit the configuration, and `InputError` if memory is too
-    small, and for positions that tmt does not have.
+    small, and for tables of tokens and positions that tmt does not have.
     """
     theirs = Run(folder)
     path = theirs.model_path
@@ -60,7 +67,8 @@ def read_weights(folder: Path, config: Config, ids: Sequence[int]) -> Tensors:
     places = torch.arange(model.width)
     order = places // 2 + places % 2 * ((model.width + 1) // 2)  # the sine or cosine number t
     weights = {}
-    for name, tensor in converted(parse_tensors(theirs.weights_file(), path=path), "float32").items():
+    tensors = converted(parse_tensors(theirs.weights_file(), path=path), "float32")
+    for name, tensor in _with_one_table(tensors, path, tokens=len(ids) - 1).items():
         for marian, ours in NAMES.items():
             name = name.replace(marian, ours)
         weights[name] = _ours(name, tensor, torch.tensor(ids), order).contiguous()
@@ -72,6 +80,20 @@ def read_weights(folder: Path, config: Config, ids: Sequence[int]) -> Tensors:
     require_specs(weights, specs, path=path)
     weights[_TABLE][PAD], weights[_BIAS][PAD] = 0.0, _NEVER
     return weights
+
+
+def _with_one_table(tensors: Tensors, path: Path, *, tokens: int) -> Tensors:
+    """The tensors with the table of tokens under one name. Raises `InputError` for several, or another number."""
+    (first, table), *copies = [(name, tensors.pop(name)) for name in _TABLES if name in tensors] or [
+        ("", torch.empty(0))
+    ]
+    for name, copy in copies:
+        if not torch.equal(copy, table):
+            raise InputError(path, f"{name} differs from {first}", "call model.tie_weights() and save it again")
+    if table.dim() == 2 and len(table) != tokens:
+        problem = f"{first} has {len(table)} rows, but vocab.json has {tokens} tokens"
+        raise InputError(path, problem, "call model.resize_token_embeddings(len(tokenizer)) and save it again")
+    return tensors | ({_TABLES[0]: table} if first else {})
 
 
 def _ours(name: str, tensor: Tensor, ids: Tensor, order: Tensor) -> Tensor:

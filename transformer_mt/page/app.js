@@ -445,16 +445,16 @@ function focusOn(place) {
 }
 
 function about(run) {
-  const { source_language: from, target_language: to, corpus, state: how, step, score, score_name: name } = run;
+  const { source_language: from, target_language: to, corpus, state: how, score, score_name: name } = run;
   const best = score === null ? "" : `, ${name} ${score.toFixed(3)}`;
-  return [foreign(from), " → ", foreign(to), ", ", foreign(corpus), `, ${how} at step ${step}${best}`];
+  return [foreign(from), " → ", foreign(to), ", ", foreign(corpus), `, ${how}, weights of step ${run.best_step}${best}`];
 }
 
 /** What the page does, and what to type. */
 function purpose({ source_language: from }) {
   const names = new Intl.DisplayNames("en", { type: "language", fallback: "none" });
   const language = /^[a-z]{2,3}$/.test(from) && names.of(from);
-  return `Type a ${language ? `${language} ` : ""}sentence. A small neural network on this machine translates it. `
+  return `Type a sentence${language ? ` in ${language}` : ""}. A small neural network on this machine translates it. `
     + "The lines and the tabs show how it does that.";
 }
 

@@ -50,6 +50,7 @@ def describe_run(path: Path) -> JsonObject:
         "score": None if progress.best_score is None else abs(progress.best_score),
         "score_name": config.training.best_metric,
         "step": progress.step,
+        "best_step": progress.best_step,  # its weights translate
         "steps": training.steps,
         "epochs": training.epochs,
         "state": "training" if is_held(path) else state,

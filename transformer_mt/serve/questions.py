@@ -117,17 +117,19 @@ class HistoryQuestion(Pair):
 AnyQuestion = TypeVar("AnyQuestion", bound=BaseModel)
 
 
-def parse(kind: type[AnyQuestion], body: bytes, *, is_form: bool = False) -> AnyQuestion:
-    """Parse a request body: JSON, or a form, whose repeated keys become lists.
+def parse(kind: type[AnyQuestion], body: bytes, *, is_form: bool = False, query: str = "") -> AnyQuestion:
+    """Parse a request body: JSON, or a form, whose repeated keys become lists. Keys may be in the query instead.
 
     Raises `Refusal` for invalid JSON, text that is not UTF-8 and unknown keys, `InputError` for invalid values.
     """
     try:
         content = _read_form(body) if is_form else from_json(body, allow_inf_nan=False)
+        asked = _read_form(query.encode())
     except ValueError as error:
         raise Refusal(400, f"the body: invalid ({error}); correct it") from None
     if not isinstance(content, dict):
         raise InputError("the body", "not an object", "send one with the keys of the request")
+    content = asked | content
     for key in content:
         if key not in kind.model_fields:
             raise Refusal(422, f"{key}: unknown key; {suggest(key, kind.model_fields)}")

@@ -113,13 +113,14 @@ class Routes:
     async def _ask(
         self, kind: type[Any], compute: Callable[[ServedRun, Any], Any], request: Request, *, key: str = ""
     ) -> Response:
-        """The answer to a question. With `key`, in LibreTranslate's form: forms, a key in the body, and status 400."""
+        """The answer to a question. With `key`, in LibreTranslate's form: forms, queries, a key in them, status 400."""
 
         def read(body: bytes) -> Any:
             media_type = request.headers.get("content-type", _FORM).partition(";")[0].strip().lower()
             if media_type not in (_JSON, _FORM if key else _JSON):
                 raise Refusal(415, f"Content-Type: is not {_JSON}; send JSON")
-            asked = parse(kind, body, is_form=media_type == _FORM)
+            query = request.url.query if key else ""
+            asked = parse(kind, body, is_form=media_type == _FORM, query=query)
             if key and not has_key(request.headers, key, api_key=asked.api_key):
                 raise Refusal(403, "api_key: no valid key; send the key in the address that tmt serve printed")
             return asked

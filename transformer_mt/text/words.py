@@ -19,6 +19,20 @@ _SIGN = r"\p{RI}{1,2}[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]*|(?![\s\u200
 _WORD = regex.compile(rf"{_SPACED}+(?:['’\-]{_SPACED}+)*|{_CLUSTER}|…|\.\.\.|{_SIGN}", flags=regex.VERSION1)
 _UNSPACED_WORD = regex.compile(_UNSPACED, flags=regex.VERSION1)
 
+# What spaces, brackets and dashes leave together, and the groups of a number: 10 000.
+_CHUNK = regex.compile(
+    rf"(?:(?<=(?<!\d)\d{{1,3}}) (?=\d{{3}}(?!\d))"
+    rf"|(?!{_UNSPACED})[^\s()\[\]{{}}<>\"„“”«»‹›…–—;!|])+",
+    flags=regex.VERSION1,
+)
+# In these, marks belong to the words they touch: addresses, abbreviations, numbers with units, names like C++ and #de.
+_UNIT = regex.compile(
+    r"://|@|\\|^~?/\w|\w[.:&=^~]\w|\d[ ,/'’×*]\d|\b\w/\w|\w/\w\b|\w[+#]+(?!\w)|\d[%‰°€$£¥]|^[#.§$€£¥]\w|^[+\-−±]\d",
+    flags=regex.VERSION1,
+)
+# Marks around a chunk that are not part of it.
+_BEFORE, _AFTER = "'’‚‘`*", "'’‘`*.,:?"
+
 Span = tuple[int, int]
 
 
@@ -30,6 +44,17 @@ def words(text: str) -> list[str]:
 def word_spans(text: str) -> list[Span]:
     """The start and end offset of each of `words(text)`."""
     return [match.span() for match in _WORD.finditer(text)]
+
+
+def unit_spans(text: str) -> list[Span]:
+    """The spans of units that consist of words and marks: `1.5`, `3:45`, `www.example.de`, `C++`."""
+    found = []
+    for match in _CHUNK.finditer(text):
+        left = match[0].lstrip(_BEFORE)
+        start, unit = match.end() - len(left), left.rstrip(_AFTER)
+        if _UNIT.search(unit):
+            found.append((start, start + len(unit)))
+    return found
 
 
 def is_word(word: str) -> bool:

@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from transformer_mt.corpus.text_files import unquoted
 from transformer_mt.errors import InputError, checked
-from transformer_mt.files import read_input
+from transformer_mt.files import bounded_lines, read_input
 from transformer_mt.text.normalize import normalize
-from transformer_mt.text.words import is_unspaced, words
+from transformer_mt.text.words import Span, is_unspaced, unit_spans, words
 from transformer_mt.tokenizer.prepared import PreparedSentence, is_byte
 from transformer_mt.tokenizer.symbols import BOS, UNK
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -39,21 +41,19 @@ class Glossary:
     @classmethod
     @checked
     def read(cls, path: str | Path) -> Self:
-        """Read a UTF-8 file with a source term, a tab and a target term per line.
+        """Read a UTF-8 file with a source term, a tab and a target term per line; either may be in quotes.
 
         Skips empty lines. Raises `InputError`, naming the line, for anything else.
         """
         glossary = cls({})
         remedy = "write a source term, a tab and a target term on each line"
         content = read_input(Path(path), limit=LARGEST, remedy=remedy)
-        try:
-            lines = content.decode("utf-8-sig").split("\n")
-        except UnicodeDecodeError as error:
-            raise InputError(path, f"not UTF-8 at byte {error.start}", "save it as UTF-8") from None
-        for number, line in enumerate(lines, start=1):
+        for number, line in bounded_lines(BytesIO(content), name=str(path)):
+            if isinstance(line, InputError):
+                raise line
             if line.strip():
                 place = f"{path}:{number}"
-                columns = line.split("\t")
+                columns = [unquoted(cell.strip()) for cell in line.split("\t")]
                 if len(columns) != 2:
                     raise InputError(place, f"{len(columns) - 1} tabs instead of one", remedy)
                 glossary._add(*columns, place=place)
@@ -74,16 +74,21 @@ class Glossary:
 
     @checked
     def terms_in(self, sentence: PreparedSentence) -> list[Term]:
-        """The terms that occur in a source sentence, in order, as whole words; the longest where several begin."""
+        """The terms that occur in a source sentence, in order; the longest where several begin.
+
+        They occur as whole words, and not inside a number, an address or the like: see `unit_spans`.
+        """
         if not self._terms:
             return []
         found = []
         place = 0
         read = _folded(sentence.words)
+        units = unit_spans(sentence.text)
         longest = max(map(len, self._terms))
         while place < len(read):
-            for size in range(longest, 0, -1):
-                if term := self._terms.get(read[place : place + size]):
+            for size in range(min(longest, len(read) - place), 0, -1):
+                term = self._terms.get(read[place : place + size])
+                if term and not _cuts(sentence.spans[place][0], sentence.spans[place + size - 1][1], units):
                     found.append(term)
                     break
             place += size
@@ -101,6 +106,11 @@ class Glossary:
 
 
 NONE = Glossary({})
+
+
+def _cuts(start: int, end: int, units: Sequence[Span]) -> bool:
+    """Whether a part of a text contains only a part of a unit."""
+    return any(first < end and start < last and not (start <= first and last <= end) for first, last in units)
 
 
 def _folded(read: Sequence[str]) -> tuple[str, ...]:
@@ -123,5 +133,5 @@ def _spellings(term: str, tokenizer: Tokenizer) -> tuple[Tokens, ...]:
 
 @cache
 def _continues_word(piece: str) -> bool:
-    """True for a token that continues the word before it; a byte may."""
-    return is_byte(piece) or len(words(f"a{piece[0]}")) == 1
+    """True for a token that continues the word before it, or makes it a name like `C++`; a byte may."""
+    return is_byte(piece) or len(words(f"a{piece[0]}")) == 1 or bool(unit_spans(f"1{piece[0]}"))
