@@ -108,7 +108,7 @@ def test_any_line_end_ends_a_line(end: bytes, bom: bytes) -> None:
     for last in (b"", end):
         assert lines_of(content + last) == ["one", "", "two\x00\x85", "three"]
     assert lines_of(bom + b"one" + end) == ["one"]
-    huge, bad = "x:2: more than 6 bytes in one line; split it", "x:3: not UTF-8 at byte 1; save it as UTF-8"
+    huge, bad = "x:2: more than 6 bytes in one line; split it", "x:3: not UTF-8 at byte 1; encode it as UTF-8"
     for length in (7, 11, 12, 13, 30):
         assert lines_of(end.join([b"ab", b"a" * length, b"a\xff", b"cd"]), limit=6) == ["ab", huge, bad, "cd"]
 

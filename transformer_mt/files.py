@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from io import BufferedIOBase
-from itertools import count
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -108,34 +107,33 @@ def bounded_lines(
     at `\\r` if the text begins with `limit` bytes that have no other line end. Raises `InputError` if a line does not
     end within `LONGEST_SKIPPED` bytes, and `MachineError` if reading fails.
     """
-    parts = _parts(file, limit)
+    number, size = 1, 0
     try:
-        for number in count(1):
-            line = rest = next(parts, b"")
+        for part in _parts(file, limit):
             place = f"{name}:{number}"
-            if not line:
-                return
-            if len(line) <= limit:
-                yield number, decoded(line, place)
-                continue
-            skipped = len(line)
-            while rest and not rest.endswith(b"\n"):
-                if skipped > LONGEST_SKIPPED:
-                    raise InputError(place, f"no line break in {LONGEST_SKIPPED:,} bytes", "give a text file")
-                rest = next(parts, b"")
-                skipped += len(rest)
-            yield number, InputError(place, f"more than {limit:,} bytes in one line", "split it")
+            size += len(part)
+            if size > LONGEST_SKIPPED:
+                raise InputError(place, f"no line break in {LONGEST_SKIPPED:,} bytes", "give a text file")
+            if size and (part.endswith(b"\n") or len(part) <= limit):
+                line: str | InputError = InputError(place, f"more than {limit:,} bytes in one line", "split it")
+                if size <= limit:
+                    try:
+                        line = decoded(part, place)
+                    except InputError as error:
+                        line = error
+                yield number, line
+                number, size = number + 1, 0
     except OSError as error:
         raise MachineError(name, f"cannot be read ({error.strerror})", "check where it comes from") from None
 
 
 def _parts(file: IO[bytes] | BufferedIOBase, limit: int) -> Iterator[bytes]:
-    """Yield the lines with `\\n` at their ends; of a line over `limit` bytes, parts that are longer, up to its end."""
+    """Yield lines with `\\n` at their ends, of overlong ones parts of more than `limit` bytes, and `b""` at the end."""
     part = file.readline(limit + 1)
     if b"\r" not in part[:-1] or part.endswith(b"\n"):
         yield part
         yield from iter(partial(file.readline, limit + 1), b"")
-        return
+        part = b""
     rest = b""
     while part:
         *lines, rest = (rest + part).split(b"\r")
@@ -147,12 +145,12 @@ def _parts(file: IO[bytes] | BufferedIOBase, limit: int) -> Iterator[bytes]:
     yield rest
 
 
-def decoded(line: bytes, place: str) -> str | InputError:
-    """The text of a line, without byte-order mark and line end, or the error that it is not UTF-8."""
+def decoded(text: bytes, place: str | Path) -> str:
+    """A text without byte-order mark and the last line end. Raises `InputError` with the place if it is not UTF-8."""
     try:
-        return line.decode().removeprefix("\ufeff").removesuffix("\n").removesuffix("\r")
+        return text.decode().removeprefix("\ufeff").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
-        return InputError(place, f"not UTF-8 at byte {error.start}", "save it as UTF-8")
+        raise InputError(place, f"not UTF-8 at byte {error.start}", "encode it as UTF-8") from None
 
 
 def write_atomically(path: Path, content: bytes) -> None:

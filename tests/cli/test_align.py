@@ -100,7 +100,7 @@ def test_refuses_alignment_heads_the_model_lacks(own_run: Path, tmt: Tmt) -> Non
             ["--input", "-", "--target-file", "-"],
             "--target-file: --input already reads stdin; give a file for one of them",
         ),
-        (["--input", "b.de", "--target-file", "a.en"], "b.de:1: not UTF-8 at byte 0; save it as UTF-8"),
+        (["--input", "b.de", "--target-file", "a.en"], "b.de:1: not UTF-8 at byte 0; encode it as UTF-8"),
         (["--input", "c.de", "--target-file", "a.en"], "c.de:1: 201 tokens, the model takes at most 96; split it"),
         ([SOURCE, "--target", "x " * 200], "--target: 201 tokens, the model takes at most 96; shorten it"),
     ],

@@ -226,7 +226,7 @@ def test_bad_lines_do_not_affect_others(source: str, monkeypatch: pytest.MonkeyP
     assert (outcome.code, outcome.lines) == (2, [yes, "", "", "", "", yes])
     long, encoding, huge, error = outcome.err.splitlines()
     assert re.fullmatch(rf"tmt: {place}:2: \d+ tokens, the model takes at most 96; split it", long)
-    assert encoding == f"tmt: {place}:3: not UTF-8 at byte 1; save it as UTF-8"
+    assert encoding == f"tmt: {place}:3: not UTF-8 at byte 1; encode it as UTF-8"
     assert huge == f"tmt: {place}:5: more than 100,000 bytes in one line; split it"
     assert error == f"tmt: error: {place}: 3 of 6 lines were not translated; correct the lines named above"
 
@@ -252,7 +252,7 @@ def test_bad_lines_in_json_have_an_error(on_run: Tmt) -> None:
     assert re.fullmatch(r"in\.jsonl:4: \d+ tokens, the model takes at most 96; split it", long.pop("error"))
     assert long == {"de": LONG, "id": 7}
     assert plain.keys() == {"source", "error"}
-    assert raw == {"error": "in.jsonl:6: not UTF-8 at byte 0; save it as UTF-8"}
+    assert raw == {"error": "in.jsonl:6: not UTF-8 at byte 0; encode it as UTF-8"}
     assert len(outcome.err.splitlines()) == 6
 
 

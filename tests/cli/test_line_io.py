@@ -56,7 +56,7 @@ def test_pipe_lines_arrive_when_complete(workplace: Path) -> None:
         writer.write(b"ei\n\xff\n")
         assert next(lines) == ("pipe:2", "zwei")
         place, problem = next(lines)
-    assert (place, str(problem)) == ("pipe:3", "pipe:3: not UTF-8 at byte 0; save it as UTF-8")
+    assert (place, str(problem)) == ("pipe:3", "pipe:3: not UTF-8 at byte 0; encode it as UTF-8")
     assert list(lines) == []
 
 

@@ -88,7 +88,7 @@ WRONG_FILES = {
     b"[model]\nwidth 128\n": (
         "not valid TOML: Expected '=' after a key in a key/value pair (at line 2, column 7); correct the file"
     ),
-    b"[data]\ncorpus = '\xfc'\n": "not UTF-8 at byte 17; save the file as UTF-8",
+    b"[data]\ncorpus = '\xfc'\n": "not UTF-8 at byte 17; encode it as UTF-8",
 }
 
 

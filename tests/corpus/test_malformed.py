@@ -31,7 +31,7 @@ PAIR, TSV, CSV = "{x}/a.de,{x}/a.en", "{x}/a.tsv", "{x}/a.csv"
 REFUSED: dict[str, tuple[Files, str, str]] = {
     "one line too few": (pair(TEXT + b"drei\n"), PAIR, "{x}/a.de: 3 lines, but {x}/a.en has 2;"),
     "one line too many": (pair(TEXT, ENGLISH + b"\n" * 3), PAIR, "{x}/a.de: 2 lines, but {x}/a.en has 5;"),
-    "Latin-1": (pair(b"ein Hund\nein B\xfcschel\n"), PAIR, "{x}/a.de:2: not UTF-8 at byte 5; save it as UTF-8"),
+    "Latin-1": (pair(b"ein Hund\nein B\xfcschel\n"), PAIR, "{x}/a.de:2: not UTF-8 at byte 5; encode it as UTF-8"),
     "UTF-16 with a byte-order mark": (
         pair(TEXT, "a\nb\n".encode("utf-16")),
         PAIR,

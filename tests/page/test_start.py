@@ -66,11 +66,12 @@ def test_numbers_below_the_translation_are_explained(opened: LoadedPage) -> None
 )
 def test_purpose_names_known_languages(opened: LoadedPage, served: Served, language: str, said: str) -> None:
     listed = served.get("/v1/runs").json
-    listed["runs"][0]["source_language"] = language
+    listed["runs"][0] |= {"source_language": language, "step": 1700, "best_step": 400}
     answer = {"content_type": "application/json", "body": json.dumps(listed)}
     opened.page.route("**/v1/runs", lambda route: route.fulfill(**answer))  # type: ignore[arg-type]
     opened.page.reload()
     expect(opened.find("#purpose")).to_contain_text(said)
+    expect(opened.find("#about")).to_contain_text(", weights of step 400, ")
 
 
 @pytest.fixture

@@ -187,7 +187,7 @@ def test_file_has_a_term_per_line(tmp_path: Path, tokenizer: Tokenizer) -> None:
 def test_file_must_be_utf8(tmp_path: Path) -> None:
     path = tmp_path / "terms.tsv"
     path.write_bytes(b"a\tb\nc\t\xff")
-    with pytest.raises(InputError, match=r"terms.tsv:2: not UTF-8 at byte 2; save it as UTF-8"):
+    with pytest.raises(InputError, match=r"terms.tsv:2: not UTF-8 at byte 2; encode it as UTF-8"):
         Glossary.read(path)
 
 

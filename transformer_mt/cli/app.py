@@ -126,14 +126,14 @@ def is_repeatable(parameter: Any) -> bool:
 
 
 def in_utf8(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, refusing texts that are not UTF-8, as it does in files; paths may be anything."""
+    """The command, refusing texts that are not UTF-8, as in files; paths may be anything."""
 
     @wraps(command)
     def checked(**arguments: Any) -> None:
         for name, given in arguments.items():
             for text in given if isinstance(given, list) else [given]:
-                if isinstance(text, str) and isinstance(error := decoded(os.fsencode(text), name), InputError):
-                    raise InputError(name, error.problem, "write it in UTF-8")
+                if isinstance(text, str):
+                    decoded(text.encode(errors="surrogatepass"), name)
         command(**arguments)
 
     return checked

@@ -17,7 +17,7 @@ from transformer_mt.cli.terminal import literal_console
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import flat, source_of
 from transformer_mt.errors import InputError
-from transformer_mt.files import bounded_lines, output_file
+from transformer_mt.files import bounded_lines, decoded, output_file
 from transformer_mt.text.terminal import JsonObject, escape_controls, escaped_json
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
@@ -133,6 +133,7 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
             if isinstance(line, InputError):
                 fields = {}
                 raise line
+            decoded(line.encode(errors="surrogatepass"), place)  # raises for a line of the prompt
             text = line
             if as_json and line.lstrip().startswith("{"):
                 fields = _json_object(line, place=place)
@@ -222,7 +223,7 @@ class Output:
     def _object(self, one: Translated) -> JsonObject:
         record = one.record
         if record.problem:
-            return _joined(record.fields or {}, {"error": str(record.problem)})
+            return _joined(record.fields, {"error": str(record.problem)})
         found = translation_object(
             record.line,
             one.ranked,
@@ -236,13 +237,13 @@ class Output:
             found["terms"] = [term._asdict() for term in one.terms]
         if record.fields is not None:
             del found["source"]
-        return _joined(record.fields or {}, found)
+        return _joined(record.fields, found)
 
 
-def _joined(given: JsonObject, ours: JsonObject) -> JsonObject:
+def _joined(given: JsonObject | None, ours: JsonObject) -> JsonObject:
     """The input's keys and ours. If ours, or `error`, would mean two things, ours are together under `tmt`."""
-    if given.keys().isdisjoint((*ours, "error")):
-        return given | ours
+    if not given or given.keys().isdisjoint((*ours, "error")):
+        return (given or {}) | ours
     name = "tmt"
     while name in given:
         name += "_"

@@ -1,6 +1,6 @@
 """Open the model of a command, and gather remarks about its input lines."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -138,27 +138,22 @@ class LineRemarks:
 
     def __init__(self) -> None:
         self._looked_at = 0
-        self._lines = Counter[str]()  # by reason
-        self._places = defaultdict[str, list[str]](list)  # the first
+        self._places = defaultdict[str, list[str]](list)  # by reason
         self._words = defaultdict[str, dict[str, None]](dict)
 
     def look_at(self, line: PreparedLine, translation: str, *, place: str, doubtful: bool = False) -> None:
         """Record remarks about a line and its translation; ignores rare words that the translation copies."""
         self._looked_at += 1
-        remarks = dict(_remarks(line, translation))
-        if doubtful:
-            remarks["the model gives the translation a low probability"] = ()
-        for reason, named in remarks.items():
-            self._lines[reason] += 1
-            self._places[reason] += [place] * (self._lines[reason] <= MOST_LINES)
+        doubt = [("the model gives the translation a low probability", ())] if doubtful else []
+        for reason, named in (*_remarks(line, translation), *doubt):
+            self._places[reason].append(place)
             self._words[reason] |= dict.fromkeys(named)
 
     def report(self) -> None:
         """Report the reasons, with the places if several lines were checked."""
-        for reason, count in self._lines.items():
-            where = f"{few(self._places[reason], count)}: " if self._looked_at > 1 else ""
-            named = list(self._words[reason])
-            note(where + reason.format(few(named[:MOST_WORDS_NAMED], len(named))))
+        for reason, places in self._places.items():
+            where = f"{few(places, MOST_LINES)}: " if self._looked_at > 1 else ""
+            note(where + reason.format(few(list(self._words[reason]), MOST_WORDS_NAMED)))
 
 
 def _remarks(line: PreparedLine, translation: str) -> Iterator[tuple[str, Sequence[str]]]:
@@ -188,7 +183,7 @@ def _remarks(line: PreparedLine, translation: str) -> Iterator[tuple[str, Sequen
         yield f"{longest}, this one {{}}", [str(remarks.longer_than_training)]
 
 
-def few(first: Sequence[str], count: int) -> str:
-    """The first of a number of words, and how many are left out."""
-    more = count - len(first)
-    return ", ".join(first) + (f" and {more:,} more" if more else "")
+def few(found: Sequence[str], most: int) -> str:
+    """The first of the words, and the number left out."""
+    more = len(found) - most
+    return ", ".join(found[:most]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,7 +1,6 @@
 """Options shared by several commands, including search options, and dataclasses of options."""
 
 import inspect
-import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -79,8 +78,7 @@ def resolve_config(path: Path | Config | None, *, data: str | None, overrides: l
 
     config = load_config(path, overrides or [])
     corpus = absolute(config.data.corpus if data is None else data)
-    if isinstance(decoded(os.fsencode(corpus), corpus), InputError):  # the path may, a configuration may not
-        raise InputError(f"--data {corpus}", "not valid UTF-8", "rename it")
+    decoded(corpus.encode(errors="surrogatepass"), "data.corpus")  # paths may be anything, a configuration may not
     mixture = {
         name: mixed.model_copy(update={"corpus": absolute(mixed.corpus)}) for name, mixed in config.data.mixture.items()
     }

@@ -27,7 +27,7 @@ from transformer_mt.cli.options import (
 )
 from transformer_mt.cli.terminal import note, warn
 from transformer_mt.errors import InputError
-from transformer_mt.files import decoded, write_output
+from transformer_mt.files import write_output
 from transformer_mt.progress import working
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _sources(
     from transformer_mt.translation.translator import numbered
 
     if prompt is not None:
-        return ([("the line", decoded(os.fsencode(line), "the line"))] for line in prompted(prompt)), None
+        return ([("the line", line)] for line in prompted(prompt)), None
     if sentences:
         return [[(numbered(number), sentence) for number, sentence in enumerate(sentences)]], None
     lines, is_waiting = arriving_lines(input)

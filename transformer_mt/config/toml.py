@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from transformer_mt import plugins
 from transformer_mt.config.sections import CHOSEN, FORMAT, Config, MixedConfig, Section
 from transformer_mt.errors import InputError, checked
-from transformer_mt.files import read_input
+from transformer_mt.files import decoded, read_input
 from transformer_mt.registry import suggest, unknown
 from transformer_mt.text.terminal import escape_controls, without_capital
 
@@ -172,9 +172,7 @@ def _parse_toml(content: bytes, place: str | Path) -> Tree:
     if max(line.count(b".") for line in content.split(b"\n")) > _MOST_DOTS:
         raise InputError(place, f"a line with more than {_MOST_DOTS} dots", "correct the file")
     try:
-        return tomllib.loads(content.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InputError(place, f"not UTF-8 at byte {error.start}", "save the file as UTF-8") from None
+        return tomllib.loads(decoded(content, place))
     except (ValueError, RecursionError) as error:  # not TOML, or numbers too long or brackets too deep for Python
         raise InputError(place, f"not valid TOML: {error}", "correct the file") from None
 

@@ -36,15 +36,11 @@ NAMES = {
     "model.encoder.layers": "encoder",
     "model.decoder.layers": "decoder",
     "model.shared.weight": _TABLE,
+    "model.encoder.embed_tokens.weight": _TABLE,  # copies
+    "model.decoder.embed_tokens.weight": _TABLE,
+    "lm_head.weight": _TABLE,
     "final_logits_bias": _BIAS,
 }
-# The names of the one table of tokens; a file may repeat it.
-_TABLES = (
-    "model.shared.weight",
-    "lm_head.weight",
-    "model.encoder.embed_tokens.weight",
-    "model.decoder.embed_tokens.weight",
-)
 # Tables that we compute.
 _POSITIONS = {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"}
 # Parts of a layer with a row for each feature; in other matrices, each has a column.
@@ -67,11 +63,15 @@ def read_weights(folder: Path, config: Config, ids: Sequence[int]) -> Tensors:
     places = torch.arange(model.width)
     order = places // 2 + places % 2 * ((model.width + 1) // 2)  # the sine or cosine number t
     weights = {}
-    tensors = converted(parse_tensors(theirs.weights_file(), path=path), "float32")
-    for name, tensor in _with_one_table(tensors, path, tokens=len(ids) - 1).items():
+    for name, tensor in converted(parse_tensors(theirs.weights_file(), path=path), "float32").items():
         for marian, ours in NAMES.items():
             name = name.replace(marian, ours)
-        weights[name] = _ours(name, tensor, torch.tensor(ids), order).contiguous()
+        if name == _TABLE and tensor.dim() == 2 and len(tensor) != len(ids) - 1:
+            problem = f"has {len(tensor)} rows for tokens, but vocab.json has {len(ids) - 1} tokens"
+            raise InputError(path, problem, "call model.resize_token_embeddings(len(tokenizer)) and save it again")
+        found = _ours(name, tensor, torch.tensor(ids), order).contiguous()
+        if weights.setdefault(name, found) is not found and not found.equal(weights[name]):
+            raise InputError(path, "has different tables of tokens", "call model.tie_weights() and save it again")
     for name in _POSITIONS & weights.keys():
         table = weights.pop(name)
         shape = (model.max_length, model.width)
@@ -82,26 +82,12 @@ def read_weights(folder: Path, config: Config, ids: Sequence[int]) -> Tensors:
     return weights
 
 
-def _with_one_table(tensors: Tensors, path: Path, *, tokens: int) -> Tensors:
-    """The tensors with the table of tokens under one name. Raises `InputError` for several, or another number."""
-    (first, table), *copies = [(name, tensors.pop(name)) for name in _TABLES if name in tensors] or [
-        ("", torch.empty(0))
-    ]
-    for name, copy in copies:
-        if not torch.equal(copy, table):
-            raise InputError(path, f"{name} differs from {first}", "call model.tie_weights() and save it again")
-    if table.dim() == 2 and len(table) != tokens:
-        problem = f"{first} has {len(table)} rows, but vocab.json has {tokens} tokens"
-        raise InputError(path, problem, "call model.resize_token_embeddings(len(tokenizer)) and save it again")
-    return tensors | ({_TABLES[0]: table} if first else {})
-
-
 def _ours(name: str, tensor: Tensor, ids: Tensor, order: Tensor) -> Tensor:
-    """A tensor with tokens and features in our order; one of another size stays as it is."""
+    """A tensor with tokens and features in our order; one of another size fits no model of ours."""
     if name == _BIAS:
         tensor = tensor.flatten()
-    if name in (_TABLE, _BIAS) and tensor.shape[:1] == (len(ids) - 1,):
-        tensor = tensor[ids]
+    if name in (_TABLE, _BIAS):
+        tensor = tensor[ids] if tensor.shape[:1] == (len(ids) - 1,) else tensor.flatten()[:0]
     if any(part in name for part in WRITES):
         return tensor[order] if tensor.shape[:1] == order.shape else tensor
     return tensor[:, order] if tensor.shape[1:] == order.shape else tensor

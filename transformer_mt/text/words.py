@@ -46,14 +46,14 @@ def word_spans(text: str) -> list[Span]:
     return [match.span() for match in _WORD.finditer(text)]
 
 
-def unit_spans(text: str) -> list[Span]:
-    """The spans of units that consist of words and marks: `1.5`, `3:45`, `www.example.de`, `C++`."""
-    found = []
+def inner_places(text: str) -> set[int]:
+    """The offsets inside units that consist of words and marks: `1.5`, `3:45`, `www.example.de`, `C++`."""
+    found: set[int] = set()
     for match in _CHUNK.finditer(text):
-        left = match[0].lstrip(_BEFORE)
-        start, unit = match.end() - len(left), left.rstrip(_AFTER)
+        unit = match[0].lstrip(_BEFORE).rstrip(_AFTER)
         if _UNIT.search(unit):
-            found.append((start, start + len(unit)))
+            start = text.index(unit, match.start())
+            found.update(range(start + 1, start + len(unit)))
     return found
 
 

@@ -11,7 +11,7 @@ from transformer_mt.corpus.text_files import unquoted
 from transformer_mt.errors import InputError, checked
 from transformer_mt.files import bounded_lines, read_input
 from transformer_mt.text.normalize import normalize
-from transformer_mt.text.words import Span, is_unspaced, unit_spans, words
+from transformer_mt.text.words import inner_places, is_unspaced, words
 from transformer_mt.tokenizer.prepared import PreparedSentence, is_byte
 from transformer_mt.tokenizer.symbols import BOS, UNK
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -76,19 +76,19 @@ class Glossary:
     def terms_in(self, sentence: PreparedSentence) -> list[Term]:
         """The terms that occur in a source sentence, in order; the longest where several begin.
 
-        They occur as whole words, and not inside a number, an address or the like: see `unit_spans`.
+        They occur as whole words, and not inside a number, an address or the like: see `inner_places`.
         """
         if not self._terms:
             return []
         found = []
         place = 0
         read = _folded(sentence.words)
-        units = unit_spans(sentence.text)
+        inner = inner_places(sentence.text)
         longest = max(map(len, self._terms))
         while place < len(read):
             for size in range(min(longest, len(read) - place), 0, -1):
                 term = self._terms.get(read[place : place + size])
-                if term and not _cuts(sentence.spans[place][0], sentence.spans[place + size - 1][1], units):
+                if term and inner.isdisjoint((sentence.spans[place][0], sentence.spans[place + size - 1][1])):
                     found.append(term)
                     break
             place += size
@@ -106,11 +106,6 @@ class Glossary:
 
 
 NONE = Glossary({})
-
-
-def _cuts(start: int, end: int, units: Sequence[Span]) -> bool:
-    """Whether a part of a text contains only a part of a unit."""
-    return any(first < end and start < last and not (start <= first and last <= end) for first, last in units)
 
 
 def _folded(read: Sequence[str]) -> tuple[str, ...]:
@@ -134,4 +129,4 @@ def _spellings(term: str, tokenizer: Tokenizer) -> tuple[Tokens, ...]:
 @cache
 def _continues_word(piece: str) -> bool:
     """True for a token that continues the word before it, or makes it a name like `C++`; a byte may."""
-    return is_byte(piece) or len(words(f"a{piece[0]}")) == 1 or bool(unit_spans(f"1{piece[0]}"))
+    return is_byte(piece) or len(words(f"a{piece[0]}")) == 1 or bool(inner_places(f"1{piece[0]}"))
