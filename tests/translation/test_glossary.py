@@ -175,7 +175,7 @@ def test_file_has_a_term_per_line(tmp_path: Path, tokenizer: Tokenizer) -> None:
             "\ufeffdog\tbig  house",
             "",
             " \t ",
-            f"{mark}Old{mark}\t {mark}new{mark}",
+            f"{mark}Old{mark}\t{mark}new{mark}",
             "dog\tbig house",
             '"a ""b"""\tc',
         )

@@ -36,9 +36,9 @@ ALTERNATIVES = 4  # other tokens shown at each position
 Line = tuple[str, str | InputError]
 
 
-def read_lines(path: Path | None) -> Iterator[Line]:
-    """Yield the lines of a file, or of stdin for `-` and None; an `InputError` for one too long or not UTF-8."""
-    if path is None or path == STDIN:
+def read_lines(path: Path) -> Iterator[Line]:
+    """Yield the lines of a file, or of stdin for `-`; an `InputError` for one too long or not UTF-8."""
+    if path == STDIN:
         # Its own file object: Python cannot exit while a thread waits in `sys.stdin`.
         name, file = "stdin", open(_stdin(), "rb", closefd=False)  # noqa: SIM115
     else:
@@ -58,13 +58,13 @@ def _stdin() -> int:
     return sys.stdin.fileno()
 
 
-def arriving_lines(path: Path | None) -> tuple[Iterator[Line], Callable[[], bool] | None]:
+def arriving_lines(path: Path) -> tuple[Iterator[Line], Callable[[], bool] | None]:
     """The lines of `read_lines`, and a check whether the next one, or the end, has arrived; None for files.
 
     A thread reads the lines as they arrive, so the process can exit while it waits for one.
     """
     lines = read_lines(path)
-    if os.path.isfile(_stdin() if path is None or path == STDIN else path):
+    if os.path.isfile(_stdin() if path == STDIN else path):
         return lines, None
     arrived: Queue[Line | BaseException | None] = Queue(_READ_AHEAD)
 

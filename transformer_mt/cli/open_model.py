@@ -144,7 +144,7 @@ class LineRemarks:
     def look_at(self, line: PreparedLine, translation: str, *, place: str, doubtful: bool = False) -> None:
         """Record remarks about a line and its translation; ignores rare words that the translation copies."""
         self._looked_at += 1
-        doubt = [("the model gives the translation a low probability", ())] if doubtful else []
+        doubt = [("the model gives the translation a low probability", ())] * doubtful
         for reason, named in (*_remarks(line, translation), *doubt):
             self._places[reason].append(place)
             self._words[reason] |= dict.fromkeys(named)

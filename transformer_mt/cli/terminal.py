@@ -18,7 +18,8 @@ if TYPE_CHECKING:  # `tmt --help` does not load rich
 # Faster work is not shown.
 SECONDS_BEFORE_A_BAR = 1.0
 # Columns of a terminal. Some containers report 0; nothing fits so few.
-NARROWEST, USUAL_WIDTH = 20, 80
+NARROWEST = 20
+USUAL_WIDTH = 80
 
 
 def literal_console(*, stderr: bool = False) -> "Console":
@@ -92,7 +93,8 @@ def show_work(name: str, total: int | None) -> Iterator[Advance]:
     task = bar.add_task("", total=total)
 
     def begin() -> None:
-        note(*([name] if name else []))
+        if name:
+            note(name)
         bar.start()
 
     timer = Timer(SECONDS_BEFORE_A_BAR, begin)

@@ -150,7 +150,7 @@ def translate(
                 if one.record.problem:
                     warn(str(one.record.problem))
             remarks.report()
-    if glossary and not terms and not is_prompt:
+    if glossary and not terms:
         note(f"{glossary}: none of its terms occurs in the input")
     if bad and not is_prompt:
         place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
@@ -205,12 +205,12 @@ def _sources(
 
     The check is None if no line has to be waited for.
     """
-    from transformer_mt.cli.line_io import arriving_lines, prompted
+    from transformer_mt.cli.line_io import STDIN, arriving_lines, prompted
     from transformer_mt.translation.translator import numbered
 
     if prompt is not None:
         return ([("the line", line)] for line in prompted(prompt)), None
     if sentences:
         return [[(numbered(number), sentence) for number, sentence in enumerate(sentences)]], None
-    lines, is_waiting = arriving_lines(input)
+    lines, is_waiting = arriving_lines(input or STDIN)
     return [lines], is_waiting

@@ -62,7 +62,7 @@ def read_weights(folder: Path, config: Config, ids: Sequence[int]) -> Tensors:
         specs = specs_of(weights_of(build_model(model, vocabulary_size=len(ids))))
     places = torch.arange(model.width)
     order = places // 2 + places % 2 * ((model.width + 1) // 2)  # the sine or cosine number t
-    weights = {}
+    weights: Tensors = {}
     for name, tensor in converted(parse_tensors(theirs.weights_file(), path=path), "float32").items():
         for marian, ours in NAMES.items():
             name = name.replace(marian, ours)

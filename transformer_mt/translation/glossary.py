@@ -47,13 +47,13 @@ class Glossary:
         """
         glossary = cls({})
         remedy = "write a source term, a tab and a target term on each line"
-        content = read_input(Path(path), limit=LARGEST, remedy=remedy)
-        for number, line in bounded_lines(BytesIO(content), name=str(path)):
+        content = BytesIO(read_input(Path(path), limit=LARGEST, remedy=remedy))
+        for number, line in bounded_lines(content, name=str(path)):
             if isinstance(line, InputError):
                 raise line
             if line.strip():
                 place = f"{path}:{number}"
-                columns = [unquoted(cell.strip()) for cell in line.split("\t")]
+                columns = [unquoted(cell) for cell in line.split("\t")]
                 if len(columns) != 2:
                     raise InputError(place, f"{len(columns) - 1} tabs instead of one", remedy)
                 glossary._add(*columns, place=place)
