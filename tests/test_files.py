@@ -118,6 +118,7 @@ def test_any_line_end_ends_a_line(end: bytes, bom: bytes) -> None:
 )
 def test_a_carriage_return_ends_lines_only_without_newlines(content: bytes, lines: list[str]) -> None:
     assert lines_of(content) == lines
+    assert lines_of(b"a" * 6 + b"\r\nb", limit=6) == ["x:1: more than 6 bytes in one line; split it", "b"]
 
 
 def test_gives_up_on_a_file_without_line_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,6 +128,10 @@ def test_gives_up_on_a_file_without_line_breaks(monkeypatch: pytest.MonkeyPatch)
         pytest.raises(InputError, match=r"^x:1: no line break in 2,000,000 bytes"),
     ):
         next(bounded_lines(zeros, name="x"))
+    endless = io.BytesIO(b"\0" * (LONGEST_LINE - 1) + b"\r" + b"\0" * 9 * LONGEST_LINE)
+    with pytest.raises(InputError, match=r"^x:2: no line break in 2,000,000 bytes"):
+        list(bounded_lines(endless, name="x"))
+    assert endless.tell() < 5 * LONGEST_LINE
 
 
 def test_a_crash_leaves_the_old_content_or_the_new(tmp_path: Path) -> None:

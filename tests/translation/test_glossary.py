@@ -50,18 +50,20 @@ def test_terms_are_found_as_whole_words_in_any_case(text: str, expected: list[st
 
 
 INSIDE = {
-    "5": ("1.5", "5.000", "3:5", "1/5", "5%", "5€", "$5", "-5", "5 000", "10 5,5", "1'005.5", "b@5.de", "2×5", "#5"),
-    "de": ("www.example.de", "de.example.org", "x@de", "@de", "https://de/x", "/de/x", ".de", "a:de", "de=1", "de\\x"),
-    "C": ("C++", "C#", "A.C.", "C:\\x", "C&A", "C/m", "C++-Code", "R.C"),
-    "3": ("3:45", "12.3.", "3,5", "v3.1", "§3"),
+    "5": "1.5|5.000|3:5|5%|5°|5€|$5|-5|+5|−5|5 000|10 5,5|5'000|5’000|b@5.de|2×5|#5|§5|x=5",
+    "de": "www.example.de|de.example.org|x@de|@de|https://de|/de|~/de|.de|a:de|de=1|de\\x",
+    "C": "C++|C#|A.C.|C/min|C:\\x|C&A|C/m|C++-Code|R.C",
+    "3": "3:45|12.3.|3,5|v3.1",
+    "12": "12/24|24/12",
+    "km": "km/h",
 }
 OUTSIDE = {
-    "5": ("5.", "(5)", "5, 6", "'5'", "im 2024 5 Hunde", "5 Hunde", "5–6", "„5“", "5?", "5...", "狗5狗"),
-    "de": ("de,", "de: ja", "de/la Mancha", "la/de", "…de", "<de>", "*de*", "de.", "ja;de"),
-    "C": ("C", "C, D", "(C)", "„C“", "C.", "C!"),
-    "C++": ("C++", "C++.", "(C++)", "C++, D"),
-    "example.de": ("example.de", "(example.de)", "example.de."),
-    "1.5": ("1.5", "'1.5'", "1.5:"),
+    "5": "5.|(5)|5, 6|'5'|im 2024 5 Hunde|5 Hunde|5–6|„5“|5?|5...|狗5狗",
+    "de": "de,|de: ja|de/la Mancha|la/de|…de|<de>|*de*|de.|ja;de",
+    "C": "C|C, D|(C)|„C“|C.|C!",
+    "C++": "C++|C++.|(C++)|C++, D",
+    "example.de": "example.de|(example.de)|example.de.",
+    "1.5": "1.5|1.5:|'1.5'|’1.5’|‚1.5‘|*1.5*|`1.5`|1.5?|‘1.5,’",
 }
 
 
@@ -69,7 +71,7 @@ OUTSIDE = {
 def test_terms_are_not_found_inside_numbers_names_and_addresses(term: str, tokenizer: Tokenizer) -> None:
     glossary = Glossary({term: "x"})
     for texts, times in ((INSIDE, 0), (OUTSIDE, 1)):
-        for text in texts.get(term, ()):
+        for text in filter(None, texts.get(term, "").split("|")):
             for read in (text, f"ein {text} und"):
                 assert len(glossary.terms_in(sentence(read, tokenizer))) == times, read
 

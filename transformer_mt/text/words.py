@@ -27,7 +27,7 @@ _CHUNK = regex.compile(
 )
 # In these, marks belong to the words they touch: addresses, abbreviations, numbers with units, names like C++ and #de.
 _UNIT = regex.compile(
-    r"://|@|\\|^~?/\w|\w[.:&=^~]\w|\d[ ,/'’×*]\d|\b\w/\w|\w/\w\b|\w[+#]+(?!\w)|\d[%‰°€$£¥]|^[#.§$€£¥]\w|^[+\-−±]\d",
+    r"://|@|\\|^~?/\w|\w[.:&=]\w|\d[ ,/×]\d|\b\w/\w|\w/\w\b|\w[+#]+(?!\w)|\d[%°\p{Sc}]|^[#.§\p{Sc}]\w|^[+−-]\d",
     flags=regex.VERSION1,
 )
 # Marks around a chunk that are not part of it.
