@@ -16,7 +16,7 @@ TARGETS = [target for _, target in PAIRS]
         ("a.toml", "[training]\nsteps = 7\n", "config a.toml"),
         ("l/1.md", "# A\n\nB\n## Question\nC?\n## Answer\nD.\n", "lesson --lessons l 1"),
         ("a.tsv", f"{SOURCES[0]}\tdog\n", "translate --glossary a.tsv {0}"),
-        ("a.links", "0-0\n", "evaluate --data a.de,a.en --links a.links --json"),
+        ("b.de", f"{SOURCES[0]}\n", "evaluate --data b.de,a.en --json"),
         ("a.de", f"{SOURCES[0]}\n", "align --input a.de --target-file a.en"),
     ],
 )

@@ -86,7 +86,7 @@ def arriving_lines(path: Path) -> tuple[Iterator[Line], Callable[[], bool] | Non
     return arriving(), lambda: not arrived.empty()
 
 
-def read_pairs(source: Path, target: Path, translator: Translator | None) -> Generator[SentencePair, None, None]:
+def read_pairs(source: Path, target: Path, translator: Translator) -> Generator[SentencePair, None, None]:
     """Yield the pairs of two files as written, line by line.
 
     Raises `InputError` naming the line if the model of `translator` cannot take it.
@@ -99,9 +99,8 @@ def read_pairs(source: Path, target: Path, translator: Translator | None) -> Gen
             place, text = line
             if isinstance(text, InputError):
                 raise text
-            if translator:
-                prepare = translator.model.prepare
-                translator.require_fitting([(prepare.target if texts else prepare).sentence(text)], place)
+            prepare = translator.model.prepare
+            translator.require_fitting([(prepare.target if texts else prepare).sentence(text)], place)
             texts.append(text)
         yield SentencePair(texts[0], texts[1])
 

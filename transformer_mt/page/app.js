@@ -445,9 +445,9 @@ function focusOn(place) {
 }
 
 function about(run) {
-  const { source_language: from, target_language: to, corpus, state: how, score, score_name: name } = run;
-  const best = score === null ? "" : `, ${name} ${score.toFixed(3)}`;
-  return [foreign(from), " → ", foreign(to), ", ", foreign(corpus), `, ${how}, weights of step ${run.best_step}${best}`];
+  const { source_language: from, target_language: to, corpus, state: how, best_step: step, score } = run;
+  const best = score === null ? "" : `, ${run.score_name} ${score.toFixed(3)}`;
+  return [foreign(from), " → ", foreign(to), ", ", foreign(corpus), `, ${how}, weights of step ${step}${best}`];
 }
 
 /** What the page does, and what to type. */
