@@ -210,7 +210,7 @@ READERS: tuple[tuple[str, ...], ...] = LISTERS + tuple(
         ("translate", ("--alternatives", "--json", *SENTENCE)),
         ("attend", SENTENCE),
         ("attend", ("--compact", *PAIR)),
-        *(("attend", ("--method", method, "--json", *PAIR)) for method in ("values", "gradient", "erasure")),
+        *(("attend", ("--method", method, "--json", *PAIR)) for method in ("gradient", "erasure")),
         ("explain", SENTENCE),
         ("explain", ("--json", *PAIR)),
         ("lens", PAIR),

@@ -2,7 +2,6 @@ import base64
 import gzip
 import json
 import re
-import shutil
 import sys
 from collections.abc import Callable
 from itertools import product
@@ -20,7 +19,7 @@ from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
 from transformer_mt.models.build_model import build_model
-from transformer_mt.runs.directory import Run, saved_steps
+from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.terminal import escape_controls
@@ -72,9 +71,7 @@ def test_example_of_the_builtin_corpus() -> None:
     assert example(Path(), DataConfig(source_language="en", target_language="de")).startswith("Can you ")
 
 
-@pytest.mark.parametrize(
-    "command", ["attend", "attend --json", "attend --method values", "explain", "heads --data {data}", "align"]
-)
+@pytest.mark.parametrize("command", ["attend", "attend --json", "explain", "heads --data {data}", "align"])
 def test_models_without_attention_are_refused(
     command: str, recurrent: Callable[[str], str], data: str, tmt: Tmt
 ) -> None:
@@ -157,24 +154,6 @@ def test_compact_shows_all_heads_without_numbers(deeper: str, tmt: Tmt, monkeypa
     assert not CELL.search(drawn)
 
 
-def test_several_runs_side_by_side(trained: str, deeper: str, tmt: Tmt, on_run: Tmt) -> None:
-    outcome = on_run("attend", "--model", deeper, SOURCE, "--quiet")
-    first, second = (tmt("translate", "--model", run, SOURCE).lines[0] for run in (trained, deeper))
-    assert outcome.lines[:3] == [SOURCE, f"{trained}: {first}", f"{deeper}: {second}"]
-    for heads in (f"{trained}: mean of all 2 heads", f"layer 2 of 3, {deeper}: mean of 2 heads"):
-        assert f"cross-attention, {heads}" in outcome.out.replace("\n", " ")
-
-
-def test_several_runs_in_json_and_npz(trained: str, deeper: str, tmt: Tmt, on_run: Tmt) -> None:
-    pair = ("--target", TARGET, "--json")  # all runs get the first one's sentence
-    found = on_run("attend", "--model", deeper, *pair, "--npz", "maps.npz").json["runs"]
-    alone = [tmt("attend", "--model", name, SOURCE, *pair).json for name in (trained, deeper)]
-    assert found == [{"run": trained} | alone[0], {"run": deeper} | alone[1]]
-    arrays = np.load("maps.npz")
-    assert arrays["runs"].tolist() == [trained, deeper]
-    np.testing.assert_allclose(arrays["2.cross.weights"], alone[1]["stacks"]["cross"]["weights"], rtol=1e-4)
-
-
 def test_figure_is_also_written(deeper: str, tmt: Tmt) -> None:
     pair = ("attend", "--model", deeper, SOURCE, "--target", TARGET, "--layer", "2")
     assert tmt(*pair, "--figure", "a.png") == tmt(*pair)
@@ -200,32 +179,6 @@ def test_missing_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyPatch, on_
     assert (outcome.code, outcome.out) == (3, "")
     assert outcome.err == "tmt: error: --figure: needs matplotlib; pip install 'transformer_mt[plot]'\n"
     assert not Path("a.png").exists()
-
-
-@pytest.mark.slow
-def test_history_shows_every_checkpoint(trained: str, tmt: Tmt, on_run: Tmt) -> None:
-    history = ("attend", SOURCE, "--target", TARGET, "--history")
-    found = on_run(*history, "--json", "--npz", "history.npz").json
-    assert list(found) == ["source", "target", "method", "steps", "never_seen", "remarks"]
-    steps = [one["step"] for one in found["steps"]]
-    assert steps == saved_steps(Path(trained, "checkpoints"))
-    losses = {one["step"]: one["loss"] for one in Run(Path(trained)).metrics() if one["kind"] == "validation"}
-    assert [one["loss"] for one in found["steps"]] == [losses.get(step) for step in steps]
-    first, at = found["steps"][0], ("--model", f"{trained}/checkpoints/step-{steps[0]}", SOURCE)
-    assert first["stacks"] == tmt("attend", *at, "--target", TARGET, "--json").json["stacks"]
-    assert [first["translation"]] == tmt("translate", *at).lines
-    arrays = np.load("history.npz")
-    assert (arrays["steps.step"].tolist(), len(arrays["steps.cross.weights"])) == (steps, len(steps))
-    lines = on_run(*history, "--compact", "--layer", "1").lines
-    assert [line.partition(": ")[2] for line in lines[2:5]] == [one["translation"] for one in found["steps"]]
-    assert any(f"step {steps[0]}: mean of 2 heads" in line and "│" in line for line in lines)
-    assert f"{trained}: step {steps[0]}: " in on_run(*history, "--model", trained).out
-
-
-def test_history_needs_checkpoints(own_run: Path, tmt: Tmt) -> None:
-    shutil.rmtree(own_run / "checkpoints")
-    outcome = tmt("attend", "--model", "run", SOURCE, "--history")
-    assert outcome.mistake.startswith("--history: run has no checkpoints; ")
 
 
 def test_graph(on_run: Tmt) -> None:
@@ -301,15 +254,11 @@ def test_help_names_every_method(tmt: Tmt) -> None:
         ),
         (["--json", "--stack", "crass"], "--stack: 'crass' is unknown; did you mean cross?"),
         (["--figure", "a.txt"], "--figure: a.txt has no known format; end it in .png, .pdf or .svg"),
-        (["--figure", "a.svg", "--npz", "./a.svg"], "--npz: a.svg is also the file of the figure; give another name"),
         (["--figure", "missing/a.svg"], "missing/a.svg: missing is not a directory; make it, or write elsewhere"),
-        (["--html", "a.html", "--model", "another"], "--html: a page shows one run; give one --model"),
-        (["--html", "a.html", "--history"], "--html: a page shows one step; leave out --history"),
         (
             ["--html", "./a.svg", "--figure", "a.svg"],
             "--html a.svg: another option writes to this file; give another name",
         ),
-        (["--html", "a.npz", "--npz", "a.npz"], "--html a.npz: another option writes to this file; give another name"),
         (["--html", "."], ".: is a directory; give the name of a file"),
     ],
 )

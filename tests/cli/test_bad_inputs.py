@@ -269,7 +269,7 @@ def test_bad_arguments_are_numbered(on_run: Tmt) -> None:
     [
         ("translate", "Ja.", "--output", "loop"),
         ("translate", "--input", "loop"),
-        ("attend", "Ja.", "--html", "loop", "--npz", "loop"),
+        ("attend", "Ja.", "--html", "loop"),
         ("train", "--run-dir", "new", "--from", "loop", "--data", "a.de,a.en"),
         ("pack", "ready", "loop"),
     ],

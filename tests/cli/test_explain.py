@@ -1,8 +1,6 @@
 import re
 from collections.abc import Callable
-from pathlib import Path
 
-import numpy as np
 import pytest
 from support.command_line import PAIRS, Tmt
 
@@ -33,28 +31,16 @@ def test_defaults(on_run: Tmt) -> None:
     assert re.search(r"of 4 heads it\s+matters most", outcome.out)
 
 
-def test_json_and_npz(on_run: Tmt) -> None:
+def test_json(on_run: Tmt) -> None:
     options = (*PAIR, "--word", "2", "--token", "1", "--stack", "decoder", "--layer", "1")
-    found = on_run("explain", *options, "--json", "--npz", "numbers.npz").json
+    found = on_run("explain", *options, "--json").json
     assert [found[key] for key in ("source", "target", "word", "stack", "layer", "never_seen")] == [
         SOURCE, TARGET, "dog", "decoder", 1, [],
     ]  # fmt: skip
-    steps = {step["name"]: step["values"] for stage in found["stages"] for step in stage["steps"]}
-    arrays = np.load("numbers.npz")
-    for name, values in (steps | {"contributions": found["contributions"]}).items():
-        np.testing.assert_allclose(np.array(values), arrays[name], rtol=1e-7)
-    assert arrays["columns"].tolist() == found["columns"]
-    assert arrays["head_name"] == f"decoder.1.{found['head']}"
+    assert len(found["contributions"]) == len(found["columns"])
     without = found["choice"]["without"]
     assert min(without, key=without.__getitem__) == f"decoder.1.{found['head']}"
     assert all(sentence in " ".join(on_run("explain", *options).out.split()) for sentence in found["in_words"])
-
-
-@pytest.mark.parametrize("options", [(), ("--not", "cat")])
-def test_figure_is_also_written(options: tuple[str, ...], on_run: Tmt) -> None:
-    asked = ("explain", *PAIR, "--word", "dog", *options)
-    assert on_run(*asked, "--figure", "a.svg") == on_run(*asked)
-    assert ("erasure" if options else "share") in Path("a.svg").read_text()
 
 
 def test_search_options_apply(on_run: Tmt) -> None:
@@ -69,7 +55,7 @@ def test_not_contrasts_two_words(on_run: Tmt) -> None:
     outcome = on_run(*asked)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.lines[:3] == [SOURCE, TARGET, ""]
-    found = on_run(*asked, "--json", "--npz", "contrast.npz").json
+    found = on_run(*asked, "--json").json
     assert outcome.lines[3] == f"Why {found['token']} and not {found['other_token']}?"
     assert " ".join(found["in_words"].split()) in " ".join(outcome.out.split())
     assert (
@@ -78,10 +64,6 @@ def test_not_contrasts_two_words(on_run: Tmt) -> None:
         == [*SOURCE[:-1].split(), ".", "</s>"]
     )
     assert [found[key] for key in ("word", "other", "prefix", "never_seen")] == ["dog", "cat", "The", []]
-    arrays = np.load("contrast.npz")
-    for side in ("from_source", "from_prefix"):
-        for name in ("gradient", "erasure"):
-            np.testing.assert_allclose(arrays[f"{side}.{name}"], found[side][name], rtol=1e-4)
 
 
 @pytest.mark.parametrize(

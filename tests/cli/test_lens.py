@@ -1,7 +1,5 @@
 from collections.abc import Callable
-from pathlib import Path
 
-import numpy as np
 from support.command_line import PAIRS, Tmt
 
 SOURCE, TARGET = PAIRS[0]
@@ -15,20 +13,10 @@ def test_prints_translation_and_layers(on_run: Tmt) -> None:
     assert "</s>" in outcome.out
 
 
-def test_json_and_npz(on_run: Tmt) -> None:
-    outcome = on_run("lens", "--json", "--npz", "lens.npz", "--quiet")
-    found = outcome.json
+def test_json(on_run: Tmt) -> None:
+    found = on_run("lens", "--json", "--quiet").json
     assert list(found) == ["source", "target", "layers", "positions", "words", "never_seen", "remarks"]
     assert found["target"] == on_run("translate", found["source"]).lines[0]
-    assert np.load("lens.npz")["tokens"].tolist() == [one["token"] for one in found["positions"]]
-
-
-def test_figure_is_also_written(on_run: Tmt) -> None:
-    asked = ("lens", SOURCE, "--target", TARGET)
-    assert on_run(*asked, "--figure", "a.svg") == on_run(*asked)
-    assert "layer 1" in Path("a.svg").read_text()
-    wrong = on_run(*asked, "--figure", "a.jpg").mistake
-    assert wrong == "--figure: a.jpg has no known format; end it in .png, .pdf or .svg"
 
 
 def test_recurrent_model_shows_the_last_layer(recurrent: Callable[[str], str], tmt: Tmt) -> None:

@@ -34,7 +34,7 @@ def watched(command: Callable[[], int], opened: Path) -> Callable[[], int]:
 @pytest.mark.parametrize(
     ("command", "code"),
     [
-        *((command, 0) for command in ("attend", "attend --history", "attend --method erasure", "explain", "lens")),
+        *((command, 0) for command in ("attend", "attend --method erasure", "explain", "lens")),
         *((command, 0) for command in ("align", "translate Ja.", "runs", "plot")),
         *((command, 2) for command in ("evaluate", "heads", "heads --faithful")),
     ],

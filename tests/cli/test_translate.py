@@ -359,20 +359,6 @@ def test_trace(on_run: Tmt) -> None:
     assert all(line.startswith("  ") for line in tree)
 
 
-def test_beam_is_also_drawn(on_run: Tmt) -> None:
-    asked = ("translate", "Der Hund schläft.", "--trace")
-    assert on_run(*asked, "--figure", "a.svg") == on_run(*asked)
-    assert "&lt;s&gt;" in Path("a.svg").read_text()
-    for options, message in (
-        (asked[:2], "--figure: draws the beam; add --trace"),
-        (("translate", "a", "b", "--trace"), "--figure: draws the beam of one sentence; give one SENTENCE"),
-        (("translate", "--input", "-", "--trace"), "--figure: draws the beam of one sentence; give one SENTENCE"),
-        (("translate", " ", "--trace"), "--figure: an empty sentence has no beam; give another"),
-        ((*asked, "--figure", "a.bmp"), "--figure: given more than once; give it once"),
-    ):
-        assert on_run(*options, "--figure", "b.png").mistake == message
-
-
 def test_trace_in_json(on_run: Tmt) -> None:
     found = on_run("translate", "--trace", "--json", SOURCE).json
     trace = found["trace"]

@@ -122,7 +122,7 @@ COMMANDS = {
     ("attend", GERMAN, "--method", "erasure"): None,
     ("attend", GERMAN, "--method", "gradient"): "--method: gradient needs a Transformer or a recurrent model; choose",
     ("attend", GERMAN): OTHER_TOKENS,
-    ("attend", GERMAN, "--stack", "decoder", "--method", "values"): OTHER_TOKENS,
+    ("attend", GERMAN, "--stack", "decoder", "--head", "1"): OTHER_TOKENS,
     ("explain", GERMAN): OTHER_TOKENS,
     ("explain", GERMAN, "--stack", "encoder"): "--stack: 'encoder' is unknown; ",
     ("heads", "--data", "data"): OTHER_TOKENS,

@@ -200,7 +200,6 @@ def test_mean_of_a_layer_is_over_the_heads_that_are_on(opened: LoadedPage) -> No
     ("method", "stack", "title"),
     [
         ("weights", "cross", "Cross-attention"),
-        ("values", "encoder", "Values: encoder self-attention"),
         ("erasure", "cross", "Erasure: translation against sentence"),
         ("gradient", "decoder", "Gradient: translation against itself"),
     ],

@@ -140,7 +140,7 @@ def test_answers_are_refreshed_after_training(opened: LoadedPage, served: Served
 def test_another_model_of_the_same_name_resets_the_page(opened: LoadedPage, served: Served) -> None:
     changing = Changing(opened, served)
     opened.click("#tab-heads")
-    opened.select("#method", "values")
+    opened.select("#method", "gradient")
     opened.click("[data-place='switch cross.2.1']")
     opened.expect_part(".remarks", "Without cross.2.1")
     stacks = changing.listed["runs"][0]["stacks"]

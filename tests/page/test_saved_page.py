@@ -110,10 +110,18 @@ def test_axe_finds_no_violations(chromium: "Browser", file: Path, scheme: str) -
 
 
 def test_saved_page_opens_with_the_options_of_the_command(chromium: "Browser", save: Save) -> None:
-    options = ("--target", "The table sleeps.", "--method", "values", "--tokens", "--without", "cross.1.2,decoder.2.2")
+    options = (
+        "--target",
+        "The table sleeps.",
+        "--method",
+        "gradient",
+        "--tokens",
+        "--without",
+        "cross.1.2,decoder.2.2",
+    )
     with from_disk(chromium, save(SENTENCE, *options)) as opened:
         assert "".join(opened.find("#translation .below .word bdi").all_inner_texts()) == "Thetablesleeps."
-        opened.expect_value("#method", "values")
+        opened.expect_value("#method", "gradient")
         opened.expect_value("#unit", "pieces")
         opened.expect_part(".matrix caption", "the length of the vector")
         expect(opened.find(".matrix thead th").first).to_contain_text("▁")

@@ -207,7 +207,7 @@ def test_empty_source_has_an_empty_translation(served: Served) -> None:
 def test_only_requested_stacks_are_returned(served: Served) -> None:
     every = served.ask("attend", **PAIR).json["stacks"]
     assert served.ask("attend", **PAIR, stacks=["cross"]).json["stacks"] == {"cross": every["cross"]}
-    assert served.ask("attend", **PAIR, stacks=["encoder"], method="values").json["agreement"] == {}
+    assert served.ask("attend", **PAIR, stacks=["decoder"], method="gradient").json["agreement"] == {}
 
 
 def test_unchanged_curves_are_sent_once(served: Served, printed: Command, home: Path) -> None:
@@ -244,26 +244,18 @@ def test_lessons_are_the_course_and_its_curves(served: Served, home: Path, tmp_p
 
 
 def test_page_is_the_one_of_the_command(served: Served, home: Path, tmp_path: Path, tmt: Tmt) -> None:
-    for options in ({}, {"target": "The dog sleeps.", "method": "values", "words": False, "without": ["cross.1.1"]}):
+    for options in ({}, {"target": "The dog sleeps.", "method": "gradient", "words": False, "without": ["cross.1.1"]}):
         asked = {"target": ""} | options
         page = served.ask("page", source=SOURCE, **asked).json["page"]
         given = (
-            ["--target", asked["target"], "--method", "values", "--tokens", "--without", "cross.1.1"] if options else []
+            ["--target", asked["target"], "--method", "gradient", "--tokens", "--without", "cross.1.1"]
+            if options
+            else []
         )
         file = tmp_path / "page.html"
         tmt("attend", "--model", str(home / "runs/one"), SOURCE, "--html", str(file), *given)
         assert page == file.read_text("utf-8")
     assert served.ask("page", source=SOURCE, target="", without=["x"]).status == 422
-
-
-def test_history_matches_the_command(served: Served, printed: Command, home: Path) -> None:
-    given = ("--model", str(home / "runs/one"), SOURCE, "--target", TARGET, "--history")
-    for words in (True, False):
-        steps = printed("attend", *given, "--words" if words else "--tokens")["steps"]
-        assert [step["step"] for step in steps] == served.get("/v1/runs").json["runs"][0]["checkpoints"] == [30, 60]
-        for step in steps:
-            found = served.ask("history", **PAIR, words=words, checkpoint=step["step"]).json
-            assert found == {"run": "one"} | step
 
 
 def test_list_matches_tmt_runs(served: Served, printed: Command, home: Path) -> None:
@@ -355,3 +347,16 @@ def test_hostile_text_round_trips_escaped(served: Served) -> None:
     answer = served.ask("translate", source=hostile)
     assert answer.json["source"] == hostile
     assert not {"\x1b", "\u202e", "\u2028", "\x7f", "\ufeff"} & set(answer.body.decode())
+
+
+def test_history_has_the_attention_of_a_checkpoint(served: Served, printed: Command, home: Path) -> None:
+    assert served.get("/v1/runs").json["runs"][0]["checkpoints"] == [30, 60]
+    for step in (30, 60):
+        at = ("--model", str(home / f"runs/one/checkpoints/step-{step}"))
+        for words in (True, False):
+            found = served.ask("history", **PAIR, words=words, checkpoint=step).json
+            shown = printed("attend", *at, SOURCE, "--target", TARGET, "--words" if words else "--tokens")
+            assert (found["step"], found["stacks"]) == (step, shown["stacks"])
+            assert found["translation"] == printed("translate", *at, SOURCE)["translation"]
+    losses = {one["step"]: one["loss"] for one in Run(home / "runs/one").metrics() if one["kind"] == "validation"}
+    assert found["loss"] == losses[60]

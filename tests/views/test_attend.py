@@ -285,9 +285,8 @@ def test_rows_of_matrices_are_separated_by_empty_lines(form: dict[str, Any]) -> 
     assert both == [*single[: len(single) - (2 if "threshold" in form else 3)], *single]
 
 
-def test_rows_of_one_view_are_places_and_of_several_matrices() -> None:
-    assert rows_of_matrices([[ONE, OTHER, ELSEWHERE]]) == [[ONE, OTHER], [ELSEWHERE]]
-    assert rows_of_matrices([[ONE, OTHER], [ELSEWHERE]]) == [[ONE, ELSEWHERE], [OTHER]]
+def test_each_layer_has_a_row_of_matrices() -> None:
+    assert rows_of_matrices([ONE, OTHER, ELSEWHERE]) == [[ONE, OTHER], [ELSEWHERE]]
 
 
 # Graphs

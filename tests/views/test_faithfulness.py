@@ -38,7 +38,7 @@ PAIRS = [
 ]
 
 
-QUICK = ["weights", "values", "gradient", "erasure"]
+QUICK = ["weights", "gradient", "erasure"]
 
 
 rows = st.lists(st.sampled_from([0.0, 1.0, 2.0, math.nan]), min_size=5, max_size=5)
@@ -85,7 +85,7 @@ def test_default_methods_include_new_ones(
         monkeypatch.delitem(METHODS, name)
     monkeypatch.setitem(METHODS, "own", METHODS["gradient"])
     found = {row.method for row in faithfulness(trained, tokenizer, PAIRS[-1:]).agreements}
-    assert found == {"weights", "values", "gradient", "own", "shuffled"}
+    assert found == {"weights", "gradient", "own", "shuffled"}
     assert not faithfulness(trained, tokenizer, PAIRS[-1:], methods=[]).agreements[1:]
 
 
@@ -123,7 +123,7 @@ def test_every_method_layer_and_head_is_compared(found: Faithfulness) -> None:
     every = [(layer, head) for layer in (1, 2) for head in (None, 1, 2, 3)]
     names = [(row.method, row.layer, row.head) for row in found.agreements]
     assert len(names) == len(set(names))
-    assert set(names) == {*whole, *((name, *which) for name in ("weights", "values") for which in every)}
+    assert set(names) == {*whole, *((name, *which) for name in ("weights",) for which in every)}
     assert found.sentences == 3
     for row in found.agreements:
         for figure in (row.correlation, row.first):
@@ -167,7 +167,7 @@ def test_shuffled_rows_agree_by_chance(model: Seq2Seq, tokenizer: Tokenizer) -> 
 
 def test_inapplicable_methods_are_left_out(tokenizer: Tokenizer) -> None:
     for score, methods in {
-        "dot": {"weights", "values", "gradient", "shuffled"},
+        "dot": {"weights", "gradient", "shuffled"},
         "none": {"gradient", "shuffled"},
     }.items():
         model = tiny_model(RECURRENT, f"model.score={score}", vocabulary=tokenizer.size)

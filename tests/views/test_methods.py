@@ -10,19 +10,15 @@ from support.tiny import VOCABULARY, tiny_model, varied_model
 from support.variants import RECURRENT, REPRESENTATIVES, VARIANTS, Variant, quick_for_some
 from torch import Tensor, nn
 
-from transformer_mt.attention.linear import LinearAttention
-from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.cli.attend import MatrixOptions
 from transformer_mt.head_names import HeadName
-from transformer_mt.links.recording import record_attention
 from transformer_mt.links.tokens import PairTokens, prepare_pair
-from transformer_mt.models.recurrent import SourceAttention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views import methods
 from transformer_mt.views.attend import adjacency, layer_matrices
-from transformer_mt.views.methods import METHODS, ErasedParts, erase, gradient_times_input, value_norms
+from transformer_mt.views.methods import METHODS, ErasedParts, erase, gradient_times_input
 
 SOURCE, TARGET = "Der Satz.", "The book."
 ONE_LAYER = ("model.encoder_layers=1", "model.decoder_layers=1")
@@ -119,52 +115,6 @@ def test_erasure_masks_the_begin_symbol(model: Seq2Seq, tokenizer: Tokenizer) ->
 
 LONGER = pair_tokens([5, 7, 11, 6, 9], [8, 4])
 HEADS = 3
-
-
-@pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize(
-    "variant",
-    [
-        "model.attention.position=relative(2)",
-        "model.attention.kind=linear",
-        "model.attention.qk_projection=collaborative(4)",
-    ],
-)
-@pytest.mark.parametrize("stack", ["encoder", "cross"])
-def test_value_norm_is_the_change_of_the_output_without_a_weight(variant: str, stack: str) -> None:
-    model = tiny_model(variant)
-    with torch.no_grad(), record_attention(model) as recording:
-        model(*LONGER.inputs(model))
-    module, given, values = model.attention_stacks()[stack][1], recording[stack][1], recording.values_of(stack)[1]
-    assert isinstance(module, MultiHeadAttention | LinearAttention)
-
-    def output(weights: Tensor) -> Tensor:
-        heads = weights @ values
-        if isinstance(module, MultiHeadAttention):
-            heads = module.position.add_to_heads(heads, weights)
-        with torch.no_grad():
-            return module.output(heads)
-
-    norms = value_norms(module, given, values)
-    assert norms.shape == given.shape
-    for head in range(HEADS):
-        for query, key in ((0, 0), (1, 4), (2, 3)):
-            switched = given.clone()
-            switched[0, head, query, key] = 0.0
-            change = output(given) - output(switched)
-            torch.testing.assert_close(norms[0, head, query, key], change[0, query].norm())
-            assert not change[0, :query].any()
-
-
-@pytest.mark.usefixtures("float64")
-def test_value_norms_of_the_recurrent_decoder_are_weighted_state_norms() -> None:
-    model = tiny_model("model.kind=recurrent", "model.score=additive")
-    with torch.no_grad(), record_attention(model) as recording:
-        model(*LONGER.inputs(model))
-    [module], [given], [values] = model.attention_stacks()["cross"], recording["cross"], recording.values_of("cross")
-    assert isinstance(module, SourceAttention)
-    expected = given[0, 0] * values[0, 0].norm(dim=-1)
-    torch.testing.assert_close(value_norms(module, given, values)[0, 0], expected)
 
 
 # No token occurs twice, so a row of the table is one position in a sentence.

@@ -31,7 +31,7 @@ from transformer_mt.views.plot import (
     read_curves,
     ticks,
 )
-from transformer_mt.views.serialise import to_arrays, to_json
+from transformer_mt.views.serialise import to_json
 
 RISING = Series("a run", ((0, 0.0), (50, 5.0), (100, 10.0)))
 FALLING = Series("another", ((0, 10.0), (100, 0.0)), 1, dashed=True)
@@ -163,21 +163,10 @@ def test_curves_of_several_runs_are_grouped_by_run() -> None:
     assert [panel.title for panel in panels_of({"other": OTHER})] == titles[:2]  # no panel without measurements
 
 
-def test_arrays_have_every_curve_as_pairs() -> None:
-    arrays = to_arrays(plot_runs(BOTH).arrays)
-    assert arrays["runs"].tolist() == ["one", "other"]
-    for number, run in enumerate((ONE, OTHER)):
-        for curve in CURVES:
-            np.testing.assert_array_equal(arrays[f"{number}.{curve}"], np.reshape(run[curve], (-1, 2)))
-
-
 def test_schedules_share_one_plot() -> None:
     plot = plot_schedules({"a": [(1, 0.5), (2, 0.25)], "b": [(1, 0.1)]})
-    found = {name: array.tolist() for name, array in to_arrays(plot.arrays).items()}
-    assert found == {"names": ["a", "b"], "0": [[1, 0.5], [2, 0.25]], "1": [[1, 0.1]]}
-    assert to_json(plot.data) == {
-        "curves": [{"name": name, "points": found[at]} for at, name in (("0", "a"), ("1", "b"))]
-    }
+    curves = [{"name": "a", "points": [[1, 0.5], [2, 0.25]]}, {"name": "b", "points": [[1, 0.1]]}]
+    assert to_json(plot.data) == {"curves": curves}
     assert [*plot.lines(width=60)][-1].split() == ["a", "a", "b", "b"]
 
 

@@ -1,4 +1,4 @@
-"""Dataclasses as JSON and as arrays."""
+"""Dataclasses as JSON."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from transformer_mt.head_names import HeadName
 from transformer_mt.progress import shown_by, working
-from transformer_mt.views.serialise import HIDDEN, to_arrays, to_json
+from transformer_mt.views.serialise import HIDDEN, to_json
 
 
 @dataclass
@@ -82,25 +82,6 @@ def test_json_has_plain_values() -> None:
 def test_digits_of_tensors_can_be_set() -> None:
     assert to_json({"x": torch.tensor([1 / 3])}, digits=2) == {"x": [0.33]}
     assert to_json(np.float32(0.5)) == 0.5
-
-
-def test_arrays_are_named_after_fields() -> None:
-    arrays = to_arrays(view())
-    assert list(arrays) == [
-        *["source", "cross.weights", "cross.rows", "cross.mask"],
-        *["heads.name", "heads.loss.value", "heads.loss.low", "heads.layer"],
-        *["heads.cross.2.2.value", "heads.cross.2.2.low"],
-        *["loss.value", "loss.low", "links"],
-    ]
-    assert not any(array.dtype.hasobject for array in arrays.values())
-    assert arrays["heads.name"].tolist() == ["cross.2.1", "cross.2.2"]
-    np.testing.assert_array_equal(arrays["heads.loss.value"], [0.25, np.nan])
-    np.testing.assert_array_equal(arrays["heads.layer"], [np.nan, 3])
-    assert arrays["links"].shape == (2, 2)
-
-
-def test_arrays_of_several_views_are_numbered() -> None:
-    assert set(to_arrays(view(), "1.")) == {f"1.{name}" for name in to_arrays(view())}
 
 
 @given(arrays(np.float64, st.integers(0, 5)) | arrays(np.float32, st.integers(0, 5)))

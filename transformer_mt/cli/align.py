@@ -1,7 +1,6 @@
 """`tmt align`: link the words of a sentence and its translation."""
 
 from contextlib import closing
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -57,12 +56,11 @@ def align(
     from transformer_mt.corpus.pairs import SentencePair
     from transformer_mt.links.align import align_pairs
     from transformer_mt.views.align import alignment_lines
-    from transformer_mt.views.figures import alignment_figure
     from transformer_mt.views.serialise import to_json
 
     if files := files_of_pairs(input, target_file):
-        if sentence is not None or options.npz or options.figure is not None:
-            raise InputError("--input", "reads pairs from files", "leave out SENTENCE, --npz and --figure")
+        if sentence is not None:
+            raise InputError("--input", "reads pairs from files", "leave out SENTENCE")
         translator = open_translator(model, options, device=options.device, to=options.to)
         chosen = _chosen(translator.model, layer, head)
         with closing(read_pairs(*files, translator)) as pairs:
@@ -74,8 +72,7 @@ def align(
     chosen = _chosen(subject.model, layer, head)
     pair = SentencePair(subject.source, subject.target)
     (alignment,) = align_pairs(subject.network, subject.model.tokenizer, [pair], chosen)
-    picture = partial(alignment_figure, alignment)
-    emit([alignment], lambda _: alignment_lines(alignment), sentences=[subject], options=options, picture=picture)
+    emit(alignment, lambda _: alignment_lines(alignment), subject=subject, options=options)
 
 
 def _chosen(model: "OpenedModel", layer: str | None, head: str | None) -> "AlignmentHeads":

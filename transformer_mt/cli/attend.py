@@ -2,18 +2,19 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
 from transformer_mt.cli.app import HEADS, OUTPUT
 from transformer_mt.cli.options import (
+    Figure,
     HeadOption,
     LayerOption,
     LookedAt,
+    ModelOption,
     TargetOption,
     with_options,
 )
@@ -21,7 +22,6 @@ from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence
 from transformer_mt.cli.terminal import literal_console, note
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
-from transformer_mt.progress import working
 from transformer_mt.registry import lookup
 from transformer_mt.text.terminal import JsonObject
 
@@ -42,9 +42,9 @@ class MatrixOptions:
     ] = None
     layer: LayerOption = None
     head: HeadOption = None
-    method: Annotated[
-        str, Option(metavar="NAME", help="weights, values, gradient or erasure.", rich_help_panel=HEADS)
-    ] = "weights"
+    method: Annotated[str, Option(metavar="NAME", help="weights, gradient or erasure.", rich_help_panel=HEADS)] = (
+        "weights"
+    )
     words: Annotated[
         bool, Option("--words/--tokens", help="Show words, or the model's tokens.", rich_help_panel=OUTPUT)
     ] = True
@@ -63,9 +63,7 @@ class MatrixOptions:
         list[str] | None,
         Option(metavar="HEADS", help="Turn heads off and compare: cross.2.1,cross.2.2.", rich_help_panel=HEADS),
     ] = None
-    history: Annotated[
-        bool, Option("--history", help="Show the attention of every checkpoint.", rich_help_panel=HEADS)
-    ] = False
+    figure: Figure = None
 
     @property
     def chosen(self) -> dict[str, str]:
@@ -82,9 +80,7 @@ class AttendOptions(SentenceOptions, MatrixOptions):
 @with_options("options", AttendOptions, but=("n_best",))
 def attend(
     sentence: LookedAt = None,
-    model: Annotated[
-        list[Path] | None, Option(metavar="DIR", help="A run or checkpoint; repeatable. [newest under runs/]")
-    ] = None,
+    model: ModelOption = None,
     target: TargetOption = None,
     *,
     options: AttendOptions,
@@ -96,110 +92,56 @@ def attend(
       tmt attend
       tmt attend "Der Hund schläft." --target "The dog sleeps." --stack decoder
       tmt attend --layer all --head all --compact
-      tmt attend --model runs/one --model runs/other
       tmt attend --figure attention.pdf
       tmt attend "Der Hund schläft." --html dog.html
-      tmt attend "Der Hund schläft." --history --compact
 
     Rows sum to 1; a dot marks a masked position. By default, tmt averages the cross-attention heads that aligned words
     best at the end of training; --stack, --layer and --head choose others. A word's row is the mean over its tokens,
     its column the sum.
 
-    --method shows another measure, and how well it agrees with erasure, the effect of removing a source word. --history
-    shows the attention of every checkpoint for the same translation. --html writes the page of tmt serve for this pair:
-    one file that works offline.
+    --method shows another measure, and how well it agrees with erasure, the effect of removing a source word. --html
+    writes the page of tmt serve for this pair: one file that works offline.
     """
     from transformer_mt.views.attend import agreement_lines, attention_lines, rows_of_matrices
     from transformer_mt.views.matrix import Scale, shading_for
+    from transformer_mt.views.matrix_figure import check_figure, matrix_figure
     from transformer_mt.views.methods import METHODS, REFERENCE
-    from transformer_mt.views.plot import matrix_figure
     from transformer_mt.views.subject import DEFAULT_METHOD
 
     method = lookup(METHODS, options.method, key="--method")
-    _check_files(options, runs=len(model or (None,)))
-    loaded: list[Subject] = []
-    for path in model or (None,):
-        text = loaded[0].line.given if loaded else sentence  # all runs get the first one's sentence
-        loaded.append(load_sentence(text, target, model=path, without=options.without or (), options=options))
-        loaded[-1].require_attention(options.method)
-    intro = [loaded[0].source]
-    views = list[Any]()
-    matrices: list[list[LabelledMatrix]] = []
-    for one in loaded:
-        name = f"{one.name}: " if len(loaded) > 1 else ""
-        view, columns, said = _look(one, options, name=name)
-        views.append(view)
-        intro += said
-        for title, maps in columns:
-            matrices.append([replace(matrix, name=f"{title}{matrix.name}") for matrix in _matrices(one, maps, options)])
+    if options.figure:
+        check_figure(options.figure)
+        if options.html and os.path.realpath(options.figure) == os.path.realpath(options.html):
+            raise InputError(f"--html {options.html}", "another option writes to this file", "give another name")
+    subject = load_sentence(sentence, target, model=model, without=options.without or (), options=options)
+    subject.require_attention(options.method)
+    maps = subject.attention(method=options.method, words=options.words)
+    matrices = _matrices(subject, maps, options)
     rows = rows_of_matrices(matrices)
     if options.html:
-        write_output(options.html, _page(loaded[0], options, is_given=target is not None))
-    agrees = len(views) == 1 and not options.history and options.method not in (DEFAULT_METHOD, REFERENCE)
+        write_output(options.html, _page(subject, options, is_given=target is not None))
+    if options.figure:
+        write_output(options.figure, matrix_figure(rows, meaning=f"A number is {method.meaning}.", path=options.figure))
 
     def lines(width: int) -> "Iterator[str | Text]":
-        yield from intro
+        yield from (subject.source, subject.target)
         yield from attention_lines(
             rows,
             method=options.method,
             width=width,
-            shading=shading_for(literal_console(), Scale.of(matrix.numbers for row in rows for matrix in row)),
+            shading=shading_for(literal_console(), Scale.of(matrix.numbers for matrix in matrices)),
             compact=options.compact,
             threshold=options.threshold if options.graph else None,
         )
-        if agrees:
-            yield from agreement_lines(matrices[0], loaded[0].attention(method=REFERENCE, words=options.words))
+        if options.method not in (DEFAULT_METHOD, REFERENCE):
+            yield from agreement_lines(matrices, subject.attention(method=REFERENCE, words=options.words))
 
-    remarks: list[JsonObject] = []
-    if options.as_json and not options.history:
-        remarks = [_remarks(one, maps, options) for one, maps in zip(loaded, views, strict=True)]
-    picture = partial(matrix_figure, rows, meaning=f"A number is {method.meaning}.")
-    emit(views, lines, sentences=loaded, options=options, picture=picture, remarks=remarks)
-    if not (options.chosen or options.as_json or options.history):
+    emit(maps, lines, subject=subject, options=options, remarks=_remarks(subject, maps, options))
+    if not (options.chosen or options.as_json):
         others = ["--stack NAME"] if method.whole else ["--layer N", "--head all", "--stack NAME"]
         others += [] if options.compact or options.graph else ["--compact"]
         elsewhere = "word links: tmt align; one row step by step: tmt explain"
         note(f"this is one of many matrices; others: {', '.join(others)}; {elsewhere}")
-
-
-def _check_files(options: AttendOptions, *, runs: int) -> None:
-    """Raise `InputError` for a page of several runs or steps, and for two options that write to the same file."""
-    if options.html is None:
-        return
-    if runs > 1:
-        raise InputError("--html", "a page shows one run", "give one --model")
-    if options.history:
-        raise InputError("--html", "a page shows one step", "leave out --history")
-    for other in (options.figure, options.npz):
-        if other and os.path.realpath(other) == os.path.realpath(options.html):
-            raise InputError(f"--html {options.html}", "another option writes to this file", "give another name")
-
-
-def _look(
-    one: "Subject", options: AttendOptions, *, name: str
-) -> "tuple[Any, list[tuple[str, AttentionMaps]], list[str]]":
-    """The view of one run, its titled maps, and the lines that introduce them."""
-    intro = [f"{name}{one.target}"]
-    if not options.history:
-        maps = one.attention(method=options.method, words=options.words)
-        return maps, [(name, maps)], intro
-    from transformer_mt.cli.open_model import open_translator
-    from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
-
-    checkpoints = one.model.path / CHECKPOINTS
-    steps = []
-    columns = []
-    if not (saved := saved_steps(checkpoints)):
-        raise InputError("--history", f"{one.name} has no checkpoints", "choose a run that keeps them")
-    with working(f"looking at {len(saved)} checkpoints"):
-        for number in saved:
-            then = open_translator(checkpoints / f"step-{number}", options, device=options.device, to=options.to)
-            step, maps = one.history_step(then, number, method=options.method, words=options.words)
-            steps.append(step)
-            intro.append(f"{name}step {number}: {step.translation}")
-            columns.append((f"{name}step {number}: ", maps))
-    pair = {"source": one.source, "target": one.target, "method": options.method}
-    return pair | {"steps": steps}, columns, intro
 
 
 def _page(one: "Subject", options: AttendOptions, *, is_given: bool) -> bytes:
@@ -222,6 +164,8 @@ def _matrices(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions
 
 def _remarks(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions) -> JsonObject:
     """Extra keys of `--json`: the graph, and for methods other than the weights the agreement with erasure."""
+    if not options.as_json:
+        return {}
     from transformer_mt.views.attend import graphs
 
     graph = {"graph": graphs(maps, threshold=options.threshold)} if options.graph else {}

@@ -161,8 +161,9 @@ def _read(run: "Translator", data: str | None, split: str) -> Tested:
     from transformer_mt.cli.open_model import pairs_to_measure, with_references
 
     corpus, rows = pairs_to_measure(run.model.config.data, data, split=split)
-    rows = list(rows)
-    places, pairs = zip(*with_references(rows, place=corpus), strict=True)
+    with working(f"reading {corpus}"):
+        rows = list(rows)
+    places, pairs = zip(*with_references(rows, corpus=corpus), strict=True)
     return Tested(corpus, split, places, pairs, left_out=len(rows) - len(pairs))
 
 

@@ -51,7 +51,6 @@ def explain(
     and by erasure. If words have several tokens, the first tokens that differ count.
     """
     from transformer_mt.views.explain import explain_row, lines_of
-    from transformer_mt.views.figures import contrast_figure, explanation_figure
 
     if other is not None:
         if word is None:
@@ -64,10 +63,10 @@ def explain(
         from transformer_mt.views.contrast import contrast_lines, contrast_words
 
         found = contrast_words(subject.network, subject.model.tokenizer, subject.tokens, word, other)
-        emit_below_texts(found, contrast_lines, contrast_figure, subject=subject, options=options)
+        emit_below_texts(found, contrast_lines, subject=subject, options=options)
         return
     subject.require_attention()
     explanation = explain_row(
         subject.network, subject.tokens, word=word, token=token, stack=stack, layer=layer, head=head
     )
-    emit_below_texts(explanation, lines_of, explanation_figure, subject=subject, options=options)
+    emit_below_texts(explanation, lines_of, subject=subject, options=options)

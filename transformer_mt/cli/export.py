@@ -76,7 +76,8 @@ def _pairs(run: "Run", data: str | None) -> "Pairs":
     own = run.config().data
     if data is not None or own.corpus == BUILTIN:
         name, rows = pairs_to_measure(own, data, split=SPLIT)
-        return [pair for _, pair in with_references(rows, place=name)]
+        with working(f"reading {name}"):
+            return [pair for _, pair in with_references(rows, corpus=name)]
     if (pairs := _own_pairs(run)) is not None:
         return pairs
     shown: dict[str, SentencePair] = {}

@@ -12,16 +12,13 @@ from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
     DataToMeasure,
     Device,
-    Figure,
     Json,
     ModelOption,
-    Npz,
     Quiet,
     SearchOptions,
     To,
 )
 from transformer_mt.errors import InputError
-from transformer_mt.files import write_output
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
 
@@ -57,8 +54,6 @@ def heads(
     to: To = None,
     device: Device = DEFAULT_DEVICE,
     as_json: Json = False,
-    npz: Npz = None,
-    figure: Figure = None,
     quiet: Quiet = False,
 ) -> None:
     """Show what each head does: where it looks, which relations it finds, how much it matters.
@@ -79,29 +74,21 @@ def heads(
     with structure, such as builtin.
 
     --faithful compares each method of tmt attend with the effect of removing source words. --prune writes a run without
-    the least important heads (Michel et al. 2019) and prints loss and BLEU before and after. --figure draws
-    the rise of the loss without each head.
+    the least important heads (Michel et al. 2019) and prints loss and BLEU before and after.
     """
     from transformer_mt.cli.open_model import open_translator
-    from transformer_mt.cli.sentence import save_arrays
     from transformer_mt.cli.terminal import literal_console, note, result
     from transformer_mt.export.pruning import pruning_lines
     from transformer_mt.models.head_mask import head_names
     from transformer_mt.text.scripts import bleu_tokenizer
     from transformer_mt.views.faithfulness import faithfulness, faithfulness_lines
-    from transformer_mt.views.figures import heads_figure
     from transformer_mt.views.head_importance import IMPORTANCE
     from transformer_mt.views.heads import head_lines, measure_heads
-    from transformer_mt.views.plot import check_figure
     from transformer_mt.views.serialise import to_json
 
     if (prune is None) != (run_dir is None):
         raise InputError("--prune, --run-dir", "each needs the other", "give both")
     lookup(IMPORTANCE, importance, key="--importance")
-    if figure:
-        if faithful or prune is not None:
-            raise InputError("figure", "draws the loss without each head", "leave it out, or --faithful and --prune")
-        check_figure(figure, npz=npz)
     translator = open_translator(model, SearchOptions(), device=device, to=to)
     opened = translator.model
     if not opened.network.attention_stacks():
@@ -126,10 +113,6 @@ def heads(
         with working("", total=passes * len(pairs)):
             view = measure_heads(translator, pairs, bleu=bleu)
         lines = head_lines(view, width=width)
-        if figure:
-            write_output(figure, heads_figure(view, path=figure))
-    if npz:
-        save_arrays(view, npz)
     result(*([json.dumps(to_json(view))] if as_json else lines))
 
 
@@ -154,7 +137,8 @@ def _pairs(opened: "OpenedModel", *, data: str | None, split: str, most: int | N
     from transformer_mt.cli.terminal import note
 
     name, rows = pairs_to_measure(opened.config.data, data, split=split, structure=True)
-    pairs = [pair for _, pair in with_references(rows, place=name)]
+    with working(f"reading {name}"):
+        pairs = [pair for _, pair in with_references(rows, corpus=name) if pair.source.strip() and pair.target.strip()]
     limit = opened.network.max_length
     kept = fitting(pairs[:most], opened.tokenizer, max_length=limit)
     if not kept:

@@ -14,18 +14,17 @@ def lens(
     Examples:
       tmt lens
       tmt lens "Kannst du mir helfen?"
-      tmt lens "Der Hund schläft." --target "The dog sleeps." --figure lens.pdf
+      tmt lens "Der Hund schläft." --target "The dog sleeps."
 
     Rows are tokens of the translation, columns decoder layers. A cell shows the likeliest token if the final norm and
     output matrix came right after that layer (the logit lens). From the layer marked * on, the chosen token is first.
     Recurrent models show only their last layer.
     """
     from transformer_mt.cli.terminal import note
-    from transformer_mt.views.figures import lens_figure
     from transformer_mt.views.lens import lens_lines, look_through
 
     subject = load_sentence(sentence, target, model=model, options=options)
     found = look_through(subject.network, subject.model.tokenizer, subject.tokens)
-    emit_below_texts(found, lens_lines, lens_figure, subject=subject, options=options)
+    emit_below_texts(found, lens_lines, subject=subject, options=options)
     if subject.model.config.model.decoder_layers > len(found.guesses):
         note("only the last layer can be read: no residual path joins the layers of this model")

@@ -118,19 +118,19 @@ def pairs_to_measure(
     return name, rows
 
 
-def with_references(rows: Iterable["PlacedPair"], *, place: str) -> Iterator[tuple[str, SentencePair]]:
+def with_references(rows: "Iterable[PlacedPair]", *, corpus: str) -> Iterator[tuple[str, SentencePair]]:
     """Yield the rows that have a target; notes at the end how many do not. Raises `InputError` if none has."""
-    left_out = count = 0
-    for where, pair in rows:
-        count += 1
+    kept = left_out = 0
+    for place, pair in rows:
         if pair is None:
             left_out += 1
         else:
-            yield where, pair
+            kept += 1
+            yield place, pair
     if left_out:
-        note(f"{place}: left out {left_out} of {count} rows, which have no reference")
-    if left_out == count:
-        raise InputError(place, "no pairs to measure", "give at least one")
+        note(f"{corpus}: left out {left_out} of {kept + left_out} rows, which have no reference")
+    if not kept:
+        raise InputError(Path(corpus), "no pairs to measure", "give at least one")
 
 
 class LineRemarks:

@@ -38,9 +38,6 @@ TargetFile = Annotated[Path | None, Option(metavar="FILE", help="The translation
 OutputFile = Annotated[
     Path | None, Option(metavar="FILE", help="Write to a file once all is done.", rich_help_panel=OUTPUT)
 ]
-Npz = Annotated[
-    Path | None, Option(metavar="FILE", help="Also write the numbers, for numpy.load.", rich_help_panel=OUTPUT)
-]
 Figure = Annotated[
     Path | None,
     Option(metavar="FILE", help="Also draw a PNG, PDF or SVG; needs the plot extra.", rich_help_panel=OUTPUT),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from transformer_mt.cli.options import RUNS, Figure, Json, Npz, Quiet, Set
+from transformer_mt.cli.options import RUNS, Figure, Json, Quiet, Set
 from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
@@ -28,7 +28,6 @@ def plot(
     positions: Annotated[bool, Option("--positions", help="Plot the sinusoidal encoding instead.")] = False,
     set: Set = None,
     figure: Figure = None,
-    npz: Npz = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -43,9 +42,9 @@ def plot(
 
     With --schedule or --positions, RUN is a configuration: a TOML file or a name.
     """
-    from transformer_mt.cli.sentence import save_arrays
     from transformer_mt.runs.directory import Run, newest_run
-    from transformer_mt.views.plot import check_figure, plot_positions, plot_runs, plot_schedules, read_curves
+    from transformer_mt.views.matrix_figure import check_figure
+    from transformer_mt.views.plot import plot_positions, plot_runs, plot_schedules, read_curves
     from transformer_mt.views.serialise import to_json
 
     if schedule and positions:
@@ -55,7 +54,7 @@ def plot(
             "--set", "changes the configuration of --schedule or --positions", "give one of them, or leave out --set"
         )
     if figure:
-        check_figure(figure, npz=npz)
+        check_figure(figure)
     paths = subjects or []
     if positions:
         if len(paths) > 1:
@@ -71,8 +70,6 @@ def plot(
         shown = plot_runs({str(run.path): read_curves(run) for run in runs})
     if figure:
         write_output(figure, shown.picture(path=figure))
-    if npz:
-        save_arrays(shown.arrays, npz)
     result(*([escaped_json(to_json(shown.data))] if as_json else shown.lines(width=literal_console().width)))
 
 

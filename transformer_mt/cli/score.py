@@ -83,7 +83,7 @@ def _pairs_of(translator: "Translator", data: str | None, *, split: str) -> "Ite
     from transformer_mt.cli.open_model import pairs_to_measure, with_references
 
     name, rows = pairs_to_measure(translator.model.config.data, data, split=split)
-    for place, pair in with_references(rows, place=name):
+    for place, pair in with_references(rows, corpus=name):
         translator.require_fitting_pair(pair, place)
         yield pair
 

@@ -27,11 +27,10 @@ from transformer_mt.cli.options import (
 )
 from transformer_mt.cli.terminal import note, warn
 from transformer_mt.errors import InputError
-from transformer_mt.files import write_output
 from transformer_mt.progress import working
 
 if TYPE_CHECKING:
-    from transformer_mt.cli.line_io import Line, Translated
+    from transformer_mt.cli.line_io import Line
 
 LARGE = 100_000  # bytes, about 2,000 sentences
 
@@ -59,10 +58,6 @@ def translate(
     trace: Annotated[
         bool, Option("--trace", help="Print the beam of every step as a tree.", rich_help_panel=OUTPUT)
     ] = False,
-    figure: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Also draw the beam; needs --trace and the plot extra.", rich_help_panel=OUTPUT),
-    ] = None,
     no_split: NoSplit = False,
     to: To = None,
     device: Device = DEFAULT_DEVICE,
@@ -80,7 +75,6 @@ def translate(
       echo "Der Hund schläft." | tmt translate --n-best 3 --scores
       tmt translate --sample --temperature 0.8 --top-p 0.9 "Wir haben Zeit."
       tmt translate --alternatives --trace "Der alte Mann liest."
-      tmt translate --trace --figure beam.pdf "Der alte Mann liest."
       tmt translate --glossary terms.tsv --input letters.de
       tmt translate --engine ctranslate2 --quantization int8 --input letters.de
 
@@ -114,7 +108,6 @@ def translate(
 
     lacking = [option for option, given in (("--trace", trace), ("--glossary", glossary)) if given]
     _check(sentences, input, lacking=lacking, engine=engine)
-    _check_beam_figure(sentences, figure, trace=trace)
     pays = not lacking and _is_large(sentences, input)
     translator = open_translator(
         model, search, device=device, engine=engine, quantization=quantization, to=to, pays=pays
@@ -144,7 +137,6 @@ def translate(
                 bad += one.record.problem is not None
                 best = one.ranked[0]
                 remarks.look_at(one.record.line, best.text, place=one.record.place, doubtful=best.is_doubtful)
-                _draw_beam(one, figure)
                 for line in form.lines(one, number=number):
                     write(line)
                 if one.record.problem:
@@ -172,30 +164,6 @@ def _is_large(sentences: list[str] | None, input: Path | None) -> bool:
     with suppress(OSError):
         return not sentences and os.stat(0 if input in (None, Path("-")) else input).st_size >= LARGE
     return False
-
-
-def _check_beam_figure(sentences: list[str] | None, figure: Path | None, *, trace: bool) -> None:
-    """Raise `InputError` for a figure without a known format, or without one beam to draw."""
-    if figure is None:
-        return
-    from transformer_mt.views.plot import check_figure
-
-    if not trace:
-        raise InputError("figure", "draws the beam", "add --trace")
-    if len(sentences or ()) != 1:
-        raise InputError("figure", "draws the beam of one sentence", "give one SENTENCE")
-    check_figure(figure, npz=None)
-
-
-def _draw_beam(one: "Translated", figure: Path | None) -> None:
-    """Write the picture of a beam. Raises `InputError` if there is none."""
-    if figure is None or one.record.problem:
-        return
-    from transformer_mt.views.figures import beam_figure
-
-    if one.trace is None:
-        raise InputError("figure", "an empty sentence has no beam", "give another")
-    write_output(figure, beam_figure(one.trace, path=figure))
 
 
 def _sources(

@@ -26,7 +26,6 @@ from transformer_mt.models.head_mask import head_names
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.text.brief import Brief
-from transformer_mt.text.html import html_matrix
 from transformer_mt.text.words import is_word, words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
@@ -59,11 +58,6 @@ class Alignment(Brief):
     shares: Float[np.ndarray, "T S"]
     heads: tuple[str, ...]
     chosen_by: str
-
-    def _repr_html_(self) -> str:
-        links = [f"{self.source_words[source]} – {self.target_words[target]}" for source, target in self.links]
-        title = f"links: {', '.join(links)}"
-        return html_matrix(self.shares.tolist(), self.target_words, self.source_words, title=title)
 
 
 def align_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: AlignmentHeads) -> Iterator[Alignment]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -26,18 +25,18 @@ class Recording(Mapping[str, list[Tensor]]):
 
     def __init__(self, model: Seq2Seq) -> None:
         self._stacks = model.attention_stacks()
-        self._shown: dict[tuple[nn.Module, str], list[Tensor]] = defaultdict(list)
+        self._shown: dict[nn.Module, list[Tensor]] = defaultdict(list)
 
     def add(self, shown: Shown) -> None:
-        """Record a shown value if it is a weight matrix or the values."""
-        if shown.symbol in ("α_j", "v_j"):
-            self._shown[shown.module, shown.symbol].append(shown.value)
+        """Record a shown value if it is a weight matrix."""
+        if shown.symbol == "α_j":
+            self._shown[shown.module].append(shown.value)
 
     def __getitem__(self, stack: str) -> list[Tensor]:
         """The layers of a stack; empty before the first pass. Raises `ValueError` after more than one pass."""
         if not all(map(self._is_one_pass, self._stacks)):
             raise ValueError("the recording holds more than one pass, or a search; open one for each forward pass")
-        return [_joined(steps) for steps in self._steps(stack, "α_j")]
+        return [_joined(steps) for steps in self._steps(stack)]
 
     def of_tokens(self, stack: str, source: int, target: int) -> list[Tensor]:
         """The layers of a stack over this many source and target tokens.
@@ -51,22 +50,18 @@ class Recording(Mapping[str, list[Tensor]]):
             raise InputError("model.kind", problem, "use the lens or erasure")
         return layers
 
-    def values_of(self, stack: str) -> list[Float[Tensor, "B H K d"]]:
-        """The values that each layer's weights apply to, from the last and most complete step."""
-        return [steps[-1] for steps in self._steps(stack, "v_j")]
-
     def __iter__(self) -> Iterator[str]:
         return iter(self._stacks)
 
     def __len__(self) -> int:
         return len(self._stacks)
 
-    def _steps(self, stack: str, symbol: str) -> list[list[Tensor]]:
-        return [steps for module in self._stacks[stack] if (steps := self._shown[module, symbol])]
+    def _steps(self, stack: str) -> list[list[Tensor]]:
+        return [steps for module in self._stacks[stack] if (steps := self._shown[module])]
 
     def _is_one_pass(self, stack: str) -> bool:
         """True if each token of a self-attention was a query once, and cross-attention keys did not change."""
-        for steps in self._steps(stack, "α_j"):
+        for steps in self._steps(stack):
             batches, _, queries, keys = zip(*(step.shape for step in steps), strict=True)
             is_whole = len(set(keys)) == 1 if stack == "cross" else sum(queries) == keys[-1]
             if not is_whole or len(set(batches)) > 1:

@@ -143,7 +143,7 @@ def contrast_of(subject: Subject, asked: Contrast) -> JsonObject:
 
 
 def history(served: ServedRun, asked: HistoryQuestion) -> JsonObject:
-    """One of the `steps` of `tmt attend --history --json`. Raises `InputError` for a checkpoint that does not exist."""
+    """The attention and translation of a checkpoint. Raises `InputError` for a checkpoint that does not exist."""
     subject = Subject.of(served.translator, asked.source, asked.target)
     then = served.checkpoint(asked.checkpoint)
     step, _ = subject.history_step(then, asked.checkpoint, words=asked.words)

@@ -17,7 +17,6 @@ from transformer_mt.memory import require
 from transformer_mt.progress import advance
 from transformer_mt.runs.directory import find_run
 from transformer_mt.seeds import derive_seed
-from transformer_mt.text.html import html_table
 from transformer_mt.text.sentences import join_sentences
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL, UNK
@@ -49,11 +48,6 @@ class Translation:
     tokens: tuple[str, ...]
     sentences: tuple["Translation", ...] = ()
     is_doubtful: bool = False
-
-    def _repr_html_(self) -> str:
-        likely = f"{math.exp(self.mean_log_probability):.2f}"
-        row = [self.text, f"{self.score:.3f}", likely, " ".join(self.tokens)]
-        return html_table([row], headings=("translation", "score", "mean probability", "tokens"))
 
     @property
     def mean_log_probability(self) -> float:

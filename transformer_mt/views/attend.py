@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby, zip_longest
+from itertools import chain, groupby
 
 import numpy as np
 from rich.text import Text
@@ -192,11 +192,9 @@ def graph_lines(matrix: LabelledMatrix, *, threshold: float, width: int, scale: 
     yield from wrapped(convex if graph.convex else other, width=width)
 
 
-def rows_of_matrices(views: Sequence[Sequence[LabelledMatrix]]) -> list[list[LabelledMatrix]]:
-    """Arrange matrices in rows: for one view, a row per layer; for several views, a row per layer and head."""
-    if len(views) == 1:
-        return [list(group) for _, group in groupby(views[0], lambda matrix: matrix.place)]
-    return [[matrix for matrix in row if matrix] for row in zip_longest(*views)]
+def rows_of_matrices(matrices: Sequence[LabelledMatrix]) -> list[list[LabelledMatrix]]:
+    """Arrange matrices in rows, one per layer."""
+    return [list(group) for _, group in groupby(matrices, lambda matrix: matrix.place)]
 
 
 def attention_lines(

@@ -12,7 +12,6 @@ from transformer_mt.errors import InputError
 from transformer_mt.links.tokens import PairTokens, Tokens, shared
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.text.brief import Brief
-from transformer_mt.text.html import html_columns, html_text
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.text.words import is_word, word_spans
@@ -66,12 +65,6 @@ class Contrast(Brief):
     difference: float
     from_source: Attribution
     from_prefix: Attribution
-
-    def _repr_html_(self) -> str:
-        tables = []
-        for title, side in (("source", self.from_source), ("before", self.from_prefix)):
-            tables.append(html_columns(side.words, side.columns(), title=title))
-        return f"{''.join(tables)}<p>{html_text(in_words(self))}</p>"
 
     def to_json(self) -> JsonObject:
         """The fields, and the sentence `in_words`."""

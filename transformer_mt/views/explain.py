@@ -8,9 +8,8 @@ are computed here, since the layer sums over all heads at once.
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from itertools import groupby
-from typing import Any, Literal
+from typing import Literal
 
 from jaxtyping import Float
 from rich.console import Group, RenderableType
@@ -28,7 +27,6 @@ from transformer_mt.models.head_mask import attention_layers, head_names, heads_
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.registry import lookup, suggest
 from transformer_mt.text.brief import Brief
-from transformer_mt.text.html import html_columns, html_text
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.head_importance import HeadLosses, head_losses
@@ -140,14 +138,6 @@ class Explanation(Brief):
         """Yield the steps of all stages."""
         return (step for stage in self.stages for step in stage.steps)
 
-    def _repr_html_(self) -> str:
-        """Weights and shares of the columns, the summary in words, and all steps."""
-        shares = {"weight": self["weights"].tolist(), "share of the head": self["column_shares"].tolist()}
-        table = html_columns(self.columns, shares, title=f"{self.head}: {self.token}")
-        steps = "\n".join(line.plain for line in lines_of(self, width=100))
-        words = "".join(f"<p>{html_text(sentence)}</p>" for sentence in in_words(self))
-        return f"{table}{words}<details><summary>all steps</summary><pre>{escape(steps)}</pre></details>"
-
     def __getitem__(self, name: str) -> Tensor:
         return next(step.values for step in self.steps() if step.name == name)
 
@@ -156,12 +146,6 @@ class Explanation(Brief):
         entries = vars(self) | self.head._asdict()
         told = {"contributions": self["column_shares"], "in_words": in_words(self)}
         return to_json(entries | told, digits=_DIGITS)
-
-    def arrays(self) -> dict[str, Any]:
-        """The arrays for `--npz`: texts and labels, every step by its name, and `contributions`."""
-        labels = {name: getattr(self, name) for name in ("source", "target", "token", "columns", "heads")}
-        steps = {step.name: step.values for step in self.steps()}
-        return labels | {"head_name": str(self.head)} | steps | {"contributions": self["column_shares"]}
 
 
 def explain_row(

@@ -6,7 +6,6 @@ To add one, subclass `Method` and register it in `METHODS`.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import ClassVar
 
 import torch
@@ -15,12 +14,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
-from transformer_mt.attention.multihead import InspectableAttention, MultiHeadAttention
-from transformer_mt.attention.shapes import Scores
-from transformer_mt.attention.shapes import Values as ValueVectors
 from transformer_mt.errors import InputError
 from transformer_mt.head_names import STACKS
-from transformer_mt.links.recording import record_attention
 from transformer_mt.links.tokens import PairTokens, shared
 from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
@@ -73,23 +68,6 @@ class AttentionWeights(Method):
     @override
     def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> MapsByStack:
         return {name: maps for name, maps in weights_of_pair(model, tokens).items() if name in stacks}
-
-
-class ValueNorms(AttentionWeights):
-    """‖α_ij v_j W_o‖: a large weight on a short vector counts for little (Kobayashi et al. 2020)."""
-
-    name = "values"
-    meaning = "the length of the vector that the column's token adds to the row's: weight times projected value"
-
-    @override
-    def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> MapsByStack:
-        with record_attention(model) as recording:
-            by_stack = super().compute(model, tokens, stacks)
-        for name, maps in by_stack.items():
-            layers = zip(model.attention_stacks()[name], recording[name], recording.values_of(name), strict=True)
-            norms = torch.stack([value_norms(module, weights, values)[0] for module, weights, values in layers])
-            by_stack[name] = replace(maps, weights=norms.float().cpu())
-        return by_stack
 
 
 class OfModel(Method):
@@ -160,26 +138,8 @@ class Erasure(OfModel):
         return falls[:, : len(pieces)], of_words
 
 
-METHODS: dict[str, type[Method]] = {method.name: method for method in (AttentionWeights, ValueNorms, Gradient, Erasure)}
+METHODS: dict[str, type[Method]] = {method.name: method for method in (AttentionWeights, Gradient, Erasure)}
 REFERENCE = Erasure.name  # the method to compare others with
-
-
-@torch.no_grad()
-def value_norms(module: InspectableAttention, weights: Scores, values: ValueVectors) -> Scores:
-    """‖α_ij v_j W_o,r‖ for key j, query i and head r (Kobayashi et al. 2020); in a recurrent decoder ‖α_ij h_j‖.
-
-    Weights and result are B H Q K. If positions add to the values, v_j is the sum for the pair (i, j): v_j + a^V_c.
-    """
-    lengths = []
-    for key in range(weights.shape[3]):
-        advance(0)
-        alone = torch.zeros_like(weights)
-        alone[..., key] = weights[..., key]
-        heads = alone @ values
-        if isinstance(module, MultiHeadAttention):
-            heads = module.position.add_to_heads(heads, alone)
-        lengths.append(module.parts(heads).norm(dim=-1))
-    return torch.stack(lengths, dim=-1)
 
 
 def log_p_of(written: Sequence[int]) -> Explained:

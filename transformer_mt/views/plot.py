@@ -1,23 +1,14 @@
-"""`tmt plot`: training curves, schedules and position encodings, drawn with characters.
+"""`tmt plot`: training curves, schedules and position encodings, drawn with characters, or by matplotlib."""
 
-Also draws figures, of matrices too, with matplotlib (extra `plot`), imported on demand.
-"""
-
-import io
-import logging
 import math
-import os
-import textwrap
-import unicodedata
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, cycle, zip_longest
+from itertools import cycle
 from pathlib import Path
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,19 +17,12 @@ from rich.columns import Columns
 from rich.text import Text
 
 from transformer_mt.attention.positions import sinusoids
-from transformer_mt.errors import InputError, MachineError, TmtError
+from transformer_mt.errors import InputError, TmtError
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import escape_controls
 from transformer_mt.training.objective import entropy_of_targets
-from transformer_mt.views.matrix import LabelledMatrix, Scale
+from transformer_mt.views.matrix_figure import drawing, file_content
 from transformer_mt.views.rendering import rendered
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.image import AxesImage
-
-_LOG = logging.getLogger(__name__)
 
 Coordinate = int | float
 Points = Sequence[tuple[Coordinate, Coordinate]]
@@ -88,29 +72,21 @@ def _training_floor(run: Run) -> float:
 
 @dataclass(frozen=True)
 class Series:
-    """A curve. Curves of the same `group` (a run) share a colour; secondary ones are `dashed`.
-
-    `margins` are half the intervals of the points, for figures.
-    """
+    """A curve. Curves of the same `group` (a run) share a colour; secondary ones are `dashed`."""
 
     name: str
     points: Points
     group: int = 0
     dashed: bool = False
-    margins: Sequence[float] | None = None
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over a common horizontal axis; the title has the quantity and its unit.
-
-    `names` are labels of the places 0, 1, … on that axis, for figures.
-    """
+    """Curves over a common horizontal axis; the title has the quantity and its unit."""
 
     title: str
     series: Sequence[Series]
     across: str = "step"
-    names: Sequence[str] = ()
 
     def extent(self, axis: int) -> tuple[float, float]:
         """The ends of an axis (0: horizontal); they differ even if all values are the same."""
@@ -124,10 +100,9 @@ class Panel:
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot: data for JSON, arrays for numpy, lines of text for a `width`, and a picture for a `path`."""
+    """A plot: data for JSON, lines of text for a `width`, and a picture for a `path`."""
 
     data: Mapping[str, Any]
-    arrays: Mapping[str, Any]
     lines: Callable[..., Iterator[str]]
     picture: Callable[..., bytes]
 
@@ -145,10 +120,7 @@ _PANELS = {
 
 
 def plot_runs(runs: Mapping[str, Curves]) -> Plot:
-    """Plot loss, learning rate and BLEU of runs by name, if measured.
-
-    Arrays: `runs`, the names; for run n (from 0), `n.training_loss` and so on, pairs of step and value.
-    """
+    """Plot loss, learning rate and BLEU of runs by name, if measured."""
     panels = []
     for title, names in _PANELS.items():
         series = [
@@ -159,22 +131,18 @@ def plot_runs(runs: Mapping[str, Curves]) -> Plot:
         ]
         if series:
             panels.append(Panel(title, series))
-    arrays: dict[str, Any] = {"runs": list(runs)}
-    for number, curves in enumerate(runs.values()):
-        arrays |= {f"{number}.{name}": np.reshape(points, (-1, 2)) for name, points in curves.items()}
-    return _plot_panels(panels, {"runs": [{"run": run, **curves} for run, curves in runs.items()]}, arrays)
+    return _plot_panels(panels, {"runs": [{"run": run, **curves} for run, curves in runs.items()]})
 
 
 def plot_schedules(schedules: Mapping[str, Points]) -> Plot:
-    """Plot learning-rate schedules by name over training steps; arrays: `names`, and `n` for curve n (from 0)."""
+    """Plot learning-rate schedules by name over training steps."""
     series = [Series(name, points, group) for group, (name, points) in enumerate(schedules.items())]
     data = {"curves": [{"name": name, "points": points} for name, points in schedules.items()]}
-    arrays = {"names": list(schedules), **{str(curve.group): np.array(curve.points) for curve in series}}
-    return _plot_panels([Panel("learning rate", series)], data, arrays)
+    return _plot_panels([Panel("learning rate", series)], data)
 
 
-def _plot_panels(panels: Sequence[Panel], data: Mapping[str, Any], arrays: Mapping[str, Any]) -> Plot:
-    return Plot(data, arrays, partial(chart_lines, panels), partial(curves_figure, panels))
+def _plot_panels(panels: Sequence[Panel], data: Mapping[str, Any]) -> Plot:
+    return Plot(data, partial(chart_lines, panels), partial(curves_figure, panels))
 
 
 def plot_positions(features: int) -> Plot:
@@ -182,7 +150,7 @@ def plot_positions(features: int) -> Plot:
     rows = sinusoids(SHOWN_POSITIONS, features, torch.device("cpu"), torch.float64).numpy()
     title = f"sinusoidal encoding: {SHOWN_POSITIONS} positions down, {features} features across"
     draw = partial(heat_map_lines, rows, title=title), partial(positions_figure, rows, title=title)
-    return Plot({"rows": rows}, {"rows": rows}, *draw)
+    return Plot({"rows": rows}, *draw)
 
 
 def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
@@ -253,84 +221,16 @@ def _horizontal_axis(panel: Panel, columns: int) -> str:
     return f"{line:<{columns - len(name)}}{name}"
 
 
-# Figures for slides and papers
-
-# For each format, the metadata to remove so that files are reproducible.
-_FORMATS: dict[str, dict[str, None]] = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
-# No math in text, and reproducible ids inside an SVG.
-_SETTINGS: Any = {"text.parse_math": False, "text.usetex": False, "svg.hashsalt": "tmt", "svg.fonttype": "none"}
-# Inches per cell, and for the labels and title around a matrix.
-_CELL = 0.42
-_AROUND = 1.6
-_PANEL = (7.0, 2.6)
-_LARGEST = 60.0
-# Larger matrices are drawn without numbers: they would be too small to read.
-_MOST_NUMBERS = 1_000
-
-
-def check_figure(path: Path, *, npz: Path | None) -> None:
-    """Raise `InputError` unless the name ends in .png, .pdf or .svg, and if --npz names the same file.
-
-    Raises `MachineError` if matplotlib is not installed.
-    """
-    if npz and os.path.realpath(npz) == os.path.realpath(path):
-        raise InputError("npz", f"{npz} is also the file of the figure", "give another name")
-    if path.suffix.lower() not in _FORMATS:
-        raise InputError("figure", f"{path} has no known format", "end it in .png, .pdf or .svg")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise MachineError("figure", "needs matplotlib", "pip install 'transformer_mt[plot]'") from None
-
-
-def matrix_figure(
-    rows: Sequence[Sequence[LabelledMatrix]],
-    *,
-    meaning: str,
-    path: Path,
-    framed: Iterable[tuple[int, int]] = (),
-    texts: Sequence[Sequence[str]] | None = None,
-) -> bytes:
-    """Draw rows of matrices with a common colour scale and its meaning below; return the content of the file.
-
-    `framed` are cells to put a frame around, as row and column. `texts` are shown in the cells in place of numbers.
-    """
-    from matplotlib.patches import Rectangle
-
-    columns = max(map(len, rows))
-    matrices = list(chain(*rows))
-    scale = Scale.of(matrix.numbers for matrix in matrices)
-    low = -scale.largest if any(matrix.negative for matrix in matrices) else 0.0
-    cell = _CELL * (3 if texts else 1)
-    width = columns * (_AROUND + cell * max(len(matrix.columns) for matrix in matrices))
-    height = sum(_AROUND + _CELL * max(len(matrix.rows) for matrix in row) for row in rows)
-    shown = ((one.title, *one.rows, *one.columns) for one in matrices)
-    with drawing(width, height + 0.6, *shown, *(texts or ())) as figure:
-        axes = figure.subplots(len(rows), columns, squeeze=False)
-        for row, places in zip(rows, axes, strict=True):
-            for place, matrix in zip_longest(places, row):
-                if matrix is None:
-                    place.set_axis_off()
-                else:
-                    image = _draw_matrix(place, matrix, texts, low=low, scale=scale)
-                    for i, j in framed:
-                        place.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor="red", linewidth=2))
-        bar = figure.colorbar(image, ax=axes, location="bottom", shrink=min(1.0, 4.0 / width), pad=0.02)
-        units = "" if scale.unit == 1.0 else f" Numbers are in units of {scale.unit:g}."
-        bar.set_label(textwrap.fill(escape_controls(meaning + units), int(10 * width)))
-        return file_content(figure, path)
+_PANEL = (7.0, 2.6)  # inches
 
 
 def curves_figure(panels: Sequence[Panel], *, path: Path) -> bytes:
     """Draw panels of curves, one below the other; return the content of the file."""
-    with drawing(_PANEL[0], _PANEL[1] * len(panels), [one.name for each in panels for one in each.series]) as figure:
+    with drawing(_PANEL[0], _PANEL[1] * len(panels)) as figure:
         for axes, panel in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
             for curve in panel.series:
                 style = {"color": f"C{curve.group % 10}", "linestyle": "--" if curve.dashed else "-"}
-                style["label"] = f" {escape_controls(curve.name)}"
-                axes.errorbar(*zip(*curve.points, strict=True), yerr=curve.margins, capsize=3, **style)
-            if panel.names:
-                axes.set_xticks(range(len(panel.names)), panel.names)
+                axes.plot(*zip(*curve.points, strict=True), label=f" {escape_controls(curve.name)}", **style)
             axes.set_title(escape_controls(panel.title), fontsize="medium")
             axes.set_xlabel(escape_controls(panel.across))
             axes.grid(alpha=0.3)
@@ -347,75 +247,3 @@ def positions_figure(rows: Float[np.ndarray, "N D"], *, title: str, path: Path) 
         axes.set(title=title, xlabel="feature", ylabel="position")
         figure.colorbar(image, ax=axes)
         return file_content(figure, path)
-
-
-def _draw_matrix(
-    axes: "Axes", matrix: LabelledMatrix, texts: Sequence[Sequence[str]] | None, *, low: float, scale: Scale
-) -> "AxesImage":
-    numbers = np.array(matrix.numbers, float)  # None becomes NaN
-    colours: dict[str, Any] = {"cmap": "RdBu_r" if low else "viridis", "vmin": low, "vmax": scale.largest}
-    image = axes.imshow(numbers, aspect="auto" if texts else "equal", **colours)
-    axes.set_facecolor("0.92")  # masked cells
-    room = 14 + 5 * len(matrix.columns)
-    title = "\n".join(textwrap.fill(escape_controls(part), room) for part in (matrix.place, matrix.name))
-    axes.set_title(title, fontsize="medium")
-    axes.set_xticks(range(len(matrix.columns)), map(escape_controls, matrix.columns), rotation=45, ha="left")
-    axes.set_yticks(range(len(matrix.rows)), map(escape_controls, matrix.rows))
-    axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
-    for (i, j), number in np.ndenumerate(numbers):
-        if math.isfinite(number) and numbers.size <= _MOST_NUMBERS:
-            share = number / scale.largest
-            dark = abs(share) > 0.6 if low else share < 0.6
-            style: dict[str, Any] = {"color": "white" if dark else "black", "fontsize": "x-small"}
-            text = escape_controls(texts[i][j]) if texts else scale.printed(number).strip()
-            axes.text(j, i, text, ha="center", va="center", **style)
-    return image
-
-
-@contextmanager
-def drawing(width: float, height: float, *texts: Iterable[str]) -> Iterator["Figure"]:
-    """A figure of this size in inches, or smaller if that is too large, in fonts that have the letters of the texts."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    families = _families({letter for letter in chain(*chain(*texts)) if letter.isprintable()})
-    with matplotlib.rc_context(_SETTINGS | {"font.family": families}), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # missing glyphs, labels that do not fit
-        smaller = min(1.0, _LARGEST / max(width, height))
-        yield Figure(figsize=(smaller * width, smaller * height), layout="constrained")
-
-
-def _families(letters: set[str]) -> list[str]:
-    """matplotlib's default families plus installed ones with missing letters; warns if some are still missing."""
-    from matplotlib import font_manager, rcParams
-
-    families = list(rcParams["font.family"])
-    usual = font_manager.findfont(font_manager.FontProperties())
-    letters = letters - _letters_in(font_manager.FontEntry(usual), letters)
-    # matplotlib's "Last Resort" font draws a box for every letter.
-    fonts = [font for font in font_manager.fontManager.ttflist if letters and "Last Resort" not in font.name]
-    found = [(font.name, _letters_in(font, letters)) for font in fonts]
-    for name, of_font in sorted(found, key=lambda font: -len(font[1])):
-        if letters & of_font:
-            families.append(name)
-            letters = letters - of_font
-    if scripts := sorted({unicodedata.name(letter).split()[0] for letter in letters if letter.isalpha()}):
-        _LOG.warning("tmt: --figure: no font with %s letters is installed; add one, such as Noto's", ", ".join(scripts))
-    return families
-
-
-def _letters_in(font: Any, letters: set[str]) -> set[str]:
-    from matplotlib.ft2font import FT2Font
-
-    with suppress(OSError, RuntimeError):  # the file is missing or damaged
-        face = FT2Font(font.fname, face_index=font.index)
-        return {letter for letter in letters if face.get_char_index(ord(letter))}
-    return set()
-
-
-def file_content(figure: "Figure", path: Path) -> bytes:
-    """The content of the figure's file, in the format of the path's suffix."""
-    file = io.BytesIO()
-    ending = path.suffix.lower()
-    figure.savefig(file, format=ending[1:], dpi=150, metadata=_FORMATS[ending])
-    return file.getvalue()
