@@ -74,6 +74,8 @@ def test_lines_stay_lines(served: Served) -> None:
     assert lines == [own_translation(served, line) for line in TEXT.split("\n")]
     assert lines[0] != lines[3]
     assert lines[1] == ""
+    for text in ("", SENTENCE):
+        assert posted(served, with_key(served, q=f"\n{text}")).json["doubtful"] == bool(text)
 
 
 def test_list_of_texts_gets_a_list(served: Served) -> None:

@@ -87,13 +87,16 @@ def test_new_weights_are_used_at_once_with_their_step(own_runs: Path) -> None:
         assert after["log_probability"] != before["log_probability"]
 
 
-def test_links_use_the_newest_choice_of_heads(own_runs: Path) -> None:
+def test_answers_use_the_newest_choices_of_training(own_runs: Path) -> None:
     with serving(own_runs) as served:
         before = served.ask("translate", **SENTENCE, align=True).json["alignment"]
         assert before["chosen_by"] == "guess"
         (own_runs / "one/alignment.json").write_text('{"heads": ["cross.1.2"], "chosen_by": "links"}')
         after = served.ask("translate", **SENTENCE, align=True).json["alignment"]
         assert (after["heads"], after["chosen_by"]) == (["cross.1.2"], "links")
+        for threshold in (-99.0, -0.0):
+            (own_runs / "one/doubt.json").write_text(json.dumps({"threshold": threshold}))
+            assert served.ask("translate", **SENTENCE).json["doubtful"] == (not threshold)
 
 
 @pytest.mark.parametrize(

@@ -70,4 +70,8 @@ def test_training_chooses_when_to_doubt_at_its_end(tmp_path: Path) -> None:
     while not isinstance(next(reports), FinishReport):
         assert not (run.path / DOUBT).exists()
     assert (run.path / DOUBT).exists()
-    assert run.doubt() == choose_doubt(Translator.load(run.path), VALIDATION)
+    chosen = run.doubt()
+    assert chosen == choose_doubt(Translator.load(run.path), VALIDATION)
+    run.keep_beside()
+    run.save_beside(DOUBT, Doubt(threshold=-9.0))
+    assert (run.doubt(), run.anew().doubt()) == (chosen, Doubt(threshold=-9.0))
