@@ -93,9 +93,9 @@ def test_plugin_runtime_errors(
 ) -> None:
     import transformer_mt.cli.config as module
 
-    monkeypatch.setattr(module, "dump_config", module.dump_config)
-    code = f"import sys\nimport transformer_mt.cli.config as module\ndef broken(_):\n    {line}\n"
-    Path("late.py").write_text(f"{code}module.dump_config = broken\n", "utf-8")
+    monkeypatch.setattr(module, "section_lines", module.section_lines)
+    code = f"import sys\nimport transformer_mt.cli.config as module\ndef broken(*_):\n    {line}\n"
+    Path("late.py").write_text(f"{code}module.section_lines = broken\n", "utf-8")
     outcome = tmt("--plugin", "late.py", "config")
     assert (outcome.code, outcome.out) == (2, "")
     pattern = rf"tmt: error: {re.escape(error)}; correct the plugin \(a report .* is in .*\)\n"
