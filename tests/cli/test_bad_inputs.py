@@ -110,7 +110,7 @@ WRONG_FILES = [
     # files and folders named like options
     ("train device", "device", text("device", "[data")),
     ("evaluate --model run --data device", "device", lambda: (Path("device").mkdir(), raw("device/test.tsv", b"")())),
-    ("evaluate --model run --data 'beam, split'", "beam, split", lambda: (text("beam", "\n")(), text("split", "\n")())),
+    ("evaluate --model run --data 'beam, split'", "beam, split", lambda: (text("beam", "")(), text("split", "")())),
     (f"{TRANSLATE} Ja", "run/model.safetensors", Path("run/model.safetensors").unlink),
     (f"{TRANSLATE} Ja", "run/config.toml", text("run/config.toml", "[data\n")),
 ]

@@ -26,14 +26,13 @@ from transformer_mt.cli.options import (
 from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.config.changed_search import OF_DRAWS
 from transformer_mt.errors import InputError
-from transformer_mt.evaluation import BandScores, Interval, Poor, Scores, compare_texts, find_poorest
-from transformer_mt.evaluation import evaluate as score_model
 from transformer_mt.progress import working
 from transformer_mt.text.terminal import JsonObject, escaped_json
 from transformer_mt.views.rendering import table_lines
 
 if TYPE_CHECKING:
     from transformer_mt.corpus.pairs import SentencePair
+    from transformer_mt.evaluation import BandScores, Interval, Poor, Scores
     from transformer_mt.runs.alignment import AlignmentHeads
     from transformer_mt.translation.model import Model as OpenedModel
     from transformer_mt.translation.translator import Translator
@@ -57,9 +56,9 @@ class Report:
     """The scores of one run on a test set."""
 
     run: str
-    scores: Scores
-    intervals: Mapping[str, Interval]
-    worst: Sequence[Poor]
+    scores: "Scores"
+    intervals: "Mapping[str, Interval]"
+    worst: "Sequence[Poor]"
     places: Sequence[str]
 
     def to_json(self) -> JsonObject:
@@ -171,6 +170,8 @@ def _reports(
     runs: "Sequence[Translator]", test: Tested, *, by_length: bool, worst: int, sentences: bool
 ) -> list[Report]:
     """Translate and score a test set with each run."""
+    from transformer_mt import evaluation  # imports numpy
+
     scores = []
     for run in runs:
         of = f" by {run.model.name}" if len(runs) > 1 else ""
@@ -178,21 +179,23 @@ def _reports(
         note(f"translating {len(test.pairs)} sentences of {test.corpus}, split {test.split}, beam {beam}{of}")
         alignment = _alignment(run.model) if any(pair.links for pair in test.pairs) else None
         with working("", total=len(test.pairs)):
-            scores.append(score_model(run, test.pairs, alignment=alignment, by_length=by_length, split=sentences))
+            scores.append(
+                evaluation.evaluate(run, test.pairs, alignment=alignment, by_length=by_length, split=sentences)
+            )
         if rows := scores[-1].untranslated:
             first = ", ".join(test.places[row - 1] for row in rows[:3])
             note(f"{len(rows)} sources are too long for the model, their translations are empty; the first: {first}")
     references = [pair.translations for pair in test.pairs]
     systems = [one.translations for one in scores]
     with working("resampling the test set"):
-        intervals = compare_texts(systems, references, language=runs[0].model.config.data.target_language)
+        intervals = evaluation.compare_texts(systems, references, language=runs[0].model.config.data.target_language)
     note(*scores[0].notes)
     return [
         Report(
             run.model.name,
             one,
             {name: of_runs[number] for name, of_runs in intervals.items()},
-            find_poorest(one.translations, test.pairs, count=worst) if worst else (),
+            evaluation.find_poorest(one.translations, test.pairs, count=worst) if worst else (),
             test.places,
         )
         for number, (run, one) in enumerate(zip(runs, scores, strict=True))
@@ -237,7 +240,7 @@ def _lines(reports: Sequence[Report]) -> Iterator[str]:
         yield from report.worst_lines()
 
 
-def _band_lines(bands: Sequence[BandScores] | None) -> Iterator[str]:
+def _band_lines(bands: "Sequence[BandScores] | None") -> Iterator[str]:
     if not bands:
         return
     rows = [
