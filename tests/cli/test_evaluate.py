@@ -113,6 +113,13 @@ def test_too_long_sources_have_empty_translations(on_run: Tmt) -> None:
     assert "own.de:2\n" in outcome.err
 
 
+def test_notes_an_exchanged_test_set(on_run: Tmt) -> None:
+    texts = ("The dog and the cat are not in the house.", "Der Hund und die Katze sind nicht in dem Haus.")
+    write_pairs(*[texts] * 20)
+    message = "this looks like English → German, not German → English; exchange its files or columns\n"
+    assert message in on_run("evaluate", "--data", "own.de,own.en", "--beam", "1").err
+
+
 @pytest.mark.slow
 def test_scores_equal_sacrebleu_of_translate(on_run: Tmt) -> None:
     """`tmt translate | sacrebleu` and `tmt evaluate` agree on a file with empty, long and duplicate lines."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from typing_extensions import override
@@ -196,6 +197,9 @@ def read_split(
     sources, notes = _open_splits(corpus, config, split, offline=False)
     source = sources[split]
     columns, more = choose_columns(config, source)
+    beginning = list(islice(source.pairs(columns), LOOKED_AT))
+    if contradiction := _contradiction(beginning, columns.languages, source):
+        more.append(str(contradiction))
     rows = (
         (place, None if target is None else SentencePair(text or "", target))
         for place, text, target in source.rows(columns)

@@ -146,8 +146,7 @@ def history(served: ServedRun, asked: HistoryQuestion) -> JsonObject:
     """The attention and translation of a checkpoint. Raises `InputError` for a checkpoint that does not exist."""
     subject = Subject.of(served.translator, asked.source, asked.target)
     then = served.checkpoint(asked.checkpoint)
-    step, _ = subject.history_step(then, asked.checkpoint, words=asked.words)
-    return to_json(step)
+    return to_json(subject.history_step(then, asked.checkpoint, words=asked.words))
 
 
 def _of_pair(compute: Callable[[Subject, Any], JsonObject]) -> Callable[[ServedRun, Any], JsonObject]:

@@ -125,14 +125,12 @@ class Subject:
         erased = self.attention(method=REFERENCE, words=words, stacks=maps.stacks)
         return {"agreement": agreements(maps, erased)}
 
-    def history_step(
-        self, then: Translator, step: int, *, method: str = DEFAULT_METHOD, words: bool
-    ) -> tuple[HistoryStep, AttentionMaps]:
+    def history_step(self, then: Translator, step: int, *, words: bool) -> HistoryStep:
         """The translation with the weights of an earlier step, and their attention for this subject's target."""
         translation = _translation(then, self.read)
-        maps = replace(self, model=then.model).attention(method=method, words=words)
+        maps = replace(self, model=then.model).attention(method=DEFAULT_METHOD, words=words)
         losses = dict(read_curves(Run(self.model.path))["validation_loss"])
-        return HistoryStep(step, losses.get(step), translation, maps.stacks), maps
+        return HistoryStep(step, losses.get(step), translation, maps.stacks)
 
     def to_json(self, view: Any, remarks: Mapping[str, Any]) -> JsonObject:
         """The JSON of a view (a dataclass or mapping), with remarks, `described` of the line, and the heads off."""
