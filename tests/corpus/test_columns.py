@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from support.data_files import TABLES, lines, load, texts, tsv, write
 
-from transformer_mt.corpus.source import languages_of, parse_source
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.source import languages_of, parse_source, source_of
 from transformer_mt.errors import InputError
 
 PAIRS = [("ja", "yes"), ("nein", "no")]
@@ -235,3 +236,17 @@ def test_a_comma_separates_files_only_if_both_exist(
     for name in ("d,e", "d", "e"):
         Path(name).mkdir()
     assert parse_source("d,e") == Path("d,e")
+
+
+@pytest.mark.parametrize(
+    ("column", "record", "text"),
+    [
+        ("text", {"de": "b", "text": "a", "source": "c"}, "a"),
+        ("text", {"source": "c", "de": "b"}, "b"),
+        ("1", {"deu": "b", "1": "a"}, "a"),
+        ("", {"text": "a", "Src": "c"}, "c"),
+    ],
+)
+def test_source_without_a_target_has_the_key_of_the_corpus(column: str, record: dict[str, str], text: str) -> None:
+    config = DataConfig(source_language="de", target_language="en", source_column=column, target_column=column and "2")
+    assert source_of(record, config, place="x") == text

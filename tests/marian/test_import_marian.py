@@ -89,7 +89,7 @@ def test_configuration_says_what_the_folder_says(tmp_path: Path) -> None:
 
 def test_folder_need_not_name_its_languages(tmp_path: Path) -> None:
     folder = write_marian(tmp_path / "marian")
-    (folder / "tokenizer_config.json").write_text("{}")
+    (folder / "tokenizer_config.json").write_text("{}", "utf-8-sig")
     (folder / "generation_config.json").unlink()
     data = import_marian(folder, tmp_path / "run").config().data
     assert (data.source_language, data.target_language) == ("auto", "auto")

@@ -129,12 +129,18 @@ def test_prefix_may_contain_the_term(translator: Translator) -> None:
         ("the House", 1),
         ("the houses", 1),  # not the end of a word
         ("hothouse", 1),
-        ("house+", 1),
     ],
 )
 def test_target_term_is_a_whole_word(text: str, left: int, tokenizer: Tokenizer) -> None:
     constraint = Glossary(TERMS).constraint(sentence("dog", tokenizer), tokenizer)
     assert min(constraint.start(tokenizer.encode(text)).left, 1) == left
+
+
+def test_target_term_is_not_part_of_a_name_with_marks() -> None:
+    tokenizer = Tokenizer.train(["C++ is C", "C# or C++"] * 9, TokenizerConfig(vocabulary_size=300))
+    constraint = Glossary({"cat": "C"}).constraint(sentence("cat", tokenizer), tokenizer)
+    for text, left in (("C", 0), ("C is", 0), ("is C++", 1), ("C#", 1), ("C# or C", 0)):
+        assert min(constraint.start(tokenizer.encode(text)).left, 1) == left, text
 
 
 def test_term_occurs_between_words_of_a_script_without_spaces() -> None:
