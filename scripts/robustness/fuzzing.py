@@ -234,7 +234,7 @@ def call_from_python(name: str, seed: str) -> int:
     config = load_config(None, [text for text in settings(training__steps="2") if text != "--set"])
     texts = {"source": PAIRS[0][0], "target": PAIRS[0][1], "text": PAIRS[0][0], "place": "here"}
     good: dict[str, Any] = {
-        "self": translator,
+        "self": translator.model if name.startswith("Model.") else translator,
         "translator": translator,
         "model": translator.model.network,
         "tokenizer": translator.model.tokenizer,

@@ -146,13 +146,12 @@ def test_address_has_the_state_but_no_key(course: LoadedPage, served: Served) ->
     course.page.wait_for_url("**stop=5*")
     course.type("Der Vogel wartet.")
     course.click("#tab-heads")
-    course.select("#method", "gradient")
     course.select("#unit", "pieces")
     course.click("[data-place='pick decoder.2.1']")
     course.click("[data-place='switch cross.1.2']")
     course.click("#class-mode")
     course.page.wait_for_url("**class=1*")
-    for part in ("run=one", "source=Der+Vogel+wartet.", "view=heads", "method=gradient", "unit=tokens", "stop=5"):
+    for part in ("run=one", "source=Der+Vogel+wartet.", "view=heads", "unit=tokens", "stop=5"):
         assert part in course.page.url
     course.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     course.click("#copy-link")
@@ -164,7 +163,6 @@ def test_address_has_the_state_but_no_key(course: LoadedPage, served: Served) ->
     course.page.reload()
     course.expect_text("#one-head h3", "decoder.2.1")
     course.expect_value("#source", "Der Vogel wartet.")
-    course.expect_value("#method", "gradient")
     course.expect_value("#unit", "pieces")
     course.expect_attribute("[data-place='switch cross.1.2']", "aria-pressed", "false")
     course.expect_attribute("#class-mode", "aria-pressed", "true")

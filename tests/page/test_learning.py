@@ -130,7 +130,7 @@ def test_curves_of_a_finished_run_are_requested_once(opened: LoadedPage, served:
 
 def test_answers_are_refreshed_after_training(opened: LoadedPage, served: Served) -> None:
     changing = Changing(opened, served)
-    changing.listed["runs"][0] |= {"step": 151, "seconds_since": 0}
+    changing.listed["runs"][0] |= {"step": 151, "best_step": 151, "seconds_since": 0}
     changing.change("runs")
     with opened.page.expect_request("**/v1/translate"):
         changing.pass_by(10)
@@ -140,9 +140,9 @@ def test_answers_are_refreshed_after_training(opened: LoadedPage, served: Served
 def test_another_model_of_the_same_name_resets_the_page(opened: LoadedPage, served: Served) -> None:
     changing = Changing(opened, served)
     opened.click("#tab-heads")
-    opened.select("#method", "gradient")
     opened.click("[data-place='switch cross.2.1']")
     opened.expect_part(".remarks", "Without cross.2.1")
+    opened.select("#method", "gradient")
     stacks = changing.listed["runs"][0]["stacks"]
     changing.listed["runs"][0] |= {"stacks": stacks | {"cross": [[1, 2]]}, "step": 151}
     changing.change("runs")

@@ -5,7 +5,6 @@ Modules that import slowly or may fail to import are imported where failures are
 
 import os
 import sys
-from collections.abc import MutableMapping
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -52,7 +51,7 @@ def main() -> None:
     sys.exit(code)
 
 
-def set_library_options(environment: MutableMapping[str, str]) -> None:
+def set_library_options(environment: "os._Environ[str] | dict[str, str]") -> None:
     """Keep few compiled products and wait without spinning, unless the environment says otherwise. Call before torch.
 
     oneDNN compiles each new shape of a bfloat16 product, and by default keeps 1,024 of them. torch keeps them too, so
