@@ -109,8 +109,8 @@ def test_too_long_sources_have_empty_translations(on_run: Tmt) -> None:
     write_pairs(PAIRS[0], ("a " * 9_000, "x"))
     outcome = on_run("evaluate", "--beam", "1", "--data", "own.de,own.en", "--json")
     assert outcome.json["untranslated"] == [2]
-    assert "1 sources are too long for the model, their translations are empty; the first: " in outcome.err
-    assert "own.de:2\n" in outcome.err
+    assert "too long for the model, with an empty translation: 1 (first: " in outcome.err
+    assert "own.de:2)\n" in outcome.err
 
 
 def test_notes_an_exchanged_test_set(on_run: Tmt) -> None:

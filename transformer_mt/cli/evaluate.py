@@ -184,7 +184,7 @@ def _reports(
             )
         if rows := scores[-1].untranslated:
             first = ", ".join(test.places[row - 1] for row in rows[:3])
-            note(f"{len(rows)} sources are too long for the model, their translations are empty; the first: {first}")
+            note(f"too long for the model, with an empty translation: {len(rows)} (first: {first})")
     references = [pair.translations for pair in test.pairs]
     systems = [one.translations for one in scores]
     with working("resampling the test set"):
