@@ -1,4 +1,4 @@
-"""Train the models that the course compares, and store what it shows of them: `transformer_mt/lessons/curves.json`.
+"""Train the models that the course compares, and store what it shows of them in `curves.json`, next to its stops.
 
     python scripts/lesson_runs.py --steps 500
 
@@ -18,11 +18,11 @@ import typer
 from transformer_mt import Translator, attend_pair
 from transformer_mt.corpus.load_corpus import load_corpus
 from transformer_mt.evaluation import score_bands
+from transformer_mt.extensions.lessons.course import CURVES
+from transformer_mt.extensions.plot.plot import read_curves
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.words import words
-from transformer_mt.views.lesson import CURVES
-from transformer_mt.views.plot import read_curves
 
 BY_LENGTH = ("gru_none", "gru_additive", "baseline")
 BY_STEP = ("baseline", "post_norm", "batch_norm")

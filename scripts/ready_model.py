@@ -18,7 +18,7 @@ import typer
 
 from transformer_mt import Translator, evaluate
 from transformer_mt.corpus.load_corpus import load_corpus
-from transformer_mt.export.pack_run import pack_run
+from transformer_mt.extensions.pack.pack_run import pack_run
 from transformer_mt.runs.directory import READY, Run
 from transformer_mt.runs.doubt import DOUBT
 from transformer_mt.runs.packed import MEMBERS, packed

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 PACKAGES = (
     "errors", "registry", "head_names", "progress", "files", "plugins", "cache", "memory", "seeds", "text", "config",
     "corpus", "tokenizer", "batching", "device", "distributed", "attention", "models", "runs", "translation", "links",
-    "intervals", "evaluation", "training", "views", "marian", "export", "page", "serve", "cli", "__main__",
+    "intervals", "evaluation", "training", "views", "cli", "extensions", "__main__",
 )
 # fmt: on
 

@@ -1,15 +1,22 @@
-"""Plugins: a Python file given with `tmt --plugin`, or an entry point `transformer_mt.plugins` of an installed package.
+"""Extensions and plugins: what they add, and how they are found.
 
-A plugin registers its own variants. A run records the plugins it was made with; loading a run never loads a plugin.
+An extension is a package in `transformer_mt/extensions`. A plugin is a Python file given with `tmt --plugin`, or an
+entry point `transformer_mt.plugins` of an installed package. Both declare an `Extension` named `EXTENSION`. A plugin
+also registers its own variants when it is loaded. A run records its plugins; loading a run never loads a plugin.
 """
 
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
+from typing import Any
 
 from transformer_mt.errors import InputError
 from transformer_mt.files import read_input
@@ -20,6 +27,95 @@ _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 # By file name or name of the installed package.
 _loaded: dict[str, ModuleType] = {}
+
+# A function or class, or where to import it when it is used: `package.module:name`.
+Reference = Callable[..., Any] | str
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of `tmt`: its line in the help, its function, and its place there.
+
+    `loads_plugins` says whether installed plugins are loaded first, because the command builds a model.
+    """
+
+    summary: str
+    function: Reference
+    place: int = 1000
+    loads_plugins: bool = True
+
+
+@dataclass(frozen=True)
+class View:
+    """A look at a sentence and its translation, answered at `POST /v1/NAME`.
+
+    `answer` receives a `Subject` and the request, and returns a JSON object, as `subject.to_json(view)` does. `request`
+    is the class of the request: a sentence and its translation, or a subclass with more keys.
+    """
+
+    answer: Reference
+    request: Reference = "transformer_mt.views.request:PairRequest"
+
+
+@dataclass(frozen=True)
+class Route:
+    """What is answered at `GET /v1/NAME`: `answer` receives the `Run` of the query and its name, or nothing."""
+
+    answer: Reference
+    needs_run: bool = True
+
+
+@dataclass(frozen=True)
+class EngineEntry:
+    """Another program that translates with our models.
+
+    `open(run, device=…, quantization=…)` returns an `Engine`. `suits(device)` says whether it is installed and likely
+    to be faster there. It can store weights in the formats `quantizations`.
+    """
+
+    open: Reference
+    suits: Reference
+    quantizations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Extension:
+    """What an extension or a plugin adds, by name, and the names of the extensions that it uses.
+
+    `readers` are formats of data files by the ending of their names; each function makes a `SplitSource` of a
+    `DataFile`. `vocabularies` are vocabulary files by the bytes that they start with; each function makes a `Tokenizer`
+    of the content. `formats` are programs to export to, each an `ExportFormat`. `scripts` are JavaScript modules for
+    the page, which add to its tabs.
+    """
+
+    commands: Mapping[str, Command] = field(default_factory=dict)
+    views: Mapping[str, View] = field(default_factory=dict)
+    routes: Mapping[str, Route] = field(default_factory=dict)
+    readers: Mapping[str, Reference] = field(default_factory=dict)
+    engines: Mapping[str, EngineEntry] = field(default_factory=dict)
+    formats: Mapping[str, Reference] = field(default_factory=dict)
+    vocabularies: Mapping[bytes, Reference] = field(default_factory=dict)
+    scripts: Sequence[Path] = ()
+    uses: Sequence[str] = ()
+
+
+def extensions() -> dict[str, Extension]:
+    """Our extensions and the loaded plugins that declare one, by name. Imports only declarations."""
+    return _own() | {name: module.EXTENSION for name, module in _loaded.items() if hasattr(module, "EXTENSION")}
+
+
+@cache
+def _own() -> dict[str, Extension]:
+    names = [found.name for found in iter_modules([str(Path(__file__).with_name("extensions"))])]
+    return {name: import_module(f"{__package__}.extensions.{name}").EXTENSION for name in names}
+
+
+def resolve(reference: Reference) -> Any:
+    """The function or class of a reference."""
+    if not isinstance(reference, str):
+        return reference
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)
 
 
 def load_file(path: Path) -> None:

@@ -19,7 +19,7 @@ from transformer_mt.corpus.load_corpus import load_corpus
 from transformer_mt.device import choose_device
 from transformer_mt.errors import InputError
 from transformer_mt.evaluation import score_texts
-from transformer_mt.export.ctranslate2_weights import model_files
+from transformer_mt.extensions.ctranslate2.ctranslate2_weights import model_files
 from transformer_mt.runs.directory import TOKENIZER, Run, find_run
 
 # Tokens in every translation of an untrained model, including the end symbol.

@@ -1,90 +1,18 @@
 """A tiny trained run and the command line, for the tests of commands."""
 
-import shutil
 import signal
-from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
 
-import pytest
-from support.command_line import OnTerminal, Terminal, Tmt, settings, write_corpus
 from support.command_line import tmt as tmt
-from support.serving import write_run
-from support.tiny import SIZES, varied_model
-
-from transformer_mt.cli.main import run
-from transformer_mt.runs.directory import Run
+from support.workplace import data as data
+from support.workplace import home as home
+from support.workplace import on_run as on_run
+from support.workplace import own_run as own_run
+from support.workplace import recurrent as recurrent
+from support.workplace import terminal as terminal
+from support.workplace import trained as trained
+from support.workplace import workplace as workplace
 
 # Child processes inherit ignored signals, for example from nohup or a shell's background jobs.
 for number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
-
-
-@pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files shared by these tests: a corpus `data`, and `run`, trained on it."""
-    home = tmp_path_factory.mktemp("cli")
-    write_corpus(home / "data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("datasets.config.HF_DATASETS_CACHE", str(home / "cache"))
-        assert run(["train", "--data", str(home / "data"), "--run-dir", str(home / "run"), *settings()]) == 0
-    return home
-
-
-@pytest.fixture(scope="session")
-def recurrent(home: Path) -> Callable[[str], str]:
-    """Return a function that writes an untrained run of a recurrent model with a given score."""
-
-    @cache
-    def made(score: str) -> str:
-        tokenizer, kind = Run.open(home / "run").tokenizer(), ("model.kind=recurrent", f"model.score={score}")
-        model = varied_model(*kind, vocabulary=tokenizer.size)
-        return str(write_run(home / score, model, tokenizer, *kind, *SIZES))
-
-    return made
-
-
-@pytest.fixture(autouse=True)
-def workplace(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run every test in its own empty directory, without a terminal and with a plain environment."""
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(home / "cache"))
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(home / "cache"))
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "COLORTERM", "PYTHONUNBUFFERED"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def trained(home: Path) -> str:
-    """The directory of the shared run; read-only."""
-    return str(home / "run")
-
-
-@pytest.fixture
-def data(home: Path) -> str:
-    """The folder of the shared corpus; read-only."""
-    return str(home / "data")
-
-
-@pytest.fixture
-def own_run(home: Path, workplace: Path) -> Path:
-    """A copy of the run for a test to damage: `run` in its working directory."""
-    return Path(shutil.copytree(home / "run", workplace / "run")).relative_to(workplace)
-
-
-@pytest.fixture
-def on_run(trained: str, tmt: Tmt) -> Tmt:
-    """Return a function that calls a command of `tmt` with the shared run."""
-    return lambda command, *arguments: tmt(command, "--model", trained, *arguments)
-
-
-@pytest.fixture
-def terminal() -> Iterator[OnTerminal]:
-    """Return a function that calls `tmt` on a terminal with `typed` as its input."""
-    with pytest.MonkeyPatch.context() as patch:
-        yield lambda *arguments, typed="": Terminal(typed=typed, patch=patch).tmt(*arguments)

@@ -1,5 +1,3 @@
-import base64
-import gzip
 import json
 import re
 import sys
@@ -122,7 +120,7 @@ def test_default_matrix_and_note(deeper: str, tmt: Tmt) -> None:
     pair = ("attend", "--model", deeper, SOURCE, "--target", TARGET)
     others = "others: --layer N, --head all, --stack NAME, --compact; word links: tmt align"
     shown = tmt(*pair)
-    assert shown.err == f"tmt: this is one of many matrices; {others}; one row step by step: tmt explain\n"
+    assert shown.err == f"tmt: this is one of many matrices; {others}\n"
     assert tmt(*pair, "--quiet") == tmt(*pair, "--layer", "2") == Outcome(0, shown.out, "")
     titles = [line for line in shown.lines if "attention, layer" in line]
     assert titles == ["cross-attention, layer 2 of 3, mean of 2 heads"]
@@ -255,11 +253,6 @@ def test_help_names_every_method(tmt: Tmt) -> None:
         (["--json", "--stack", "crass"], "--stack: 'crass' is unknown; did you mean cross?"),
         (["--figure", "a.txt"], "--figure: a.txt has no known format; end it in .png, .pdf or .svg"),
         (["--figure", "missing/a.svg"], "missing/a.svg: missing is not a directory; make it, or write elsewhere"),
-        (
-            ["--html", "./a.svg", "--figure", "a.svg"],
-            "--html a.svg: another option writes to this file; give another name",
-        ),
-        (["--html", "."], ".: is a directory; give the name of a file"),
     ],
 )
 def test_usage_errors(options: list[str], message: str, on_run: Tmt) -> None:
@@ -277,29 +270,3 @@ def test_methods_are_compared_with_erasure(on_run: Tmt) -> None:
     for other in ([], ["--method", "erasure"]):
         assert "agreement" not in on_run("attend", *pair, *other).out
         assert "agreement" not in on_run("attend", *pair, *other, "--json").json
-
-
-def test_page_is_also_written(workplace: Path, on_run: Tmt) -> None:
-    pair = (SOURCE, "--target", TARGET)
-    plain, numbers = on_run("attend", *pair), on_run("attend", *pair, "--json")
-    (workplace / "a.html").write_text("before")
-    assert on_run("attend", *pair, "--html", "a.html") == plain
-    assert on_run("attend", *pair, "--html", "b.html", "--json") == numbers
-    assert {path.name for path in workplace.iterdir()} == {"a.html", "b.html"}
-    assert (workplace / "a.html").read_bytes() == (workplace / "b.html").read_bytes()
-    assert [one["asked"]["method"] for one in saved(workplace / "a.html") if one["route"] == "attend"] == [*METHODS]
-
-
-def saved(page: Path) -> list[dict[str, Any]]:
-    """The answers stored in a saved page."""
-    (packed,) = re.findall(r'id="saved">(.*)</script>', page.read_text("utf-8"))
-    found: list[dict[str, Any]] = json.loads(gzip.decompress(base64.b64decode(packed)))
-    return found
-
-
-def test_page_of_a_model_without_attention(recurrent: Callable[[str], str], tmt: Tmt) -> None:
-    pair = ("--model", recurrent("none"), SOURCE, "--target", TARGET)
-    assert tmt("attend", *pair, "--method", "erasure", "--html", "a.html").code == 0
-    (lacking,) = (one for one in saved(Path("a.html")) if "error" in one["answer"])
-    assert lacking["route"] == "explain"
-    assert lacking["answer"]["error"].endswith("this model has no attention to show; choose a model that has")

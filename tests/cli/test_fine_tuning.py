@@ -132,7 +132,7 @@ def test_own_mixture_and_length_win_over_the_defaults(trained: str, data: str, o
 
 
 def test_check_says_what_is_mixed_in(trained: str, own: str, tmt: Tmt) -> None:
-    outcome = tmt("train", "--from", trained, "--data", own, "--check")
+    outcome = tmt("check", "--from", trained, "--data", own)
     assert outcome.code == 0, outcome.err
     assert "tmt: mixing in the parent's data " in outcome.err
 

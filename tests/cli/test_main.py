@@ -11,12 +11,10 @@ from pathlib import Path
 import pytest
 from support.command_line import PROGRAM, Outcome, Tmt
 
+from transformer_mt.cli.app import commands
 from transformer_mt.errors import Diverged
 
-COMMANDS = (
-    *("train", "translate", "attend", "align", "explain", "lens", "heads", "plot", "evaluate"),
-    *("lesson", "data", "config", "runs", "export", "pack", "serve"),
-)
+COMMANDS = tuple(commands())
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -29,7 +27,7 @@ def test_help_starts_with_summary_and_examples(command: str, tmt: Tmt) -> None:
     title, *lines = examples.replace("\\\n", "").splitlines()
     assert title.strip() == "Examples:"
     assert len(lines) >= 3
-    assert all(f"tmt {command}" in line for line in lines)
+    assert sum(f"tmt {command}" in line for line in lines) >= 2
 
 
 @pytest.mark.parametrize("command", [[], *([command] for command in COMMANDS)])

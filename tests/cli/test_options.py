@@ -7,7 +7,7 @@ import pytest
 from support.command_line import Tmt
 from typer.main import get_command
 
-from transformer_mt.cli.app import GROUPS, MOST_UNGROUPED, SUMMARIES, app, is_repeatable
+from transformer_mt.cli.app import GROUPS, MOST_UNGROUPED, app, commands, is_repeatable
 from transformer_mt.cli.options import SearchOptions, with_options
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import InputError
@@ -125,5 +125,5 @@ def test_many_options_are_grouped(name: str, tmt: Tmt) -> None:
 def test_command_summaries_fit_one_line(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     lines = tmt("--help").lines
-    for name, summary in SUMMARIES.items():
-        assert f"  {name:9}  {summary}" in lines
+    for name, command in commands().items():
+        assert f"  {name:9}  {command.summary}" in lines

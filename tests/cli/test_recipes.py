@@ -32,7 +32,7 @@ def test_recipe_overfits_a_batch(recipe: Path, tmp_path: Path, tmt: Tmt) -> None
     for split in ("train", "validation"):
         (data / f"{split}.parquet").write_bytes(parquet(rows(PAIRS if split == "train" else [("x", "y")])))
     changes = [part for setting in SMALLER for part in ("--set", setting)]
-    outcome = tmt("train", str(recipe), "--data", str(data), "--check", *changes)
+    outcome = tmt("check", str(recipe), "--data", str(data), *changes)
     assert outcome.code == 0, outcome.err
     assert "overfitted in" in outcome.out
 

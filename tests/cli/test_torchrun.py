@@ -119,12 +119,6 @@ def test_usage_error_prints_one_line(data: str) -> None:
     assert line.startswith("tmt: error: training.batch_tokens: ")
 
 
-def test_check_refuses_several_processes(data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    outcome = tmt("train", "--data", data, "--check")
-    assert (outcome.code, outcome.err.split(": ")[2]) == (2, "--check")
-
-
 @pytest.mark.parametrize(("variable", "environment"), [("WORLD_SIZE", {"WORLD_SIZE": "many"}), ("RANK", {})])
 def test_incomplete_environment(
     variable: str, environment: dict[str, str], data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch

@@ -83,7 +83,7 @@ def test_resume_remembers_the_last_end(own_run: Path, tmt: Tmt) -> None:
 
 
 @pytest.mark.parametrize(
-    "extra", ["--data data", "--run-dir x", "--overwrite", "--from run", "--check", "a.toml"], ids=lambda extra: extra
+    "extra", ["--data data", "--run-dir x", "--overwrite", "--from run", "a.toml"], ids=lambda extra: extra
 )
 def test_resume_refuses_start_options(extra: str, own_run: Path, tmt: Tmt) -> None:
     problem = f"--resume: takes its settings from {own_run}; add only --steps, --epochs or --set"
@@ -107,26 +107,6 @@ def test_overwrite_keeps_foreign_files(own_run: Path, train: Train) -> None:
     assert Path("new/notes.txt").read_text() == "mine"
     assert "feed_forward_width = 17" in Path("new/config.toml").read_text()
     assert [line["step"] for line in metrics("new")] == [2, 3, 4, 6, 6]
-
-
-@pytest.mark.slow
-def test_check_overfits_a_batch_and_writes_nothing(data: str, tmt: Tmt, workplace: Path) -> None:
-    wider = settings(model__width="64", model__feed_forward_width="64", training__batch_tokens="64")
-    outcome = tmt("train", "--check", "--data", data, *wider)
-    assert outcome.code == 0
-    assert contents(workplace) == {}
-    assert re.fullmatch(r"learning    one batch of \d+ pairs overfitted in \d+ steps", outcome.lines[-1])
-    for name in ("device", "corpus", "vocabulary", "batches", "parameters", "shapes", "fits", "time"):
-        assert re.search(rf"^{name} ", outcome.out, re.MULTILINE)
-
-
-@pytest.mark.slow
-def test_check_fails_if_the_batch_is_not_learned(data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.training.sanity_check.MOST_STEPS", 10)
-    outcome = tmt("train", "--check", "--data", data, *settings())
-    assert outcome.code == 3
-    error = r"tmt: error: --check: after 10 steps only \d+\.\d % of one batch are right; try a larger model.width"
-    assert re.fullmatch(error, outcome.err.splitlines()[-1])
 
 
 @pytest.mark.slow

@@ -102,8 +102,8 @@ def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     assert problem(missing) == (
         f"InputError {missing}: no such file or folder; give builtin, a hub data set "
-        "owner/name[:configuration][@revision], a folder, a file, or a pair train.de,train.en (plain text, TSV, CSV, "
-        "TMX, JSON, JSONL or Parquet; each also as .gz or .xz)"
+        "owner/name[:configuration][@revision], a folder, a file, or a pair train.de,train.en (plain text, tsv, csv, "
+        "json, jsonl, parquet, tmx; each also as .gz or .xz)"
     )
 
 

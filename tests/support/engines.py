@@ -4,8 +4,8 @@ import torch
 
 from support.tiny import tiny_config, varied_model
 from transformer_mt.config.sections import Config, SearchConfig, TokenizerConfig
-from transformer_mt.export.ctranslate2_engine import CTranslate2Engine
-from transformer_mt.export.ctranslate2_weights import model_files
+from transformer_mt.extensions.ctranslate2.ctranslate2_engine import CTranslate2Engine
+from transformer_mt.extensions.ctranslate2.ctranslate2_weights import model_files
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import NEVER_GENERATED
 from transformer_mt.tokenizer.tokenizer import Tokenizer

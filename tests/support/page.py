@@ -151,10 +151,14 @@ class LoadedPage:
             self.page.keyboard.press(key)
 
     def module(self, name: str, expression: str, *arguments: Any) -> Any:
-        """Evaluate an expression of a module's exports, `m`, and arguments, `a`, in the browser."""
-        return self.page.evaluate(
-            f"async (a) => {{ const m = await import('/page/{name}.js'); return {expression}; }}", list(arguments)
-        )
+        """Evaluate an expression of a module's exports, `m`, and arguments, `a`, in the browser.
+
+        `draw(id, …)` draws the picture of that id in a tab.
+        """
+        draw = "draw = (id, ...of) => every.find(([own]) => own === id)[2](...of)"
+        every = "every = Object.values((await import('/page/tabs.js')).tabs).flatMap(({ pictures }) => pictures)"
+        program = f"const m = await import('/page/{name}.js'), {every}, {draw}; return {expression};"
+        return self.page.evaluate(f"async (a) => {{ {program} }}", list(arguments))
 
     def drawing(self, module: str, call: str, *arguments: Any) -> "Drawing":
         """The drawing that a call of a module makes of these arguments."""

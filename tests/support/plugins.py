@@ -1,4 +1,4 @@
-"""The plugins in CONTRIBUTING.md, and temporary plugins."""
+"""The plugins on our pages, and temporary plugins."""
 
 import re
 from collections.abc import Iterator
@@ -10,12 +10,13 @@ from transformer_mt.config.sections import CHOSEN, Config
 from transformer_mt.training.objective import OBJECTIVES
 from transformer_mt.training.optimizer import OPTIMIZERS
 
-PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
+ROOT = Path(__file__).parents[2]
 
 
-def write_example(part: str, path: Path) -> Path:
+def write_example(part: str, path: Path, *, page: str = "CONTRIBUTING.md") -> Path:
     """Write the example of the page that contains this text to a file."""
-    (found,) = (code for code in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL) if part in code)
+    text = (ROOT / page).read_text("utf-8")
+    (found,) = (code for code in re.findall(r"```(?:python|js)\n(.*?)```", text, re.DOTALL) if part in code)
     path.write_text(found, "utf-8")
     return path
 

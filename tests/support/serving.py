@@ -15,12 +15,12 @@ import pytest
 from support.command_line import settings, write_corpus
 from transformer_mt.cli.main import run
 from transformer_mt.config.toml import load_config
+from transformer_mt.extensions.serve.server import PageServer, listen
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.fingerprints import DataRecord
 from transformer_mt.runs.listing import list_runs
 from transformer_mt.runs.weights import weights_of
-from transformer_mt.serve.server import PageServer, listen
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 
@@ -120,18 +120,21 @@ def wait_until(condition: Callable[[], object]) -> None:
 def serving(
     folder: Path | Sequence[Path], *, opens: Path | None = None, lessons: Path | None = None
 ) -> Iterator[Served]:
-    """Serve the runs in a folder, or these runs; `opens` and `lessons` are those of `PageServer`."""
+    """Serve the runs in a folder, or these runs; `opens` is that of `PageServer`, `lessons` a folder with a course."""
     listening = listen("127.0.0.1", 0)
 
     def places() -> Sequence[Path]:
         return list_runs(folder) if isinstance(folder, Path) else folder
 
-    server = PageServer(places, listening=listening, device="cpu", opens=opens, lessons=lessons)
+    server = PageServer(places, listening=listening, device="cpu", opens=opens)
     server.warm_up("runs")
     thread = Thread(target=server.run, daemon=True)
     thread.start()
     try:
-        yield Served(server)
+        with pytest.MonkeyPatch.context() as patch:
+            if lessons:
+                patch.setenv("TMT_LESSONS", str(lessons))
+            yield Served(server)
     finally:
         server.loop.should_exit = server.loop.force_exit = True  # also closes connections left open by a failed test
         thread.join(10)

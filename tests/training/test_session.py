@@ -25,13 +25,13 @@ from support.small_training import (
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.errors import InputError
+from transformer_mt.extensions.check.sanity_check import check_training
 from transformer_mt.links.counts import link_counts
 from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.reports import FinishReport, Report, StepReport, ValidationReport
-from transformer_mt.training.sanity_check import check_training
 from transformer_mt.training.session import open_training
 
 

@@ -14,7 +14,8 @@ from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.evaluation import compare_texts
-from transformer_mt.export.pruning import _scores
+from transformer_mt.extensions.heads.heads import measure_heads
+from transformer_mt.extensions.heads.pruning import _scores
 from transformer_mt.head_names import HeadName, LayerName
 from transformer_mt.models.head_mask import attention_layers, gated, head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
@@ -22,7 +23,6 @@ from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.translator import Translation, Translator
 from transformer_mt.views.head_importance import IMPORTANCE, sentence_losses
-from transformer_mt.views.heads import measure_heads
 
 PAIRS = [
     SentencePair("Ich glaube, dass die Kinder im Garten spielen.", "I think that the children are playing."),

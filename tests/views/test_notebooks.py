@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from transformer_mt.corpus.load_corpus import Corpus
+from transformer_mt.extensions.contrast.contrast import contrast_words
+from transformer_mt.extensions.explain.explain import explain_row
+from transformer_mt.extensions.lens.lens import look_through
 from transformer_mt.links.align import Alignment
 from transformer_mt.links.tokens import prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.views.contrast import contrast_words
-from transformer_mt.views.explain import explain_row
-from transformer_mt.views.lens import look_through
 from transformer_mt.views.maps import AttentionMaps, attend_pair
 from transformer_mt.views.methods import METHODS
 

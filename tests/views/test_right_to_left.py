@@ -11,11 +11,11 @@ from rich.cells import cell_len
 from rich.text import Text
 from support.right_to_left import moved, unmarked, visual
 
+from transformer_mt.extensions.lens.lens import Lens, lens_lines
 from transformer_mt.links.align import Alignment
 from transformer_mt.text.direction import isolated
 from transformer_mt.views.align import alignment_lines
 from transformer_mt.views.attend import graph_lines
-from transformer_mt.views.lens import Lens, lens_lines
 from transformer_mt.views.matrix import NARROWEST, Blocks, LabelledMatrix, Scale, matrix_lines
 
 ARABIC, HEBREW = ("المعلم", "يقرأ", "الكتاب", "اليوم", ".", "</s>"), ("▁המורה", "▁קורא", "ספר(", "٣", "</s>")

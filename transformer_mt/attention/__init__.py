@@ -8,6 +8,6 @@ normalisers      from scores to weights
 positions        token order: on the embeddings, in the scores, in the values
 graphs           who may attend to whom; parse_choice: how a configuration spells such choices
 linear           attention without a score matrix
-hooks            report intermediate values to watchers such as `tmt explain`
+hooks            report intermediate values to watchers
 build_attention  from the configuration to the layers: the only place where all choices meet
 """

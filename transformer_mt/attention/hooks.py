@@ -1,7 +1,7 @@
 """Hooks: `show` passes a named tensor through, reports it to active watchers, and lets a `patch` replace it.
 
 No flags pass through the layers, and the modules keep no state. A class lists its symbols in `formulas`, with a formula
-each, so `tmt explain` prints the computation itself.
+each, so that a watcher can print the computation itself.
 """
 
 from collections import defaultdict

@@ -4,8 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
-from importlib import import_module
-from keyword import iskeyword
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from typing_extensions import override
 from transformer_mt.cli.terminal import telling
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.files import decoded
-from transformer_mt.plugins import load_file, load_installed
+from transformer_mt.plugins import Command, extensions, load_file, load_installed, resolve
 from transformer_mt.text.terminal import without_capital
 
 EXIT_CODES = (
@@ -26,27 +25,29 @@ EXIT_CODES = (
     "130 interrupted; 141 broken pipe; 143 terminated."
 )
 
-# Commands in help order. Each summary fits on one line.
-SUMMARIES = {
-    "lesson": "Learn attention step by step",
-    "train": "Train a model",
-    "translate": "Translate sentences",
-    "attend": "Show where the model looked",
-    "align": "Link the words of a sentence and its translation",
-    "explain": "Explain one row of an attention head",
-    "lens": "Show what each decoder layer would predict",
-    "heads": "Show what each attention head does; prune heads",
-    "plot": "Plot training curves, schedules or positional encodings",
-    "evaluate": "Score a model on test sets",
-    "score": "Score given translations",
-    "data": "Show statistics and samples of a corpus",
-    "config": "Print the configuration or explain a key",
-    "runs": "List the runs in a folder",
-    "import": "Import a Marian model",
-    "export": "Export a model to another program",
-    "pack": "Pack a model into one file",
-    "serve": "Open your models in the browser",
+# The commands of the core. Extensions add theirs, between these if their places say so.
+COMMANDS = {
+    "train": Command("Train a model", "transformer_mt.cli.train:train", 20),
+    "translate": Command("Translate sentences", "transformer_mt.cli.translate:translate", 30),
+    "attend": Command("Show where the model looked", "transformer_mt.cli.attend:attend", 40),
+    "align": Command("Link the words of a sentence and its translation", "transformer_mt.cli.align:align", 50),
+    "evaluate": Command("Score a model on test sets", "transformer_mt.cli.evaluate:evaluate", 100),
+    "data": Command(
+        "Show statistics and samples of a corpus", "transformer_mt.cli.data:data", 120, loads_plugins=False
+    ),
+    "config": Command(
+        "Print the configuration or explain a key", "transformer_mt.cli.config:config", 130, loads_plugins=False
+    ),
+    "runs": Command("List the runs in a folder", "transformer_mt.cli.runs:runs", 140, loads_plugins=False),
 }
+
+
+def commands() -> dict[str, Command]:
+    """All commands by name, in help order."""
+    added = [extension.commands for extension in extensions().values()]
+    found = dict(chain.from_iterable(group.items() for group in (*added, COMMANDS)))
+    return dict(sorted(found.items(), key=lambda item: item[1].place))
+
 
 # Commands with more options list them in groups, in this order.
 MOST_UNGROUPED = 12
@@ -63,7 +64,7 @@ PARAMETERS = {
 }
 
 
-class Command(TyperCommand):
+class TmtCommand(TyperCommand):
     """A command that rejects repeated options and groups its options in the help.
 
     Typer would silently use the last value of a repeated option. Notes and progress are shown unless `--quiet` is
@@ -98,7 +99,7 @@ class Command(TyperCommand):
 
     @override
     def invoke(self, ctx: Any) -> Any:
-        if self.name not in WITHOUT_MODEL:
+        if commands()[self.name or ""].loads_plugins:
             load_installed()
         try:
             with telling(quiet=bool(ctx.params.get("quiet"))):
@@ -140,25 +141,20 @@ def in_utf8(command: Callable[..., None]) -> Callable[..., None]:
 
 
 class LazyCommands(Mapping[str, Any]):
-    """The commands, each built on first use from the function of its name in `cli/NAME.py`.
-
-    A name that is a word of Python, `import`, has an underscore there.
-    """
+    """The commands, each built on first use. An unknown one may belong to an installed plugin."""
 
     def __getitem__(self, name: str) -> Any:
-        if name not in SUMMARIES:
-            raise KeyError(name)
-        own = f"{name}_" if iskeyword(name) else name
-        function = getattr(import_module(f"transformer_mt.cli.{own}"), own)
+        if name not in commands():
+            load_installed()
         only = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-        only.command(name, cls=Command)(in_utf8(function))
+        only.command(name, cls=TmtCommand)(in_utf8(resolve(commands()[name].function)))
         return get_command(only)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(SUMMARIES)
+        return iter(commands())
 
     def __len__(self) -> int:
-        return len(SUMMARIES)
+        return len(commands())
 
 
 class Commands(TyperGroup):
@@ -171,7 +167,7 @@ class Commands(TyperGroup):
     @override
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(SUMMARIES.items()))
+            formatter.write_dl([(name, command.summary) for name, command in commands().items()])
 
 
 app = typer.Typer(
@@ -184,8 +180,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-# Commands that build no model and need no installed plugins.
-WITHOUT_MODEL = {"lesson", "data", "config", "plot", "runs"}
 # Set by shells for completion.
 COMPLETION = "_TMT_COMPLETE"
 
@@ -200,18 +194,23 @@ def _print_version(asked: bool) -> bool:
     return asked
 
 
+def _load(paths: list[Path] | None) -> list[Path] | None:
+    for path in paths or []:
+        load_file(path)
+    return paths
+
+
 @app.callback()
 def main(
     version: Annotated[
         bool, Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
     plugin: Annotated[
-        list[Path] | None, Option(metavar="FILE", help="Load this Python file first: your own components.")
+        list[Path] | None,
+        Option(metavar="FILE", help="Load this Python file first: your own parts.", callback=_load, is_eager=True),
     ] = None,
 ) -> None:
     """Handle the options before a command."""
-    for path in plugin or []:
-        load_file(path)
 
 
 # Base class of typer's command-line errors. Depending on its version, typer bundles click or imports it.

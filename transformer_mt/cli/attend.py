@@ -1,9 +1,7 @@
 """`tmt attend`: the attention matrices of a sentence as text, graphs or a picture."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
@@ -20,7 +18,6 @@ from transformer_mt.cli.options import (
 )
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence
 from transformer_mt.cli.terminal import literal_console, note
-from transformer_mt.errors import InputError
 from transformer_mt.files import write_output
 from transformer_mt.registry import lookup
 from transformer_mt.text.terminal import JsonObject
@@ -56,9 +53,6 @@ class MatrixOptions:
         float,
         Option(metavar="X", min=0.0, max=1.0, help="Smallest weight of a --graph edge.", rich_help_panel=OUTPUT),
     ] = 0.1
-    html: Annotated[
-        Path | None, Option(metavar="FILE", help="Also write an interactive page.", rich_help_panel=OUTPUT)
-    ] = None
     without: Annotated[
         list[str] | None,
         Option(metavar="HEADS", help="Turn heads off and compare: cross.2.1,cross.2.2.", rich_help_panel=HEADS),
@@ -93,14 +87,12 @@ def attend(
       tmt attend "Der Hund schläft." --target "The dog sleeps." --stack decoder
       tmt attend --layer all --head all --compact
       tmt attend --figure attention.pdf
-      tmt attend "Der Hund schläft." --html dog.html
 
     Rows sum to 1; a dot marks a masked position. By default, tmt averages the cross-attention heads that aligned words
     best at the end of training; --stack, --layer and --head choose others. A word's row is the mean over its tokens,
     its column the sum.
 
-    --method shows another measure, and how well it agrees with erasure, the effect of removing a source word. --html
-    writes the page of tmt serve for this pair: one file that works offline.
+    --method shows another measure, and how well it agrees with erasure, the effect of removing a source word.
     """
     from transformer_mt.views.attend import agreement_lines, attention_lines, rows_of_matrices
     from transformer_mt.views.matrix import Scale, shading_for
@@ -111,15 +103,11 @@ def attend(
     method = lookup(METHODS, options.method, key="--method")
     if options.figure:
         check_figure(options.figure)
-        if options.html and os.path.realpath(options.figure) == os.path.realpath(options.html):
-            raise InputError(f"--html {options.html}", "another option writes to this file", "give another name")
     subject = load_sentence(sentence, target, model=model, without=options.without or (), options=options)
     subject.require_attention(options.method)
     maps = subject.attention(method=options.method, words=options.words)
     matrices = _matrices(subject, maps, options)
     rows = rows_of_matrices(matrices)
-    if options.html:
-        write_output(options.html, _page(subject, options, is_given=target is not None))
     if options.figure:
         write_output(options.figure, matrix_figure(rows, meaning=f"A number is {method.meaning}.", path=options.figure))
 
@@ -140,16 +128,8 @@ def attend(
     if not (options.chosen or options.as_json):
         others = ["--stack NAME"] if method.whole else ["--layer N", "--head all", "--stack NAME"]
         others += [] if options.compact or options.graph else ["--compact"]
-        elsewhere = "word links: tmt align; one row step by step: tmt explain"
+        elsewhere = "word links: tmt align"
         note(f"this is one of many matrices; others: {', '.join(others)}; {elsewhere}")
-
-
-def _page(one: "Subject", options: AttendOptions, *, is_given: bool) -> bytes:
-    from transformer_mt.page.saved_page import saved_page
-    from transformer_mt.serve.saved_answers import saved_answers
-
-    search = options.applied_to(one.model.config.search)
-    return saved_page(saved_answers(one, search, is_given=is_given, method=options.method, words=options.words))
 
 
 def _matrices(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions) -> "list[LabelledMatrix]":

@@ -12,15 +12,15 @@ from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import BUILTIN, absolute, corpus_name
 from transformer_mt.errors import InputError, TmtError
-from transformer_mt.export.ctranslate2_package import import_ctranslate2
+from transformer_mt.plugins import resolve
 from transformer_mt.registry import lookup
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.directory import READY, Run, find_run, newest_run
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.words import words
 from transformer_mt.tokenizer.prepared import PreparedLine
-from transformer_mt.translation.engine import OWN
-from transformer_mt.translation.model import ENGINES, Model
+from transformer_mt.translation.engine import OWN, engines
+from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def open_translator(
     Without a path, use the newest run under `runs/`, or the ready model, and name it on stderr. `pays` tells the engine
     `auto` that converting the model may pay, and that nothing else needs our own engine.
     """
-    lookup(dict.fromkeys((AUTO, *ENGINES)), engine, key="engine")
+    lookup(dict.fromkeys((AUTO, *engines())), engine, key="engine")
     run = find_run(path) if path else default_run()
     model = None
     if engine == AUTO:
-        engine = "ctranslate2" if quantization else OWN
+        engine = next((name for name, one in engines().items() if quantization in one.quantizations), OWN)
         chosen = search.applied_to(run.config().search)
         is_greedy = chosen.beam == chosen.n_best == 1 and not chosen.sample  # then results do not depend on the engine
         if pays and is_greedy and not quantization and device in (AUTO, "cpu"):
@@ -67,12 +67,13 @@ def open_translator(
 
 
 def _converted(run: Run, *, device: str) -> Model | None:
-    """The model with CTranslate2, noted on stderr; None if it cannot be used, and for a GPU."""
-    with suppress(TmtError):
-        if device == "cpu" or not import_ctranslate2().get_cuda_device_count():
-            model = Model.open(run, device=device, engine="ctranslate2")
-            note("translating with CTranslate2 (--engine torch: our own search)")
-            return model
+    """The model with the first other engine that suits the device and supports it, noted on stderr; None without."""
+    for name, entry in engines().items():
+        with suppress(TmtError):
+            if name != OWN and resolve(entry.suits)(device):
+                model = Model.open(run, device=device, engine=name)
+                note(f"translating with {name} (--engine {OWN}: our own search)")
+                return model
     return None
 
 

@@ -14,8 +14,8 @@ from transformer_mt.config.changed_search import changed_search, refuse
 from transformer_mt.config.sections import Config, DataConfig, SearchConfig, TrainingConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError
-from transformer_mt.export.ctranslate2_package import QUANTIZATIONS
 from transformer_mt.files import decoded
+from transformer_mt.translation.engine import engines
 
 RUNS = Path("runs")
 
@@ -51,10 +51,11 @@ To = Annotated[
     str | None,
     Option("--to", metavar="LANGUAGE", help="Target language, if the model has several. [the main one]"),
 ]
-EngineOption = Annotated[str, Option(metavar="NAME", help="auto, torch, or ctranslate2 (an extra).")]
+QUANTIZATIONS = tuple(dict.fromkeys(name for entry in engines().values() for name in entry.quantizations))
+EngineOption = Annotated[str, Option(metavar="NAME", help=f"What translates: auto, {', '.join(engines())}.")]
 Quantization = Annotated[
     str | None,
-    Option(metavar="NAME", help=f"CTranslate2 weights: {', '.join(QUANTIZATIONS)}."),
+    Option(metavar="NAME", help=f"The number format of another engine's weights: {', '.join(QUANTIZATIONS)}."),
 ]
 
 

@@ -96,7 +96,7 @@ def emit(
     found = LineRemarks()
     found.look_at(subject.read, subject.target, place=subject.name)
     if options.as_json:
-        result(escaped_json(subject.to_json(view, remarks or {})))
+        result(escaped_json(subject.to_json(view, remarks)))
     else:
         result(*_comparison(subject), *lines(literal_console().width))
     found.report()

@@ -45,14 +45,12 @@ def train(
     set: Set = None,
     only_own: Annotated[bool, Option("--only-own", help="With --from: do not mix in the run's training data.")] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Delete an existing run and start over.")] = False,
-    check: Annotated[bool, Option("--check", help="Build, show and overfit one batch; write nothing.")] = False,
 ) -> None:
     """Train a model on the built-in German–English corpus, your own files, or a hub data set.
 
     \b
     Examples:
       tmt train
-      tmt train --check
       tmt train --data train.de,train.en
       tmt train multi30k --data path/to/multi30k
       tmt train --from runs/builtin --data own.de,own.en
@@ -70,41 +68,22 @@ def train(
 
     if only_own and init_from is None:
         raise InputError("--only-own", "belongs to --from", "leave it out")
-    if check and os.environ.get("WORLD_SIZE", "1") not in ("", "1"):
-        raise InputError("--check", "runs in a single process", "start it without torchrun")
     overrides = [*(set or []), *_length_and_rate(steps, epochs, learning_rate)]
     if resume:
-        if any((config, data, run, init_from, vocabulary, overwrite, check)):
+        if any((config, data, run, init_from, vocabulary, overwrite)):
             raise InputError("--resume", f"takes its settings from {resume}", "add only --steps, --epochs or --set")
         resolved = _resumed(resume, overrides)
     elif init_from:
         if vocabulary:
             raise InputError("--vocabulary", "--from also sets the vocabulary", "give one of them")
-        if config or data is None:
-            raise InputError(
-                "--from", f"takes the configuration from {init_from}, but not the data", "give --data, and no CONFIG"
-            )
-        from transformer_mt.runs.directory import named_path
-
-        resolved = _initialised(
-            named_path(init_from),
-            run or RUNS / short_name(data),
-            data=data,
-            overrides=overrides,
-            only_own=only_own,
-            overwrite=overwrite,
+        resolved = initialised(
+            init_from, run, config=config, data=data, overrides=overrides, only_own=only_own, overwrite=overwrite
         )
     else:
-        overrides = [*(_vocabulary(vocabulary) if vocabulary else ()), *overrides]
+        overrides = [*(vocabulary_of(vocabulary) if vocabulary else ()), *overrides]
         resolved = resolve_config(config, data=data, overrides=overrides)
-    if check:
-        from transformer_mt.training.sanity_check import check_training
-
-        for line in check_training(resolved, note):
-            result(line)
-    else:
-        default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
-        raise typer.Exit(_train(resolved, resume or run or default, overwrite=overwrite))
+    default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
+    raise typer.Exit(_train(resolved, resume or run or default, overwrite=overwrite))
 
 
 def _length_and_rate(steps: int | None, epochs: int | None, learning_rate: float | None) -> Iterator[str]:
@@ -130,7 +109,7 @@ def _resumed(path: Path, overrides: list[str]) -> "Config":
     return load_config(begun.config(), [*ends, *overrides])
 
 
-def _vocabulary(path: Path) -> list[str]:
+def vocabulary_of(path: Path) -> list[str]:
     """The tokenizer keys that take the vocabulary of a run."""
     from transformer_mt.runs.directory import Run, named_path
     from transformer_mt.training.fine_tuning import place_of
@@ -139,17 +118,30 @@ def _vocabulary(path: Path) -> list[str]:
     return [f"tokenizer.{key}={json.dumps(value, ensure_ascii=False)}" for key, value in theirs.items()]
 
 
-def _initialised(
-    parent: Path, path: Path, *, data: str, overrides: list[str], only_own: bool, overwrite: bool
+def initialised(
+    init_from: Path,
+    run: Path | None,
+    *,
+    config: Path | None,
+    data: str | None,
+    overrides: list[str],
+    only_own: bool = False,
+    overwrite: bool = False,
 ) -> "Config":
     """The parent run's configuration, changed by the options, for fine-tuning. Says what it mixes in.
 
-    A run at `path` that started from this parent keeps its mixture, and can continue after the parent is deleted.
+    A run at `run` that started from this parent keeps its mixture, and can continue after the parent is deleted.
     """
     from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS, load_corpus
-    from transformer_mt.runs.directory import Run
+    from transformer_mt.corpus.source import short_name
+    from transformer_mt.runs.directory import Run, named_path
     from transformer_mt.training.fine_tuning import defaults_for, init_from_run, mixture_for
 
+    if config or data is None:
+        problem = f"takes the configuration from {init_from}, but not the data"
+        raise InputError("--from", problem, "give --data, and no CONFIG")
+    parent = named_path(init_from)
+    path = run or RUNS / short_name(data)
     if os.path.realpath(path) == os.path.realpath(parent):
         raise InputError("--run-dir", f"{path} is the run to start from", "give another directory")
     begun = Run(path).config() if Run(path).exists() and not overwrite else None

@@ -11,6 +11,7 @@ from typer import Argument, Option
 
 from transformer_mt.cli.app import OUTPUT, SEARCH
 from transformer_mt.cli.options import (
+    AUTO,
     DEFAULT_DEVICE,
     DEFAULT_ENGINE,
     Device,
@@ -28,6 +29,7 @@ from transformer_mt.cli.options import (
 from transformer_mt.cli.terminal import note, warn
 from transformer_mt.errors import InputError
 from transformer_mt.progress import working
+from transformer_mt.translation.engine import OWN
 
 if TYPE_CHECKING:
     from transformer_mt.cli.line_io import Line
@@ -76,7 +78,6 @@ def translate(
       tmt translate --sample --temperature 0.8 --top-p 0.9 "Wir haben Zeit."
       tmt translate --alternatives --trace "Der alte Mann liest."
       tmt translate --glossary terms.tsv --input letters.de
-      tmt translate --engine ctranslate2 --quantization int8 --input letters.de
 
     Prints one line per input line. Lines are split into sentences, except with --no-split, --n-best, --alternatives,
     --trace or --prefix. Input all in lowercase or capitals is recased. With --n-best, lines start with the sentence
@@ -96,9 +97,9 @@ def translate(
     translation contains the target term exactly as written; inflected forms need their own lines. A term in a larger
     number, name or address (5 in 1.5, C in C++) doesn't count.
 
-    --engine ctranslate2 is faster, after converting the model once. Greedy translations are the same; beam results may
-    differ. It has no --sample, --trace or --glossary. auto uses it, if installed, for --beam 1 and files of at least
-    100 kB, and with --quantization; otherwise torch, our own search.
+    --engine chooses the program that translates. Another one is faster, after converting the model once. Greedy
+    translations are the same; beam results may differ. It has no --sample, --trace or --glossary. auto uses it, if
+    installed, for --beam 1 and files of at least 100 kB, and with --quantization; otherwise torch, our own search.
     """
     from transformer_mt.cli.line_io import STDIN, Output, open_output, read_records
     from transformer_mt.cli.open_model import LineRemarks, open_translator
@@ -155,7 +156,7 @@ def _check(sentences: list[str] | None, input: Path | None, *, lacking: list[str
         raise InputError("--input", "the command line has sentences too", "give one or the other")
     if sentences and len(sentences) == 1 and os.path.isfile(sentences[0]):
         raise InputError("SENTENCE", f"{sentences[0]} is a file", "translate its lines with --input")
-    if lacking and engine == "ctranslate2":
+    if lacking and engine not in (AUTO, OWN):
         raise InputError(lacking[0], f"{engine} does not have it", f"leave out {lacking[0]} or --engine")
 
 

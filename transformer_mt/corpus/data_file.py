@@ -17,9 +17,10 @@ from typing import Any
 
 from transformer_mt.cache import cache_folder, temporary_file
 from transformer_mt.errors import InputError, MachineError
+from transformer_mt.plugins import Reference, extensions
 from transformer_mt.text.languages import LANGUAGES, code_of, language_of
 
-TABLES = ("tsv", "csv", "tmx", "json", "jsonl", "parquet")
+_TABLES = ("tsv", "csv", "json", "jsonl", "parquet")
 
 # A language with optional script and region: de, deu, pt_BR, en-US, zh-Hant-TW, es-419.
 LANGUAGE_CODE = "[a-z]{2,3}(?:_[a-z]{2}|[-_](?:[A-Z]{2}|[A-Z][a-z]{3}|[0-9]{3}))*"
@@ -56,11 +57,21 @@ _ALWAYS_ALLOWED = 2**26
 _BLOCK = 2**12  # bytes; at most 28 MB when decompressed
 
 
+def readers() -> dict[str, Reference]:
+    """The formats that extensions read."""
+    return {form: reader for one in extensions().values() for form, reader in one.readers.items()}
+
+
+def tables() -> tuple[str, ...]:
+    """The formats with both sides of a pair in one file, by the endings of their names."""
+    return *_TABLES, *readers()
+
+
 @dataclass(frozen=True)
 class DataFile:
     """A file and what its name says: format, compression, languages, and the rest, such as `train`.
 
-    `form` is one of `TABLES`, optionally with two languages (`train.de-en.tsv`, `english-french.tsv`); `text`, in one
+    `form` is one of `tables()`, optionally with two languages (`train.de-en.tsv`, `english-french.tsv`); `text`, in one
     language, the last part of the name; or `txt`, a text, or a tab-separated table if given on its own.
     """
 
@@ -75,7 +86,7 @@ class DataFile:
         """Parse the name of a file, without opening it."""
         compression = path.suffix if path.suffix in _DECOMPRESSORS else ""
         name = path.name.removesuffix(compression)
-        form = next((form for form in (*TABLES, "txt") if name.endswith(f".{form}")), "text")
+        form = next((form for form in (*tables(), "txt") if name.endswith(f".{form}")), "text")
         name = name.removesuffix(f".{form}")
         if form != "text" and (match := _DOTTED_PAIR.fullmatch(name) or _LOOSE_PAIR.fullmatch(name)):
             return cls(path, form, compression, tuple(map(code_of, match.groups()[1:])), match[1] or name)
@@ -83,8 +94,8 @@ class DataFile:
         language = code_of(language)
         # The suffix of a text is its language if it looks like a code; a folder also needs a second language.
         is_language = re.fullmatch(LANGUAGE_CODE, language) and (stem or language_of(language))
-        if form in TABLES or language in _NO_LANGUAGES or not is_language:
-            return cls(path, form, compression, (), name if form in TABLES else stem or name)
+        if form in tables() or language in _NO_LANGUAGES or not is_language:
+            return cls(path, form, compression, (), name if form in tables() else stem or name)
         for pattern in (_DOTTED_PAIR, _JOINED_PAIR):  # corpus.de-en.de: both sides are `corpus`
             if (match := pattern.fullmatch(stem)) and language in match.groups()[1:]:
                 stem = match[1]

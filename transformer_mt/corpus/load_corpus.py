@@ -14,7 +14,7 @@ from transformer_mt.config.toml import load_config
 from transformer_mt.corpus import builtin
 from transformer_mt.corpus.clean_corpus import CleanSplit, cached_splits, clean_splits
 from transformer_mt.corpus.cleaning import SplitReport, describe_all
-from transformer_mt.corpus.data_file import TABLES, DataFile, refuse_unread
+from transformer_mt.corpus.data_file import DataFile, readers, refuse_unread, tables
 from transformer_mt.corpus.json_file import json_objects
 from transformer_mt.corpus.pairs import AnyPair, Fingerprint, Pairs, SentencePair, as_pairs
 from transformer_mt.corpus.source import (
@@ -34,8 +34,8 @@ from transformer_mt.corpus.source import (
 )
 from transformer_mt.corpus.tables import open_hub, parquet_rows
 from transformer_mt.corpus.text_files import ParallelText, TabSeparated, csv_rows
-from transformer_mt.corpus.tmx import TranslationMemory
 from transformer_mt.errors import InputError, TmtError, checked
+from transformer_mt.plugins import resolve
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
 from transformer_mt.text.languages import language_of, looks_like, name_of
@@ -322,8 +322,8 @@ def _open_folder(folder: Path, config: DataConfig) -> SourcesAndNotes:
     aside: list[Path] = []
     for path in sorted(path for path in folder.iterdir() if not path.name.startswith(".")):
         file = DataFile.named(path)
-        is_data = file.form in ("jsonl", "tsv", "tmx") or (
-            file.stem in wanted if file.form in TABLES else file.languages
+        is_data = file.form in ("jsonl", "tsv", *readers()) or (
+            file.stem in wanted if file.form in tables() else file.languages
         )
         if is_data:
             files_of.setdefault(file.stem, []).append(file)
@@ -331,7 +331,7 @@ def _open_folder(folder: Path, config: DataConfig) -> SourcesAndNotes:
             aside.append(path)
     splits: Sources = {}
     for stem, files in files_of.items():
-        has_table = any(file.form in TABLES for file in files)
+        has_table = any(file.form in tables() for file in files)
         if len(files) == 1 and not has_table:  # text of one side only
             aside.append(files[0].path)
             continue
@@ -352,14 +352,14 @@ def _open_folder(folder: Path, config: DataConfig) -> SourcesAndNotes:
 def _open_files(files: Sequence[DataFile]) -> SplitSource:
     """Open one file with both sides, or the files of source and target."""
     if len(files) > 1:
-        if tables := [file.path for file in files if file.form in TABLES]:
-            raise InputError(tables[0], "a table, with both sides in it", "give only it, or a pair of plain texts")
+        if whole := [file.path for file in files if file.form in tables()]:
+            raise InputError(whole[0], "a table, with both sides in it", "give only it, or a pair of plain texts")
         return ParallelText(files)
     (file,) = files
     if file.form in READERS:
         return SplitSource(str(file.path), file.identity, partial(READERS[file.form], file), file.languages)
-    if file.form == "tmx":
-        return TranslationMemory(file)
+    if reader := readers().get(file.form):
+        return resolve(reader)(file)
     if file.form == "text":
         sides = "give both sides, as in train.de,train.en"
         raise InputError(file.path, "not a table by its name", sides)

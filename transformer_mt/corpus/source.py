@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.corpus.data_file import LANGUAGE_CODE, DataFile
+from transformer_mt.corpus.data_file import LANGUAGE_CODE, DataFile, tables
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.registry import suggest
@@ -23,7 +23,7 @@ IMPORTED = "unknown data"
 GERMAN_ENGLISH = ("de", "en")
 FORMS = (
     "give builtin, a hub data set owner/name[:configuration][@revision], a folder, a file, or a pair train.de,train.en "
-    "(plain text, TSV, CSV, TMX, JSON, JSONL or Parquet; each also as .gz or .xz)"
+    f"(plain text, {', '.join(tables())}; each also as .gz or .xz)"
 )
 
 # Column names that give a side but no language.

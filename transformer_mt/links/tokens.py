@@ -4,6 +4,7 @@ A matrix over tokens becomes one over words by averaging the rows of a word and 
 §4.1), so rows that sum to 1 still do.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +14,15 @@ from torch import Tensor
 
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.registry import suggest
 from transformer_mt.text.brief import Brief
+from transformer_mt.text.normalize import normalize
 from transformer_mt.tokenizer.prepared import Owners, PreparedSentence, Preparer
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+
+# Letters of a word that is likely to have content.
+CONTENT = 4
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,3 +111,35 @@ def over_words(
 def shared(columns: Float[np.ndarray, "W N"]) -> Float[np.ndarray, "W N"]:
     """Divide each token among its words, so that a row's sum over words equals its sum over tokens."""
     return columns / np.maximum(columns.sum(axis=0, keepdims=True), 1.0)
+
+
+def find_row(sides: Mapping[str, Tokens], *, word: str | None, token: int) -> tuple[str, int, int]:
+    """The side of the pair with the word, the word's place, and the row of its token number `token`; both from 0.
+
+    The word is matched exactly, or else ignoring case; or it is a number from 1, in the first side. By default, it is
+    the first word of the first side with at least `CONTENT` letters. Raises `InputError` if it does not exist.
+    """
+    first, words = next((title, side.words) for title, side in sides.items())
+    if word is None:
+        content = [words[at][:1].isalpha() * (1 + (len(words[at]) >= CONTENT)) for at in range(len(words))]
+        found = [(first, content.index(max(content)))]
+    else:
+        word = normalize(word)
+        found = [
+            (title, place)
+            for title, side in sides.items()
+            for form in (str, str.casefold)
+            for place, text in enumerate(side.words)
+            if form(text) == form(word)
+        ]
+        found += [(first, place) for place in range(len(words)) if str(place + 1) == word]
+    if not found:
+        texts = " or ".join("the translation" if title == "target" else "the source" for title in sides)
+        every = dict.fromkeys(text for side in sides.values() for text in side.words)
+        raise InputError("word", f"{word!r} is not in {texts}", suggest(str(word), every))
+    title, place = found[0]
+    rows = [row for row, owners in enumerate(sides[title].words_of_piece) if place in owners]
+    if not 1 <= token <= len(rows):
+        remedy = f"give a number from 1 to {len(rows)}"
+        raise InputError("token", f"{sides[title].words[place]!r} has no token {token}", remedy)
+    return title, place, rows[token - 1]

@@ -1,6 +1,6 @@
 """Text normalisation: NFC, single spaces, no invisible characters.
 
-`tmt export` copies this file next to an exported model, so it imports only `re` and `unicodedata`.
+An export puts a copy of this file next to the model, so it imports only `re` and `unicodedata`.
 """
 
 import re

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.errors import MachineError
+from transformer_mt.plugins import extensions, resolve
 from transformer_mt.text.words import Span
 from transformer_mt.tokenizer.learning import learn
 from transformer_mt.tokenizer.sentencepiece_model import (
@@ -98,11 +99,11 @@ class Tokenizer:
 
         Raises `MachineError` if it is damaged or not a model that tmt trains or imports.
         """
-        from transformer_mt.tokenizer.two_models import MAGIC, TwoModels, TwoModelsFile  # derived from this class
-
+        formats = [format for extension in extensions().values() for format in extension.vocabularies.items()]
         try:
-            if content.startswith(MAGIC):
-                return TwoModels(TwoModelsFile.model_validate_json(content))
+            for start, parse in formats:
+                if content.startswith(start):
+                    return resolve(parse)(content)
             return cls(content)
         except (ValueError, RuntimeError) as error:
             problem = f"not a vocabulary that tmt trained, or damaged ({str(error).partition(chr(10))[0]})"

@@ -1,4 +1,4 @@
-"""The interface of engines: token ids in, hypotheses out. We have our own search and CTranslate2's."""
+"""The interface of engines: token ids in, hypotheses out. Our own search is one; extensions add others."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.memory import free_memory
+from transformer_mt.plugins import EngineEntry, extensions
 from transformer_mt.translation.constraints import FREE, Constraint
 
 if TYPE_CHECKING:
@@ -83,3 +84,9 @@ class Engine(ABC):
     def free_memory(self) -> int | None:
         """Free memory of the device in bytes; None if unknown."""
         return free_memory()
+
+
+def engines() -> dict[str, EngineEntry]:
+    """The programs that can translate, by name: our own, then those of extensions."""
+    own = EngineEntry("transformer_mt.translation.torch_engine:open_engine", suits=lambda device: True)
+    return {OWN: own, **{name: entry for one in extensions().values() for name, entry in one.engines.items()}}

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -11,13 +10,14 @@ from typing_extensions import override
 from transformer_mt.config.sections import Config
 from transformer_mt.corpus.word_counts import SeenWords
 from transformer_mt.errors import InputError, checked
+from transformer_mt.plugins import resolve
 from transformer_mt.registry import lookup
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.doubt import Doubt
 from transformer_mt.tokenizer.prepared import Preparer
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.engine import OWN, Engine
+from transformer_mt.translation.engine import OWN, Engine, engines
 
 if TYPE_CHECKING:
     from transformer_mt.models.seq2seq import Seq2Seq
@@ -40,9 +40,9 @@ class Model:
         Raises `InputError` before the first validation, for an unknown device or engine, and for a model that the
         engine does not support; `MachineError` for damaged files.
         """
-        module = import_module(lookup(ENGINES, engine, key="engine"))
+        opening = resolve(lookup(engines(), engine, key="engine").open)
         run = run.anew()
-        opened = module.open_engine(run, device=device, quantization=quantization)
+        opened = opening(run, device=device, quantization=quantization)
         run.keep_beside()
         config = run.config()
         return cls(config, run.tokenizer().toward(config.data.target_language), opened, run)
@@ -109,8 +109,3 @@ class Model:
     def prepare(self) -> Preparer:
         """Prepares text for this model."""
         return Preparer(self.tokenizer, self.known, self.config.data.source_language)
-
-
-# The module of each engine, imported on demand: only one needs torch, and the other is in a higher package. Each has
-# `open_engine(run, device=…, quantization=…) -> engine`.
-ENGINES = {OWN: "transformer_mt.translation.torch_engine", "ctranslate2": "transformer_mt.export.ctranslate2_engine"}

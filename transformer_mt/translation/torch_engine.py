@@ -22,7 +22,7 @@ from transformer_mt.translation.search import beam_search, sample
 def open_engine(run: Run, *, device: str, quantization: str | None) -> Engine:
     """Open a run with our own search. Raises `InputError` for a quantization: it supports none."""
     if quantization is not None:
-        raise InputError("quantization", "needs the engine ctranslate2", "choose that engine, or leave it out")
+        raise InputError("quantization", "our own search has none", "choose another engine, or leave it out")
     place = choose_device(device)
     return TorchEngine(run.network().to(place), device=place)
 

@@ -97,9 +97,8 @@ class Translator:
         """Load the trained model of a run directory, in float32, with the run's configured search.
 
         `ready` is the model that comes with the package. A checkpoint, `…/checkpoints/step-N`, loads the weights
-        validated at that step. The engine is `torch` or `ctranslate2` (needs that extra; see
-        `transformer_mt.export.ctranslate2_engine` for differences in search). The latter can quantize weights:
-        `int8`, `int16`, `bfloat16`, `float16`.
+        validated at that step. The engine is `torch` or that of an extension, which may quantize
+        its weights.
 
         Raises `InputError` for a directory that is not a run or has no model yet, for an unknown device or engine, and
         for a model that the engine does not support; `MachineError` for damaged files.

@@ -4,11 +4,10 @@ Read `maps` (attention of a pair over tokens and words), `matrix` (drawing in a 
 
     attend, methods    the matrices of `tmt attend`, also as graphs; attribution methods besides weights
     align              links as lines of text
-    explain, lens      one row of a head step by step; the guess of each decoder layer
-    heads, head_importance, faithfulness    statistics over many sentences
-    translate, plot    the beam's tree and alternatives; the curves of `tmt plot`, and figures by matplotlib
+    head_importance, faithfulness    what a head is worth; whether its weights agree with erasure
+    translate          the beam's tree and alternatives
     corpus             the content of a corpus, for `tmt data`
 
-Shared: `subject` (the pair under inspection, and its JSON), `serialise` (dataclasses as JSON and arrays), `rendering`
-(escaping untrusted text, tables, wrapping).
+Shared: `subject` (the pair under inspection, and its JSON), `request` (what a request names), `serialise` (dataclasses
+as JSON and arrays), `rendering` (escaping untrusted text, tables, wrapping).
 """

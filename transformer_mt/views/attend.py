@@ -13,10 +13,9 @@ from transformer_mt.links.tokens import PairTokens
 from transformer_mt.models.head_mask import ALL, EVERY, MEAN, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
-from transformer_mt.text.brief import Brief
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.faithfulness import compare_rows
-from transformer_mt.views.maps import AttentionMaps, MapsByStack
+from transformer_mt.views.maps import AttentionMaps
 from transformer_mt.views.matrix import Blocks, LabelledMatrix, Scale, is_convex, legend, matrix_lines
 from transformer_mt.views.methods import METHODS
 from transformer_mt.views.rendering import label, rendered, table, wrapped
@@ -39,16 +38,6 @@ def view_attention(
     """
     maps = lookup(METHODS, method, key="method")().maps(model, tokens, stacks=stacks)
     return maps.by_words() if words else maps
-
-
-@dataclass(frozen=True, repr=False)
-class HistoryStep(Brief):
-    """The attention maps and translation of a checkpoint, and its validation loss (nats per token) if known."""
-
-    step: int
-    loss: float | None
-    translation: str
-    stacks: MapsByStack
 
 
 def explaining_matrix(maps: AttentionMaps, *, heads: Sequence[HeadName] = ()) -> LabelledMatrix:

@@ -1,7 +1,7 @@
 """The pair that a view looks at: a sentence, its translation and the model, and the JSON of a view."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,10 +19,9 @@ from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.attend import HistoryStep, agreements, view_attention
+from transformer_mt.views.attend import agreements, view_attention
 from transformer_mt.views.maps import AttentionMaps
 from transformer_mt.views.methods import METHODS, REFERENCE
-from transformer_mt.views.plot import read_curves
 from transformer_mt.views.serialise import to_json
 
 DEFAULT_METHOD = "weights"
@@ -75,8 +74,8 @@ class Subject:
         usual = None
         if target is None:
             with without_heads(model.network, off):
-                target = _translation(translator, alone)
-            usual = _translation(translator, alone) if off else None
+                target = translation_by(translator, alone)
+            usual = translation_by(translator, alone) if off else None
         tokens = PairTokens.of(
             alone.sentences[0], model.prepare.target.sentence(target), limit=model.network.max_length
         )
@@ -125,17 +124,10 @@ class Subject:
         erased = self.attention(method=REFERENCE, words=words, stacks=maps.stacks)
         return {"agreement": agreements(maps, erased)}
 
-    def history_step(self, then: Translator, step: int, *, words: bool) -> HistoryStep:
-        """The translation with the weights of an earlier step, and their attention for this subject's target."""
-        translation = _translation(then, self.read)
-        maps = replace(self, model=then.model).attention(method=DEFAULT_METHOD, words=words)
-        losses = dict(read_curves(Run(self.model.path))["validation_loss"])
-        return HistoryStep(step, losses.get(step), translation, maps.stacks)
-
-    def to_json(self, view: Any, remarks: Mapping[str, Any]) -> JsonObject:
+    def to_json(self, view: Any, remarks: Mapping[str, Any] | None = None) -> JsonObject:
         """The JSON of a view (a dataclass or mapping), with remarks, `described` of the line, and the heads off."""
         off = {"without": list(map(str, self.without)), "usual": self.usual} if self.without else {}
-        return to_json(view) | to_json(remarks) | described(self.line, self.number) | off
+        return to_json(view) | to_json(remarks or {}) | described(self.line, self.number) | off
 
 
 def described(line: PreparedLine, number: int = 1) -> JsonObject:
@@ -147,7 +139,8 @@ def described(line: PreparedLine, number: int = 1) -> JsonObject:
     return found
 
 
-def _translation(translator: Translator, line: PreparedLine) -> str:
+def translation_by(translator: Translator, line: PreparedLine) -> str:
+    """The best translation of a line."""
     ((best, *_),) = translator.translate_prepared([(0, line)], translator.search, place=lambda _: "source")
     return best.text
 

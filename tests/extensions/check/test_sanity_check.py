@@ -1,0 +1,62 @@
+from pathlib import Path
+
+import pytest
+import torch
+from support.small_training import TRAIN, corpus_in_memory, small_config, unwritten
+
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.extensions.check.sanity_check import overfit, shapes, try_largest
+from transformer_mt.runs.directory import Run
+from transformer_mt.training.batch_stream import TrainingCorpora
+from transformer_mt.training.session import TrainingSession
+
+
+def built(path: Path, *overrides: str) -> TrainingSession:
+    return unwritten(small_config(*overrides), Run(path / "run"), TrainingCorpora(corpus_in_memory()))
+
+
+@pytest.fixture
+def training(tmp_path: Path) -> TrainingSession:
+    """A training in `tmp_path`, which must stay empty."""
+    return built(tmp_path)
+
+
+def test_shapes_match_the_batch(training: TrainingSession) -> None:
+    batch = training.trainer.stream.take()
+    found = shapes(training.trainer.model, batch)
+    size, length = batch.decoder_input.shape
+    assert f"{size}×{length}×16" in found.values()
+    assert f"{size}×{batch.source.shape[1]}×16" in found.values()
+    assert not any(module._forward_hooks for module in training.trainer.model.modules())
+
+
+@pytest.mark.slow
+def test_one_batch_is_overfitted(training: TrainingSession, tmp_path: Path) -> None:
+    batch = training.trainer.stream.encoded.batch(range(2))
+    learned = list(overfit(training.trainer, batch))
+    assert [step for step, _ in learned] == list(range(10, 10 * len(learned) + 1, 10))
+    assert learned[0][1] < 0.9 < learned[-1][1]
+    assert not list(tmp_path.iterdir())
+
+
+def test_largest_and_longest_batches_are_tried(training: TrainingSession) -> None:
+    stream = training.trainer.stream
+    batches = [stream.encoded.batch(rows) for rows in stream.plan]
+    before = [parameter.clone() for parameter in training.trainer.model.parameters()]
+    tried = list(try_largest(training.trainer))
+    largest, longest = tried[0], tried[-1]
+    cells = [batch.source.numel() + batch.decoder_input.numel() for batch in batches]
+    widths = [max(batch.source.shape[1], batch.decoder_input.shape[1]) for batch in batches]
+    assert largest.source.numel() + largest.decoder_input.numel() == max(cells)
+    assert max(longest.source.shape[1], longest.decoder_input.shape[1]) == max(widths)
+    for parameter, old in zip(training.trainer.model.parameters(), before, strict=True):
+        assert parameter.grad is None
+        assert torch.equal(parameter, old)
+
+
+def test_longest_batch_considers_both_sides(tmp_path: Path) -> None:
+    long = [SentencePair("der Hund sieht die Katze und sucht das Haus", f"no {number}") for number in range(2)]
+    corpora = TrainingCorpora(corpus_in_memory([*TRAIN, *long]))
+    trainer = unwritten(small_config(), Run(tmp_path / "run"), corpora).trainer
+    _, longest = try_largest(trainer)
+    assert set(longest.pairs) == {31, 32}

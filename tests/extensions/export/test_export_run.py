@@ -1,0 +1,308 @@
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import unicodedata
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.small_training import VALIDATION, opened
+
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.errors import InputError, MachineError, TmtError
+from transformer_mt.extensions.ctranslate2 import ctranslate2_format
+from transformer_mt.extensions.export import export_run as exporting
+from transformer_mt.extensions.export import parity as comparison
+from transformer_mt.extensions.export.export_formats import formats
+from transformer_mt.extensions.export.export_run import PARITY, export_run, require_possible
+from transformer_mt.extensions.export.parity import Difference, Parity, Search, parity_lines
+from transformer_mt.runs.directory import TOKENIZER, Run
+from transformer_mt.tokenizer.symbols import EOS
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translation, Translator
+
+pytestmark = pytest.mark.slow
+
+TO = "ctranslate2"
+FILES = {*formats()[TO].files, PARITY}
+SCRIPT = "translate.py"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = tmp_path_factory.mktemp("runs") / "trained"
+    list(opened(path, "training.steps=8", "search.max_length_margin=50").train())  # the default
+    return Run.open(path)
+
+
+@pytest.fixture(scope="module")
+def exported(run: Run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Parity]:
+    folder = tmp_path_factory.mktemp("exports") / "new" / "model"
+    return folder, export_run(run, folder, VALIDATION, to=TO, quantization=None)
+
+
+def test_export_has_model_vocabulary_script_and_parity(exported: tuple[Path, Parity], run: Run) -> None:
+    folder, parity = exported
+    assert set(os.listdir(folder)) == FILES
+    assert (folder / TOKENIZER).read_bytes() == run.tokenizer().serialized
+    kept = json.loads((folder / PARITY).read_bytes())
+    assert kept["greedy"]["same"] == parity.greedy.same == parity.greedy.sentences
+    assert kept["quantization"] is None
+    assert (parity.beam.beam, parity.greedy.beam) == (4, 1)
+    assert parity.greedy.largest_gap < 1e-4
+    assert parity.greedy.bleu is not None
+    assert parity.greedy.bleu[0] == parity.greedy.bleu[1]
+    assert parity.pairs == len(VALIDATION)
+    # Four lengths, an empty text, and unusual characters.
+    assert parity.greedy.sentences == len(VALIDATION) + 4 + (2 if _fits(run) else 1)
+
+
+def _fits(run: Run) -> bool:
+    return len(run.tokenizer().encode(comparison.STRANGE)) < run.config().model.max_length
+
+
+def test_generated_sentences_have_the_intended_lengths(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    translate = Translator.translate
+    monkeypatch.setattr(
+        Translator,
+        "translate",
+        lambda self, sources, *rest, **options: (seen.extend(sources), translate(self, sources, *rest, **options))[1],
+    )
+    monkeypatch.setattr(comparison, "DECOMPOSED", decomposed := "Ma\u0308d\u00adchen")  # short enough for a small model
+    comparison.compare(*_opened(run), VALIDATION, quantization=None)
+    assert seen.count(decomposed) == 4  # two programs, two searches
+    made = seen[len(VALIDATION) : len(seen) // 4][:4]
+    limit, tokenizer = run.config().model.max_length, run.tokenizer()
+    for text, most in zip(made, (limit // 4, limit // 2, 3 * limit // 4, limit), strict=True):
+        assert most - 9 < len(tokenizer.encode(text)) < most
+
+
+def _opened(run: Run) -> tuple[Model, Model]:
+    own = Model.open(run, device="cpu")
+    return own, own
+
+
+def _translated(folder: Path, *arguments: str, stdin: bytes = b"", code: int = 0) -> tuple[list[str], str]:
+    """The lines that the exported script prints, and its messages."""
+    command = [sys.executable, str(folder / SCRIPT), *arguments]
+    ended = subprocess.run(command, input=stdin, capture_output=True, check=False)
+    assert ended.returncode == code
+    return ended.stdout.decode().splitlines(), ended.stderr.decode()
+
+
+def test_exported_script_translates(exported: tuple[Path, Parity], run: Run) -> None:
+    folder, _ = exported
+    composed = [pair.source for pair in VALIDATION]
+    sources = [*composed, *(unicodedata.normalize("NFD", f"\ufeff{text}\u00ad") for text in composed)]
+    lines, said = _translated(folder, *sources)
+    assert len(lines) == len(sources)
+    assert lines[: len(composed)] == lines[len(composed) :]
+    assert said == ""
+    assert _translated(folder, stdin="\n".join(sources).encode()) == (lines, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"", ""),
+        (b" \t\xe2\x80\x8b", ""),  # no character remains
+        (b"a " * 500, "sentence 2: 1000 tokens, the model takes at most 30; split it\n"),
+        (b"\xff\xfe", None),  # not UTF-8
+    ],
+)
+def test_exported_script_keeps_the_lines_whatever_they_hold(
+    text: bytes, said: str | None, exported: tuple[Path, Parity]
+) -> None:
+    first, last = VALIDATION[0].source, VALIDATION[1].source
+    lines, found = _translated(
+        exported[0], stdin=b"\n".join((first.encode(), text, last.encode())), code=2 * bool(said)
+    )
+    assert len(lines) == 3
+    assert [lines[0], lines[2]] == _translated(exported[0], first, last)[0]
+    if said is not None:
+        assert (lines[1], found) == ("", said)
+
+
+def test_exported_script_answers_each_line_as_it_arrives(exported: tuple[Path, Parity]) -> None:
+    command = [sys.executable, str(exported[0] / SCRIPT)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        for _ in range(2):
+            process.stdin.write(f"{VALIDATION[0].source}\n".encode())
+            process.stdin.flush()
+            assert process.stdout.readline().endswith(b"\n")
+        process.send_signal(signal.SIGINT)
+        assert (process.wait(), process.stderr.read()) == (-signal.SIGINT, b"")
+
+
+def test_quantized_export_reports_differences_without_failing(run: Run, tmp_path: Path) -> None:
+    parity = export_run(run, tmp_path / "int8", VALIDATION, to=TO, quantization="int8")
+    exact = export_run(run, tmp_path / "exact", VALIDATION, to=TO, quantization=None)
+    assert parity.quantization == "int8"
+    assert parity.greedy.bleu is not None
+    sizes = [(tmp_path / name / "model.bin").stat().st_size for name in ("int8", "exact")]
+    assert sizes[0] < 0.5 * sizes[1]
+    assert parity.greedy.largest_gap > 10 * exact.greedy.largest_gap
+    ours, theirs = parity.greedy.bleu
+    assert f"BLEU {ours:.2f} here, {theirs:.2f} there ({theirs - ours:+.2f}), 3 pairs" in "\n".join(
+        parity_lines(parity)
+    )
+
+
+@pytest.mark.parametrize("quantization", ["int16", "float16", "bfloat16"])
+def test_ctranslate2_prints_nothing(
+    run: Run, tmp_path: Path, quantization: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    export_run(run, tmp_path / "model", VALIDATION[:1], to=TO, quantization=quantization)
+    assert "[ctranslate2]" not in capfd.readouterr().err
+
+
+def test_sampling_run_is_compared_without_sampling(run: Run) -> None:
+    own, other = _opened(run)
+    searches = {"search": SearchConfig(sample=True, n_best=3, seed=5)}
+    drawing = [replace(one, config=one.config.model_copy(update=searches)) for one in (own, other)]
+    expected = comparison.compare(own, other, VALIDATION, quantization=None)
+    assert comparison.compare(*drawing, VALIDATION, quantization=None).greedy.bleu == expected.greedy.bleu
+
+
+def test_differing_export_is_not_written(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = ctranslate2_format.model_files
+
+    def damaged(model, *rest, **options):  # type: ignore[no-untyped-def]
+        output = model.output.weight.detach().clone()
+        model.output.weight.data.neg_()
+        files = made(model, *rest, **options)
+        model.output.weight.data.copy_(output)
+        return files
+
+    monkeypatch.setattr(ctranslate2_format, "model_files", damaged)
+    with pytest.raises(MachineError) as error:
+        export_run(run, tmp_path / "model", VALIDATION, to=TO, quantization=None)
+    assert f"{tmp_path / 'model'}: not written, because only " in str(error.value)
+    assert " translations are the same, first difference: " in str(error.value)
+    assert str(error.value).endswith(" there; please report it")
+    assert os.listdir(tmp_path) == []
+    parity = export_run(run, tmp_path / "model", VALIDATION, to=TO, quantization="int16")
+    (first, *_) = parity.greedy.differences
+    ((own,),) = Translator.load(run.path, device="cpu").translate([first.source], SearchConfig(beam=1))
+    assert (first.source, first.ours) == (VALIDATION[0].source, own.text)
+    assert first.ours != first.theirs
+    assert parity.greedy.same + len(parity.greedy.differences) == parity.greedy.sentences
+
+
+def test_gap_is_measured_where_translations_diverge(run: Run) -> None:
+    translator, source = Translator.load(run.path, device="cpu"), VALIDATION[0].source
+    tokens = translator.model.tokenizer.encode(VALIDATION[0].target)
+    first, second, *_ = translator.model.engine.likeliest(
+        [*translator.model.tokenizer.encode(source), EOS], [*tokens, EOS], count=translator.model.tokenizer.size
+    )
+    ours, after, before = (
+        Translation(name, 0.0, 0.0, tuple(translator.model.tokenizer.pieces(ids)))
+        for name, ids in (("ours", tokens), ("after", [tokens[0], second.ids[1], 7]), ("before", [first.ids[2]]))
+    )
+    for theirs, step, other in ((after, second, 1), (before, first, 2)):
+        expected = math.log(step.chosen / step.probabilities[other])
+        assert comparison._gap(translator, source, ours, theirs) == pytest.approx(expected)
+
+
+def test_ties_are_not_differences(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = comparison._search
+
+    def parted(*arguments: object) -> Search:
+        found = search(*arguments)
+        return replace(found, same=1, differences=(Difference("a", "b", "c", gap),) * (found.sentences - 1))
+
+    monkeypatch.setattr(comparison, "_search", parted)
+    gap = 0.9 * comparison.TIE
+    export_run(run, tmp_path / "tied", VALIDATION, to=TO, quantization=None)
+    gap = -1.1 * comparison.TIE
+    with pytest.raises(MachineError, match="first difference: 'a' is 'b' here and 'c' there"):
+        export_run(run, tmp_path / "other", VALIDATION, to=TO, quantization=None)
+
+
+def test_leftovers_of_a_killed_export_are_restored_or_deleted(run: Run, tmp_path: Path) -> None:
+    folder, old, half = (tmp_path / name for name in ("model", ".model.old", ".model.0123456789abcdef.new"))
+    for path in (old, half):  # killed between the two renames
+        path.mkdir()
+        (path / SCRIPT).write_text("killed")
+        (path / PARITY).touch()
+    (tmp_path / ".other.0123456789abcdef.new").mkdir()
+
+    def again(overwrite: bool) -> None:
+        require_possible(folder, to=TO, quantization=None, overwrite=overwrite)
+        export_run(run, folder, VALIDATION[:1], to=TO, quantization=None)
+
+    with pytest.raises(InputError, match="/model: exists already; "):
+        again(False)
+    assert (folder / SCRIPT).read_text() == "killed"
+    again(True)
+    assert set(os.listdir(folder)) == FILES
+    assert sorted(os.listdir(tmp_path)) == [".other.0123456789abcdef.new", "model"]
+    old.mkdir()
+    (old / "letters").write_text("mine")
+    with pytest.raises(InputError, match=r"/\.model\.old: letters is not part of an export and would be deleted; "):
+        again(True)
+    assert (old / "letters").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "overwrite", "problem"),
+    [
+        (".", True, "does not end in a name; give the folder by its name"),
+        ("..", True, "does not end in a name; give the folder by its name"),
+        ("export", False, "exists already; give another name, or overwrite it"),
+        ("own", True, "letters is not part of an export and would be deleted; give another folder"),
+        ("model", True, "without parity.json it is no export, and would be deleted; give another folder"),
+        ("link", True, "not a directory (links are refused); restore it or train again"),
+        ("file", True, "not a directory (links are refused); restore it or train again"),
+    ],
+)
+def test_only_exports_are_replaced_and_only_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, overwrite: bool, problem: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, content in (("export", PARITY), ("own", "letters"), ("model", "config.json")):
+        Path(folder).mkdir()
+        Path(folder, content).touch()
+    Path("link").symlink_to("export")
+    Path("file").touch()
+    require_possible(Path("export"), to=TO, quantization=None, overwrite=True)
+    with pytest.raises(TmtError) as error:
+        require_possible(Path(name), to=TO, quantization=None, overwrite=overwrite)
+    assert str(error.value) == f"{name}: {problem}"
+
+
+def test_no_pairs_give_no_bleu(run: Run, tmp_path: Path) -> None:
+    long = SentencePair("der Hund sieht das Haus " * 20, "too long")
+    parity = export_run(run, tmp_path / "model", (long,), to=TO, quantization=None)
+    assert (parity.pairs, parity.greedy.bleu) == (0, None)
+    assert not any("BLEU" in line for line in parity_lines(parity))
+
+
+def test_foreign_files_are_never_deleted(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "model"
+    (folder / "model.bin").mkdir(parents=True)
+    (folder / "model.bin" / "thesis.txt").write_text("years of work")
+    with pytest.raises(InputError, match=r"model: model.bin is not part of an export and would be deleted; "):
+        require_possible(folder, to=TO, quantization=None, overwrite=True)
+    (folder / "model.bin").rename(tmp_path / "aside")
+    require_possible(folder, to=TO, quantization=None, overwrite=True)
+    compare = exporting.compare
+
+    def meanwhile(*arguments: Any, **options: Any) -> Parity:
+        (tmp_path / "aside").rename(folder / "model.bin")
+        return compare(*arguments, **options)
+
+    monkeypatch.setattr(exporting, "compare", meanwhile)
+    with pytest.raises(InputError, match=r"model: model.bin is not part of an export"):
+        export_run(run, folder, VALIDATION, to=TO, quantization=None)
+    assert (folder / "model.bin" / "thesis.txt").read_text() == "years of work"
+    assert os.listdir(tmp_path) == ["model"]

@@ -1,0 +1,46 @@
+// "Why not?", beside each alternative of a token.
+
+import { bar } from "./choices.js";
+import { button, element, foreign, logarithm, mixed, visible } from "./dom.js";
+import { addTab } from "./tabs.js";
+
+addTab({
+  id: "choices",
+  questions: {
+    contrast: ({ run, translation, place, against, without }) =>
+      against !== null && translation?.alternatives?.[place] && ["contrast", {
+        run: run.run, source: translation.read, prefix: translation.tokens.slice(0, place),
+        word: translation.alternatives[place].token, other: against, without,
+      }],
+  },
+  besideOther: drawWhy,
+});
+
+/** A button that asks why the model did not choose this alternative, and the answer or the problem if it was asked. */
+function drawWhy(token, number, run, { against, contrast, problem, change }) {
+  const isAsked = token === against;
+  const attributes = { class: "why", "aria-expanded": String(isAsked), "aria-label": `why not? ${visible(token)}` };
+  return [
+    button(`why ${number}`, () => change({ against: isAsked ? null : token, contrast: null }), attributes, "why not?"),
+    isAsked && element("div", { class: "contrast", "aria-live": "polite", dir: "ltr" },
+      problem && element("p", { class: "problem" }, foreign(problem)), contrast && drawContrast(contrast, run)),
+  ];
+}
+
+/** Why one token and not another: for each method, a bar per word, and the answer in words. */
+function drawContrast(found, run) {
+  const sides = [[found.from_source, run.source_language], [found.from_prefix, run.target_language]];
+  const lists = ["gradient", "erasure"].filter((method) => found.from_source[method]).map((method) => {
+    const rows = sides.flatMap(([side, language]) =>
+      side.words.map((word, place) => ({ word, language, number: side[method][place] })));
+    const most = Math.max(...rows.map(({ number }) => Math.abs(number))) || 1;
+    const items = rows.map(({ word, language, number }) => element("li", {}, foreign(word, language), " ",
+      bar(Math.abs(number) / most, number < 0 ? "against" : ""), " ",
+      element("span", { class: "number" }, logarithm(number))));
+    return element("div", {}, element("h3", {}, method), element("ul", { "aria-label": method }, items));
+  });
+  const meaning = "Each word's part of ln p(chosen) − ln p(other): gradient × input, and the fall without the word. "
+    + "Below zero, it speaks for the other.";
+  return [element("p", {}, mixed(found.in_words)), element("div", { class: "side-by-side" }, lists),
+    element("p", { class: "quiet" }, meaning)];
+}

@@ -1,0 +1,255 @@
+// View 5: how one number is computed, step by step, and the effect of a different temperature.
+
+import { softmax, weighedSum } from "./arithmetic.js";
+import { bar } from "./choices.js";
+import { column, element, foreign, mixed, plural, probability, replace, visible } from "./dom.js";
+import { drawAllOn, explained, STACKS } from "./heads.js";
+import { smallMatrix, table } from "./matrix.js";
+import { scaleOf } from "./shades.js";
+import { addTab, ofPair } from "./tabs.js";
+
+// Stages with one of these steps are open at first.
+const OPEN = ["scores", "weights", "head"];
+// The least fall of a probability that is said to matter.
+const MATTERS = 0.05;
+const TEXTS = { target: "Translation", source: "Sentence" };
+
+addTab({
+  id: "steps",
+  title: "How one number is computed",
+  place: 30,
+  questions: { explanation: (now) => ofPair(now, "explain", explained(now)) },
+  pictures: [
+    ["explained-row", ({ explanation }) => [explanation], rowOptions],
+    ["explained-head", ({ explanation, run }) => [explanation, run], headOptions],
+    ["all-steps", ({ explanation, run, without }) => [explanation, run, without], drawSteps],
+  ],
+  controls: ({ pick, pickRow }) => [
+    element("label", { for: "explained-row" }, "Word"), " ",
+    element("select", {
+      id: "explained-row", class: "needs-model", onchange: ({ target }) => pickRow(JSON.parse(target.value)),
+    }), " ",
+    element("label", { for: "explained-head" }, "Head"), " ",
+    element("select", {
+      id: "explained-head", class: "needs-model", onchange: ({ target }) => pick(target.value || null),
+    }),
+  ],
+});
+
+/** The head and row of an answer of `explain`, in words; then its stages, as in `tmt explain`. */
+function drawSteps(answer, run, without) {
+  const { stack, layer, head, row, read, token, choice } = answer;
+  const title = `${STACKS[stack]}, layer ${layer}, head ${head}, row i = ${row}`;
+  const does = stack === "encoder" ? [] : [" and writes ", foreign(token, run.target_language)];
+  const language = stack === "encoder" ? run.source_language : run.target_language;
+  return [
+    drawAllOn(without),
+    element("h3", {}, title, ", which reads ", foreign(read, language), does),
+    choice && element("p", {}, effect(choice, `${stack}.${layer}.${head}`, run)),
+    answer.in_words.map((sentence) => element("p", {}, mixed(sentence))),
+    element("p", { class: "quiet" }, "The row i and the columns j count from 0. Each stage is named after the class "
+      + "that computes it. For each vector you see its length ‖·‖, some entries, and all entries as shades, "
+      + "blue above zero."),
+    answer.stages.map((stage, number) => drawStage(stage, number, answer, run)),
+  ];
+}
+
+/** What removing the chosen head changes, as probabilities; small changes are called small. */
+function effect({ of, log_probability: all, without }, name, run) {
+  const [before, after] = [Math.exp(all), Math.exp(without[name])];
+  const [p, q] = [probability(before), probability(after)];
+  const heads = plural(Object.keys(without).length, "head");
+  const claim = before - after >= MATTERS ? `Of ${heads} this one matters most` : `Of ${heads} none matters much alone`;
+  const change = p === q ? ` stays at ${p}` : ` ${after > before ? "rises" : "falls"} from ${p} to ${q}`;
+  return [`${claim}. Without ${name}, p of `, foreign(of, run.target_language), `${change}.`];
+}
+
+function drawStage({ title, steps }, number, answer, run) {
+  const [name, ...sentence] = title.split(": ");
+  const has = (wanted) => steps.some((step) => step.name === wanted);
+  return element(
+    "details",
+    { class: "stage", open: OPEN.some(has) },
+    element("summary", { "data-place": `stage ${number}` }, element("strong", {}, `${number + 1}. ${name}`), " ",
+      element("span", { class: "quiet" }, foreign(sentence.join(": ")))),
+    grouped(steps).map((group) => [
+      drawGroup(group, answer, run),
+      group.some((step) => step.name === "head") && whatIf(answer, run),
+    ]),
+  );
+}
+
+/** Group steps: consecutive ones with a number per key, or per head, share a table. */
+function grouped(steps) {
+  const groups = [];
+  for (const step of steps) {
+    const last = groups.at(-1)?.[0];
+    if (last && last.over === step.over && step.over !== "row" && !isVector(last) && !isVector(step)) {
+      groups.at(-1).push(step);
+    } else {
+      groups.push([step]);
+    }
+  }
+  return groups;
+}
+
+function isVector({ over, values }) {
+  return Array.isArray(over === "row" ? values : values[0]);
+}
+
+function drawGroup(steps, answer, run) {
+  const [first] = steps;
+  const { over, symbol, values } = first;
+  if (over === "row") {
+    return [formula(first), isVector(first) && vectorLines(symbol, [values], [""])];
+  }
+  const columns = isVector(first)
+    ? { [`‖${symbol}‖`]: column(values.map(length)), [symbol]: entries(values), "as shades": strips(values) }
+    : Object.fromEntries(steps.map((step) => [step.symbol, printed(step.values)]));
+  const name = steps.map(({ words }) => words).join("; ");
+  return [steps.map(formula), table(name, { ...labels(over, answer, run), ...columns })];
+}
+
+function formula({ words, symbol, formula: how, over, values }) {
+  const value = over === "row" && !Array.isArray(values) ? ` = ${column([values])[0]}` : "";
+  const equation = [symbol, how].filter(Boolean).join(" = ");
+  return element("p", {}, `${words[0].toUpperCase()}${words.slice(1)}: `, element("code", {}, equation, value));
+}
+
+/** The first columns of a table: the number j of each column and its token, or the number of each head. */
+function labels(over, { stack, columns, heads }, run) {
+  const language = stack === "decoder" ? run.target_language : run.source_language;
+  const tokens = columns.map((token) => foreign(token, language));
+  return over === "heads" ? { r: heads } : { j: [...columns.keys()], column: tokens };
+}
+
+function printed(values) {
+  const names = { true: "yes", false: "·" };
+  return values.some((value) => value % 1) ? column(values) : values.map((value) => names[value] ?? value);
+}
+
+/** Vectors with their names, lengths and entries. */
+function vectorLines(symbol, vectors, names) {
+  const [all, shades, lengths] = [entries(vectors), strips(vectors), column(vectors.map(length))];
+  return names.map((name, place) =>
+    element("p", { class: "vector" }, `${name}‖${symbol}‖ = ${lengths[place]}`, all[place], shades[place]));
+}
+
+/** The entries of vectors; of long ones, the first four and the last. */
+function entries(vectors) {
+  const isLong = vectors[0].length > 6;
+  const numbers = column(vectors.flatMap((values) => (isLong ? [...values.slice(0, 4), values.at(-1)] : values)));
+  const size = numbers.length / vectors.length;
+  return vectors.map((_, place) => {
+    const own = numbers.slice(place * size, (place + 1) * size);
+    return element("span", { class: "entries" }, `[${(isLong ? own.toSpliced(4, 0, "…") : own).join(" ")}]`);
+  });
+}
+
+/** Vectors as rows of shaded squares, on a common scale. */
+function strips(vectors) {
+  const scale = scaleOf([vectors]);
+  return vectors.map((values) => smallMatrix([values], scale));
+}
+
+function length(values) {
+  return Math.hypot(...values);
+}
+
+// The effect of a different temperature
+
+/** A slider that recomputes the softmax and the head for a temperature; without a softmax, an explanation. */
+function whatIf(answer, run) {
+  const found = softmaxOf(answer.stages.flatMap(({ steps }) => steps));
+  if (!found.isSoftmax) {
+    return element("p", {}, "These weights are not a softmax of scores, so there is no temperature to change.");
+  }
+  const shown = element("div");
+  const said = element("output", { for: "temperature" });
+  const draw = (slider) => {
+    const temperature = 10 ** slider.valueAsNumber;
+    said.textContent = `T = ${temperature.toFixed(2)}${temperature === 1 ? ", as in the model" : ""}`;
+    slider.setAttribute("aria-valuetext", said.textContent);
+    replace(shown, imagined(found, temperature, answer, run));
+  };
+  const slider = element("input", {
+    type: "range", id: "temperature", min: -1, max: 1, step: 0.05, value: 0, "data-place": "temperature",
+    oninput: ({ target }) => draw(target),
+  });
+  draw(slider);
+  const label = element("label", { for: "temperature" }, "Temperature");
+  return element("section", { class: "what-if", "aria-label": "What if" }, element("h4", {}, "What if?"),
+    element("p", {}, "The scores are divided by T before the softmax. Below 1, the largest weight grows; above 1, the "
+      + "weights become more equal. Only T = 1 gives the model's own numbers."),
+    element("p", { class: "controls" }, label, slider, said), shown);
+}
+
+/** Scores, mask, weights and weighted vectors; `isSoftmax` if the weights are the softmax of the scores. */
+function softmaxOf(steps) {
+  const of = (name) => steps.findLast((step) => step.name === name);
+  const scores = (of("scores_with_position") ?? of("scores")).values;
+  const mask = of("mask")?.values ?? scores.map(() => true);
+  const weights = of("weights");
+  const shifts = of("position_values")?.values;
+  const vectors = of("values").values.map((one, j) => (shifts ? one.map((number, d) => number + shifts[j][d]) : one));
+  const again = softened(scores, mask, 1);
+  const isSoftmax = weights.formula.startsWith("exp(") &&
+    weights.values.every((weight, j) => Math.abs(weight - again[j]) < 1e-3);
+  return { scores, mask, weights: weights.values, vectors, head: of("head").values, isSoftmax };
+}
+
+/** softmax(scores / temperature) over unmasked columns; all zeros if there are none. */
+function softened(scores, mask, temperature) {
+  return softmax(scores.map((score, j) => (mask[j] ? score : -Infinity)), temperature);
+}
+
+function imagined({ scores, mask, weights, vectors, head }, temperature, answer, run) {
+  const others = softened(scores, mask, temperature);
+  const sum = weighedSum(others, vectors);
+  const columns = {
+    ...labels("keys", answer, run),
+    α_j: column(weights),
+    [`what if, T = ${temperature.toFixed(2)}`]: column(others),
+    "as bars, the model's above": weights.map((weight, j) => [bar(weight), bar(others[j], "imagined")]),
+  };
+  const difference = length(head.map((number, d) => number - sum[d]));
+  const apart = column([length(head), length(sum), difference])[2]; // without digits that may be rounding errors
+  return [
+    table("Weights of the model, and what if", columns),
+    vectorLines("head", [head, sum], ["The model's ", "What if "]),
+    element("p", {}, Number(apart) === 0 ? "They are the same in all digits shown." :
+      `They are ${apart} apart: the length of their difference.`),
+  ];
+}
+
+// Options
+
+/** Options for the word: every token with a row, with `{ side, word, token }` as its value. */
+function rowOptions({ rows, stack, row }) {
+  const own = stack === "encoder" ? "source" : "target";
+  return Object.entries(rows).map(([side, words]) => {
+    let count = 0;
+    const texts = words.map(([word]) => word);
+    const options = words.flatMap(([word, tokens], number) =>
+      tokens.map((token, place) => {
+        const name = texts.indexOf(word) === number ? word : String(number + 1);
+        const value = JSON.stringify({ side, word: name, token: place + 1 });
+        const label = tokens.length > 1 ? `${word}: ${token}` : word;
+        return element("option", { value, selected: side === own && (count += 1) === row + 1 }, visible(label));
+      }),
+    );
+    return element("optgroup", { label: TEXTS[side] }, options);
+  });
+}
+
+/** Options for the head: the one with the largest effect (empty value), and every head of the model. */
+function headOptions({ stack, layer, head, choice }, run) {
+  const own = `${stack}.${layer}.${head}`;
+  const groups = Object.entries(run.stacks).map(([name, layers]) => {
+    const heads = layers.flatMap((numbers, place) => numbers.map((number) => `${name}.${place + 1}.${number}`));
+    const options = heads.map((one) => element("option", { value: one, selected: !choice && one === own }, one));
+    return element("optgroup", { label: STACKS[name] }, options);
+  });
+  const most = choice ? `the largest effect: ${own}` : "the largest effect";
+  return [element("option", { value: "" }, most), groups];
+}

@@ -1,0 +1,7 @@
+"""`tmt heads`: what each attention head does."""
+
+from transformer_mt.plugins import Command, Extension
+
+_SUMMARY = "Show what each attention head does; prune heads"
+
+EXTENSION = Extension(commands={"heads": Command(_SUMMARY, f"{__name__}.heads_command:heads", 80)})

@@ -1,0 +1,168 @@
+"""The guided course: sixteen stops as Markdown files, one per stop, and the measurements that some of them show.
+
+    # Title
+    Paragraphs, with *emphasis* and `code`.
+    ## Picture      the name of a picture on the page
+    ## Question
+    ## Answer
+    ## Try it       Sentence:, View:, Head: and Command:, each on a line of its own, none of them required
+
+Files are read in the order of their names, so a teacher can edit, translate, add or leave out stops in a folder.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformer_mt.errors import InputError
+from transformer_mt.files import read_input
+from transformer_mt.text.terminal import JsonObject
+from transformer_mt.views.rendering import table_lines, wrapped
+from transformer_mt.views.serialise import to_json
+
+LESSONS = Path(__file__).parent / "stops"
+CURVES = LESSONS / "curves.json"
+# The environment variable that names a folder with other stops.
+FOLDER = "TMT_LESSONS"
+_LONGEST = 2**16
+_MOST = 99
+_SECTIONS = ("Picture", "Question", "Answer", "Try it")
+_KEYS = ("Sentence", "View", "Head", "Command")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A stop of the course."""
+
+    number: int
+    title: str
+    paragraphs: tuple[str, ...]
+    picture: str
+    question: str
+    answer: str
+    sentence: str | None
+    view: str | None
+    head: str | None
+    command: str | None
+
+
+def lessons(directory: Path | None = None) -> list[Lesson]:
+    """The stops in a folder, by default that of the environment variable `FOLDER`, or ours.
+
+    Raises `InputError` for a folder or a file that is not a course.
+    """
+    folder = directory or Path(os.environ.get(FOLDER) or LESSONS)
+    if not folder.is_dir():
+        raise InputError(folder, "no such directory", "give one with lessons, such as a copy of ours")
+    files = sorted(path for path in folder.glob("*.md") if path.is_file())
+    if not 0 < len(files) <= _MOST:
+        raise InputError(folder, f"{len(files)} files that end in .md", f"give 1 to {_MOST}")
+    return [_parse(path, number) for number, path in enumerate(files, start=1)]
+
+
+def answer_lessons() -> JsonObject:
+    """The stops of the course, and the stored curves. Raises as `lessons`."""
+    stops = [to_json(lesson) for lesson in lessons()]
+    for stop in stops:
+        stop["try"] = {key: stop.pop(key) for key in ("sentence", "view", "head", "command")}
+    return {"lessons": stops, "curves": stored_curves()}
+
+
+def stored_curves() -> JsonObject:
+    """The measurements of `scripts/lesson_runs.py`: BLEU by length, losses by step, attention of recurrent models."""
+    found: JsonObject = json.loads(CURVES.read_text("utf-8"))
+    return found
+
+
+def lesson_lines(lesson: Lesson, *, count: int, width: int, answer: bool = False) -> Iterator[str]:
+    """Yield a stop for the terminal: its text, its numbers, its question, with its answer if wanted, and a command."""
+    title = f"{lesson.number} of {count}: {lesson.title}"
+    yield from (title, "=" * len(title))
+    for text in lesson.paragraphs:
+        yield from ("", *wrapped(_plain(text), width=width))
+    if numbers := NUMBERS.get(lesson.picture):
+        yield from ("", *numbers())
+    yield from ("", *wrapped(_plain(f"Question: {lesson.question}"), width=width))
+    if answer:
+        yield from ("", *wrapped(_plain(f"Answer: {lesson.answer}"), width=width))
+    command = lesson.command or (lesson.sentence and f'tmt attend "{lesson.sentence}"')
+    if command:
+        yield from ("", "Try it:", f"  {command}")
+
+
+def _by_length() -> Iterator[str]:
+    """BLEU of variants by the length of the source."""
+    curves: dict[str, list[tuple[int, int | None, float]]] = stored_curves()["length"]
+    bands = next(iter(curves.values()))
+    heading = ["BLEU, by words", *(f"{low}–{high}" if high else f"{low}–" for low, high, _ in bands)]
+    yield from table_lines([heading, *([name, *(f"{bleu:.1f}" for *_, bleu in row)] for name, row in curves.items())])
+
+
+def _by_step() -> Iterator[str]:
+    """Training losses of variants by step."""
+    curves: dict[str, list[tuple[int, float]]] = stored_curves()["loss"]
+    heading = ["loss, after step", *(f"{step}" for step, _ in next(iter(curves.values())))]
+    yield from table_lines([heading, *([name, *(f"{loss:.2f}" for _, loss in row)] for name, row in curves.items())])
+
+
+def _most_attended() -> Iterator[str]:
+    """The source token with the largest weight at each target token, for each score."""
+    found: dict[str, dict[str, list[Any]]] = stored_curves()["rnn_attention"]
+    rows = []
+    for row, token in enumerate(next(iter(found.values()))["rows"]):
+        best = (max(zip(one["weights"][row], one["columns"], strict=True)) for one in found.values())
+        rows.append([token, *(f"{column} {weight:.2f}" for weight, column in best)])
+    yield from table_lines([["largest weight at", *found], *rows])
+
+
+def _by_hand() -> Iterator[str]:
+    """The worked example: scores, weights and context of the second of three words."""
+    import torch
+
+    from transformer_mt.attention.worked_example import simple_attention
+
+    words = {"Hello": (0.34, 0.22, 0.54), "shiny": (0.53, 0.34, 0.98), "sun": (0.29, 0.54, 0.93)}
+    scores, weights, contexts = simple_attention(torch.tensor(list(words.values())))
+    rows = [
+        [word, *(f"{number:.2f}" for number in vector), f"{score:.4f}", f"{weight:.4f}"]
+        for (word, vector), score, weight in zip(words.items(), scores[1].tolist(), weights[1].tolist(), strict=True)
+    ]
+    mixed = [f"{number:.2f}" for number in contexts[1].tolist()]
+    yield from table_lines([["word", "x1", "x2", "x3", "· shiny", "weight"], *rows, ["mixture", *mixed, "", ""]])
+
+
+# The numbers of a picture, where the terminal can show them without a model.
+NUMBERS = {"length-curves": _by_length, "rnn-attention": _most_attended, "norm-curves": _by_step, "shiny-sun": _by_hand}
+
+
+def _parse(path: Path, number: int) -> Lesson:
+    text = read_input(path, limit=_LONGEST, remedy="shorten it").decode("utf-8-sig", "replace")
+    head, *parts = re.split(r"^## +(.+?)\s*$", text, flags=re.MULTILINE)
+    sections = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
+    title, _, body = head.strip().partition("\n")
+    if not title.startswith("# "):
+        raise InputError(path, "does not start with a title", "write: # Title")
+    if unknown := [name for name in sections if name not in _SECTIONS]:
+        raise InputError(path, f"a section {unknown[0]!r}", f"use {', '.join(_SECTIONS)}")
+    if missing := [name for name in ("Question", "Answer") if not sections.get(name)]:
+        raise InputError(path, f"no section {missing[0]}", f"write: ## {missing[0]}")
+    keys = dict(re.findall(r"^(\w+): *(.+?)\s*$", sections.get("Try it", ""), re.MULTILINE))
+    if unknown := [name for name in keys if name not in _KEYS]:
+        raise InputError(path, f"Try it: {unknown[0]!r} is unknown", f"use {', '.join(_KEYS)}")
+    paragraphs = tuple(_joined(part) for part in re.split(r"\n\s*\n", body.strip()) if part)
+    return Lesson(
+        number, title[2:].strip(), paragraphs, sections.get("Picture", ""), _joined(sections["Question"]),
+        _joined(sections["Answer"]), *(keys.get(name) for name in _KEYS),
+    )  # fmt: skip
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[*`]([^*`]+)[*`]", r"\1", text)

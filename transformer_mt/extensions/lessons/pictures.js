@@ -1,0 +1,395 @@
+// The pictures of the course, by name: computed here, stored with the course, or from the model's answers.
+
+import {
+  attended, convolvedAt, dropped, histogram, isNeighbour, kernelWeights, maskedWeights, multiplied, noamRate, normals,
+  randomScores, rotaryProduct, sinusoidalProduct, smoothedLoss, softmax, uniforms,
+} from "./arithmetic.js";
+import { drawChart, short } from "./chart.js";
+import { bar, drawBeam } from "./choices.js";
+import { button, column, decimal, element, foreign, plural, replace, scroller, shape, visible } from "./dom.js";
+import { drawHead, drawHeads, headToShow, matrixOf } from "./heads.js";
+import { roving } from "./keyboard.js";
+import { matrixTable, smallMatrix, table } from "./matrix.js";
+import { level, SHARES_OF_ONE } from "./shades.js";
+
+const kept = {}; // the values of controls by picture, so that they survive redrawing
+
+/**
+ * Draw a picture by its name; null if there is none of that name.
+ *
+ * `curves` are the stored ones; `answers` are those of `needsOf`, `run` the run, `head` the chosen head, and
+ * `lacksSentence` is true if no sentence is given.
+ */
+export function drawPicture(name, curves, answers) {
+  if (needsOf(name).some((one) => !answers[one])) {
+    return answers.lacksSentence && element("p", { class: "quiet" }, "This picture is about your sentence: type one.");
+  }
+  return Object.hasOwn(PICTURED, name) ? PICTURED[name](curves, answers) : null;
+}
+
+/** The answers that a picture needs, as keys of the state. */
+export function needsOf(name) {
+  return Object.hasOwn(NEEDS, name) ? NEEDS[name] : [];
+}
+
+const NEEDS = {
+  "sum-of-heads": ["explanation", "run"],
+  "cross-attention": ["looked", "run"],
+  beam: ["translation", "run"],
+  misleading: ["looked", "erased", "run"],
+};
+
+const PICTURED = {
+  "length-curves": ({ length }) => lengthCurves(length),
+  "rnn-attention": ({ rnn_attention: found }) => rnnAttention(found),
+  "shiny-sun": () => byHand("shiny-sun", [], (words) => attended(words, words, words)),
+  "query-key-value": () => byHand("query-key-value", ROLES, (words, matrices) => {
+    const [queries, keys, values] = matrices.map((matrix) => multiplied(words, matrix));
+    return attended(queries, keys, values, 1 / Math.sqrt(2));
+  }),
+  temperature: () => interactive("temperature", [
+    { name: "power", label: "d", min: 0, max: 8, value: 1, shown: (power) => `${2 ** power}` },
+    { name: "t", label: "Temperature T", min: 0.1, max: 4, step: 0.1, value: 1 },
+    { name: "scaled", label: "divide by √d", value: false },
+  ], spreadOfScores),
+  "causal-mask": () => interactive("causal-mask", [{ name: "causal", label: "hide later words", value: true }], masks),
+  dropout: () => interactive("dropout", [
+    { name: "p", label: "p", min: 0, max: 0.9, step: 0.1, value: 0.5 },
+    { name: "seed", label: "Draw again", value: 1, next: true },
+  ], dropouts),
+  "sum-of-heads": (_, { explanation, run }) => sumOfHeads(explanation, run),
+  positions: () => interactive("positions", [
+    { name: "power", label: "d", min: 1, max: 8, value: 6, shown: (power) => `${2 ** power}` },
+  ], productsByDistance),
+  "norm-curves": ({ loss }) => stored(loss, "Training loss, nats per target token", (points) => points, "step"),
+  graphs: () => interactive("graphs", [
+    { name: "graph", label: "Graph", value: "band", options: ["complete", "causal", "band", "strided", "fixed"] },
+    { name: "k", label: "k, or l", min: 1, max: 6, value: 2 }, { name: "c", label: "c", min: 0, max: 3, value: 1 },
+  ], edgesOf),
+  convolution: () => interactive("convolution", [
+    { name: "kernel", label: "Kernel", value: "mean", options: Object.keys(KERNELS) },
+  ], convolved),
+  "cross-attention": (_, { looked, run, head, pick }) => crossAttention(looked, run, head, pick),
+  "smoothing-and-noam": () => interactive("smoothing-and-noam", [
+    { name: "smoothing", label: "ε", min: 0, max: 0.4, step: 0.05, value: 0.1 },
+    { name: "warmup", label: "Warm-up", min: 100, max: 8000, step: 100, value: 4000 },
+    { name: "factor", label: "Factor", min: 0.5, max: 4, step: 0.5, value: 1 },
+  ], lossAndRate),
+  beam: (_, { translation, run, go }) => drawBeam(translation, run, { go }),
+  misleading: (_, { looked, erased, run, head }) => misleading(looked, erased, run, head),
+};
+
+// Controls
+
+/**
+ * Controls above a drawing that follows them: sliders, choices (`options`), switches, and buttons to the `next` number.
+ * `draw(values, change)` gets their values, and a function that changes some of them.
+ */
+function interactive(picture, fields, draw) {
+  const values = kept[picture] ??= Object.fromEntries(fields.map(({ name, value }) => [name, value]));
+  const shown = element("div", { class: "drawn" });
+  const change = (patch) => {
+    Object.assign(values, patch);
+    replace(shown, draw(values, change));
+  };
+  change({});
+  const controls = fields.map((field) =>
+    element("span", { class: "control" }, control(picture, field, values, change)));
+  return [fields.length > 0 && element("p", { class: "controls" }, controls), shown];
+}
+
+function control(picture, field, values, change) {
+  const { name, label, min, max, step = 1, options, next, shown = short } = field;
+  const id = `${picture}-${name}`;
+  const named = element("label", { for: id }, label);
+  const attributes = { id, "data-place": id };
+  if (next) {
+    return button(id, () => change({ [name]: values[name] + 1 }), {}, label);
+  }
+  if (options) {
+    const all = options.map((one) => element("option", { value: one, selected: one === values[name] }, visible(one)));
+    const onchange = ({ target }) => change({ [name]: target.value });
+    return [named, element("select", { ...attributes, onchange }, all)];
+  }
+  if (min === undefined) {
+    const onchange = ({ target }) => change({ [name]: target.checked });
+    return [element("input", { ...attributes, type: "checkbox", checked: values[name], onchange }), named];
+  }
+  const said = element("output", { for: id }, shown(values[name]));
+  const oninput = ({ target }) => {
+    change({ [name]: target.valueAsNumber });
+    said.textContent = shown(values[name]);
+    target.setAttribute("aria-valuetext", said.textContent);
+  };
+  const range = { type: "range", min, max, step, value: values[name], "aria-valuetext": shown(values[name]), oninput };
+  return [named, element("input", { ...attributes, ...range }), said];
+}
+
+/** A table of numbers with bars: `rows` are a label, a number, and its share of the longest bar. */
+function bars(name, rows, heading = "weight") {
+  const [labels, numbers, shares] = [0, 1, 2].map((place) => rows.map((row) => row[place]));
+  return table(name, { [name]: labels, [heading]: numbers, "as bars": shares.map((share) =>
+    bar(Math.abs(share), share < 0 ? "against" : "")) });
+}
+
+function said(...text) {
+  return element("p", {}, text);
+}
+
+// Stored curves
+
+/** A chart of stored curves by variant. */
+function stored(found, title, pointsOf, unit) {
+  const curves = Object.entries(found).map(([called, points], place) =>
+    ({ called: visible(called), name: `series-${place % 6}`, points: pointsOf(points) }));
+  return drawChart(title, curves, unit);
+}
+
+function lengthCurves(found) {
+  const middle = ([fewest, most, bleu]) => [most === null ? fewest : (fewest + most) / 2, bleu];
+  return stored(found, "BLEU by the number of source words", (rows) => rows.map(middle), "words");
+}
+
+function rnnAttention(found) {
+  const scores = Object.keys(found);
+  return interactive("rnn-attention", [{ name: "score", label: "Score", value: scores[0], options: scores }],
+    ({ score }) => {
+      const { rows, columns, weights } = found[score] ?? found[scores[0]];
+      const caption = "Rows: the words written. Columns: the words read. A row sums to 1.";
+      return asMatrix(weights, rows, columns, caption);
+    });
+}
+
+function asMatrix(numbers, rows, columns, caption) {
+  return matrixTable({ numbers, rows: { words: rows }, columns: { words: columns }, scale: SHARES_OF_ONE, caption });
+}
+
+// Computed here
+
+const THREE = ["Hello", "shiny", "sun"];
+const VECTORS = [[0.34, 0.22, 0.54], [0.53, 0.34, 0.98], [0.29, 0.54, 0.93]];
+const ROLES = ["W_q", "W_k", "W_v"];
+const MATRICES = [[[1, 0], [0, 1], [0.5, 0.5]], [[0, 1], [1, 0], [0.5, -0.5]], [[1, 0], [0, 1], [1, 1]]];
+const [SECOND, LARGEST] = [1, 1000];
+
+/** Editable vectors and matrices; the scores, weights and mixture of the second word, computed from them. */
+function byHand(picture, names, compute) {
+  return interactive(picture, [], (values, change) => {
+    values.words ??= VECTORS.map((vector) => [...vector]);
+    values.matrices ??= names.map((_, number) => MATRICES[number].map((row) => [...row]));
+    const result = element("div");
+    const draw = () => {
+      const { scores, weights, contexts } = compute(values.words, values.matrices);
+      const rows = THREE.map((word, place) =>
+        [word, column(scores[SECOND])[place], column(weights[SECOND])[place], bar(weights[SECOND][place])]);
+      const columns = ["word", "score with shiny", "weight", "as bars"].map((heading, place) =>
+        [heading, rows.map((row) => row[place])]);
+      replace(result, table("Scores and weights of shiny", Object.fromEntries(columns)),
+        said(`Mixture: [${column(contexts[SECOND]).join(" ")}]`));
+    };
+    draw();
+    const edit = (row, place) => ({ target }) => {
+      if (target.validity.valid) {
+        row[place] = target.valueAsNumber;
+        draw();
+      }
+    };
+    const inputs = (name, rows, labels) => labels.map((label, at) => element("tr", {},
+      element("th", { scope: "row" }, label),
+      rows[at].map((number, place) => element("td", {}, element("input", {
+        type: "number", step: "any", min: -LARGEST, max: LARGEST, required: true, value: number,
+        "aria-label": `${name} ${label}, number ${place + 1}`, oninput: edit(rows[at], place),
+      })))));
+    const grid = (name, rows, labels) => element("table", { class: "numbers", "aria-label": name },
+      element("caption", {}, name), element("tbody", {}, inputs(name, rows, labels)));
+    const reset = () => change({ words: null, matrices: null });
+    const dims = ["from x1", "from x2", "from x3"];
+    return [
+      element("div", { class: "edited" }, grid("Vectors", values.words, THREE),
+        values.matrices.map((matrix, number) => grid(names[number], matrix, dims))),
+      result, said(button(`${picture} reset`, reset, {}, "Start again")),
+    ];
+  });
+}
+
+const [PAIRS, FEW, REACH, BINS, SEED] = [2000, 8, 40, 40, 7];
+
+function spreadOfScores({ power, t, scaled }) {
+  const d = 2 ** power;
+  const scores = randomScores(d, PAIRS, SEED).map((score) => (scaled ? score / Math.sqrt(d) : score));
+  const counts = histogram(scores, REACH, BINS);
+  const most = Math.max(...counts);
+  const heights = counts.map((count, place) => shape("rect",
+    { class: "bar", x: place * 8, width: 7, y: 100 - (100 * count) / most, height: (100 * count) / most }));
+  const spread = Math.sqrt(scores.reduce((all, score) => all + score * score, 0) / PAIRS);
+  const weights = softmax(scores.slice(0, FEW), t);
+  const labels = [-REACH, 0, REACH].map((number, place) =>
+    shape("text", { class: "across", x: 10 + place * 150, y: 112 }, short(number).replace("-", "−")));
+  return [
+    element("figure", {}, element("figcaption", {}, `Scores of ${short(PAIRS)} random pairs`),
+      shape("svg", { class: "panel", viewBox: "0 0 320 120", "aria-hidden": "true" }, heights, labels)),
+    said(`Spread of the scores: ${decimal(spread)}. √d is ${decimal(Math.sqrt(d))}.`),
+    bars("score", weights.map((weight, place) => [decimal(scores[place]), decimal(weight), weight])),
+    said(`The largest of ${FEW} weights is ${decimal(Math.max(...weights))}.`),
+  ];
+}
+
+const SIX = ["The", "dog", "runs", "in", "the", "park"];
+
+function masks({ causal }) {
+  const scores = normals(SIX.length ** 2, 3);
+  const rows = SIX.map((_, row) => scores.slice(row * SIX.length, (row + 1) * SIX.length));
+  return asMatrix(maskedWeights(rows, causal), SIX, SIX,
+    causal ? "Weights. Each word sees itself and earlier words; a row sums to 1."
+      : "Weights. Each word sees all words; a row sums to 1.");
+}
+
+function dropouts({ p, seed }) {
+  const before = softmax(normals(SIX.length, 5));
+  const after = dropped(before, p, seed);
+  const most = Math.max(1, ...after);
+  const total = after.reduce((all, weight) => all + weight, 0);
+  const columns = { word: SIX, weight: before.map(decimal), "with dropout": after.map(decimal),
+    "as bars": after.map((weight) => bar(weight / most)) };
+  return [table("A row of weights", columns),
+    said(`Kept weights are divided by 1 − p = ${decimal(1 - p)}. The row now sums to ${decimal(total)}.`)];
+}
+
+const FARTHEST = 64;
+
+function productsByDistance({ power }) {
+  const d = 2 ** power;
+  const [query, key] = [normals(d, 11), normals(d, 11)];
+  const distances = Array.from({ length: FARTHEST + 1 }, (_, distance) => distance);
+  const curves = [
+    { called: "sinusoidal:", name: "series-0",
+      points: distances.map((at) => [at, sinusoidalProduct(at, d) / sinusoidalProduct(0, d)]) },
+    { called: "rotary, with a random q = k:", name: "series-1",
+      points: distances.map((at) => [at, rotaryProduct(at, query, key) / rotaryProduct(0, query, key)]) },
+  ];
+  return drawChart("Dot product of two positions, relative to distance 0", curves, "distance");
+}
+
+const TWELVE = 12;
+
+function edgesOf({ graph, k, c }) {
+  const places = Array.from({ length: TWELVE }, (_, place) => place);
+  const rows = places.map((i) => places.map((j) => (isNeighbour(graph, i, j, { k, l: k, c }) ? 1 : 0)));
+  const count = rows.flat().filter(Boolean).length;
+  const seen = rows.map((row) => row.filter(Boolean).length);
+  const named = { complete: "complete", causal: "causal", band: `band(${k})`, strided: `strided(${k})`,
+    fixed: `fixed(${k}, ${Math.min(c, k)})` }[graph];
+  return [
+    element("figure", {}, element("figcaption", {}, `${named}: row i may look at column j`),
+      element("div", { class: "square" }, smallMatrix(rows, SHARES_OF_ONE))),
+    said(`${plural(count, "arrow")} of ${TWELVE ** 2}. A position sees ${Math.min(...seen)} to ${Math.max(...seen)}.`),
+  ];
+}
+
+const SEVEN = 7;
+const KERNELS = {
+  mean: [1, 1, 1, 1, 1, 1, 1, 1, 1].map((one) => one / 9),
+  blur: [1, 2, 1, 2, 4, 2, 1, 2, 1].map((one) => one / 16),
+  edge: [0, -1, 0, -1, 4, -1, 0, -1, 0].map((one) => one / 4),
+};
+
+function convolved(values, change) {
+  const [row, across] = values.cell ??= [3, 3];
+  const flat = KERNELS[values.kernel];
+  const kernel = [0, 1, 2].map((at) => flat.slice(3 * at, 3 * at + 3));
+  const pixels = uniforms(SEVEN ** 2, 2).map((one) => Math.round(9 * one));
+  const grid = Array.from({ length: SEVEN }, (_, at) => pixels.slice(SEVEN * at, SEVEN * (at + 1)));
+  const weights = kernelWeights(kernel, SEVEN, row, across);
+  const cells = grid.map((line, i) => line.map((pixel, j) => {
+    const weight = weights[i][j];
+    const isChosen = i === row && j === across;
+    const shade = `${weight < 0 ? "negative" : "shade"}-${level(weight, Math.max(...flat))}`;
+    return element("td", { class: shade }, button(`cell ${i} ${j}`, () => change({ cell: [i, j] }), {
+      "aria-pressed": String(isChosen), "aria-label": `row ${i + 1}, column ${j + 1}, pixel ${pixel}`,
+    }, String(pixel)));
+  }));
+  const body = element("tbody", {}, cells.map((line) => element("tr", {}, line)));
+  const drawn = element("table", { class: "matrix pixels" },
+    element("caption", {}, "Pixels. The shade is the weight of the chosen cell's row of attention."), body);
+  const nine = kernel.map((line) => line.map(decimal).join("  ")).join("\n");
+  return [
+    scroller("Pixels", null, roving(drawn, "button", { current: drawn.querySelector("[aria-pressed=true]") })),
+    element("pre", { "aria-label": "Kernel" }, nine),
+    said(`The chosen cell becomes ${decimal(convolvedAt(grid, kernel, row, across))}.`),
+  ];
+}
+
+const [WIDTH, VOCABULARY] = [512, 1000];
+
+function lossAndRate({ smoothing, warmup, factor }) {
+  const probabilities = Array.from({ length: 99 }, (_, place) => (place + 1) / 100);
+  const losses = [0, smoothing].map((epsilon, place) => ({
+    called: `ε = ${short(epsilon)},`, name: `series-${place}`,
+    points: probabilities.map((p) => [p, smoothedLoss(p, epsilon, VOCABULARY)]),
+  }));
+  const best = 1 - smoothing + smoothing / VOCABULARY;
+  const floor = smoothing ? smoothedLoss(best, smoothing, VOCABULARY) : 0;
+  const steps = Array.from({ length: 161 }, (_, place) => Math.max(1, 100 * place));
+  const rates = steps.map((step) => [step, noamRate(step, { width: WIDTH, factor, warmup })]);
+  return [
+    drawChart("Loss by the probability p of the right word", losses.slice(smoothing ? 0 : 1), "p ="),
+    said(`With ${short(VOCABULARY)} tokens, the least loss is ${decimal(floor)}, at p = ${column([best])[0]}.`),
+    drawChart(`Learning rate by step, width ${WIDTH}`, [{ called: "rate", name: "series-0", points: rates }]),
+    said(`The peak is ${noamRate(warmup, { width: WIDTH, factor, warmup }).toPrecision(3)} at step ${short(warmup)}.`),
+  ];
+}
+
+// From the model's answers
+
+/** What each head of the explained layer adds to the row: its length, and its share of the sum. */
+function sumOfHeads({ stack, layer, token, stages, heads }, run) {
+  const of = (name) => stages.flatMap(({ steps }) => steps).find((step) => step.name === name).values;
+  const lengths = of("head_outputs").map((vector) => Math.hypot(...vector));
+  const shares = of("head_shares");
+  const most = Math.max(...lengths) || 1;
+  const columns = {
+    head: heads.map((number) => `${stack}.${layer}.${number}`),
+    "length of what it adds": column(lengths),
+    "as bars": lengths.map((one) => bar(one / most)),
+    "share of the sum": shares.map((share) => `${Math.round(100 * share)} %`.replace("-", "−")),
+  };
+  return [said("What each head of this layer adds to ", foreign(token, run.target_language), "."),
+    table("Heads of the layer", columns)];
+}
+
+/** The cross-attention of the chosen head, or of the first one. */
+function crossAttention(looked, run, head, pick) {
+  if (!looked.stacks.cross) {
+    return said("This model has no cross-attention.");
+  }
+  const only = { ...looked, stacks: { cross: looked.stacks.cross } };
+  const chosen = headToShow(only, run, head?.startsWith("cross.") ? head : null);
+  return element("div", { class: "beside" }, element("div", {}, drawHeads(only, run, chosen, [], null, { pick })),
+    element("div", {}, drawHead(only, run, chosen, [], null)));
+}
+
+/** For a word of the translation: the weights of a head, and the fall of its ln p without each source word. */
+function misleading(looked, erased, run, head) {
+  const cross = looked.stacks.cross;
+  if (!cross || !erased.stacks.cross) {
+    return said("This model has no cross-attention.");
+  }
+  const chosen = headToShow({ ...looked, stacks: { cross } }, run, head?.startsWith("cross.") ? head : null);
+  const places = cross.rows.map((word, place) => `${place + 1} ${word}`);
+  if (!places.includes(kept.misleading?.word)) {
+    delete kept.misleading;
+  }
+  return interactive("misleading", [{ name: "word", label: "Word", value: places[0], options: places }], ({ word }) => {
+    const place = places.indexOf(word);
+    const weights = matrixOf(looked, run, chosen, []).numbers[place];
+    const falls = erased.stacks.cross.weights[0][0][place];
+    const most = Math.max(...falls.map(Math.abs)) || 1;
+    return table("Weight and erasure", {
+      "source word": cross.columns.map((one) => foreign(one, run.source_language)),
+      [`weight of ${chosen}`]: weights.map(decimal),
+      "as bars": weights.map((weight) => bar(weight)),
+      "fall of ln p without it": column(falls),
+      "as bars, too": falls.map((fall) => bar(Math.abs(fall) / most, fall < 0 ? "against" : "")),
+    });
+  });
+}

@@ -1,0 +1,511 @@
+// The page as a whole: the state, the requests that follow from it, and the views.
+
+import { addressOf, keepAddress, lastRun, readAddress, rememberRun } from "./address.js";
+import { drawBeam, drawChoices } from "./choices.js";
+import { button, element, foreign, replace, visible } from "./dom.js";
+import "./extensions.js";
+import { drawHead, drawHeads, headToShow } from "./heads.js";
+import { roving } from "./keyboard.js";
+import "./learning.js";
+import { pictureOfTable, saveFile } from "./save.js";
+import { ask, prepare } from "./server.js";
+import { addTab, ofPair, tabs } from "./tabs.js";
+import { drawTranslation } from "./translation.js";
+
+// Delays in milliseconds: from the last key to translating, and from a translation to announcing it.
+const TYPING = 80;
+const SPEAKING = 1000;
+// Milliseconds between polling the curves of a run in training, and the list of runs.
+const MEASURING = 2000;
+const LISTING = 10000;
+// Alternatives per token, as in questions.py.
+const OTHERS = 9;
+// If these fields of a run change, it is a different model, and choices are reset.
+const OFFERED = ["stacks", "methods", "search", "source_language", "target_language"];
+const NO_KEY = 401;
+// The runs as text, without what changes all the time.
+const ageless = (runs) => JSON.stringify(runs.map((run) => ({ ...run, bytes: 0, seconds_since: 0 })));
+const WRONG = 422;
+
+addTab({
+  id: "choices",
+  title: "What else it might say",
+  place: 10,
+  pictures: [
+    ["pieces", ({ translation, run, place, prefix, against, contrast, problems }) =>
+      [translation, run, place, prefix, against, contrast, problems.contrast],
+      (translation, run, place, prefix, against, contrast, problem, actions) =>
+        drawChoices(translation, run, place, { prefix, against, contrast, problem, ...actions })],
+    ["beam-tree", ({ translation, run }) => [translation, run],
+      (translation, run, { go }) => drawBeam(translation, run, { go })],
+    ["beam-problem", ({ problems }) => [problems.beam ?? (isOfSearch(problems) && problems.translation)], say],
+  ],
+});
+
+addTab({
+  id: "heads",
+  title: "Where heads look",
+  place: 20,
+  questions: {
+    attention: (now) => ofPair(now, "attend", { method: now.method, words: now.words, without: now.without }),
+    losses: (now) => now.wantsLosses && ofPair(now, "losses"),
+  },
+  pictures: [
+    ["all-heads", ({ attention, run, head, without, losses, allLosses }) =>
+      [attention, run, head, without, allLosses ? losses : null],
+      (attention, run, head, without, losses, { pick, flip }) =>
+        drawHeads(attention, run, headToShow(attention, run, head), without, losses, { pick, flip })],
+    ["one-head", ({ attention, run, head, without, losses }) => [attention, run, head, without, losses],
+      (attention, run, head, without, losses) =>
+        drawHead(attention, run, headToShow(attention, run, head), without, losses)],
+  ],
+});
+
+/** The whole state: the user's choices, then the last answer to each request, and its error. */
+const state = {
+  runs: [], run: null, source: "", prefix: [], without: [], translation: null, problems: {},
+  view: "choices", head: null, method: "weights", words: true, wantsLosses: false, allLosses: false,
+  chosenBefore: [], // the prefixes that undo goes back to
+  beam: null, // the number of hypotheses; null for the run's default
+  place: null, // the number of the token with open alternatives
+  against: null, // the alternative to contrast with that token
+  row: null, // the word and token to explain, and the translation they belong to
+  checkpoint: null, // index into the run's checkpoints; null for the newest
+  stop: null, // the number of the open stop of the course; null before it was opened
+  isClass: false, // large text, for a projector
+};
+
+/**
+ * The requests: for each answer in the state, a function from the state to a route and its body, or nothing. The first
+ * is about the sentence, all others are those of the open tab.
+ */
+const QUESTIONS = {
+  translation: ({ run, source, prefix, without, beam }) =>
+    run && source.trim() !== "" && ["translate", {
+      run: run.run, source, prefix, without,
+      search: beam === null ? {} : { beam },
+      alternatives: OTHERS,
+      trace: !run.search.sample,
+      align: run.has_links,
+    }],
+};
+for (const name of new Set(Object.values(tabs).flatMap(({ questions }) => Object.keys(questions)))) {
+  state[name] = null;
+  QUESTIONS[name] = (now) => tabs[now.view].questions[name]?.(now);
+}
+
+const say = (problem) => foreign(problem);
+/** The pictures, as in `addTab`: an element is redrawn when one of the parts that it depends on changes. */
+const PICTURES = [
+  ["problem", ({ problems }) => [problems.runs ?? problems.page], say],
+  ["source-problem", ({ problems }) => [!isOfSearch(problems) && problems.translation], say],
+  ["about", ({ run }) => [run], about],
+  ["translation", ({ translation, run, place }) => [translation, run, place],
+    (translation, run, place) => drawTranslation(translation, run, place, { open: openWord, take, allOn })],
+  ["purpose", ({ run }) => [run], purpose],
+  ["examples", ({ run }) => [run?.examples?.length > 0 && run.examples], (examples) => roving(element("p", {},
+    examples.map((one, at) => [button(`example ${at}`, () => take(one), { class: "example" }, foreign(one)), " "])),
+  ".example", { line: true })],
+  ...Object.values(tabs).flatMap(({ id, questions, pictures }) => [
+    [`${id}-problem`, ({ view, problems }) =>
+      [view === id && Object.keys(questions).map((one) => problems[one]).find(Boolean)], say],
+    ...pictures,
+  ]),
+];
+// What the pictures may do.
+const ACTIONS = { state, change, take, pick, pickRow, flip, open, go, undo };
+
+const asked = {}; // the last request for each answer, as text
+const failed = new Set(); // answers whose request failed although it was valid; retried later
+const underWay = {}; // for each answer, the AbortController of its request
+const drawn = {};
+let speaking = null;
+
+/** Change the state; all changes go through here. Then send requests and redraw. */
+function change(patch) {
+  Object.assign(state, patch);
+  Object.keys(QUESTIONS).forEach((name) => pose(name));
+  render();
+}
+
+/** Send a request if it, or the run's step, has changed; abort the previous one. */
+function pose(name, again = false) {
+  const waits = name !== "translation" && underWay.translation;
+  const question = waits ? null : QUESTIONS[name](state) || null;
+  const text = question && JSON.stringify([question, state.run?.step]);
+  if (waits ? !underWay[name] : question && text === asked[name] && !again) {
+    return;
+  }
+  underWay[name]?.abort();
+  delete underWay[name];
+  failed.delete(name);
+  asked[name] = text;
+  if (name === "translation") {
+    clearTimeout(speaking);
+  }
+  if (question === null) {
+    Object.assign(state, waits ? {} : { [name]: null, problems: { ...state.problems, [name]: undefined } });
+    return;
+  }
+  const stop = new AbortController();
+  underWay[name] = stop;
+  const settle = (answer, problem) => {
+    if (underWay[name] === stop) {
+      delete underWay[name];
+      change({ [name]: answer, problems: { ...state.problems, [name]: problem } });
+      if (answer && name === "translation") {
+        speak(answer);
+      }
+    }
+  };
+  ask(...question, { signal: stop.signal, waits: (said) => underWay[name] === stop && remark(name, said) }).then(
+    settle,
+    (error) => {
+      if (underWay[name] === stop && error.status !== WRONG) {
+        failed.add(name);
+      }
+      settle(null, refused(error));
+    },
+  );
+}
+
+function remark(name, problem) {
+  state.problems = { ...state.problems, [name]: problem };
+  render();
+}
+
+function refused(error) {
+  return error.status === NO_KEY
+    ? "This page has no valid key: open the address that tmt serve printed again, including everything after the #."
+    : error.message;
+}
+
+/** True if the translation was refused because of the search settings, not the sentence. */
+function isOfSearch({ translation }) {
+  return /^search\b/.test(translation);
+}
+
+function render() {
+  for (const [id, of, draw] of PICTURES) {
+    const parts = of(state);
+    const shown = document.getElementById(id);
+    if (shown && (!drawn[id] || parts.some((part, number) => part !== drawn[id][number]))) {
+      drawn[id] = parts;
+      replace(shown, parts[0] ? draw(...parts, ACTIONS) : null);
+    }
+  }
+  for (const tab of document.querySelectorAll("[role=tab]")) {
+    const is = tab.dataset.place === state.view;
+    tab.setAttribute("aria-selected", String(is));
+    tab.tabIndex = is ? 0 : -1;
+    document.getElementById(tab.dataset.place).hidden = !is;
+  }
+  const isBusy = ["translation", ...Object.keys(tabs[state.view].questions)].some((name) => underWay[name]);
+  document.getElementById(state.view).setAttribute("aria-busy", String(isBusy));
+  document.getElementById("busy").hidden = !isBusy;
+  const isWrong = { source: /^source:/.test(state.problems.translation), beam: drawn["beam-problem"][0] };
+  for (const [id, is] of Object.entries(isWrong)) {
+    document.getElementById(id).setAttribute("aria-invalid", String(Boolean(is)));
+  }
+  document.getElementById("translation").setAttribute("aria-busy", String(Boolean(underWay.translation)));
+  document.getElementById("ask-losses").setAttribute("aria-pressed", String(state.allLosses));
+  document.getElementById("class-mode").setAttribute("aria-pressed", String(state.isClass));
+  document.documentElement.classList.toggle("class-mode", state.isClass);
+  document.body.dataset.view = state.view;
+  document.getElementById("method").value = state.method;
+  document.getElementById("unit").value = state.words ? "words" : "pieces";
+  if (!state.translation) {
+    clearTimeout(speaking);
+    document.getElementById("spoken").textContent = "";
+  }
+  showCheckpoint();
+  keepAddress(state);
+}
+
+/** Update the slider from the oldest to the newest checkpoint; hide it if there are fewer than two. */
+function showCheckpoint() {
+  const steps = state.run?.checkpoints ?? [];
+  const slider = document.getElementById("checkpoint");
+  const place = state.checkpoint ?? steps.length - 1;
+  slider.max = steps.length - 1;
+  slider.value = place;
+  slider.setAttribute("aria-valuetext", `step ${steps[place]}`);
+  slider.closest("p").hidden = steps.length < 2;
+}
+
+/** Announce the translation to screen readers once it has been unchanged for a second. */
+function speak({ translation }) {
+  speaking = setTimeout(() => {
+    const spoken = document.getElementById("spoken");
+    if (spoken.textContent !== visible(translation)) {
+      replace(spoken, foreign(translation, state.run.target_language));
+    }
+  }, SPEAKING);
+}
+
+// User actions
+
+/** Choose a run, with the choices of the address if they make sense for it. */
+function chooseRun(name, wished = {}) {
+  const run = state.runs.find((one) => one.run === name);
+  const field = document.getElementById("source");
+  // Also keep text typed before the list of runs arrived.
+  const keeps = field.value.trim() !== "" && [undefined, run.source_language].includes(state.run?.source_language);
+  field.lang = run.source_language;
+  document.getElementById("run").value = name;
+  document.getElementById("beam").value = run.search.beam;
+  const methods = Object.keys(run.methods).map((method) => element("option", { value: method }, method));
+  replace(document.getElementById("method"), methods);
+  const source = wished.source ?? (keeps ? field.value : (run.example ?? ""));
+  field.value = source;
+  const method = Object.hasOwn(run.methods, wished.method ?? "") ? wished.method : Object.keys(run.methods)[0];
+  const answers = Object.fromEntries(Object.keys(QUESTIONS).map((one) => [one, null]));
+  Object.keys(QUESTIONS).forEach((name) => delete asked[name]);
+  const nothing = { prefix: [], chosenBefore: [], without: [], beam: null, place: null, row: null, checkpoint: null };
+  change({ ...answers, ...nothing, problems: {}, run, source, method, ...run.beginning, ...sensible(run, wished) });
+}
+
+/** The parts of the state that an address may set, without those that make no sense. */
+function sensible({ stacks }, { view, head, without = [], stop = null, words, isClass }) {
+  const isThere = (name) => {
+    const [stack, layer, number] = name.split(".");
+    return Boolean(Object.hasOwn(stacks, stack) && stacks[stack][layer - 1]?.includes(Number(number)));
+  };
+  const off = without.filter(isThere);
+  return {
+    ...(Object.hasOwn(tabs, view ?? "") && { view }),
+    ...(head && { head }),
+    ...(off.length > 0 && { without: off }),
+    ...(words !== undefined && { words, isClass, stop: stop ?? (view === "course" ? 1 : null) }),
+  };
+}
+
+function type(source) {
+  change({ source, prefix: [], chosenBefore: [], place: null });
+}
+
+function take(sentence) {
+  const field = document.getElementById("source");
+  field.value = sentence;
+  field.focus();
+  type(sentence);
+}
+
+function open(place, from = place) {
+  change({ place, against: null });
+  focusOn(`piece ${from}`);
+}
+
+/** Open the alternatives of a word of the translation, from any view. */
+function openWord(place) {
+  change({ view: "choices" });
+  open(place);
+}
+
+function go(prefix, place = prefix.length - 1) {
+  change({ prefix, chosenBefore: [...state.chosenBefore, state.prefix], place: null });
+  focusOn(`piece ${place}`);
+}
+
+function undo() {
+  if (state.chosenBefore.length) {
+    change({ prefix: state.chosenBefore.at(-1), chosenBefore: state.chosenBefore.slice(0, -1), place: null });
+  }
+}
+
+function pick(head) {
+  change({ head, row: head && sideOf(head) !== state.row?.side ? null : state.row, wantsLosses: true });
+}
+
+function pickRow(row) {
+  const head = state.head && sideOf(state.head) === row.side ? state.head : null;
+  change({ head, row: { ...row, of: state.translation.translation } });
+}
+
+/** The side of the pair with the rows of a head. */
+function sideOf(head) {
+  return head.startsWith("encoder") ? "source" : "target";
+}
+
+function flip(head) {
+  const off = state.without.includes(head);
+  change({ without: off ? state.without.filter((one) => one !== head) : [...state.without, head] });
+}
+
+function allOn() {
+  change({ without: [] });
+}
+
+function focusOn(place) {
+  document.querySelector(`#pieces [data-place="${place}"]`)?.focus();
+}
+
+function about(run) {
+  const { source_language: from, target_language: to, corpus, state: how, best_step: step, score } = run;
+  const best = score === null ? "" : `, ${run.score_name} ${score.toFixed(3)}`;
+  return [foreign(from), " → ", foreign(to), ", ", foreign(corpus), `, ${how}, weights of step ${step}${best}`];
+}
+
+/** What the page does, and what to type. */
+function purpose({ source_language: from }) {
+  const names = new Intl.DisplayNames("en", { type: "language", fallback: "none" });
+  const language = /^[a-z]{2,3}$/.test(from) && names.of(from);
+  return `Type a sentence${language ? ` in ${language}` : ""}. A small neural network on this machine translates it. `
+    + "The lines and the tabs show how it does that.";
+}
+
+/** Add the panels and buttons of tabs that the HTML does not have. */
+function build() {
+  const ordered = Object.values(tabs).sort((one, other) => one.place - other.place);
+  for (const { id, title, pictures, controls, needsModel, listen } of ordered) {
+    const own = element("button", {
+      type: "button", role: "tab", id: `tab-${id}`, "aria-controls": id, "data-place": id,
+      class: needsModel && "needs-model",
+    }, title);
+    document.getElementById("tabs").append(own);
+    let panel = document.getElementById(id);
+    if (!panel) {
+      panel = element("section", { id, role: "tabpanel", "aria-labelledby": `tab-${id}` }, element("h2", {}, title),
+        controls && element("p", { class: "controls" }, controls(ACTIONS)),
+        element("p", { id: `${id}-problem`, class: "problem", role: "alert" }));
+      document.querySelector("main").append(panel);
+      const missing = pictures.map(([name]) => name).filter((name) => !document.getElementById(name));
+      panel.append(...missing.map((name) => element("div", { id: name })));
+    }
+    listen?.(panel, ACTIONS);
+  }
+}
+
+function listen() {
+  const on = (id, event, listener) => document.getElementById(id).addEventListener(event, listener);
+  let typing = null;
+  on("source", "input", ({ target }) => {
+    clearTimeout(typing);
+    typing = setTimeout(() => type(target.value), TYPING);
+  });
+  on("run", "change", ({ target }) => {
+    rememberRun(target.value);
+    chooseRun(target.value);
+  });
+  on("class-mode", "click", () => change({ isClass: !state.isClass }));
+  on("copy-link", "click", ({ target }) => copy(addressOf(state), target));
+  on("save-page", "click", () => state.translation && savePage());
+  on("save-picture", "click", () => {
+    const drawn = document.querySelector("#one-head table");
+    return drawn && saveFile("tmt.svg", "image/svg+xml", pictureOfTable(drawn));
+  });
+  on("method", "change", ({ target }) => change({ method: target.value }));
+  on("unit", "change", ({ target }) => change({ words: target.value === "words" }));
+  on("checkpoint", "input", ({ target }) => change({ checkpoint: target.valueAsNumber }));
+  on("beam", "change", ({ target: { validity, valueAsNumber, max } }) => {
+    remark("beam", validity.valid ? undefined : `Give a whole number from 1 to ${max}.`);
+    change({ beam: validity.valid ? valueAsNumber : state.beam });
+  });
+  on("ask-losses", "click", () => change({ wantsLosses: true, allLosses: !state.allLosses }));
+  on("tabs", "click", ({ target }) => target.dataset.place && change({
+    view: target.dataset.place, stop: state.stop ?? (target.dataset.place === "course" ? 1 : null),
+  }));
+  for (const [event, printing] of [["beforeprint", true], ["afterprint", false]]) {
+    addEventListener(event, () => {
+      document.body.classList.toggle("printing", printing);
+      document.querySelectorAll(".linked").forEach((one) => one.dispatchEvent(new Event("relayout")));
+    });
+  }
+  roving(document.getElementById("tabs"), "[role=tab]", { line: true });
+}
+
+/** Copy a text, and say so on the button. */
+async function copy(text, button) {
+  const before = button.textContent;
+  button.textContent = await navigator.clipboard.writeText(text).then(() => "Copied", () => "Copy the address");
+  setTimeout(() => (button.textContent = before), SPEAKING);
+}
+
+/** Save the page with its answers as one file. */
+async function savePage() {
+  const { run, source, translation, prefix, method, words, without } = state;
+  const target = prefix.length ? translation?.translation : "";
+  try {
+    const { page } = await ask("page", { run: run.run, source, target, method, words, without });
+    saveFile("tmt.html", "text/html", page);
+  } catch (error) {
+    remark("page", refused(error));
+  }
+}
+
+/** Refresh the list of runs, and retry failed requests. */
+async function list() {
+  try {
+    const { runs, opens } = await ask("runs", null, { waits: (said) => state.run || remark("runs", said) });
+    if (ageless(runs) !== ageless(state.runs) || state.problems.runs) {
+      offer(runs, opens);
+    }
+    failed.forEach((name) => delete asked[name]);
+    change({});
+  } catch (error) {
+    remark("runs", refused(error));
+  }
+}
+
+function offer(runs, opens = null) {
+  const options = runs.map(({ run, stacks, error }) => {
+    const why = error ? " (damaged)" : !stacks && " (no model yet)";
+    return element("option", { value: run, disabled: !stacks }, visible(run), why);
+  });
+  const select = document.getElementById("run");
+  replace(select, options);
+  state.runs = runs;
+  const usable = runs.filter((run) => run.stacks);
+  const wished = readAddress();
+  const first = [wished.run, opens, lastRun()].map((name) => usable.find(({ run }) => run === name)).find(Boolean) ??
+    usable.find(({ state: how }) => how === "finished") ?? usable[0];
+  const now = runs.find(({ run, stacks }) => stacks && run === state.run?.run);
+  const gone = state.run && !now && `The run ${state.run.run} is gone or damaged; choose another.`;
+  remark("runs", gone || (first ? undefined : "No run here has a model yet; train one with: tmt train"));
+  if (now) {
+    select.value = now.run;
+    const offered = (run) => JSON.stringify(OFFERED.map((key) => run[key]));
+    if (offered(now) !== offered(state.run)) {
+      chooseRun(now.run); // a different model of the same name
+    } else if (ageless([now]) !== ageless([state.run])) {
+      change({ run: now, checkpoint: state.checkpoint < now.checkpoints.length ? state.checkpoint : null });
+    }
+  } else if (first && !state.run) {
+    chooseRun(first.run, wished);
+  }
+}
+
+/** Poll while the page is visible. */
+function every(milliseconds, look) {
+  setTimeout(async () => {
+    if (!document.hidden) {
+      await look();
+    }
+    every(milliseconds, look);
+  }, milliseconds);
+}
+
+async function start() {
+  await prepare(() => {
+    Object.keys(asked).forEach((name) => delete asked[name]);
+    list();
+  });
+  build();
+  listen();
+  addEventListener("hashchange", () => {
+    const wished = readAddress();
+    const run = state.runs.find((one) => one.run === wished.run && one.stacks) ?? state.run;
+    if (run && location.hash.includes("=")) { // not a link to an element of the page
+      chooseRun(run.run, { source: run.example ?? "", view: "choices", ...wished });
+    }
+  });
+  await list();
+  every(LISTING, list);
+  every(MEASURING, () => {
+    if (QUESTIONS.curves?.(state) && state.run?.state === "training" && !underWay.curves) {
+      pose("curves", true);
+    }
+  });
+}
+
+start();

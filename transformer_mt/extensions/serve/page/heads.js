@@ -1,0 +1,192 @@
+// Views 3 and 4: where each head looks, and whether it matters.
+
+import { button, decimal, direction, element, logarithm, plural, probability } from "./dom.js";
+import { roving } from "./keyboard.js";
+import { matrixTable, smallMatrix } from "./matrix.js";
+import { legend, level, scaleOf } from "./shades.js";
+import { linkedWords } from "./words.js";
+
+export const STACKS = {
+  encoder: "Encoder self-attention",
+  decoder: "Decoder self-attention",
+  cross: "Cross-attention",
+};
+// The minimum shade of links to draw.
+const LEAST = 1;
+// In the name of a layer's mean, the place of the head's number.
+const MEAN = "mean";
+
+// In the labels of heads, where there is little space.
+const SHORT = { encoder: "enc", decoder: "dec", cross: "cross" };
+// The rows and columns of a method with one matrix for the whole model.
+const BETWEEN = {
+  encoder: "sentence against itself",
+  decoder: "translation against itself",
+  cross: "translation against sentence",
+};
+
+/** The title of a stack's matrices: what a method measures, and where. */
+function titleOf(method, stack, isWhole) {
+  const where = isWhole ? BETWEEN[stack] : STACKS[stack];
+  return method === "weights" ? where : `${method[0].toUpperCase()}${method.slice(1)}: ${where.toLowerCase()}`;
+}
+
+/**
+ * Every head as a small matrix and a switch, and the mean of each layer, from an answer of `attend`.
+ *
+ * `losses` is an answer of `losses`, or null. `pick(head)` and `flip(head)` are called with a name such as
+ * `cross.2.1`; without `flip`, there are no switches. Heads in `without` are off: their matrices are not drawn.
+ */
+export function drawHeads(attention, run, chosen, without, losses, { pick, flip }) {
+  const { whole } = run.methods[attention.method];
+  const isOn = (stack, layer, head) => !without.includes(`${stack}.${layer + 1}.${head + 1}`);
+  const on = Object.entries(attention.stacks).flatMap(([stack, { weights }]) =>
+    weights.flatMap((heads, layer) => heads.filter((matrix, head) => matrix && (whole || isOn(stack, layer, head)))));
+  const scale = scaleOf(on);
+  const stacks = Object.keys(attention.stacks).map((stack) => {
+    const [{ dir }] = sidesOf(stack, attention, run);
+    const title = titleOf(attention.method, stack, whole);
+    const layers = whole ? [[1]] : run.stacks[stack];
+    const rows = layers.map((heads, layer) => {
+      const numbers = whole || heads.length < 2 ? heads : [...heads, MEAN];
+      const cells = numbers.map((head) => {
+        const name = whole ? stack : `${stack}.${layer + 1}.${head}`;
+        const matrix = matrixOf(attention, run, name, without)?.numbers;
+        const loss = losses?.without[name] === undefined ? null : losses.log_probability - losses.without[name];
+        const said = whole ? title : name;
+        return headCell(name, said, matrix, scale, { off: without.includes(name), loss, chosen, dir, pick, flip });
+      });
+      const label = whole ? "whole model" : `layer ${layer + 1}`;
+      return [
+        element("p", { class: "quiet" }, label),
+        element("div", { class: "layer", role: "group", "aria-label": `${title}, ${label}` }, cells),
+      ];
+    });
+    return element("section", { class: `stack ${stack}` }, element("h3", {}, title), rows);
+  });
+  const grid = element("div", { class: "heads" }, stacks);
+  return roving(grid, "button", { current: grid.querySelector(".pick[aria-pressed=true]") });
+}
+
+function headCell(name, said, matrix, scale, { off, loss, chosen, dir, pick, flip }) {
+  const picture = matrix ? smallMatrix(matrix, scale, dir) : element("span", { class: "small empty" }, "off");
+  const [stack, ...place] = name.split(".");
+  const label = `${SHORT[stack]} ${place[1] === MEAN ? MEAN : place.join(".")}`;
+  const isSwitched = flip && place.length > 0 && place[1] !== MEAN;
+  return element("div", { class: "head" },
+    button(`pick ${name}`, () => pick(name), {
+      class: "pick", "aria-pressed": String(name === chosen), "aria-label": `Look at ${said}`,
+    }, picture),
+    isSwitched && button(`switch ${name}`, () => flip(name), {
+      class: "switch", "aria-pressed": String(!off), "aria-label": `Use ${name}`,
+    }, label, off ? " off" : " on"),
+    !isSwitched && place.length > 0 && element("span", { class: "loss" }, label),
+    loss !== null && element("span", { class: "loss" }, rounded(loss)));
+}
+
+/** The chosen head: the effect of removing it, its links, and its numbers as a table. */
+export function drawHead(attention, run, chosen, without, losses) {
+  const found = matrixOf(attention, run, chosen, without);
+  const loss = losses?.without[chosen] !== undefined &&
+    element("p", {}, importance(chosen, losses), without.length > 0 && " All other heads are on here.");
+  if (!found) {
+    const isOff = without.includes(chosen) || chosen?.endsWith(MEAN);
+    return [element("p", {}, isOff ? `${chosen} is off.` : "Choose a head above to see its numbers."), loss];
+  }
+  const { maps, stack, numbers, count } = found;
+  const { meaning, whole } = run.methods[attention.method];
+  const [above, below] = sidesOf(stack, attention, run);
+  const scale = scaleOf([numbers]);
+  const links = numbers.flatMap((row, to) =>
+    row.map((number, from) => ({ from, to, weight: number ?? 0 })),
+  ).filter(({ weight }) => level(weight, scale.largest) >= LEAST);
+  const words = (texts) => texts.map((text) => ({ text }));
+  const lines = [
+    { words: words(maps.columns), ...above, name: "Columns: where it may look" },
+    { words: words(maps.rows), ...below, name: "Rows: where it looks from" },
+  ];
+  const title = titleOf(attention.method, stack, whole);
+  const named = whole ? title : `${title}, ${chosen}`;
+  const mean = count === null ? "" : ` This is the mean of ${plural(count, "head")}.`;
+  const caption = `${named}. A number is ${meaning}; ${legend(scale)}.${mean}`;
+  return [
+    element("h3", {}, whole ? title : chosen),
+    loss,
+    linkedWords({ lines, links, scale, name: `Where ${whole ? title : chosen} looks` }),
+    matrixTable({
+      numbers,
+      rows: { words: maps.rows, ...below },
+      columns: { words: maps.columns, ...above },
+      scale,
+      caption,
+    }),
+  ];
+}
+
+/** The language and direction of the columns and rows of a stack. */
+function sidesOf(stack, { source, target }, run) {
+  const ofSource = { language: run.source_language, dir: direction(source) };
+  const ofTarget = { language: run.target_language, dir: direction(target) };
+  return [stack === "decoder" ? ofTarget : ofSource, stack === "encoder" ? ofSource : ofTarget];
+}
+
+/** The chosen head if the model has it, even if it is off; otherwise the first cross-attention head with a matrix. */
+export function headToShow({ method, stacks }, run, chosen) {
+  const [stack, layer, number] = (chosen ?? "").split(".");
+  const other = "cross" in stacks ? "cross" : Object.keys(stacks)[0];
+  if (run.methods[method].whole) {
+    return stack in stacks ? stack : other;
+  }
+  const heads = run.stacks[stack]?.[layer - 1];
+  if (heads?.includes(Number(number)) || (heads?.length > 1 && number === MEAN)) {
+    return chosen;
+  }
+  const named = (heads, i) => heads.map((matrix, j) => matrix && `${other}.${i + 1}.${j + 1}`);
+  return stacks[other]?.weights.flatMap(named).find(Boolean);
+}
+
+/** A note for numbers that are computed with all heads, if some are off. */
+export function drawAllOn(without) {
+  return without.length > 0 && element("p", { class: "quiet" }, "All heads are on here.");
+}
+
+function importance(name, losses) {
+  const [before, after] = [losses.log_probability, losses.without[name]];
+  const [p, q] = [before, after].map((number) => probability(Math.exp(number)));
+  const what = `Without ${name}, p of this translation`;
+  const change = p === q ? `stays at ${p}` : `${after > before ? "rises" : "falls"} from ${p} to ${q}`;
+  return `${what} ${change}; ln p from ${logarithm(before)} to ${logarithm(after)}.`;
+}
+
+function rounded(loss) {
+  return `${Math.abs(loss) < 0.005 ? "" : loss < 0 ? "+" : "−"}${decimal(Math.abs(loss))}`;
+}
+
+/** The matrix of a head that is on, or the mean over those of a layer and their `count`; null if there is none. */
+export function matrixOf(attention, run, name, without) {
+  const [stack, layer = 1, head = 1] = (name ?? "").split(".");
+  const maps = attention.stacks[stack];
+  const heads = maps?.weights[layer - 1];
+  if (head !== MEAN) {
+    const numbers = heads?.[head - 1];
+    return numbers && !without.includes(name) ? { maps, stack, numbers, count: null } : null;
+  }
+  const isOn = (number) => heads?.[number - 1] && !without.includes(`${stack}.${layer}.${number}`);
+  const on = (run.stacks[stack]?.[layer - 1] ?? []).filter(isOn).map((number) => heads[number - 1]);
+  return on.length ? { maps, stack, numbers: meanOf(on), count: on.length } : null;
+}
+
+/** The mean of matrices, cell by cell; masked cells stay null. */
+function meanOf(matrices) {
+  return matrices[0].map((row, i) => row.map((number, j) =>
+    number === null ? null : matrices.reduce((sum, matrix) => sum + matrix[i][j], 0) / matrices.length));
+}
+
+/** The row and head to explain, as keys of a request, if chosen and still available. */
+export function explained({ run, head, row, translation }) {
+  const [stack, layer, number] = head?.split(".") ?? [];
+  const isThere = run?.stacks[stack]?.[layer - 1]?.includes(Number(number));
+  const place = row && row.of === translation?.translation ? { word: row.word, token: row.token } : {};
+  const only = row?.side === "source" && place.word ? { stack: "encoder" } : {};
+  return { ...place, ...(isThere ? { stack, layer: Number(layer), head: Number(number) } : only) };
+}

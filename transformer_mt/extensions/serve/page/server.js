@@ -1,0 +1,85 @@
+// The only module that talks to the server.
+
+const STORED = "tmt key";
+const LATER = 503;
+/** False in a saved page, which keeps nothing in the address or the browser. */
+export const isLive = true;
+
+/** An error response of the server; `status` is 0 if it did not respond. */
+class Refusal extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * Take the key from the address, now and whenever the tab opens an address with a new one, for example after a restart
+ * of the server; `renewed` is called then.
+ */
+export function prepare(renewed) {
+  takeKey();
+  addEventListener("hashchange", () => takeKey() && renewed());
+}
+
+/** Move the key from the visible address to this tab's session storage; leave the rest of the address. */
+function takeKey() {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  const found = parts.get("key");
+  if (found) {
+    sessionStorage.setItem(STORED, found);
+    parts.delete("key");
+    history.replaceState(null, "", `${location.pathname}${parts.size ? `#${parts}` : ""}`);
+  }
+  return found;
+}
+
+/**
+ * Request a route: `GET` without a question, otherwise `POST`.
+ *
+ * If the server is busy, calls `waits` with its message and retries. Throws a `Refusal`, or an `AbortError` when the
+ * signal aborts.
+ */
+export async function ask(route, question = null, { signal = null, waits = () => {} } = {}) {
+  const request = {
+    signal,
+    cache: "no-store",
+    method: question ? "POST" : "GET",
+    headers: { Authorization: `Bearer ${sessionStorage.getItem(STORED) ?? ""}` },
+  };
+  if (question) {
+    request.headers["Content-Type"] = "application/json";
+    request.body = JSON.stringify(question);
+  }
+  for (;;) {
+    const response = await sent(route, request);
+    const answer = await response.json().catch(() => ({ error: `${route}: the answer was cut off; try again` }));
+    if (response.ok && !answer.error) {
+      return answer;
+    }
+    const seconds = response.headers.get("Retry-After");
+    if (response.status !== LATER || seconds === null) {
+      throw new Refusal(response.status, answer.error ?? response.statusText);
+    }
+    waits(answer.error);
+    await pause(1000 * Number(seconds), signal);
+  }
+}
+
+async function sent(route, request) {
+  try {
+    return await fetch(`/v1/${route}`, request);
+  } catch (error) {
+    if (error.name === "AbortError") {
+      throw error;
+    }
+    throw new Refusal(0, "the server does not answer; start tmt serve again and open the address that it prints");
+  }
+}
+
+function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    setTimeout(resolve, milliseconds);
+    signal?.addEventListener("abort", () => reject(signal.reason));
+  });
+}

@@ -1,0 +1,93 @@
+"""Precomputed answers about one sentence pair, for a page without a server."""
+
+from dataclasses import replace
+from typing import Any
+
+from transformer_mt.config.sections import SearchConfig
+from transformer_mt.errors import InputError
+from transformer_mt.extensions.serve.answers import heads_named, translation_of, views
+from transformer_mt.extensions.serve.page.saved_page import saved_page
+from transformer_mt.extensions.serve.questions import Attend, first_question, in_request
+from transformer_mt.extensions.serve.served_runs import ServedRun, describe_model, printable_name
+from transformer_mt.plugins import resolve
+from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
+from transformer_mt.runs.listing import describe_run
+from transformer_mt.text.terminal import JsonObject
+from transformer_mt.translation.model import Model
+from transformer_mt.translation.translator import Translator
+from transformer_mt.views.request import PairRequest
+from transformer_mt.views.serialise import to_json
+from transformer_mt.views.subject import Subject
+
+
+def page_of(served: ServedRun, asked: Attend) -> JsonObject:
+    """The page of a pair as one file, as `tmt page`; without a target, of the model's own translation."""
+    subject = Subject.of(served.translator, asked.source, asked.target or None, without=heads_named(asked.without))
+    search = served.translator.search
+    is_given = bool(asked.target)
+    saved = saved_answers(subject, search, is_given=is_given, method=asked.method, words=asked.words)
+    return {"page": saved_page(saved).decode()}
+
+
+def saved_answers(
+    subject: Subject, search: SearchConfig, *, is_given: bool, method: str, words: bool
+) -> list[JsonObject]:
+    """The answers that the page needs about a pair, each with its `route` and the values `asked` that select it.
+
+    The page opens with this method, over words or tokens. A given target is a translation with all tokens forced.
+    """
+    model = subject.model
+    off = [str(head) for head in subject.without]
+    listed = _listed(model)
+    search = search.model_copy(update={"max_length": subject.network.max_length} if is_given else {})
+    prefix = list(subject.tokens.written.pieces) if is_given else []
+
+    listed |= {"example": subject.source, "search": to_json(search.model_dump())}
+    listed["beginning"] = {"prefix": prefix, "without": off, "method": method, "words": words, "view": "heads"}
+    asked = first_question(listed, subject.source, prefix=prefix, without=off)
+    translated = translation_of(Translator.of(model), asked, search, subject.line, subject.read)
+    translated |= {"run": listed["run"], "step": model.step}
+    saved = [
+        {"route": "runs", "asked": {}, "answer": {"runs": [listed]}},
+        {"route": "translate", "asked": {"prefix": prefix, "without": off}, "answer": translated},
+    ]
+
+    def answer(route: str, subject: Subject, **asked: Any) -> JsonObject:
+        view = views()[route]
+        pair = {"run": listed["run"], "source": subject.source, "target": subject.target}
+        try:
+            return resolve(view.answer)(subject, resolve(view.request)(**pair, **asked))
+        except InputError as error:
+            return {"error": str(in_request(error))}
+
+    for name in listed["methods"]:
+        both = [answer("attend", subject, method=name, words=over_words, without=off) for over_words in (False, True)]
+        saved.append({"route": "attend", "asked": {"method": name, "without": off}, "answer": side_by_side(*both)})
+    whole_model = replace(subject, without=(), usual=None)
+    for route, view in views().items():
+        needed = {name for name, key in resolve(view.request).model_fields.items() if key.is_required()}
+        if route != "attend" and needed <= {*PairRequest.model_fields}:
+            saved.append({"route": route, "asked": {}, "answer": answer(route, whole_model)})
+    return saved
+
+
+def side_by_side(over_pieces: JsonObject, over_words: JsonObject) -> JsonObject:
+    """Combine two answers of `attend`; `weights` has both matrices of each head next to each other.
+
+    Most words are single tokens, so the matrices share most rows; gzip finds repetitions only within 32 kB.
+    """
+    both = [over_pieces, over_words]
+    weights = {}
+    for stack in over_pieces["stacks"]:
+        layers = [answer["stacks"][stack].pop("weights") for answer in both]
+        weights[stack] = [list(zip(*heads, strict=True)) for heads in zip(*layers, strict=True)]
+    return {"both": both, "weights": weights}
+
+
+def _listed(model: Model) -> JsonObject:
+    """The run's entry for the page's list, without transient fields and paths of this machine."""
+    assert model.run
+    found = describe_run(model.path) | {"run": printable_name(model.path)} | describe_model(model.run)
+    for key in ("bytes", "seconds_since", "init_from"):
+        found.pop(key, None)
+    return found | {"checkpoints": saved_steps(model.path / CHECKPOINTS)}

@@ -1,0 +1,71 @@
+"""`tmt serve`: a local web page for your runs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from transformer_mt.cli.options import DEFAULT_DEVICE, RUNS, Device, Quiet
+from transformer_mt.cli.terminal import note, result, warn
+from transformer_mt.errors import InputError
+
+LOCAL = "127.0.0.1"
+
+
+def serve(
+    directory: Annotated[Path | None, Argument(metavar="DIR", help="A folder of runs, or a run. [runs]")] = None,
+    model: Annotated[list[Path] | None, Option(metavar="DIR", help="Serve only this run; repeatable.")] = None,
+    port: Annotated[
+        int | None, Option(metavar="N", min=0, max=65_535, help="0 is any free port. [first free from 8420]")
+    ] = None,
+    host: Annotated[str, Option(metavar="ADDRESS", help="Other addresses are open to other machines.")] = LOCAL,
+    open: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
+    device: Device = DEFAULT_DEVICE,
+    quiet: Quiet = False,
+) -> None:
+    """Open your models in the browser: translate, and look inside.
+
+    \b
+    Examples:
+      tmt serve
+      tmt serve --open
+      tmt serve --model runs/one --model runs/other --port 9000
+
+    Prints the address once the newest run is loaded; only requests with its key are answered. The key is new at every
+    start, or that of the environment variable TMT_KEY. A run in training uses its newest weights. The page works
+    offline. Clients of LibreTranslate work too. Ctrl-C stops the server.
+    """
+    from transformer_mt.device import choose_device, leave_a_processor
+    from transformer_mt.extensions.serve.server import PageServer, is_open_to_others, listen
+    from transformer_mt.runs.directory import READY, Run
+    from transformer_mt.runs.listing import list_runs
+
+    if directory and model:
+        raise InputError("--model", "DIR also says which runs to serve", "give one of them")
+    folder = directory or RUNS
+    if directory and not folder.is_dir():
+        raise InputError(folder, "no such directory", "give one with runs")
+    chosen = [Run.open(path).path for path in model or ()]
+
+    def places() -> Sequence[Path]:
+        own = chosen or (list_runs(folder) if folder.is_dir() else [])
+        needs_ready = directory is None and READY.is_file() and not any(Run(path).has_model() for path in own)
+        return [*own, READY] if needs_ready else own
+
+    processor = str(choose_device(device))
+    leave_a_processor()
+    with listen(host, port) as listening:
+        opens = chosen[0] if chosen else None
+        server = PageServer(places, listening=listening, device=processor, opens=opens)
+        problems = server.warm_up(folder if not model else ", ".join(map(str, model)))
+        note(*(f"left out: {problem}" for problem in problems))
+        if is_open_to_others(listening):
+            warn(f"--host {host}: open to other machines, and unencrypted: anyone who reads the traffic gets the key")
+        result(server.address)
+        print(end="", flush=True)  # a reader of a pipe waits for the address
+        if open:
+            import webbrowser
+
+            webbrowser.open(server.address)
+        server.run()
