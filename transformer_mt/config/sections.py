@@ -268,15 +268,6 @@ class SimCutConfig(CrossEntropyConfig):
 ObjectiveConfig = Annotated[CrossEntropyConfig | RDropConfig | SimCutConfig, ChosenBy("name")]
 
 
-class TeacherConfig(CrossEntropyConfig):
-    """An objective that learns from a trained run; custom objectives derive their section from this."""
-
-    teacher: str = ""
-    """Run whose model is the teacher; it must have the same vocabulary (`tmt train --vocabulary`)."""
-    teacher_weights: str = ""
-    """SHA-256 of its weights, to recognise them. Written by tmt."""
-
-
 class _Optimizer(Section):
     name: str
     """Optimizer."""

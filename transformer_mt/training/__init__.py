@@ -10,6 +10,6 @@ averaging        the weights to use: the best, a running average, or a mean over
 validation       loss, BLEU and chrF of the candidate weights
 reports          the reports of the loop, and the metrics file
 build            the parts of a training that do not depend on its data
-session          opens a run; `resume` resumes it; `fine_tuning` loads weights, vocabulary or teacher from another run
+session          opens a run; `resume` resumes it; `fine_tuning` loads weights and vocabulary from another run
 sanity_check     shapes, cost and overfitting one batch, before training starts
 """

@@ -15,12 +15,10 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.plugins import naming_plugins
 from transformer_mt.registry import lookup
 from transformer_mt.training.averaging import AVERAGING, Averaging
-from transformer_mt.training.fine_tuning import open_teacher
 from transformer_mt.training.objective import Objective, build_objective
 from transformer_mt.training.optimizer import OPTIMIZERS
 from transformer_mt.training.reports import VALIDATION_METRICS, Validation
 from transformer_mt.training.schedules import schedule_function
-from transformer_mt.translation.model import Model
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,6 @@ class TrainingParts:
     device: torch.device
     precision: torch.dtype
     objective: Objective
-    teacher: Model | None
     averaging: Callable[[Seq2Seq, TrainingConfig], Averaging]
     score_of: Callable[[Validation], float]
     model: Seq2Seq
@@ -40,24 +37,20 @@ class TrainingParts:
 
 
 def build_parts(config: Config, distributed: Distributed | None = None) -> TrainingParts:
-    """Build the configured parts; `TrainingParts.config` also has the digest of the teacher's weights.
-
-    Raises `InputError` for unknown names, incompatible values, or a model that is too large.
-    """
+    """Build the configured parts. Raises `InputError` for unknown names, incompatible values, or too large a model."""
     training = config.training
     distributed = distributed or Distributed()
     schedule_function(config.schedule)
     local_rank = None if distributed.world_size == 1 else distributed.local_rank
     device = choose_device(training.device, local_rank=local_rank, key="training.device")
-    config, teacher = open_teacher(config, device)
-    objective = build_objective(config.objective, teacher.network if teacher else None)
+    objective = build_objective(config.objective)
     precision = choose_precision(training.precision, device)
     lookup(OPTIMIZERS, config.optimizer.name, key="optimizer.name")
     averaging = lookup(AVERAGING, training.averaging, key="training.averaging")
     score_of = lookup(VALIDATION_METRICS, training.best_metric, key="training.best_metric")
     model = initial_model(config, device, vocabulary_size=config.tokenizer.vocabulary_size)
     state = torch.get_rng_state()
-    return TrainingParts(config, distributed, device, precision, objective, teacher, averaging, score_of, model, state)
+    return TrainingParts(config, distributed, device, precision, objective, averaging, score_of, model, state)
 
 
 def initial_model(config: Config, device: torch.device, *, vocabulary_size: int) -> Seq2Seq:

@@ -16,15 +16,9 @@ from typing_extensions import override
 
 from transformer_mt.attention.shapes import Logits, States, Target
 from transformer_mt.batching.batches import Batch
-from transformer_mt.config.sections import (
-    CrossEntropyConfig,
-    ObjectiveConfig,
-    RDropConfig,
-    SimCutConfig,
-    TeacherConfig,
-)
+from transformer_mt.config.sections import CrossEntropyConfig, ObjectiveConfig, RDropConfig, SimCutConfig
 from transformer_mt.device import computed_in
-from transformer_mt.models.seq2seq import Seq2Seq, log_softmax
+from transformer_mt.models.seq2seq import log_softmax
 from transformer_mt.registry import lookup
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 from transformer_mt.training.chunked_loss import Sum, chunked_linear_cross_entropy, chunked_linear_loss
@@ -160,10 +154,6 @@ def divergence(log_p: Logits, log_q: Logits, labels: Target) -> Sum:
 OBJECTIVES: dict[str, Callable[..., Objective]] = {"cross_entropy": CrossEntropy, "r_drop": RDrop, "simcut": SimCut}
 
 
-def build_objective(config: ObjectiveConfig, teacher: Seq2Seq | None = None) -> Objective:
-    """Build the configured objective; if its section is a `TeacherConfig`, it gets the teacher.
-
-    Raises `InputError` for an unknown name.
-    """
-    make = lookup(OBJECTIVES, config.name, key="objective.name")
-    return make(config, teacher) if isinstance(config, TeacherConfig) else make(config)
+def build_objective(config: ObjectiveConfig) -> Objective:
+    """Build the configured objective. Raises `InputError` for an unknown name."""
+    return lookup(OBJECTIVES, config.name, key="objective.name")(config)

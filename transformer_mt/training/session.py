@@ -164,7 +164,7 @@ def build_session(
 
     Without `tokenizer`, learn a vocabulary or take it from another run. `begun` is the training section that a resumed
     run was created with: its schedule keeps that number of steps. Raises `InputError` if a split is missing, or for a
-    teacher, parent run or norm that does not fit.
+    parent run or norm that does not fit.
     """
     config = parts.config
     distributed = parts.distributed
@@ -176,7 +176,7 @@ def build_session(
     tokenizer, parts = _with_weights(parts, run, corpora, tokenizer, notes)
     _require_tags(corpora, tokenizer)
     tokenizer = tokenizer.toward(config.data.target_language)
-    _require_fitting(parts, tokenizer)
+    _require_fitting(parts)
     torch.manual_seed(config.training.seed)
     torch.set_rng_state(parts.random_state)
     if not distributed.is_main:  # each process draws its own dropout
@@ -207,11 +207,8 @@ def _require_tags(corpora: TrainingCorpora, tokenizer: Tokenizer) -> None:
         raise InputError("data.mixture", f"the vocabulary has no tag {missing[0]}", remedy)
 
 
-def _require_fitting(parts: TrainingParts, tokenizer: Tokenizer) -> None:
-    """Raise `InputError` for a teacher with another vocabulary, and for batch norm with several processes."""
-    if (teacher := parts.teacher) and teacher.tokenizer.serialized != tokenizer.serialized:
-        remedy = f"take the vocabulary of {teacher.path}"
-        raise InputError("objective.teacher", f"{teacher.path} has another vocabulary", remedy)
+def _require_fitting(parts: TrainingParts) -> None:
+    """Raise `InputError` for batch norm with several processes."""
     if parts.distributed.world_size > 1 and any(isinstance(module, BatchNorm) for module in parts.model.modules()):
         problem = "batch would use separate statistics in each process"
         raise InputError("model.norm", problem, "choose layer, or train with one process")

@@ -65,7 +65,7 @@ def _training_floor(run: Run) -> float:
     """The least possible training loss of a run, above zero with label smoothing; 0 if unknown."""
     with suppress(TmtError):
         objective = run.config().objective
-        if objective.name in ("cross_entropy", "r_drop", "simcut"):  # with a teacher, the targets are its own
+        if objective.name in ("cross_entropy", "r_drop", "simcut"):  # a plugin may have other targets
             return entropy_of_targets(objective.label_smoothing, run.tokenizer().size)
     return 0.0
 
