@@ -125,13 +125,6 @@ def test_training_resumes_from_before_and_between_validations(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_loss_scaling_resumes_bit_for_bit(tmp_path: Path) -> None:
-    assert_resumable(tmp_path, (4,), *HARDEST, "training.precision=float16")
-    scaler = opened(tmp_path / "stopped-4", *HARDEST, "training.precision=float16").trainer.optimizer.state()["scaler"]
-    assert (scaler["scale"], scaler["_growth_tracker"]) == (2.0**16, 8)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("averaging", "killed"), [("none", 2), ("ema", 5), ("best", 5), ("last", 7)])
 def test_killed_training_resumes_from_its_last_checkpoint(tmp_path: Path, averaging: str, killed: int) -> None:
     overrides = (*HARDEST, f"training.averaging={averaging}")

@@ -401,7 +401,7 @@ class TrainingConfig(Section):
     device: str = "auto"
     """Device to train on: `cpu`, `cuda`, `cuda:1`, `mps`; `auto` picks `cuda` if there is one, or else `cpu`."""
     precision: str = "auto"
-    """Number format of matrix products; `auto` picks bfloat16, or else float16, where the processor is faster at it."""
+    """Number format of matrix products; `auto` picks bfloat16 where the processor is faster at it."""
     tensorboard: bool = False
     """Also write the metrics for TensorBoard; needs the extra `tensorboard`."""
 

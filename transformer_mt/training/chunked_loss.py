@@ -2,8 +2,7 @@
 
 The logits of a batch and their gradient take more memory than the rest of training, and on a CPU they take longer to
 move than to compute. So the output layer and the loss are one function. It computes the gradient in the forward pass,
-while the logits of a block of rows are in the processor's cache. Padding is skipped. Not for float16: gradients
-computed before loss scaling would underflow.
+while the logits of a block of rows are in the processor's cache. Padding is skipped.
 """
 
 from collections.abc import Callable, Sequence

@@ -17,7 +17,6 @@ from typing_extensions import override
 from transformer_mt.attention.shapes import Logits, States, Target
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import CrossEntropyConfig, ObjectiveConfig, RDropConfig, SimCutConfig
-from transformer_mt.device import computed_in
 from transformer_mt.models.seq2seq import log_softmax
 from transformer_mt.registry import lookup
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
@@ -48,8 +47,6 @@ class CrossEntropy(Objective):
         tokens = batch.target_tokens
 
         def of_states(states: States, output: nn.Linear) -> Sum:
-            if computed_in(states.device) == torch.float16:  # chunked gradients would underflow before loss scaling
-                return cross_entropy(output(states), labels, label_smoothing=smoothing)
             return chunked_linear_cross_entropy(states, output, labels, tokens=tokens, label_smoothing=smoothing)
 
         loss: Tensor = model(batch.source, batch.decoder_input, of_states)
@@ -105,8 +102,6 @@ def of_two_passes(
     states: States = model(*first, lambda states, _: states)
 
     def together(others: States, output: nn.Linear) -> Sum:
-        if computed_in(others.device) == torch.float16:  # chunked gradients would underflow before loss scaling
-            return loss(output(states), output(others), batch.labels)
         return chunked_linear_loss(loss, [states, others], output, batch.labels, tokens=batch.target_tokens)
 
     found: Sum = model(*second, together)
@@ -132,7 +127,7 @@ def cross_entropy(logits: Logits, labels: Target, *, label_smoothing: float) -> 
     Szegedy et al. 2016, §7; Vaswani et al. 2017, §5.4. Logits B T V, labels B T; computed in float32 or more.
     """
     logits = logits.flatten(0, 1)  # B T V -> BT V
-    if logits.dtype in (torch.bfloat16, torch.float16):
+    if logits.dtype == torch.bfloat16:
         logits = logits.float()
     return F.cross_entropy(logits, labels.flatten(), ignore_index=PAD, label_smoothing=label_smoothing, reduction="sum")
 

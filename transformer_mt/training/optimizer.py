@@ -6,7 +6,6 @@ it a section in `config/sections.py`. Create it with a learning rate of 1, or wi
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from transformer_mt.training.schedules import Schedule
 # Steps of the resumption trial before stopping, and after.
 STEPS_TRIED = 8
 _KEY = "optimizer.name"
-_UNSCALED = torch.amp.GradScaler(enabled=False)
 
 
 def adam(model: nn.Module, config: AdamConfig) -> Optimizer:
@@ -74,60 +72,38 @@ OPTIMIZERS: dict[str, Callable[[nn.Module, Any], Optimizer | list[Optimizer]]] =
 }
 
 
-@dataclass(eq=False)
-class _Together:
-    """Several optimizers as one, for a `GradScaler`: if a gradient overflows, all of them skip the step."""
+class ScheduledOptimizer:
+    """Optimizers, each with its own parameters, whose learning rates follow a schedule."""
 
-    optimizers: Sequence[Optimizer]
+    def __init__(self, optimizers: Sequence[Optimizer], schedule: Schedule) -> None:
+        self.optimizers = optimizers
+        self.schedule = schedule
+        self.parameters: list[Tensor] = [each for group in self.groups for each in group["params"]]
+        self.factors = [group["lr"] for group in self.groups]
+        self._untouched = copy.deepcopy(self.state())
 
     @property
-    def param_groups(self) -> list[dict[str, Any]]:
+    def groups(self) -> list[dict[str, Any]]:
+        """The parameter groups of all optimizers; loading a state replaces them."""
         return [group for optimizer in self.optimizers for group in optimizer.param_groups]
-
-    def step(self) -> None:  # called by the scaler
-        for optimizer in self.optimizers:
-            optimizer.step()
-
-
-class ScheduledOptimizer:
-    """Optimizers, each with its own parameters, whose learning rates follow a schedule.
-
-    Under loss scaling, a step with an overflowed gradient leaves the parameters unchanged.
-    """
-
-    def __init__(self, optimizers: Sequence[Optimizer], schedule: Schedule, scaler: torch.amp.GradScaler) -> None:
-        self.together: Any = _Together(optimizers)
-        self.schedule = schedule
-        self.scaler = scaler
-        self.parameters: list[Tensor] = [each for group in self.together.param_groups for each in group["params"]]
-        self.factors = [group["lr"] for group in self.together.param_groups]
-        self._untouched = copy.deepcopy(self.state())
 
     def step(self, number: int) -> float:
         """Take step `number`, counted from 1, and clear the gradients; return the scheduled learning rate."""
         learning_rate = self.schedule(number)
-        self._take(learning_rate, self.scaler)
-        self.scaler.update()
-        return learning_rate
-
-    def _take(self, learning_rate: float, scaler: torch.amp.GradScaler) -> None:
-        for group, factor in zip(self.together.param_groups, self.factors, strict=True):
+        for group, factor in zip(self.groups, self.factors, strict=True):
             group["lr"] = learning_rate * factor
         for parameter in self.parameters:
             if parameter.grad is None:  # the model did not use it
                 parameter.grad = torch.zeros_like(parameter)
-        scaler.step(self.together)
+        for optimizer in self.optimizers:
+            optimizer.step()
         for parameter in self.parameters:
             parameter.grad = None
-
-    def unscale(self) -> None:
-        """Divide the gradients by the loss scale."""
-        self.scaler.unscale_(self.together)
+        return learning_rate
 
     def state(self) -> dict[str, Any]:
-        """The state that the next step depends on; the scaler's is empty without loss scaling."""
-        states = [optimizer.state_dict() for optimizer in self.together.optimizers]
-        return {"scaler": self.scaler.state_dict(), "optimizers": states}
+        """The state that the next step depends on."""
+        return {"optimizers": [optimizer.state_dict() for optimizer in self.optimizers]}
 
     def load(self, saved: Any) -> None:
         """Restore a state, possibly from an untrusted source. Changes the parameters: load them afterwards.
@@ -135,7 +111,7 @@ class ScheduledOptimizer:
         Raises `ValueError` for tensors, parameters or options that do not match; optimizers may raise other errors.
         """
         self._set(copy.deepcopy(self._untouched))  # a previous call may have loaded another state
-        self._take(self.schedule(1), _UNSCALED)  # creates all state
+        self.step(1)  # creates all state
         ours = Tensors()
         theirs = Tensors()
         take_tensors(self.state(), ours, "state")
@@ -144,13 +120,11 @@ class ScheduledOptimizer:
             if (ours[name].dtype, ours[name].shape) != (theirs[name].dtype, theirs[name].shape):
                 raise ValueError(f"{name} has a different type or shape")
         self._set(copy.deepcopy(saved))
-        self._take(self.schedule(1), _UNSCALED)  # check that the loaded state allows a step
+        self.step(1)  # check that the loaded state allows a step
         self._set(saved)
 
     def _set(self, saved: Any) -> None:
-        if self.scaler.is_enabled() and saved["scaler"]:
-            self.scaler.load_state_dict(saved["scaler"])
-        for optimizer, state in zip(self.together.optimizers, saved["optimizers"], strict=True):
+        for optimizer, state in zip(self.optimizers, saved["optimizers"], strict=True):
             if _fixed(state) != _fixed(optimizer.state_dict()):
                 raise ValueError("its parameters have a different order or different options")
             optimizer.load_state_dict(state)
@@ -185,14 +159,12 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0][:200]
 
 
-def build_optimizer(
-    config: OptimizerConfig, model: nn.Module, schedule: Schedule, scaler: torch.amp.GradScaler
-) -> ScheduledOptimizer:
+def build_optimizer(config: OptimizerConfig, model: nn.Module, schedule: Schedule) -> ScheduledOptimizer:
     """Build the configured optimizer for the parameters of the model.
 
     Raises `InputError` unless it gets every trainable parameter exactly once and can be resumed exactly.
     """
-    optimizer = ScheduledOptimizer(_made(config, model), schedule, scaler)
+    optimizer = ScheduledOptimizer(_made(config, model), schedule)
     if sorted(map(id, optimizer.parameters)) != sorted(id(each) for each in model.parameters() if each.requires_grad):
         problem = f"{config.name} does not get each parameter exactly once"
         raise InputError(_KEY, problem, "pass it all of them, or freeze the others")
@@ -224,7 +196,7 @@ def _try_to_resume(config: OptimizerConfig, model: nn.Module) -> str | None:
     device = next(model.parameters()).device
     before = random_states(device)
     try:
-        whole, resumed = (ScheduledOptimizer(_small(config, model), lambda step: 1e-3, _UNSCALED) for _ in range(2))
+        whole, resumed = (ScheduledOptimizer(_small(config, model), lambda step: 1e-3) for _ in range(2))
         _walk(whole, first=1)
         values, tensors = _saved(whole)
         tree = put_tensors(from_json(values), unpack(tensors, path=Path(STATE)), "optimizer")

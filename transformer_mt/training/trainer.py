@@ -67,9 +67,7 @@ class Trainer:
         self.machine = describe_machine(self.device, processes=self.distributed.world_size)
         self.score_of = parts.score_of
         self.max_grad_norm = config.optimizer.max_grad_norm
-        # In float16, numbers below 6e-8 are zero; loss scaling keeps gradients above that (Micikevicius et al. 2018).
-        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == torch.float16)
-        self.optimizer = build_optimizer(config.optimizer, self.model, schedule, self.scaler)
+        self.optimizer = build_optimizer(config.optimizer, self.model, schedule)
         self.averaging = parts.averaging(self.model, self.config)
         self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()))
         log_every = max(1, min(self.config.log_every, stream.steps_of(1)))  # at least once per epoch
@@ -134,14 +132,11 @@ class Trainer:
         loss: float | Tensor = self._accumulate(batches, tokens)
         is_looked_at = step % self.check_every == 0
         with self._naming(max(batches, key=lambda batch: batch.labels.numel())):
-            self.optimizer.unscale()
             norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
             if is_looked_at:
                 loss = float(loss)
                 norm = float(norm)
-                # Under loss scaling, a gradient may overflow: the step is skipped and the scale halved, down to 1.
-                may_overflow = self.scaler.is_enabled() and self.scaler.get_scale() >= 1.0
-                if not (math.isfinite(loss) and (may_overflow or math.isfinite(norm))):
+                if not (math.isfinite(loss) and math.isfinite(norm)):
                     raise self._diverged("loss", step)
             learning_rate = self.optimizer.step(step)
         if is_looked_at:
@@ -172,7 +167,7 @@ class Trainer:
         with self._naming(batch):
             with compute_in(self.precision, self.device):
                 loss = self.objective(self.wrapped, batch) / tokens
-            self.scaler.scale(loss).backward()
+            loss.backward()
         return loss.detach()
 
     def _validated(self) -> ValidationReport:
