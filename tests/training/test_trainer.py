@@ -264,11 +264,11 @@ def test_steps_and_the_end_of_a_validation_cannot_be_interrupted(
 
     for owner, name in (
         (trainer, "backward"), (trainer, "save"), (trainer.optimizer, "step"), (trainer.run, "save_model"),
-        (trainer.averaging, "update"), (trainer.averaging, "select_weights"), (trainer.log, "validation"),
+        (trainer.averaging, "update"), (trainer.log, "validation"),
     ):  # fmt: skip
         monkeypatch.setattr(owner, name, noted(name, getattr(owner, name)))
     list(trainer.train())
-    assert len(seen) == 7
+    assert len(seen) == 6
 
 
 def test_gradient_that_is_not_finite_is_divergence(tmp_path: Path) -> None:

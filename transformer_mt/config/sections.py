@@ -23,7 +23,7 @@ FORMAT = f"4.{VERSION}"
 StepCount = Annotated[int, Field(gt=0, le=10**9)]
 Count = Annotated[int, Field(gt=0, le=10**6)]  # of pairs, vocabulary entries, or tokens of a sentence
 Width = Annotated[int, Field(gt=0, le=2**16)]
-FewCount = Annotated[int, Field(gt=0, le=1_000)]  # of layers, checkpoints, or hypotheses, which run all at once
+FewCount = Annotated[int, Field(gt=0, le=1_000)]  # of layers or hypotheses, which run all at once
 CountOrNone = Annotated[int, Field(ge=0, le=10**6)]
 TokenCount = Annotated[int, Field(gt=0, le=10**8)]  # or pairs, of a corpus or batch
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
@@ -394,8 +394,6 @@ class TrainingConfig(Section):
     """Validation metric that selects the best weights."""
     averaging: str = "ema"
     """Weight averaging over training; its result is the final model."""
-    average_checkpoints: FewCount = 5
-    """Checkpoints averaged by `last` and `best`."""
     ema_decay: Probability = 0.996
     """Decay of the running average `ema` per step."""
     device: str = "auto"

@@ -180,10 +180,8 @@ class Trainer:
         if not math.isfinite(validation.loss):
             raise self._diverged("validation loss", progress.step)
         best = progress.add_validation(self.score_of(validation))
-        if self.distributed.is_main:
-            weights = self.averaging.select_weights(progress.history, best=best, read=self.checkpoints.read_weights)
-            if weights is not None:
-                self.run.save_model(weights)
+        if best and self.distributed.is_main:
+            self.run.save_model(weights_of(self.averaging.candidate()))
         seconds = time.perf_counter() - start
         progress.seconds += seconds
         report = ValidationReport(
@@ -205,7 +203,7 @@ class Trainer:
         self.progress.epochs = self.config.epochs
         state = {"optimizer": self.optimizer.state(), "averaging": self.averaging.state(), "random": random}
         checkpoint = Checkpoint(self.progress, weights_of(self.averaging.candidate()), state)
-        steps = {self.progress.best_step} | self.averaging.steps_to_keep(self.progress.history)
+        steps = {self.progress.best_step}
         if self.config.keep_checkpoints == "weights":
             steps |= dict(self.progress.history).keys()
         complete = None if self.config.keep_checkpoints == "all" else 2
