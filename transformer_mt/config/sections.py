@@ -155,13 +155,13 @@ class TokenizerConfig(Section):
     vocabulary_size: Count = 8_000
     """Vocabulary size in tokens, including special symbols and 256 bytes."""
     whole_words: CountOrNone = 1_900
-    """Number of most frequent words per language that get a token each; at most half of the vocabulary."""
+    """Number of most frequent words per language that get a token each in a unigram vocabulary; at most half of it."""
     sample: TokenCount = 500_000
     """Training pairs per corpus to learn the vocabulary from, spread evenly; approximate."""
     sampling: Literal["none", "subword"] = "none"
-    """`subword` resegments the training text at random in every epoch."""
+    """`subword` resegments the training text at random in every epoch; needs a unigram vocabulary."""
     alpha: Annotated[float, Field(gt=0.0, le=100.0)] = 0.1
-    """Sampling: smoothing for unigram (smaller is more uniform), share of merges skipped for bpe."""
+    """Smoothing of `subword` sampling; smaller is more uniform."""
 
 
 class AttentionConfig(Section):

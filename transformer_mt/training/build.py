@@ -9,6 +9,7 @@ from torch import Tensor
 from transformer_mt.config.sections import Config, TrainingConfig
 from transformer_mt.device import choose_device, choose_precision, free_memory_of
 from transformer_mt.distributed import Distributed
+from transformer_mt.errors import InputError
 from transformer_mt.memory import require
 from transformer_mt.models.build_model import build_model, checking_size
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -44,6 +45,8 @@ def build_parts(config: Config, distributed: Distributed | None = None) -> Train
     local_rank = None if distributed.world_size == 1 else distributed.local_rank
     device = choose_device(training.device, local_rank=local_rank, key="training.device")
     objective = build_objective(config.objective)
+    if (config.tokenizer.kind, config.tokenizer.sampling) == ("bpe", "subword"):
+        raise InputError("tokenizer.sampling", "subword needs a unigram vocabulary", "choose none, or another kind")
     precision = choose_precision(training.precision, device)
     lookup(OPTIMIZERS, config.optimizer.name, key="optimizer.name")
     averaging = lookup(AVERAGING, training.averaging, key="training.averaging")
