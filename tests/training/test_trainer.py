@@ -295,12 +295,11 @@ def test_numbers_are_checked_every_step_only_on_a_cpu(tmp_path: Path, monkeypatc
 
 def test_step_on_a_gpu_does_not_synchronise(tmp_path: Path) -> None:
     """On the device `meta`, reading a value is an error."""
-    for objective in ("cross_entropy", "r_drop"):
-        trainer = opened(tmp_path / objective, f"objective.name={objective}").trainer
-        batch = trainer.stream.take()
-        trainer.model.to("meta")
-        trainer.device = torch.device("meta")
-        trainer.backward(batch.to("meta"), batch.target_tokens)
+    trainer = opened(tmp_path).trainer
+    batch = trainer.stream.take()
+    trainer.model.to("meta")
+    trainer.device = torch.device("meta")
+    trainer.backward(batch.to("meta"), batch.target_tokens)
 
 
 def with_infinite_weights(trainer: Trainer) -> Trainer:

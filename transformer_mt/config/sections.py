@@ -31,7 +31,6 @@ Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 Share = Annotated[float, Field(gt=0.0, le=1.0)]
 Decay = Annotated[float, Field(ge=0.0, le=1.0)]
 Factor = Annotated[float, Field(gt=0.0, le=1e3)]
-LossWeight = Annotated[float, Field(ge=0.0, le=1e3)]
 LearningRate = Annotated[float, Field(gt=0.0, le=10.0)]  # a step of Adam moves each weight by about this much
 HeadText = Annotated[str, Field(pattern=f"^(?:{HEAD_PATTERN})$")]  # cross.2.1
 Plugin = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=100)]
@@ -63,7 +62,7 @@ class ChosenBy:
 
     def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """A union tagged by name, so that pydantic's errors are about the selected section."""
-        for section in get_args(union):
+        for section in get_args(union) or (union,):
             self.table.setdefault(section.model_fields[self.key].default, section)
         choices = {name: handler.generate_schema(section) for name, section in self.table.items()}
         return core_schema.tagged_union_schema(choices, discriminator=self.name)
@@ -247,25 +246,7 @@ class CrossEntropyConfig(Section):
     """Share ε of each label that is spread evenly over the vocabulary."""
 
 
-class RDropConfig(CrossEntropyConfig):
-    """Cross-entropy of two passes under different dropout, with a KL term that pulls them together (R-Drop)."""
-
-    name: str = "r_drop"
-    weight: LossWeight = 5.0
-    """Weight α of the divergence between the passes."""
-
-
-class SimCutConfig(CrossEntropyConfig):
-    """Cross-entropy with a KL term that pulls a pass with masked tokens towards the whole one (SimCut)."""
-
-    name: str = "simcut"
-    weight: LossWeight = 3.0
-    """Weight α of the divergence between the passes."""
-    cut: Probability = 0.05
-    """Share of tokens masked, on both sides."""
-
-
-ObjectiveConfig = Annotated[CrossEntropyConfig | RDropConfig | SimCutConfig, ChosenBy("name")]
+ObjectiveConfig = Annotated[CrossEntropyConfig, ChosenBy("name")]
 
 
 class _Optimizer(Section):
