@@ -49,10 +49,12 @@ class Section(BaseModel):
 class ChosenBy:
     """Marks a union of sections. The value of `key` selects one of the `table`; the first is the default.
 
-    A section's name is the default of that key. Pydantic fills the table with the union, `add_section` adds to it.
+    All derive from `base`. A section's name is the default of that key. Pydantic fills the table with the union,
+    `add_section` adds to it.
     """
 
     key: str
+    base: type[Section] | tuple[type[Section], ...]
     table: dict[str, type[Section]] = field(default_factory=dict, compare=False)
 
     def name(self, value: Any) -> str:
@@ -234,7 +236,7 @@ class RecurrentConfig(_Model):
     """Score of a decoder state and a source state; `none` turns attention off."""
 
 
-ModelConfig = Annotated[TransformerConfig | RecurrentConfig, ChosenBy("kind")]
+ModelConfig = Annotated[TransformerConfig | RecurrentConfig, ChosenBy("kind", (TransformerConfig, RecurrentConfig))]
 
 
 class CrossEntropyConfig(Section):
@@ -246,17 +248,19 @@ class CrossEntropyConfig(Section):
     """Share ε of each label that is spread evenly over the vocabulary."""
 
 
-ObjectiveConfig = Annotated[CrossEntropyConfig, ChosenBy("name")]
+ObjectiveConfig = Annotated[CrossEntropyConfig, ChosenBy("name", CrossEntropyConfig)]
 
 
-class _Optimizer(Section):
+class OptimizerSection(Section):
+    """An optimizer; plugins derive their sections from this."""
+
     name: str
     """Optimizer."""
     max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 1.0
     """Larger gradients are scaled down to this norm."""
 
 
-class AdamConfig(_Optimizer):
+class AdamConfig(OptimizerSection):
     """Adam (Kingma and Ba 2015)."""
 
     name: str = "adam"
@@ -274,27 +278,7 @@ class AdamWConfig(AdamConfig):
     """Decay of hidden layers' weight matrices per step, times the learning rate."""
 
 
-class MuonConfig(AdamConfig):
-    """Muon (Jordan et al. 2024) for weight matrices; Adam, with its betas and epsilon, for everything else."""
-
-    name: str = "muon"
-    matrix_rate: Factor = 5.0
-    """Learning rate of the matrices, as a multiple of the scheduled one."""
-    momentum: Probability = 0.95
-    """Decay per step of the matrices' running gradient."""
-    weight_decay: Decay = 0.0
-    """Decay of the matrices per step, times their learning rate."""
-
-
-class SGDConfig(_Optimizer):
-    """Stochastic gradient descent with momentum (Sutskever et al. 2013)."""
-
-    name: str = "sgd"
-    momentum: Probability = 0.9
-    """Share of the last step that the next one repeats."""
-
-
-OptimizerConfig = Annotated[AdamConfig | AdamWConfig | MuonConfig | SGDConfig, ChosenBy("name")]
+OptimizerConfig = Annotated[AdamConfig | AdamWConfig, ChosenBy("name", OptimizerSection)]
 
 
 class _Schedule(Section):
@@ -342,7 +326,7 @@ class CosineConfig(InverseSqrtConfig):
 
 
 ScheduleConfig = Annotated[
-    NoamConfig | ConstantConfig | InverseSqrtConfig | LinearConfig | CosineConfig, ChosenBy("name")
+    NoamConfig | ConstantConfig | InverseSqrtConfig | LinearConfig | CosineConfig, ChosenBy("name", _Schedule)
 ]
 
 
@@ -448,15 +432,15 @@ CHOSEN = {
 def add_section(field: str, section: type[Section]) -> None:
     """Register a section of your own for `field`, such as `schedule` or `objective`, under its default name.
 
-    It must derive from one of the field's sections, and inherits its keys. Raises `TypeError` otherwise, if the name is
-    taken, or if the field has no sections to choose from.
+    It must derive from the base of the field's sections, such as `OptimizerSection`, and inherits its keys. Raises
+    `TypeError` otherwise, if the name is taken, or if the field has no sections to choose from.
     """
     if field not in CHOSEN:
         raise TypeError(f"add_section: field {field!r} has no sections to choose from; give one of {', '.join(CHOSEN)}")
     choice = CHOSEN[field]
     name = section.model_fields[choice.key].default
     taken = choice.table.get(name)
-    if not issubclass(section, tuple(choice.table.values())) or (taken and taken.__module__ == __name__):
+    if not issubclass(section, choice.base) or (taken and taken.__module__ == __name__):
         remedy = f"derive it from one of {field}'s sections, with a {choice.key} of its own"
         raise TypeError(f"add_section: {section.__name__}, named {name!r}, does not fit {field}; {remedy}")
     choice.table[name] = section
