@@ -1,3 +1,4 @@
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -285,6 +286,7 @@ def test_numbers_are_checked_every_step_only_on_a_cpu(tmp_path: Path, monkeypatc
     on_gpu = Trainer(
         trainer.run,
         replace(build_parts(config), device=torch.device("meta")),
+        copy.deepcopy(trainer.model),
         stream=trainer.stream,
         schedule=trainer.optimizer.schedule,
         validate=trainer.validate,

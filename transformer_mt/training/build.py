@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from transformer_mt.config.sections import Config, TrainingConfig
 from transformer_mt.device import choose_device, choose_precision, free_memory_of
 from transformer_mt.distributed import Distributed
 from transformer_mt.errors import InputError
 from transformer_mt.memory import require
+from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build_model import build_model, checking_size
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.plugins import naming_plugins
@@ -24,7 +24,7 @@ from transformer_mt.training.schedules import schedule_function
 
 @dataclass(frozen=True)
 class TrainingParts:
-    """The parts of a training. The model has its initial weights and is not yet on the device."""
+    """The parts of a training that its configuration chooses."""
 
     config: Config
     distributed: Distributed
@@ -33,8 +33,6 @@ class TrainingParts:
     objective: Objective
     averaging: Callable[[Seq2Seq, TrainingConfig], Averaging]
     score_of: Callable[[Validation], float]
-    model: Seq2Seq
-    random_state: Tensor  # after drawing the weights
 
 
 def build_parts(config: Config, distributed: Distributed | None = None) -> TrainingParts:
@@ -51,13 +49,16 @@ def build_parts(config: Config, distributed: Distributed | None = None) -> Train
     lookup(OPTIMIZERS, config.optimizer.name, key="optimizer.name")
     averaging = lookup(AVERAGING, training.averaging, key="training.averaging")
     score_of = lookup(VALIDATION_METRICS, training.best_metric, key="training.best_metric")
-    model = initial_model(config, device, vocabulary_size=config.tokenizer.vocabulary_size)
-    state = torch.get_rng_state()
-    return TrainingParts(config, distributed, device, precision, objective, averaging, score_of, model, state)
+    with torch.device("meta"):  # without values
+        model = initial_model(config, device, vocabulary_size=config.tokenizer.vocabulary_size)
+    if distributed.world_size > 1 and any(isinstance(module, BatchNorm) for module in model.modules()):
+        problem = "batch would use separate statistics in each process"
+        raise InputError("model.norm", problem, "choose layer, or train with one process")
+    return TrainingParts(config, distributed, device, precision, objective, averaging, score_of)
 
 
 def initial_model(config: Config, device: torch.device, *, vocabulary_size: int) -> Seq2Seq:
-    """Build the model with weights drawn from the configuration's seed, not yet on the device.
+    """Build the model with weights drawn from the configuration's seed, which torch then goes on with.
 
     Raises `InputError` if the model, its gradient, Adam's two means and the logits of one batch do not fit into the
     device's memory.

@@ -48,6 +48,7 @@ class Trainer:
         self,
         run: Run,
         parts: TrainingParts,
+        model: Seq2Seq,
         *,
         stream: BatchStream,
         schedule: Schedule,
@@ -61,7 +62,7 @@ class Trainer:
         self.device = parts.device
         self.precision = parts.precision
         self.objective = parts.objective
-        self.model = parts.model.to(self.device)
+        self.model = model.to(self.device)
         self.distributed = parts.distributed
         self.wrapped = self.distributed.wrap(self.model)
         self.machine = describe_machine(self.device, processes=self.distributed.world_size)
