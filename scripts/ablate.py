@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 from experiments.ablation import BASE, SPLIT, Ablation, read_changes
-from experiments.experiment import Runner
+from experiments.experiment import Runner, load_plugins
 
 from transformer_mt.errors import TmtError
 from transformer_mt.files import write_atomically
@@ -39,7 +39,7 @@ def main(
     """Train the base and each change, and print a table of gains."""
     from transformer_mt.corpus.load_corpus import load_corpus
 
-    runner = Runner(jobs=jobs, threads=max(1, (os.cpu_count() or 1) // jobs))
+    runner = Runner(jobs, max(1, (os.cpu_count() or 1) // jobs), load_plugins())
     signal.signal(signal.SIGTERM, runner.stop)
     settings = (*(set or ()), *([f"training.steps={steps}"] if steps else []))
     try:

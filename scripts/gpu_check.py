@@ -201,7 +201,6 @@ def compiled(subject: Subject) -> str:
 
 CHECKS: dict[str, Callable[[Subject], str]] = {
     "numbers": numbers,
-    "float16": lambda subject: training(subject, "float16"),
     "bfloat16": lambda subject: training(subject, "bfloat16"),
     "resume": resume,
     "nccl": several,

@@ -1,7 +1,7 @@
 """Kill training at random moments, resume it, and compare the weights with an uninterrupted run.
 
     python scripts/kill_and_resume.py --kills 5
-    python scripts/kill_and_resume.py --plugin optimizers.py --set optimizer.name=muon
+    python scripts/kill_and_resume.py --plugin scripts/plugins/muon.py --set optimizer.name=muon
 
 Training is killed with SIGKILL. Prints the SHA-256 of the tensors of both `model.safetensors` and of the last
 checkpoint's state; exits with 1 if they differ.

@@ -3,8 +3,8 @@
     python scripts/multi30k_record.py path/to/multi30k
     python scripts/multi30k_record.py path/to/multi30k --to de --seed 2 --set training.precision=bfloat16
 
-Both directions: Ding et al. 2021; SimCut: Gao et al. 2022. A second start resumes. The test split is scored once: the
-scores stay in `--runs`, and a later start prints them.
+Both directions: Ding et al. 2021; SimCut: Gao et al. 2022 (the plugin scripts/plugins/simcut.py). A second start
+resumes. The test split is scored once: the scores stay in `--runs`, and a later start prints them.
 """
 
 import json
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from experiments.experiment import Experiment, Runner
+from experiments.experiment import Experiment, Runner, load_plugins
 
 from transformer_mt.errors import TmtError
 from transformer_mt.files import make_directory, write_atomically, write_errors
@@ -70,7 +70,7 @@ def main(
     set: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Change a key of both stages.")] = None,
 ) -> None:
     """Train the recipe and print its scores on the test split."""
-    runner = Runner(jobs=1, threads=os.cpu_count() or 1)
+    runner = Runner(1, os.cpu_count() or 1, load_plugins("simcut"))
     signal.signal(signal.SIGTERM, runner.stop)
     try:
         last = recipe(data, to, tuple(set or ()), seed=seed, runs=runs)

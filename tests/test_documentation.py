@@ -16,7 +16,7 @@ from typer.main import get_command
 
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.cli.app import app
-from transformer_mt.config.sections import Config, TeacherConfig
+from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config, named_configs
 from transformer_mt.runs.directory import READY
 
@@ -33,7 +33,7 @@ OPTIONS = {
 # Files of a run directory or a user's folder, and other strings with a slash or a dot.
 ELSEWHERE = {
     "alignment.json", "application/json", "checkpoints/", "checkpoints/step-N/", "config.toml", "data.json",
-    "data.safetensors", "distillation.py", "doubt.json", "metrics.jsonl", "mine.py", "mine.toml", "model.safetensors",
+    "data.safetensors", "doubt.json", "metrics.jsonl", "mine.py", "mine.toml", "model.safetensors",
     "owner/name", "test.jsonl", "tokenizer.model", "train.jsonl", "val.jsonl",
 }  # fmt: skip
 
@@ -106,7 +106,6 @@ def test_configuration_keys_exist(page: Path) -> None:
     changes = ("model.kind=transformer", "model.kind=recurrent", "data.mixture.parent.corpus=builtin")
     known = [load_config(None, [change]).model_dump() for change in changes]
     known += [load_config(None, [f"schedule.name={name}"]).model_dump() for name in ("constant", "linear", "cosine")]
-    known.append({"objective": TeacherConfig().model_dump()})
     assert keys_in(text_of(page)) <= set().union(*map(keys_of, known))
 
 

@@ -29,8 +29,7 @@ LEARNING = (
     "model.attention.dropout=0",
     "objective.label_smoothing=0",
     "schedule.warmup=40",
-    "training.averaging=last",
-    "training.average_checkpoints=1",
+    "training.averaging=none",
     "training.batch_tokens=600",
     "training.steps=275",
     "training.validate_every=55",
@@ -47,7 +46,8 @@ def test_training_learns_the_builtin_pairs(tmp_path: Path) -> None:
     # So few pairs are soon memorised; until then, the model generalises.
     assert min(report.validation.loss for report in validations_of(reports)) < losses[0] - 1
     pairs = session.corpus.splits["train"][:40]
-    translator = Translator.load(tmp_path / "run", device="cpu")
+    last = tmp_path / "run" / "checkpoints" / "step-275"  # the best on other sentences is an earlier one
+    translator = Translator.load(last, device="cpu")
     found = translator.translate(
         [pair.source for pair in pairs], SearchConfig(beam=1, batch_size=64, max_length_margin=10)
     )

@@ -11,7 +11,7 @@ from transformer_mt.registry import lookup
 
 DEVICES = ("cpu", "cuda", "mps")
 
-PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def choose_device(name: str, *, local_rank: int | None = None, key: str = "device") -> torch.device:
@@ -52,15 +52,15 @@ def free_memory_of(device: torch.device) -> int | None:
 def choose_precision(name: str, device: torch.device) -> torch.dtype:
     """Return the number format of that name. `auto` picks bfloat16 where it is faster than float32.
 
-    Nvidia since Ampere, AMD since Zen 4 and Intel with AMX have instructions for it; elsewhere it is emulated. Nvidia's
-    Volta and Turing get float16, with loss scaling. Raises `InputError` for an unknown name.
+    Nvidia since Ampere, AMD since Zen 4 and Intel with AMX have instructions for it; elsewhere it is emulated. Raises
+    `InputError` for an unknown name.
     """
     if name != "auto":
         return lookup(PRECISIONS, name, key="training.precision")
     if device.type == "cuda":
-        capability = torch.cuda.get_device_capability(device)
-        return torch.bfloat16 if capability >= (8, 0) else torch.float16 if capability >= (7, 0) else torch.float32
-    fast = device.type == "cpu" and torch.cpu.get_capabilities().get("avx512_bf16", False)
+        fast = torch.cuda.get_device_capability(device) >= (8, 0)
+    else:
+        fast = device.type == "cpu" and torch.cpu.get_capabilities().get("avx512_bf16", False)
     return torch.bfloat16 if fast else torch.float32
 
 
@@ -73,15 +73,10 @@ def compute_in(precision: torch.dtype, device: torch.device) -> AbstractContextM
 
 def as_computed(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Convert tensors to the number format of the surrounding `compute_in`."""
-    precision = computed_in(tensors[0].device)
-    return tensors if precision is None else tuple(tensor.to(precision) for tensor in tensors)
-
-
-def computed_in(device: torch.device) -> torch.dtype | None:
-    """The number format of the surrounding `compute_in`, or None outside one."""
-    if device.type not in DEVICES or not torch.is_autocast_enabled(device.type):
-        return None
-    return torch.get_autocast_dtype(device.type)
+    kind = tensors[0].device.type
+    if kind not in DEVICES or not torch.is_autocast_enabled(kind):
+        return tensors
+    return tuple(tensor.to(torch.get_autocast_dtype(kind)) for tensor in tensors)
 
 
 def leave_a_processor() -> None:

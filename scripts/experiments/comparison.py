@@ -16,10 +16,10 @@ BASELINE = "baseline"
 
 
 def plan(
-    folder: Path, variants: Sequence[str], *, steps: int, seeds: int, runs: Path, overrides: Sequence[str]
+    folders: Sequence[Path], variants: Sequence[str], *, steps: int, seeds: int, runs: Path, overrides: Sequence[str]
 ) -> list[Experiment]:
     """The experiments by seed, of the given variants or all. Raises `InputError` for an unknown variant or key."""
-    files = {path.stem: path for path in folder.glob("*.toml")}
+    files = {path.stem: path for folder in folders for path in folder.glob("*.toml")}
     for variant in variants:
         lookup(files, variant, key="VARIANT")
     # Patience exceeds the number of validations, so no training stops early and all see the same tokens.

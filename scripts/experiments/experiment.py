@@ -16,12 +16,22 @@ from pydantic import BaseModel
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
 from transformer_mt.errors import InputError, TmtError
+from transformer_mt.plugins import load_file
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 
+PLUGINS = Path(__file__).parents[1] / "plugins"
 SPLITS = ("test", "test_composition", "test_length")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+def load_plugins(names: str = "*") -> tuple[str, ...]:
+    """Load plugins of this folder into this process; return the options that load them into `tmt`."""
+    paths = sorted(PLUGINS.glob(f"{names}.py"))
+    for path in paths:
+        load_file(path)
+    return tuple(part for path in paths for part in ("--plugin", str(path)))
 
 
 @dataclass(frozen=True)
@@ -89,10 +99,14 @@ class Measurement(BaseModel):
 
 @dataclass
 class Runner:
-    """Runs `tmt`, `jobs` at once with `threads` each, stderr in NAME.log; raises `TmtError` if one fails."""
+    """Runs `tmt`, `jobs` at once with `threads` each, stderr in NAME.log; raises `TmtError` if one fails.
+
+    `options` come before each command.
+    """
 
     jobs: int
     threads: int
+    options: Sequence[str] = ()
     running: set["subprocess.Popen[str]"] = field(default_factory=set)
 
     def train(self, experiment: Experiment) -> TrainingSummary:
@@ -149,7 +163,7 @@ class Runner:
         with path.open("a", encoding="utf-8") as log:
             before = log.tell()
             process = subprocess.Popen(
-                [sys.executable, "-m", "transformer_mt", *arguments],
+                [sys.executable, "-m", "transformer_mt", *self.options, *arguments],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 encoding="utf-8",

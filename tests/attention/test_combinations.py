@@ -44,9 +44,7 @@ def refusal(config: AttentionConfig) -> str | None:
         return "model.attention.qk_projection: … set model.attention.score to scaled_dot, dot or cosine"
     if position == "relative" and score in {"additive", "cosine", "euclidean"}:
         return "model.attention.position: … choose another score, or rotary"
-    if position == "xpos" and score in {"cosine", "euclidean"}:
-        return "model.attention.position: … choose another, or rotary"
-    if position in {"rotary", "xpos"} and score == "additive":
+    if position == "rotary" and score == "additive":
         return "model.attention.position: … choose another score, or sinusoidal"
     return None
 

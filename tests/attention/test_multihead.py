@@ -45,7 +45,7 @@ Variant = tuple[str, str, str, str]
 
 GRAPH = "band(2)"
 OTHER_SCORES = ("additive", "cosine", "euclidean")
-REFUSED = {("rotary", "additive")} | {(name, score) for name in ("relative", "xpos") for score in OTHER_SCORES}
+REFUSED = {("rotary", "additive"), *(("relative", score) for score in OTHER_SCORES)}
 VARIANTS: list[Variant] = [
     *((score, graph, "none", "independent") for score in SCORES for graph in GRAPH_EXAMPLES.values()),
     *(

@@ -1,11 +1,9 @@
 import math
-from itertools import product
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support.tiny import tiny_model
 from support.variants import POSITION_EXAMPLES
 from torch import Tensor
 
@@ -13,18 +11,14 @@ from transformer_mt.attention.build_attention import build_attention, build_posi
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.positions import (
     POSITIONS,
-    T5,
     AttentionPosition,
     Place,
     Position,
     Relative,
     rotated,
 )
-from transformer_mt.attention.projections import HeadSizes
-from transformer_mt.attention.scores import Dot
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.errors import InputError
-from transformer_mt.runs.weights import weights_of
 
 pytestmark = pytest.mark.usefixtures("float64")
 
@@ -169,52 +163,6 @@ def test_alibi_has_a_slope_per_head(queries: int) -> None:
         torch.testing.assert_close(biased[:, head], scores[:, head] - costs, **TOLERANCE)
 
 
-@pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("queries", [7, 3])
-def test_xpos_is_rotary_with_decay_to_the_left(causal: bool, queries: int) -> None:
-    q, k = torch.randn(2, HEADS, queries, 4), torch.randn(2, HEADS, 7, 4)
-    place = Place(Dot(HeadSizes(12, HEADS, 4)), "decoder", causal)
-    found_q, found_k = POSITIONS["xpos"](place).rotate(q, k)
-    between = distances(queries)[..., None]
-    decay = ((torch.tensor([0.0, 0.5]) + 0.4) / 1.4) ** (between / 512) if causal else 1.0
-    turned = as_complex(q)[:, :, :, None] * as_complex(k).conj()[:, :, None] * (1j * between * frequencies(4)).exp()
-    expected = (decay * turned.real).sum(dim=-1)
-    torch.testing.assert_close(found_q @ found_k.mT, expected, **TOLERANCE)
-
-
-def bucket(right: int, buckets: int, largest: int, *, causal: bool) -> int:
-    """The bucket of a key this far to the right, in integer arithmetic (Raffel et al. 2020, §2.1).
-
-    A direction has 2m buckets, e = m of them exact. Bucket e + k begins where (n/e)^m is at least (largest/e)^k.
-    """
-    each = buckets if causal else buckets // 2
-    offset = each if right > 0 and not causal else 0
-    n, exact = (max(0, -right) if causal else abs(right)), each // 2
-    ranges = each - exact
-    begun = [k for k in range(ranges) if n**ranges * exact**k >= largest**k * exact**ranges]
-    return offset + (n if n < exact else exact + begun[-1])
-
-
-@pytest.mark.parametrize(("buckets", "largest"), [(4, 3), (8, 5), (32, 128), (36, 32), (12, 101)])
-@pytest.mark.parametrize("causal", [True, False])
-def test_t5_adds_a_number_per_bucket_and_head(buckets: int, largest: int, causal: bool) -> None:
-    position = position_of(f"t5({buckets}, {largest})", "euclidean", causal=causal)
-    assert isinstance(position, T5)
-    n, k = 2 * largest, largest + 3  # n keys, with the last k positions as queries
-    added = position.add_to_scores(torch.zeros(1, HEADS, k, n), torch.empty(1, HEADS, k, D))
-    for i, j in product((0, k - 1), range(n)):
-        numbers = position.terms.weight[bucket(j - (n - k + i), buckets, largest, causal=causal)]
-        torch.testing.assert_close(added[0, :, i, j], numbers, **TOLERANCE)
-
-
-def test_only_t5_shares_a_table_between_layers() -> None:
-    for text, tables in (("t5(4, 3)", 2), ("relative(2)", 8)):
-        model = tiny_model(f"model.attention.position={text}")
-        positions = [layer.self_attention.position for layer in (*model.encoder, *model.decoder)]
-        assert len({*map(id, positions)}) == (2 if tables == 2 else 4)
-        assert sum(".position." in name for name in weights_of(model)) == tables
-
-
 # Messages
 
 WRONG = {
@@ -225,22 +173,14 @@ WRONG = {
     ("sinusoidal(5)", "dot"): "'sinusoidal(5)': write it as sinusoidal; correct it",
     ("none(1)", "dot"): "'none(1)': write it as none; correct it",
     ("relative", "dot"): "'relative': write it as relative(max_distance); correct it",
-    ("relative(", "dot"): "'relative(' is not a name or a call such as xpos or t5(buckets, max_distance); correct it",
+    ("relative(", "dot"): "'relative(' is not a name or a call such as relative(max_distance) or rotary; correct it",
     (
         "relative(2) & rotary",
         "dot",
-    ): "'relative(2) & rotary' is not a name or a call such as xpos or t5(buckets, max_distance); correct it",
+    ): "'relative(2) & rotary' is not a name or a call such as relative(max_distance) or rotary; correct it",
     ("relative(0)", "dot"): "'relative(0)': the maximum distance must be at least 1",
     ("relative(2)", "cosine"): "'relative(2)': it adds to the keys of a dot product, and this score is not one; choose "
     "another score, or rotary",
-    ("xpos", "cosine"): "'xpos': it scales keys of a dot product, and this score is not one; choose another, or rotary",
-    **{
-        (
-            text,
-            "dot",
-        ): f"{text!r}: the buckets must be even, at least 4, and fewer than twice the maximum distance"
-        for text in ("t5(2, 9)", "t5(5, 9)", "t5(8, 4)")
-    },
     ("rotary", "additive"): "'rotary': it turns queries against keys, which this score does not multiply; choose "
     "another score, or sinusoidal",
 }

@@ -14,10 +14,10 @@ from transformer_mt.config import toml
 from transformer_mt.config.sections import (
     CHOSEN,
     FORMAT,
+    AdamWConfig,
     Config,
     ConstantConfig,
     CosineConfig,
-    RDropConfig,
     RecurrentConfig,
     SearchConfig,
     Section,
@@ -297,11 +297,11 @@ def test_another_choice_of_a_section_keeps_shared_keys(tmp_path: Path) -> None:
     path = write(
         tmp_path,
         b"[schedule]\nname = 'constant'\nwarmup = 7\nlearning_rate = 0.5\n"
-        b"[objective]\nlabel_smoothing = 0.3\n[model]\nwidth = 96\nencoder_layers = 5\nattention.heads = 3\n",
+        b"[optimizer]\nmax_grad_norm = 0.3\n[model]\nwidth = 96\nencoder_layers = 5\nattention.heads = 3\n",
     )
-    config = load_config(path, ["schedule.name=cosine", "objective.name=r_drop", "model.kind=recurrent"])
+    config = load_config(path, ["schedule.name=cosine", "optimizer.name=adamw", "model.kind=recurrent"])
     assert config.schedule == CosineConfig(warmup=7)
-    assert config.objective == RDropConfig(label_smoothing=0.3)
+    assert config.optimizer == AdamWConfig(max_grad_norm=0.3)
     assert config.model == RecurrentConfig(width=96)
     assert load_config(path, ["schedule.name=constant"]).schedule.learning_rate == 0.5
 

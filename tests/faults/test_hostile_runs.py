@@ -46,7 +46,7 @@ TRANSLATE, TRAIN = "translate", "train"
 WEIGHTS, STATE = "model.safetensors", "state.safetensors"
 # a terminal escape sequence, and an override that makes text read backwards
 COMMAND = "\\u001b]0;owned\\u0007\\u202e"
-MOMENTS = "state.optimizer.optimizers.0.state.0"
+MOMENTS = "state.optimizer.state.0"
 FOREIGN_STATE = "state.safetensors: not a state of this training"
 DO_NOT_FIT = "the weights do not fit the configuration|bytes, too few for the model of config.toml"
 NOT_OURS = "tokenizer.model: not a vocabulary that tmt trained"
@@ -241,10 +241,10 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         for old, new, says in (
             ('"betas": [0.9, 0.98]', '"betas": "x"', FOREIGN_STATE),
             ('"exp_avg": {', '"exp_avg_sq": 7, "other": {', "state.json: damaged"),
-            ('"optimizers": [', '"optimizers": [7, ', "state.json: damaged"),
             ('"averaging": {', '"random": 7, "other": {', "state.json: damaged"),
             ('{"tensor": ', '{"tensor": 1, "tensor": "x', "state.json: damaged"),
-            ('"optimizers": ', f'"optimizers": {"[" * 10**5}', "state.json: damaged"),
+            ('"param_groups": [', '"param_groups": [7, ', FOREIGN_STATE),
+            ('"param_groups": ', f'"param_groups": {"[" * 10**5}', "state.json: damaged"),
         )
     },
 }

@@ -28,7 +28,6 @@ from transformer_mt.training.session import TrainingSession
 # Eight steps take more batches than an epoch has, so stops fall before, at and after its end.
 HARDEST = (
     "training.accumulation_steps=2",
-    "training.average_checkpoints=2",
     "tokenizer.sampling=subword",
     "training.checkpoint_every=3",
     "training.validate_every=4",
@@ -125,14 +124,7 @@ def test_training_resumes_from_before_and_between_validations(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_loss_scaling_resumes_bit_for_bit(tmp_path: Path) -> None:
-    assert_resumable(tmp_path, (4,), *HARDEST, "training.precision=float16")
-    scaler = opened(tmp_path / "stopped-4", *HARDEST, "training.precision=float16").trainer.optimizer.state()["scaler"]
-    assert (scaler["scale"], scaler["_growth_tracker"]) == (2.0**16, 8)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("averaging", "killed"), [("none", 2), ("ema", 5), ("best", 5), ("last", 7)])
+@pytest.mark.parametrize(("averaging", "killed"), [("none", 2), ("ema", 5), ("none", 7)])
 def test_killed_training_resumes_from_its_last_checkpoint(tmp_path: Path, averaging: str, killed: int) -> None:
     overrides = (*HARDEST, f"training.averaging={averaging}")
     whole = opened(tmp_path / "whole", *overrides)
@@ -144,9 +136,8 @@ def test_killed_training_resumes_from_its_last_checkpoint(tmp_path: Path, averag
     assert_same(whole, again)
 
 
-@pytest.mark.parametrize("name", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("sgd", "lion")), "muon"])
-def test_killed_training_resumes_with_other_optimizers(tmp_path: Path, name: str) -> None:
-    overrides = (*HARDEST, f"optimizer.name={name}")
+def test_killed_training_resumes_with_a_plugin(tmp_path: Path) -> None:
+    overrides = (*HARDEST, "optimizer.name=lion")
     with loaded(write_example("class Lion", tmp_path / "optimizers.py")):
         whole = opened(tmp_path / "whole", *overrides)
         train(whole)
@@ -339,8 +330,7 @@ CHANGED = {
     "patience": 3,
     "keep_checkpoints": "all",
     "best_metric": "bleu",
-    "averaging": "last",
-    "average_checkpoints": 2,
+    "averaging": "none",
     "ema_decay": 0.5,
     "tensorboard": "true",
     "device": "auto",

@@ -6,6 +6,7 @@ import sacrebleu
 from ablate import TRICKS
 from experiments.ablation import Ablation, Change, bleu, bleu_statistics, gain, read_changes
 from support.experiments import NotingRunner
+from support.plugins import FOLDER, loaded
 
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
@@ -24,8 +25,9 @@ def test_every_trick_is_a_valid_change_of_multi30k(tmp_path: Path) -> None:
     changes = read_changes(TRICKS)
     assert len(changes) > 9
     base = ablation(tmp_path).experiment("base", 1).config()
-    for name in changes:
-        assert ablation(tmp_path, **changes).experiment(name, 1).config() != base
+    with loaded(*FOLDER.glob("*.py")):
+        for name in changes:
+            assert ablation(tmp_path, **changes).experiment(name, 1).config() != base
 
 
 def test_statistics_sum_to_the_corpus_bleu() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from multi30k_record import Language, main, measured, recipe
 from support.experiments import NotingRunner
+from support.plugins import FOLDER, loaded
 
 DATA = "corpora/multi30k"
 
@@ -13,7 +14,8 @@ DATA = "corpora/multi30k"
 def test_first_stage_has_both_directions_and_the_second_the_wanted_one(tmp_path: Path, target: Language) -> None:
     last = recipe(DATA, target, ("model.width=16", "training.seed=7", "training.steps=9"), seed=3, runs=tmp_path)
     assert last.parent is not None
-    first, then = last.parent.config(), last.config()
+    with loaded(FOLDER / "simcut.py"):
+        first, then = last.parent.config(), last.config()
     [reverse] = first.data.mixture.values()
     assert (first.data.target_language, reverse.source_language) == (target, target)
     assert (reverse.target_language, reverse.corpus) == (first.data.source_language, DATA)
@@ -36,7 +38,8 @@ def test_test_split_is_scored_once(tmp_path: Path) -> None:
 def test_prints_stored_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stored: dict[str, Any] = {"bleu": 40.123, "bleu_lowercase": 41.5, "chrf": 61, "training_seconds": 6000.0}
     (tmp_path / "to-de-seed2.json").write_text(json.dumps(stored | {"signature": "nrefs:1"}))
-    main(DATA, to=Language.DE, seed=2, runs=tmp_path)
+    with loaded():
+        main(DATA, to=Language.DE, seed=2, runs=tmp_path)
     words = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert words[:2] == [["BLEU,", "lowercased", "41.50"], ["BLEU", "40.12"]]
     assert words[2:] == [["chrF", "61.00"], ["training", "100", "minutes"], ["nrefs:1"]]

@@ -61,4 +61,4 @@ def planned(
     tmp_path: Path, *variants: str, steps: int = 7, seeds: int = 1, overrides: Sequence[str] = ()
 ) -> list[Experiment]:
     """Experiments with variants of the laboratory."""
-    return plan(LABORATORY, variants, steps=steps, seeds=seeds, runs=tmp_path / "runs", overrides=overrides)
+    return plan([LABORATORY], variants, steps=steps, seeds=seeds, runs=tmp_path / "runs", overrides=overrides)

@@ -1,16 +1,19 @@
-"""The plugins on our pages, and temporary plugins."""
+"""The plugins on our pages and in `scripts/plugins/`, loaded for a while."""
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from transformer_mt import plugins
+from transformer_mt.attention.positions import POSITIONS
 from transformer_mt.config.sections import CHOSEN, Config
 from transformer_mt.training.objective import OBJECTIVES
 from transformer_mt.training.optimizer import OPTIMIZERS
 
 ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "scripts" / "plugins"
 
 
 def write_example(part: str, path: Path, *, page: str = "CONTRIBUTING.md") -> Path:
@@ -22,19 +25,17 @@ def write_example(part: str, path: Path, *, page: str = "CONTRIBUTING.md") -> Pa
 
 
 @contextmanager
-def loaded(path: Path) -> Iterator[None]:
-    """Load a plugin with objectives or optimizers, and unload it afterwards."""
-    tables, before = (OBJECTIVES, OPTIMIZERS), (set(OBJECTIVES), set(OPTIMIZERS))
-    plugins.load_file(path)
+def loaded(*paths: Path) -> Iterator[None]:
+    """Load plugins; afterwards unload them, and others loaded meanwhile: objectives, optimizers and positions."""
+    tables: list[dict[str, Any]] = [OBJECTIVES, OPTIMIZERS, POSITIONS, *(choice.table for choice in CHOSEN.values())]
+    before = [dict(table) for table in tables]
     try:
+        for path in paths:
+            plugins.load_file(path)
         yield
     finally:
         plugins._loaded.clear()
         for table, old in zip(tables, before, strict=True):
-            for name in table.keys() - old:
-                del table[name]  # type: ignore[attr-defined]
-        for choice in CHOSEN.values():
-            for name, section in [*choice.table.items()]:
-                if section.__module__ != Config.__module__:
-                    del choice.table[name]
+            table.clear()
+            table.update(old)
         Config.model_rebuild(force=True)

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from support.plugins import FOLDER, loaded
 from support.small_training import corpus_in_memory, small_config, unwritten
 from support.variants import VARIANTS
 from transformer_mt.batching.batches import plan_batches
@@ -159,7 +160,8 @@ def accumulated(distributed: Distributed, folder: Path) -> Any:
 
 
 def r_drop(distributed: Distributed, folder: Path) -> Any:
-    return gradients(distributed, folder, *R_DROP)
+    with loaded(FOLDER / "r_drop.py"):
+        return gradients(distributed, folder, *R_DROP)
 
 
 def recurrent(distributed: Distributed, folder: Path) -> Any:

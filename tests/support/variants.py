@@ -28,8 +28,6 @@ POSITION_EXAMPLES = {
     "relative": "relative(2)",
     "rotary": "rotary",
     "alibi": "alibi",
-    "xpos": "xpos",
-    "t5": "t5(4, 3)",
 }
 
 QK_PROJECTION_EXAMPLES = {

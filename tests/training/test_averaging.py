@@ -1,14 +1,12 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pytest
 import torch
 from support.small_training import opened
 from torch import Tensor
 
 from transformer_mt.runs.directory import Run, saved_steps
 from transformer_mt.runs.weights import weights_of
-from transformer_mt.training.averaging import AVERAGING, mean_weights
 from transformer_mt.training.reports import Validation
 
 
@@ -24,7 +22,6 @@ class Walk:
             path,
             "training.keep_checkpoints=needed",
             "training.validate_every=1",
-            "training.average_checkpoints=2",
             *overrides,
         ).trainer
         given = iter(scores)
@@ -65,29 +62,3 @@ def test_without_averaging_the_best_weights_are_used(tmp_path: Path) -> None:
     walk = Walk(tmp_path, SCORES, STEPS, "training.averaging=none")
     assert_equal(walk.used, walk.weights[2])
     assert walk.kept == [2, 4, 5]  # the best, and the two newest
-
-
-@pytest.mark.parametrize(("averaging", "chosen"), [("last", (4, 5)), ("best", (2, 3))])
-def test_mean_over_checkpoints_matches_the_plain_mean(tmp_path: Path, averaging: str, chosen: tuple[int, ...]) -> None:
-    walk = Walk(tmp_path, SCORES, STEPS, f"training.averaging={averaging}", "model.norm=batch")
-    one, other = (walk.weights[step] for step in chosen)
-    expected = {name: ((one[name].double() + other[name].double()) / 2).float() for name in one}
-    assert_equal(walk.used, expected)
-    assert set(chosen) < set(walk.kept)
-
-
-@pytest.mark.parametrize(
-    ("averaging", "needed"), [("none", set()), ("ema", set()), ("last", {3, 4, 5}), ("best", {1, 2, 3})]
-)
-def test_checkpoints_of_the_next_average_and_one_more_are_kept(
-    tmp_path: Path, averaging: str, needed: set[int]
-) -> None:
-    trainer = opened(tmp_path, "training.average_checkpoints=2").trainer
-    average = AVERAGING[averaging](trainer.model, trainer.config)
-    assert average.steps_to_keep(list(enumerate(SCORES, start=1))) == needed
-
-
-def test_mean_of_weights_uses_double_precision() -> None:
-    weights = [{"x": torch.tensor([1e8, value])} for value in (1.0, 2.0, 6.0)]
-    assert mean_weights(weights)["x"].tolist() == [1e8, 3.0]
-    assert mean_weights(weights)["x"].dtype == torch.float32

@@ -1,16 +1,11 @@
 import re
 import shutil
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
-import torch
-from support.plugins import loaded, write_example
 from support.small_training import (
     TRAIN,
     VALIDATION,
-    assert_resumed,
     corpus_in_memory,
     small_config,
     train,
@@ -21,7 +16,6 @@ from transformer_mt.config.sections import Config
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.runs.directory import Run
-from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.fine_tuning import init_from_run
 from transformer_mt.training.schedules import build_schedule
 from transformer_mt.training.session import TrainingSession, open_training
@@ -147,67 +141,8 @@ def test_changed_parent_is_refused(parent: Path, tmp_path: Path) -> None:
         child(config, tmp_path / "child")
 
 
-# Distillation: a vocabulary without weights, and a teacher
-
-
-@pytest.fixture
-def page(tmp_path: Path) -> Iterator[None]:
-    with loaded(write_example("class Distillation", tmp_path / "distillation.py")):
-        yield
-
-
-def taught(parent: Path, path: Path, *overrides: str) -> TrainingSession:
-    """Distillation from the parent into a narrower model with its vocabulary."""
-    named = (f"tokenizer.from_run={parent}", "objective.name=distillation", f"objective.teacher={parent}")
-    return open_training(small_config("model.width=8", *named, *overrides), path, corpus_in_memory())
-
-
-def test_distillation_resumes_bit_for_bit(parent: Path, page: None, tmp_path: Path) -> None:
-    whole = assert_resumed(partial(taught, parent), tmp_path)
-    assert whole.tokenizer.serialized == Run(parent).tokenizer().serialized
-    recorded = Run(tmp_path / "whole").config().objective.model_dump()
-    assert recorded["teacher_weights"] == init_from_run(parent).weights
-
-
-def test_distillation_loss_interpolates_labels_and_teacher(parent: Path, page: None, tmp_path: Path) -> None:
-    plain = ("model.dropout=0", "model.attention.dropout=0", "objective.label_smoothing=0")
-    trainer = taught(parent, tmp_path / "run", *plain, "objective.weight=0.25").trainer
-    batch, teacher = trainer.stream.take(), Run(parent).network()
-    with torch.no_grad():
-        found = trainer.objective(trainer.model.train(), batch)
-        log_q = trainer.model(batch.source, batch.decoder_input).log_softmax(-1)
-        p = teacher(batch.source, batch.decoder_input).softmax(-1)
-    real = batch.labels != 0
-    labelled = -log_q.gather(2, batch.labels[:, :, None])[:, :, 0][real].sum()
-    torch.testing.assert_close(found, 0.75 * labelled - 0.25 * (p * log_q).sum(-1)[real].sum())
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["objective.teacher=''"], r"^objective\.teacher: missing; give the run of the teacher$"),
-        (["objective.teacher=none"], r"none: not a run directory"),
-        (["objective.teacher_weights='0'"], r"parent: its weights do not match objective\.teacher_weights; "),
-        (
-            ["tokenizer.from_run=''", "tokenizer.kind=bpe"],
-            r"^objective\.teacher: .*parent has another vocabulary; take",
-        ),
-        (["tokenizer.kind=bpe"], r"^tokenizer\.kind: is unigram in .*parent, whose vocabulary is used, and bpe now; "),
-    ],
-)
-def test_incompatible_teacher_or_vocabulary_is_refused(
-    overrides: list[str], message: str, parent: Path, page: None, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match=message):
-        taught(parent, tmp_path / "run", *overrides)
+def test_another_kind_than_that_of_a_taken_vocabulary_is_refused(parent: Path, tmp_path: Path) -> None:
+    config = small_config(f"tokenizer.from_run={parent}", "tokenizer.kind=bpe")
+    with pytest.raises(InputError, match=r"^tokenizer\.kind: is unigram in .*parent, whose .* and bpe now; "):
+        child(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()
-
-
-def test_resuming_with_a_changed_teacher_is_refused(parent: Path, page: None, tmp_path: Path) -> None:
-    teacher = Path(shutil.copytree(parent, tmp_path / "teacher"))
-    list(taught(teacher, tmp_path / "run", "training.steps=4").train())
-    Run(teacher).save_model({name: 2 * tensor for name, tensor in weights_of(Run(parent).network()).items()})
-    with pytest.raises(InputError, match=r"run: belongs to another configuration \(objective\.teacher_weights is "):
-        taught(teacher, tmp_path / "run")
-    with pytest.raises(InputError, match=r"teacher: its weights do not match objective\.teacher_weights; "):
-        open_training(Run(tmp_path / "run").config(), tmp_path / "run", corpus_in_memory())

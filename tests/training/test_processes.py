@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from support import ranks
+from support.plugins import FOLDER, loaded
 from support.small_training import validations_of
 from torch import Tensor
 
@@ -78,7 +79,8 @@ def test_gradient_of_two_processes_equals_that_of_one(found: list[dict[str, Any]
         ("recurrent", ranks.RECURRENT, 2),
     ):
         override = f"training.accumulation_steps={steps}"
-        assert_equal_to_one(both(found, scenario), ranks.gradients(ALONE, folder, *overrides, override))
+        with loaded(FOLDER / "r_drop.py"):
+            assert_equal_to_one(both(found, scenario), ranks.gradients(ALONE, folder, *overrides, override))
 
 
 def test_every_parameter_gets_a_gradient_in_several_processes(found: list[dict[str, Any]]) -> None:

@@ -221,3 +221,12 @@ def test_unknown_name_is_refused_before_reading_the_corpus(
         open_training(load_config(None, [f"{key}=nobody"]), tmp_path / "run")
     with pytest.raises(InputError, match=re.escape(key)):
         next(check_training(load_config(None, [f"{key}=nobody"]), print))
+
+
+def test_sampling_from_bpe_is_refused_before_reading_the_corpus(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transformer_mt.training.session.load_corpus", None)
+    config = load_config(None, ["tokenizer.kind=bpe", "tokenizer.sampling=subword"])
+    with pytest.raises(InputError, match=r"^tokenizer\.sampling: subword needs a unigram vocabulary; choose none, or"):
+        open_training(config, tmp_path / "run")

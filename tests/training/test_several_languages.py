@@ -53,10 +53,14 @@ def test_sources_toward_a_language_start_with_its_tag_and_targets_do_not(tokeniz
     assert french.encode(TEXTS[0]) == [tag, *plain[0]]
     assert french.target.encode_batch(TEXTS[:3]) == plain
     assert french.decode(french.encode(TEXTS[0])) == TEXTS[0]
-    sampling = Sampling(3, 0.5)
-    drawn = tokenizer.encode_batch(TEXTS[:3], sampling=sampling)
-    assert french.encode_batch(TEXTS[:3], sampling=sampling) == [[tag, *ids] for ids in drawn]
     assert french.toward("en").encode(TEXTS[0])[0] == tokenizer.tags["<2en>"]
+
+
+def test_sampled_sources_start_with_the_tag() -> None:
+    tokenizer, sampling = Tokenizer.train(TEXTS, TokenizerConfig(vocabulary_size=330), tags=TAGS), Sampling(3, 0.5)
+    drawn = tokenizer.encode_batch(TEXTS[:3], sampling=sampling)
+    found = tokenizer.toward("fr").encode_batch(TEXTS[:3], sampling=sampling)
+    assert found == [[tokenizer.tags["<2fr>"], *ids] for ids in drawn]
 
 
 def test_sources_of_a_tagged_corpus_start_with_its_tag_after_the_language(tokenizer: Tokenizer) -> None:

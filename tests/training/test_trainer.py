@@ -1,3 +1,4 @@
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -264,38 +265,17 @@ def test_steps_and_the_end_of_a_validation_cannot_be_interrupted(
 
     for owner, name in (
         (trainer, "backward"), (trainer, "save"), (trainer.optimizer, "step"), (trainer.run, "save_model"),
-        (trainer.averaging, "update"), (trainer.averaging, "select_weights"), (trainer.log, "validation"),
+        (trainer.averaging, "update"), (trainer.log, "validation"),
     ):  # fmt: skip
         monkeypatch.setattr(owner, name, noted(name, getattr(owner, name)))
     list(trainer.train())
-    assert len(seen) == 7
+    assert len(seen) == 6
 
 
-def loss_scale(trainer: Trainer) -> tuple[float, int]:
-    """The loss scale, and the number of steps since the last overflow."""
-    state = trainer.scaler.state_dict()
-    return state["scale"], state["_growth_tracker"]
-
-
-def test_float16_scales_the_loss_and_skips_overflows(tmp_path: Path) -> None:
-    trainer = opened(tmp_path, "training.precision=float16").trainer
-    start = weights_digest(trainer.model)
-    trainer.scaler.load_state_dict(trainer.scaler.state_dict() | {"scale": 2.0**120, "_growth_tracker": 3})
-    assert not math.isfinite(float(trainer.step().gradient_norm))
-    assert weights_digest(trainer.model) == start
-    assert loss_scale(trainer) == (2.0**119, 0)
-    trainer.scaler.load_state_dict(trainer.scaler.state_dict() | {"scale": 2.0**16, "_growth_tracker": 3})
-    assert 0 < float(trainer.step().gradient_norm) < 100
-    assert loss_scale(trainer) == (2.0**16, 4)
-    assert weights_digest(trainer.model) != start
-
-
-def test_gradient_that_overflows_at_every_scale_is_divergence(tmp_path: Path) -> None:
-    trainer = opened(tmp_path, "training.precision=float16").trainer
+def test_gradient_that_is_not_finite_is_divergence(tmp_path: Path) -> None:
+    trainer = opened(tmp_path).trainer
     next(trainer.model.parameters()).register_hook(lambda gradient: gradient * math.nan)
-    for _ in range(17):  # halve 2**16 until it is less than 1
-        trainer.step()
-    with pytest.raises(Diverged, match="the loss diverged at step 18"):
+    with pytest.raises(Diverged, match="the loss diverged at step 1"):
         trainer.step()
 
 
@@ -306,6 +286,7 @@ def test_numbers_are_checked_every_step_only_on_a_cpu(tmp_path: Path, monkeypatc
     on_gpu = Trainer(
         trainer.run,
         replace(build_parts(config), device=torch.device("meta")),
+        copy.deepcopy(trainer.model),
         stream=trainer.stream,
         schedule=trainer.optimizer.schedule,
         validate=trainer.validate,
@@ -316,12 +297,11 @@ def test_numbers_are_checked_every_step_only_on_a_cpu(tmp_path: Path, monkeypatc
 
 def test_step_on_a_gpu_does_not_synchronise(tmp_path: Path) -> None:
     """On the device `meta`, reading a value is an error."""
-    for objective in ("cross_entropy", "r_drop"):
-        trainer = opened(tmp_path / objective, f"objective.name={objective}").trainer
-        batch = trainer.stream.take()
-        trainer.model.to("meta")
-        trainer.device = torch.device("meta")
-        trainer.backward(batch.to("meta"), batch.target_tokens)
+    trainer = opened(tmp_path).trainer
+    batch = trainer.stream.take()
+    trainer.model.to("meta")
+    trainer.device = torch.device("meta")
+    trainer.backward(batch.to("meta"), batch.target_tokens)
 
 
 def with_infinite_weights(trainer: Trainer) -> Trainer:

@@ -4,7 +4,6 @@ To add one, subclass `Position` if it acts on the embeddings, or `AttentionPosit
 and enter it in `POSITIONS`.
 """
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
@@ -163,34 +162,6 @@ class Rotary(AttentionPosition):
         return rotated_queries, show(self, "k′_j", rotated(keys, start=0), "B H K d")
 
 
-class XPos(Rotary):
-    """Rotary positions, with pair t of q_i times ζ_t^{i/512} and pair t of k_j times ζ_t^{−j/512}.
-
-    Sun et al. 2022, §3.2, ζ_t = (2t/d + γ) / (1 + γ), γ = 0.4: q_i·k_j decays as i − j grows. It would grow for j > i,
-    so an encoder, not being causal, uses plain rotary positions.
-    """
-
-    formulas: ClassVar = {"q′": "R_i q ∘ ζ^{i/512}, θ_t = 10000^{−2t/d}", "k′_j": "R_j k_j ∘ ζ^{−j/512}"}
-
-    def __init__(self, place: Place) -> None:
-        super().__init__(place)
-        if place.score.scale is None:
-            raise ValueError("it scales keys of a dot product, and this score is not one; choose another, or rotary")
-        self.causal = place.causal
-
-    @override
-    def rotate(self, queries: Queries, keys: Keys) -> tuple[Queries, Keys]:
-        if self.causal:
-            dtype = torch.promote_types(keys.dtype, torch.float32)
-            length, width = keys.shape[2:]
-            pairs = torch.arange(width, dtype=dtype, device=keys.device) // 2 * 2 / width
-            places = torch.arange(length, dtype=dtype, device=keys.device)[:, None]
-            decay = ((pairs + 0.4) / 1.4).pow(places / 512).to(keys.dtype)  # K d
-            queries = queries * decay[length - queries.shape[2] :]
-            keys = keys / decay
-        return super().rotate(queries, keys)
-
-
 class Alibi(AttentionPosition):
     """e + m_r · −|j − i|, with slope m_r = 2^{−8r/H} for head r = 1 … H: nearer positions count more.
 
@@ -210,40 +181,6 @@ class Alibi(AttentionPosition):
     def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
         apart = distances(*scores.shape[-2:], device=scores.device).abs()  # Q K
         return self.added(scores, -show(self, "m", self.slopes, "H")[None, :, None, None] * apart)
-
-
-class T5(AttentionPosition):
-    """e + b_{c,r}: a learned number for head r and each bucket c of j − i, shared by all layers of a stack.
-
-    Raffel et al. 2020, §2.1. In a decoder, half of the buckets cover one distance each, the other half ranges that grow
-    exponentially up to the maximum distance; anything beyond falls into the last bucket. An encoder has half as many
-    per direction.
-    """
-
-    formulas: ClassVar = {"bucket_j": "bucket of j − i", "b_j": "b_bucket", "e′_j": "e_j + b_j"}
-    adds_terms = True
-    shared = True
-    buckets: Tensor
-
-    def __init__(self, place: Place, buckets: int, max_distance: int) -> None:
-        super().__init__(place)
-        if buckets < 4 or buckets % 2 or max_distance <= buckets // 2:
-            raise ValueError("the buckets must be even, at least 4, and fewer than twice the maximum distance")
-        self.max_distance = max_distance
-        each = buckets if place.causal else buckets // 2
-        self.terms = embedding_table(buckets, place.score.sizes.heads)
-        exact = each // 2
-        right = torch.arange(-max_distance, max_distance + 1, dtype=torch.float64, device="cpu")
-        apart = (-right).clamp(min=0.0) if place.causal else right.abs()
-        grown = (apart / exact).clamp(min=1.0).log() / math.log(max_distance / exact) * (each - exact) + exact
-        bucket = torch.where(apart < exact, apart, grown).long().clamp(max=each - 1)
-        self.register_buffer("buckets", bucket + each * ((right > 0) & (apart > 0)), persistent=False)
-
-    @override
-    def add_to_scores(self, scores: Scores, queries: Queries) -> Scores:
-        right = distances(*scores.shape[-2:], device=scores.device).clamp(-self.max_distance, self.max_distance)
-        terms = self.terms(show(self, "bucket_j", self.buckets[right + self.max_distance], "Q K"))  # Q K H
-        return self.added(scores, terms.permute(2, 0, 1)[None])
 
 
 @lru_cache(maxsize=8)
@@ -281,6 +218,4 @@ POSITIONS: dict[str, type[Position]] = {
     "alibi": Alibi,
     "relative": Relative,
     "rotary": Rotary,
-    "xpos": XPos,
-    "t5": T5,
 }

@@ -23,7 +23,7 @@ FORMAT = f"4.{VERSION}"
 StepCount = Annotated[int, Field(gt=0, le=10**9)]
 Count = Annotated[int, Field(gt=0, le=10**6)]  # of pairs, vocabulary entries, or tokens of a sentence
 Width = Annotated[int, Field(gt=0, le=2**16)]
-FewCount = Annotated[int, Field(gt=0, le=1_000)]  # of layers, checkpoints, or hypotheses, which run all at once
+FewCount = Annotated[int, Field(gt=0, le=1_000)]  # of layers or hypotheses, which run all at once
 CountOrNone = Annotated[int, Field(ge=0, le=10**6)]
 TokenCount = Annotated[int, Field(gt=0, le=10**8)]  # or pairs, of a corpus or batch
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
@@ -31,7 +31,6 @@ Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 Share = Annotated[float, Field(gt=0.0, le=1.0)]
 Decay = Annotated[float, Field(ge=0.0, le=1.0)]
 Factor = Annotated[float, Field(gt=0.0, le=1e3)]
-LossWeight = Annotated[float, Field(ge=0.0, le=1e3)]
 LearningRate = Annotated[float, Field(gt=0.0, le=10.0)]  # a step of Adam moves each weight by about this much
 HeadText = Annotated[str, Field(pattern=f"^(?:{HEAD_PATTERN})$")]  # cross.2.1
 Plugin = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=100)]
@@ -50,10 +49,12 @@ class Section(BaseModel):
 class ChosenBy:
     """Marks a union of sections. The value of `key` selects one of the `table`; the first is the default.
 
-    A section's name is the default of that key. Pydantic fills the table with the union, `add_section` adds to it.
+    All derive from `base`. A section's name is the default of that key. Pydantic fills the table with the union,
+    `add_section` adds to it.
     """
 
     key: str
+    base: type[Section] | tuple[type[Section], ...]
     table: dict[str, type[Section]] = field(default_factory=dict, compare=False)
 
     def name(self, value: Any) -> str:
@@ -63,7 +64,7 @@ class ChosenBy:
 
     def __get_pydantic_core_schema__(self, union: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """A union tagged by name, so that pydantic's errors are about the selected section."""
-        for section in get_args(union):
+        for section in get_args(union) or (union,):
             self.table.setdefault(section.model_fields[self.key].default, section)
         choices = {name: handler.generate_schema(section) for name, section in self.table.items()}
         return core_schema.tagged_union_schema(choices, discriminator=self.name)
@@ -155,13 +156,13 @@ class TokenizerConfig(Section):
     vocabulary_size: Count = 8_000
     """Vocabulary size in tokens, including special symbols and 256 bytes."""
     whole_words: CountOrNone = 1_900
-    """Number of most frequent words per language that get a token each; at most half of the vocabulary."""
+    """Number of most frequent words per language that get a token each in a unigram vocabulary; at most half of it."""
     sample: TokenCount = 500_000
     """Training pairs per corpus to learn the vocabulary from, spread evenly; approximate."""
     sampling: Literal["none", "subword"] = "none"
-    """`subword` resegments the training text at random in every epoch."""
+    """`subword` resegments the training text at random in every epoch; needs a unigram vocabulary."""
     alpha: Annotated[float, Field(gt=0.0, le=100.0)] = 0.1
-    """Sampling: smoothing for unigram (smaller is more uniform), share of merges skipped for bpe."""
+    """Smoothing of `subword` sampling; smaller is more uniform."""
 
 
 class AttentionConfig(Section):
@@ -235,7 +236,7 @@ class RecurrentConfig(_Model):
     """Score of a decoder state and a source state; `none` turns attention off."""
 
 
-ModelConfig = Annotated[TransformerConfig | RecurrentConfig, ChosenBy("kind")]
+ModelConfig = Annotated[TransformerConfig | RecurrentConfig, ChosenBy("kind", (TransformerConfig, RecurrentConfig))]
 
 
 class CrossEntropyConfig(Section):
@@ -247,44 +248,19 @@ class CrossEntropyConfig(Section):
     """Share ε of each label that is spread evenly over the vocabulary."""
 
 
-class RDropConfig(CrossEntropyConfig):
-    """Cross-entropy of two passes under different dropout, with a KL term that pulls them together (R-Drop)."""
-
-    name: str = "r_drop"
-    weight: LossWeight = 5.0
-    """Weight α of the divergence between the passes."""
+ObjectiveConfig = Annotated[CrossEntropyConfig, ChosenBy("name", CrossEntropyConfig)]
 
 
-class SimCutConfig(CrossEntropyConfig):
-    """Cross-entropy with a KL term that pulls a pass with masked tokens towards the whole one (SimCut)."""
+class OptimizerSection(Section):
+    """An optimizer; plugins derive their sections from this."""
 
-    name: str = "simcut"
-    weight: LossWeight = 3.0
-    """Weight α of the divergence between the passes."""
-    cut: Probability = 0.05
-    """Share of tokens masked, on both sides."""
-
-
-ObjectiveConfig = Annotated[CrossEntropyConfig | RDropConfig | SimCutConfig, ChosenBy("name")]
-
-
-class TeacherConfig(CrossEntropyConfig):
-    """An objective that learns from a trained run; custom objectives derive their section from this."""
-
-    teacher: str = ""
-    """Run whose model is the teacher; it must have the same vocabulary (`tmt train --vocabulary`)."""
-    teacher_weights: str = ""
-    """SHA-256 of its weights, to recognise them. Written by tmt."""
-
-
-class _Optimizer(Section):
     name: str
     """Optimizer."""
     max_grad_norm: Annotated[float, Field(gt=0.0, le=1e9)] = 1.0
     """Larger gradients are scaled down to this norm."""
 
 
-class AdamConfig(_Optimizer):
+class AdamConfig(OptimizerSection):
     """Adam (Kingma and Ba 2015)."""
 
     name: str = "adam"
@@ -302,27 +278,7 @@ class AdamWConfig(AdamConfig):
     """Decay of hidden layers' weight matrices per step, times the learning rate."""
 
 
-class MuonConfig(AdamConfig):
-    """Muon (Jordan et al. 2024) for weight matrices; Adam, with its betas and epsilon, for everything else."""
-
-    name: str = "muon"
-    matrix_rate: Factor = 5.0
-    """Learning rate of the matrices, as a multiple of the scheduled one."""
-    momentum: Probability = 0.95
-    """Decay per step of the matrices' running gradient."""
-    weight_decay: Decay = 0.0
-    """Decay of the matrices per step, times their learning rate."""
-
-
-class SGDConfig(_Optimizer):
-    """Stochastic gradient descent with momentum (Sutskever et al. 2013)."""
-
-    name: str = "sgd"
-    momentum: Probability = 0.9
-    """Share of the last step that the next one repeats."""
-
-
-OptimizerConfig = Annotated[AdamConfig | AdamWConfig | MuonConfig | SGDConfig, ChosenBy("name")]
+OptimizerConfig = Annotated[AdamConfig | AdamWConfig, ChosenBy("name", OptimizerSection)]
 
 
 class _Schedule(Section):
@@ -370,7 +326,7 @@ class CosineConfig(InverseSqrtConfig):
 
 
 ScheduleConfig = Annotated[
-    NoamConfig | ConstantConfig | InverseSqrtConfig | LinearConfig | CosineConfig, ChosenBy("name")
+    NoamConfig | ConstantConfig | InverseSqrtConfig | LinearConfig | CosineConfig, ChosenBy("name", _Schedule)
 ]
 
 
@@ -403,14 +359,12 @@ class TrainingConfig(Section):
     """Validation metric that selects the best weights."""
     averaging: str = "ema"
     """Weight averaging over training; its result is the final model."""
-    average_checkpoints: FewCount = 5
-    """Checkpoints averaged by `last` and `best`."""
     ema_decay: Probability = 0.996
     """Decay of the running average `ema` per step."""
     device: str = "auto"
     """Device to train on: `cpu`, `cuda`, `cuda:1`, `mps`; `auto` picks `cuda` if there is one, or else `cpu`."""
     precision: str = "auto"
-    """Number format of matrix products; `auto` picks bfloat16, or else float16, where the processor is faster at it."""
+    """Number format of matrix products; `auto` picks bfloat16 where the processor is faster at it."""
     tensorboard: bool = False
     """Also write the metrics for TensorBoard; needs the extra `tensorboard`."""
 
@@ -478,15 +432,15 @@ CHOSEN = {
 def add_section(field: str, section: type[Section]) -> None:
     """Register a section of your own for `field`, such as `schedule` or `objective`, under its default name.
 
-    It must derive from one of the field's sections, and inherits its keys. Raises `TypeError` otherwise, if the name is
-    taken, or if the field has no sections to choose from.
+    It must derive from the base of the field's sections, such as `OptimizerSection`, and inherits its keys. Raises
+    `TypeError` otherwise, if the name is taken, or if the field has no sections to choose from.
     """
     if field not in CHOSEN:
         raise TypeError(f"add_section: field {field!r} has no sections to choose from; give one of {', '.join(CHOSEN)}")
     choice = CHOSEN[field]
     name = section.model_fields[choice.key].default
     taken = choice.table.get(name)
-    if not issubclass(section, tuple(choice.table.values())) or (taken and taken.__module__ == __name__):
+    if not issubclass(section, choice.base) or (taken and taken.__module__ == __name__):
         remedy = f"derive it from one of {field}'s sections, with a {choice.key} of its own"
         raise TypeError(f"add_section: {section.__name__}, named {name!r}, does not fit {field}; {remedy}")
     choice.table[name] = section

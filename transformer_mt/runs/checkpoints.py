@@ -166,9 +166,9 @@ class Checkpoints:
         content = read_regular(path / STATE, limit=size)
         tensors = unpack(content, path=path / STATE)
         sums = saved_sums(content)
-        weights = self.read_weights(step)
-        theirs = Run(self.run.path, step).sums()
-        read = {MODEL: theirs["tensors"]} | {name: sha256(own) for name, own in files.items()}
+        ours = Run(self.run.path, step)
+        weights = ours.read_weights(self.weights)
+        read = {MODEL: ours.sums()["tensors"]} | {name: sha256(own) for name, own in files.items()}
         if damaged := [name for name, own in read.items() if sums.get(name) != own]:
             raise MachineError(path / damaged[0], f"damaged (its SHA-256 is not the one in {STATE})", "restore both")
         progress = _parse_progress(files[PROGRESS], step=step, path=path / PROGRESS)
@@ -177,10 +177,6 @@ class Checkpoints:
         except (KeyError, ValueError):  # a name without a tensor, or invalid JSON
             raise MachineError(path / VALUES, "damaged", "restore it, or overwrite the run") from None
         return Checkpoint(progress, weights, state)
-
-    def read_weights(self, step: int) -> Tensors:
-        """Read the weights of a checkpoint. Raises `MachineError` if they are damaged or do not fit the run."""
-        return Run(self.run.path, step).read_weights(self.weights)
 
 
 def take_tensors(tree: Any, tensors: Tensors, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The sentencepiece models of tmt: reads untrusted files, writes models with whole words, segments a word.
+"""The sentencepiece models of tmt: reads untrusted files, writes models, with whole words if they are unigram.
 
 sentencepiece (0.2.3 and later) rejects damaged files itself. It remains to check that a model has tmt's special symbols
 and bytes. The format is protobuf (https://protobuf.dev/programming-guides/encoding) with the fields of
@@ -9,11 +9,9 @@ that starts with one is still segmented as the model finds best.
 """
 
 import math
-import random
 import re
 import struct
 from collections.abc import Mapping, Sequence
-from heapq import heappop, heappush
 
 from sentencepiece import SentencePieceProcessor
 
@@ -91,11 +89,11 @@ def is_unigram(processor: SentencePieceProcessor) -> bool:
     return True
 
 
-def with_whole_words(model: bytes, words: Mapping[str, float], *, kind: str, size: int) -> tuple[bytes, int]:
+def with_whole_words(model: bytes, words: Mapping[str, float], *, size: int) -> tuple[bytes, int]:
     """Make the first of these words, each after a blank, one token. Returns the model and the number of such words.
 
-    `words` maps each word to its share of all words. The model does not outgrow its own size or `size`: words replace
-    the rarest multi-character tokens, at most half of them.
+    `model` is a unigram model; `words` maps each word to its share of all words. The model does not outgrow its own
+    size or `size`: words replace the rarest multi-character tokens, at most half of them.
     """
     if not words:
         return model, 0
@@ -103,41 +101,24 @@ def with_whole_words(model: bytes, words: Mapping[str, float], *, kind: str, siz
     characters = {text: score for text, score in subwords if len(text) == 1}
     learned = [(text, score) for text, score in subwords if len(text) > 1]
     room = max(len(learned), size - len(FIRST) - len(characters))
-    wanted = {f"▁{word}": share for word, share in words.items()}
-    extend = _extend_unigram if kind == "unigram" else _extend_bpe
+    wanted = {f"▁{word}": share for word, share in list(words.items())[: room // 2]}
     kept = len(learned)
     while True:
         scores = characters | dict(learned[:kept])
-        whole = extend(scores, wanted, most=room // 2)
+        _add_whole(wanted, scores)
         surplus = len(scores) - len(characters) - room
         if surplus <= 0:
             break
         kept -= surplus
-    return write_model(dict(sorted(scores.items(), key=lambda piece: -piece[1])), kind), whole
+    return write_model(dict(sorted(scores.items(), key=lambda piece: -piece[1])), "unigram"), len(wanted)
 
 
-def _extend_unigram(scores: PieceScores, wanted: Mapping[str, float], *, most: int) -> int:
-    """Make the first `most` words beat their parts: score by frequency, or just above the parts. Returns the number."""
-    chosen = list(wanted)[:most]
-    for piece in sorted(chosen, key=len):  # shorter words first, because they are parts of longer ones
+def _add_whole(wanted: Mapping[str, float], scores: PieceScores) -> None:
+    """Make words beat their parts: score by frequency, or just above the parts."""
+    for piece in sorted(wanted, key=len):  # shorter words first, because they are parts of longer ones
         parts = score_of_parts(piece, scores)
         if scores.get(piece, -math.inf) <= parts + _MARGIN:
             scores[piece] = max(math.log(wanted[piece]), parts + _MARGIN)
-    return len(chosen)
-
-
-def _extend_bpe(scores: PieceScores, wanted: Mapping[str, float], *, most: int) -> int:
-    """Append at most `most` merges that build the words from left to right. Returns the number of whole words."""
-    added = 0
-    lowest = min(scores.values())
-    for held, piece in enumerate(wanted):
-        parts = merged(piece, scores, 0.0, random.Random(0))
-        if added + len(parts) - 1 > most:
-            return held
-        for end in range(2, len(parts) + 1):
-            added += 1
-            scores["".join(parts[:end])] = lowest - added
-    return len(wanted)
 
 
 def with_tags(model: bytes, tags: Sequence[str], *, kind: str) -> bytes:
@@ -179,46 +160,6 @@ def _message(fields: Mapping[int, str | bytes | int | float]) -> bytes:
 def _varint(value: int) -> bytes:
     """Encode an integer in seven bits per byte, lowest first."""
     return bytes([value & 127 | 128]) + _varint(value >> 7) if value > 127 else bytes([value])
-
-
-def merged(word: str, merges: PieceScores, dropout: float, draw: random.Random) -> list[str]:
-    """Apply BPE merges with dropout: join neighbours, best merge first (leftmost on ties), until none is left.
-
-    Each step goes through the possible merges from the best and makes the first one that is not dropped. This is
-    equivalent to dropping merges independently and taking the best survivor, with fewer random numbers.
-    """
-    symbols = list(word)  # empty if joined to the symbol before it
-    before = list(range(-1, len(word) - 1))
-    after = list(range(1, len(word) + 1))
-    possible: list[tuple[float, int, str]] = []
-
-    def offer(left: int) -> None:
-        if left >= 0 and after[left] < len(word):
-            joined = symbols[left] + symbols[after[left]]
-            if joined in merges:
-                heappush(possible, (-merges[joined], left, joined))
-
-    for left in range(len(word)):
-        offer(left)
-    skipped = []
-    while possible:
-        _, left, joined = merge = heappop(possible)
-        right = after[left]
-        if not symbols[left] or right == len(word) or symbols[left] + symbols[right] != joined:
-            continue  # one of the two is already part of another symbol
-        if draw.random() < dropout:
-            skipped.append(merge)
-            continue
-        symbols[left], symbols[right] = joined, ""
-        after[left] = after[right]
-        if after[left] < len(word):
-            before[after[left]] = left
-        offer(before[left])
-        offer(left)
-        for merge in skipped:
-            heappush(possible, merge)
-        skipped.clear()
-    return [symbol for symbol in symbols if symbol]
 
 
 def score_of_parts(word: str, scores: PieceScores) -> float:

@@ -17,11 +17,8 @@ from transformer_mt.text.words import Span
 from transformer_mt.tokenizer.learning import learn
 from transformer_mt.tokenizer.sentencepiece_model import (
     corpus_tag,
-    is_unigram,
     language_tag,
-    learned_scores,
     load_model,
-    merged,
     tags_of,
     with_tags,
     with_whole_words,
@@ -34,10 +31,9 @@ _BEST_SEGMENTATIONS = 64
 
 @dataclass(frozen=True)
 class Sampling:
-    """Subword sampling with a seed, the same in every process.
+    """Subword sampling from a unigram vocabulary with a seed, the same in every process.
 
-    `alpha` is the smoothing of Kudo (2018, §3.2) for a unigram vocabulary (smaller is more uniform, over the 64 best
-    segmentations), and the dropout probability of Provilkov et al. (2020, §3) for a BPE vocabulary.
+    `alpha` is the smoothing of Kudo (2018, §3.2), smaller is more uniform, over the 64 best segmentations.
     """
 
     seed: int
@@ -72,14 +68,16 @@ class Tokenizer:
         """Train a vocabulary. The same sentences produce the same vocabulary.
 
         `whole` maps words, most important first, to their share of all words. They become one token each, up to half of
-        the vocabulary. `tags` are its last tokens. If the sentences cannot fill the configured size, or
-        their characters need more, the nearest possible size is used. `note` reports both. Raises `InputError` without
-        text.
+        a unigram vocabulary; a BPE vocabulary has none. `tags` are its last tokens. If the sentences cannot fill the
+        configured size, or their characters need more, the nearest possible size is used. `note` reports both. Raises
+        `InputError` without text.
         """
         kind = config.kind
         size = config.vocabulary_size - len(tags)
-        learned = learn(list(sentences), kind=kind, size=size)
-        model, held = with_whole_words(learned, whole, kind=kind, size=size)
+        model = learn(list(sentences), kind=kind, size=size)
+        held = len(whole)
+        if kind == "unigram":
+            model, held = with_whole_words(model, whole, size=size)
         tokenizer = cls(with_tags(model, tags, kind=kind))
         notes = []
         if tokenizer.size != (wanted := config.vocabulary_size):
@@ -148,8 +146,7 @@ class Tokenizer:
         """
         if sampling:
             draw = random.Random(sampling.seed)
-            sample = self._sample_unigram if self._merges is None else self._sample_bpe
-            encoded = [sample(text, sampling.alpha, draw) for text in sentences]
+            encoded = [self._sample(text, sampling.alpha, draw) for text in sentences]
         elif len(sentences) == 1:  # sentencepiece starts threads for a list
             encoded = [self._processor.Encode(sentences[0], out_type=int)]
         else:
@@ -181,7 +178,7 @@ class Tokenizer:
         counts = Counter(chain.from_iterable(texts))
         return Counter({c: count for c, count in counts.items() if c != " " and self._processor.PieceToId(c) == UNK})
 
-    def _sample_unigram(self, text: str, alpha: float, draw: random.Random) -> list[int]:
+    def _sample(self, text: str, alpha: float, draw: random.Random) -> list[int]:
         """P(x | text) ∝ P(x)^α over the best segmentations x; P(x) is the product over tokens (Kudo 2018, §3.2)."""
         best: list[list[int]] = self._processor.NBestEncode(text, nbest_size=_BEST_SEGMENTATIONS, out_type=int)
         if len(best) < 2:
@@ -189,14 +186,6 @@ class Tokenizer:
         scores = [alpha * sum(map(self._scores.__getitem__, ids)) for ids in best]
         highest = max(scores)
         return draw.choices(best, [math.exp(score - highest) for score in scores])[0]
-
-    def _sample_bpe(self, text: str, alpha: float, draw: random.Random) -> list[int]:
-        """BPE with each possible merge dropped with probability α at every step (Provilkov et al. 2020)."""
-        assert self._merges is not None
-        ids: list[int] = []
-        for piece in chain.from_iterable(merged(f"▁{word}", self._merges, alpha, draw) for word in text.split()):
-            ids += self.ids([piece] if piece in self._merges else [f"<0x{byte:02X}>" for byte in piece.encode()])
-        return ids
 
     @cached_property
     def _pieces(self) -> list[str]:
@@ -209,8 +198,3 @@ class Tokenizer:
     @cached_property
     def _scores(self) -> list[float]:
         return list(map(self._processor.GetScore, range(self.size)))
-
-    @cached_property
-    def _merges(self) -> dict[str, float] | None:
-        """The result of each BPE merge and its score, minus the number of the merge. None for unigram."""
-        return None if is_unigram(self._processor) else learned_scores(self._processor)

@@ -1,19 +1,13 @@
-"""The weights to use after training: the best, a running average, or a mean over checkpoints."""
+"""The weights to validate and use: those being trained, or a running average."""
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
-from operator import itemgetter
 
-import torch
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 from typing_extensions import override
 
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.weights import Tensors, load_weights, weights_of
-
-# The validated steps with their scores (higher is better), the current one last.
-History = Sequence[tuple[int, float]]
 
 
 class Averaging:
@@ -29,21 +23,6 @@ class Averaging:
     def candidate(self) -> Seq2Seq:
         """The model to validate."""
         return self.model
-
-    def averaged(self, history: History, count: int) -> list[int]:
-        """The validated steps to average, at most `count`, in order of training; empty to use the best."""
-        return []
-
-    def select_weights(self, history: History, *, best: bool, read: Callable[[int], Tensors]) -> Tensors | None:
-        """The weights to use after a validation, or None to keep the old ones; `read` reads an earlier step's."""
-        if steps := self.averaged(history, self.config.average_checkpoints):
-            present = history[-1][0]
-            return mean_weights(weights_of(self.model) if step == present else read(step) for step in steps)
-        return weights_of(self.candidate()) if best else None
-
-    def steps_to_keep(self, history: History) -> set[int]:
-        """The steps whose weights a later mean may need, plus one in case the newest checkpoint gets damaged."""
-        return set(self.averaged(history, self.config.average_checkpoints + 1))
 
     def state(self) -> Tensors:
         """The tensors needed to resume training, except the candidate's weights."""
@@ -92,35 +71,4 @@ class ExponentialMovingAverage(Averaging):
         load_weights(self.model, state)
 
 
-class LastCheckpoints(Averaging):
-    """`last`: the mean of the last validated weights (Vaswani et al. 2017, §6.1)."""
-
-    @override
-    def averaged(self, history: History, count: int) -> list[int]:
-        return [step for step, _ in history][-count:]
-
-
-class BestCheckpoints(Averaging):
-    """`best`: the mean of the validated weights with the best scores."""
-
-    @override
-    def averaged(self, history: History, count: int) -> list[int]:
-        return sorted(step for step, _ in sorted(history, key=itemgetter(1), reverse=True)[:count])
-
-
-AVERAGING: dict[str, type[Averaging]] = {
-    "none": Averaging,
-    "ema": ExponentialMovingAverage,
-    "last": LastCheckpoints,
-    "best": BestCheckpoints,
-}
-
-
-def mean_weights(several: Iterable[Tensors]) -> Tensors:
-    """Average each tensor over several sets of weights, summed in float64."""
-    sums: Tensors = {}
-    for count, weights in enumerate(several, start=1):  # noqa: B007 - used below
-        for name, tensor in weights.items():
-            value = tensor.detach().to("cpu", torch.float64)
-            sums[name] = sums[name] + value if name in sums else value
-    return {name: (total / count).float() for name, total in sums.items()}
+AVERAGING = {"none": Averaging, "ema": ExponentialMovingAverage}

@@ -4,64 +4,61 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from transformer_mt.config.sections import Config, TrainingConfig
 from transformer_mt.device import choose_device, choose_precision, free_memory_of
 from transformer_mt.distributed import Distributed
+from transformer_mt.errors import InputError
 from transformer_mt.memory import require
+from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build_model import build_model, checking_size
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.plugins import naming_plugins
 from transformer_mt.registry import lookup
 from transformer_mt.training.averaging import AVERAGING, Averaging
-from transformer_mt.training.fine_tuning import open_teacher
 from transformer_mt.training.objective import Objective, build_objective
 from transformer_mt.training.optimizer import OPTIMIZERS
 from transformer_mt.training.reports import VALIDATION_METRICS, Validation
 from transformer_mt.training.schedules import schedule_function
-from transformer_mt.translation.model import Model
 
 
 @dataclass(frozen=True)
 class TrainingParts:
-    """The parts of a training. The model has its initial weights and is not yet on the device."""
+    """The parts of a training that its configuration chooses."""
 
     config: Config
     distributed: Distributed
     device: torch.device
     precision: torch.dtype
     objective: Objective
-    teacher: Model | None
     averaging: Callable[[Seq2Seq, TrainingConfig], Averaging]
     score_of: Callable[[Validation], float]
-    model: Seq2Seq
-    random_state: Tensor  # after drawing the weights
 
 
 def build_parts(config: Config, distributed: Distributed | None = None) -> TrainingParts:
-    """Build the configured parts; `TrainingParts.config` also has the digest of the teacher's weights.
-
-    Raises `InputError` for unknown names, incompatible values, or a model that is too large.
-    """
+    """Build the configured parts. Raises `InputError` for unknown names, incompatible values, or too large a model."""
     training = config.training
     distributed = distributed or Distributed()
     schedule_function(config.schedule)
     local_rank = None if distributed.world_size == 1 else distributed.local_rank
     device = choose_device(training.device, local_rank=local_rank, key="training.device")
-    config, teacher = open_teacher(config, device)
-    objective = build_objective(config.objective, teacher.network if teacher else None)
+    objective = build_objective(config.objective)
+    if (config.tokenizer.kind, config.tokenizer.sampling) == ("bpe", "subword"):
+        raise InputError("tokenizer.sampling", "subword needs a unigram vocabulary", "choose none, or another kind")
     precision = choose_precision(training.precision, device)
     lookup(OPTIMIZERS, config.optimizer.name, key="optimizer.name")
     averaging = lookup(AVERAGING, training.averaging, key="training.averaging")
     score_of = lookup(VALIDATION_METRICS, training.best_metric, key="training.best_metric")
-    model = initial_model(config, device, vocabulary_size=config.tokenizer.vocabulary_size)
-    state = torch.get_rng_state()
-    return TrainingParts(config, distributed, device, precision, objective, teacher, averaging, score_of, model, state)
+    with torch.device("meta"):  # without values
+        model = initial_model(config, device, vocabulary_size=config.tokenizer.vocabulary_size)
+    if distributed.world_size > 1 and any(isinstance(module, BatchNorm) for module in model.modules()):
+        problem = "batch would use separate statistics in each process"
+        raise InputError("model.norm", problem, "choose layer, or train with one process")
+    return TrainingParts(config, distributed, device, precision, objective, averaging, score_of)
 
 
 def initial_model(config: Config, device: torch.device, *, vocabulary_size: int) -> Seq2Seq:
-    """Build the model with weights drawn from the configuration's seed, not yet on the device.
+    """Build the model with weights drawn from the configuration's seed, which torch then goes on with.
 
     Raises `InputError` if the model, its gradient, Adam's two means and the logits of one batch do not fit into the
     device's memory.

@@ -1,18 +1,15 @@
-"""Losses fused with the output layer: only a block of logits exists at a time.
+"""Cross-entropy fused with the output layer: only a block of logits exists at a time.
 
 The logits of a batch and their gradient take more memory than the rest of training, and on a CPU they take longer to
 move than to compute. So the output layer and the loss are one function. It computes the gradient in the forward pass,
-while the logits of a block of rows are in the processor's cache. Padding is skipped. Not for float16: gradients
-computed before loss scaling would underflow.
+while the logits of a block of rows are in the processor's cache. Padding is skipped.
 """
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional as F
 from typing_extensions import override
 
 from transformer_mt.attention.shapes import States, Target
@@ -34,78 +31,20 @@ def chunked_linear_cross_entropy(
 
     States are B T D, labels B T.
     """
-    real = _places(labels, tokens)
+    # Counting the labels that are not padding would synchronise with the GPU.
+    real = (labels.flatten() == PAD).int().argsort(stable=True)[:tokens]
     inputs = as_computed(states.flatten(0, 1).index_select(0, real), output.weight, output.bias)
     apply: Any = _CrossEntropy.apply  # untyped in some versions of torch
     loss: Tensor = apply(label_smoothing, labels.flatten()[real], *inputs)
     return loss
 
 
-def chunked_linear_loss(
-    loss: Callable[..., Sum], passes: Sequence[States], output: nn.Linear, labels: Target, *, tokens: int
-) -> Sum:
-    """`loss(*logits, labels)`, a sum over tokens, of the states B T D of several passes; labels are B T.
-
-    `loss` is called with the logits 1 N V and labels 1 N of a block of N tokens; `tokens` is as above.
-    """
-    real = _places(labels, tokens)
-    states = (x.flatten(0, 1).index_select(0, real) for x in passes)
-    apply: Any = _InBlocks.apply
-    found: Tensor = apply(loss, labels.flatten()[real], *as_computed(output.weight, output.bias, *states))
-    return found
-
-
-def _places(labels: Target, tokens: int) -> Int[Tensor, " N"]:
-    """The places of the labels that are not padding. Counting them would synchronise with the GPU."""
-    return (labels.flatten() == PAD).int().argsort(stable=True)[:tokens]
-
-
-def _rows(states: Tensor) -> int:
-    return CPU_ROWS if states.device.type == "cpu" else GPU_ROWS
-
-
-class _Fused(torch.autograd.Function):
-    """A loss whose forward pass saves the gradients of all tensors after its first two arguments."""
-
-    @staticmethod
-    @override
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
-        return None, None, *(kept * upstream[0].to(kept.dtype) for kept in ctx.saved_tensors)
-
-
-class _InBlocks(_Fused):
-    """A loss of logits, with the gradients that autograd finds, block by block."""
-
-    @staticmethod
-    @override
-    def forward(
-        ctx: Any, loss: Callable[..., Sum], labels: Tensor, weight: Tensor, bias: Tensor, *passes: Tensor
-    ) -> Tensor:
-        """Return the loss of the labels N: weight V D, bias V, passes N D."""
-        precise = torch.promote_types(weight.dtype, torch.float32)  # the type of sums
-        layer = [tensor.detach().requires_grad_() for tensor in (weight, bias)]
-        gradients = [torch.zeros_like(tensor, dtype=precise) for tensor in (weight, bias, *passes)]
-        total = torch.zeros((), dtype=precise, device=weight.device)
-        rows = _rows(weight)
-        for first in range(0, len(labels), rows):
-            block = slice(first, first + rows)
-            states = [tensor[block].detach().requires_grad_() for tensor in passes]
-            with torch.enable_grad():
-                found = loss(*(F.linear(h, *layer)[None] for h in states), labels[None, block])
-            total += found.detach()
-            kept = [*gradients[:2], *(gradient[block] for gradient in gradients[2:])]
-            for gradient, more in zip(kept, torch.autograd.grad(found, [*layer, *states]), strict=True):
-                gradient += more
-        ctx.save_for_backward(*(gradient.to(weight.dtype) for gradient in gradients))
-        return total
-
-
-class _CrossEntropy(_Fused):
+class _CrossEntropy(torch.autograd.Function):
     """∂loss/∂z_k = p_k − (1 − ε) [k = label] − ε/V, z the logits of a row; all other gradients are products of it.
 
     p_k = e_k / Σ e, e_k = exp(z_k). Factors that are constant over a row (1 / Σ e, the mean of z) or over all k (ε/V)
-    are applied to the small operands of these products, not to the V numbers of each row. With `_InBlocks` instead, a
-    step of the default model would take 17 % longer.
+    are applied to the small operands of these products, not to the V numbers of each row. With autograd instead, block
+    by block, a step of the default model would take 17 % longer.
     """
 
     @staticmethod
@@ -117,7 +56,7 @@ class _CrossEntropy(_Fused):
         loss = torch.zeros((), dtype=precise, device=states.device)
         gradients = [torch.zeros_like(tensor, dtype=precise) for tensor in (states, weight, bias)]
         of_states, of_weight, of_bias = gradients
-        rows = _rows(states)
+        rows = CPU_ROWS if states.device.type == "cpu" else GPU_ROWS
         # Reuse buffers: allocating them would take longer than the computation.
         computed = states.new_empty(min(rows, len(states)), len(bias))
         summed = computed if states.dtype == precise else torch.empty_like(computed, dtype=precise)
@@ -145,6 +84,11 @@ class _CrossEntropy(_Fused):
             of_bias -= smoothing / len(bias) * len(states)
             ctx.save_for_backward(*(gradient.to(states.dtype) for gradient in gradients))
         return loss
+
+    @staticmethod
+    @override
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
+        return None, None, *(kept * upstream[0].to(kept.dtype) for kept in ctx.saved_tensors)
 
 
 def _largest_logit(states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:

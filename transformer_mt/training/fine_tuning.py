@@ -1,4 +1,4 @@
-"""Starting from other runs: a parent's weights and vocabulary, only a vocabulary, or a teacher."""
+"""Starting from other runs: a parent's weights and vocabulary, or only its vocabulary."""
 
 import os
 from collections.abc import Collection, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from transformer_mt.config.fine_tuning import fine_tuning_defaults, old_pairs
-from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, NoamConfig, TeacherConfig
+from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, NoamConfig
 from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load_corpus import Corpus, data_of, held_out_texts, load_corpus
 from transformer_mt.corpus.pairs import Fingerprint
@@ -20,7 +20,6 @@ from transformer_mt.runs.weights import digest, load_weights, specs_of, weights_
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.batch_stream import WeightedCorpus, sampled_pairs
 from transformer_mt.training.schedules import build_schedule
-from transformer_mt.translation.model import Model
 
 
 def init_from_run(path: Path) -> InitFromConfig:
@@ -91,26 +90,6 @@ def place_of(path: Path) -> str:
     if place != place.encode(errors="replace").decode():
         raise InputError(place, "not UTF-8, as a configuration requires", "rename it")
     return place
-
-
-def open_teacher(config: Config, device: torch.device) -> tuple[Config, Model | None]:
-    """Open the teacher, if the objective has one; return the configuration with the digest of its weights, and it.
-
-    Raises `InputError` if no teacher is given, or if its weights have changed since.
-    """
-    section = config.objective
-    if not isinstance(section, TeacherConfig):
-        return config, None
-    if not section.teacher:
-        raise InputError("objective.teacher", "missing", "give the run of the teacher")
-    place = place_of(Path(section.teacher))
-    teacher = Model.open(Run.open(Path(place)), device=str(device))
-    found = digest(weights_of(teacher.network.requires_grad_(False)))
-    if section.teacher_weights not in ("", found):
-        remedy = "restore them, or overwrite the run"
-        raise InputError(place, "its weights do not match objective.teacher_weights", remedy)
-    named = section.model_copy(update={"teacher": place, "teacher_weights": found})
-    return config.model_copy(update={"objective": named}), teacher
 
 
 def taken_vocabulary(config: Config, run: Run) -> Tokenizer:

@@ -5,7 +5,7 @@ To add one, subclass `Objective`, register it in `OBJECTIVES`, and give it a sec
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -16,18 +16,10 @@ from typing_extensions import override
 
 from transformer_mt.attention.shapes import Logits, States, Target
 from transformer_mt.batching.batches import Batch
-from transformer_mt.config.sections import (
-    CrossEntropyConfig,
-    ObjectiveConfig,
-    RDropConfig,
-    SimCutConfig,
-    TeacherConfig,
-)
-from transformer_mt.device import computed_in
-from transformer_mt.models.seq2seq import Seq2Seq, log_softmax
+from transformer_mt.config.sections import CrossEntropyConfig, ObjectiveConfig
 from transformer_mt.registry import lookup
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
-from transformer_mt.training.chunked_loss import Sum, chunked_linear_cross_entropy, chunked_linear_loss
+from transformer_mt.training.chunked_loss import Sum, chunked_linear_cross_entropy
 
 # With byte fallback, no text has unknown tokens, so their symbol can mark masked ones.
 MASK = UNK
@@ -54,69 +46,10 @@ class CrossEntropy(Objective):
         tokens = batch.target_tokens
 
         def of_states(states: States, output: nn.Linear) -> Sum:
-            if computed_in(states.device) == torch.float16:  # chunked gradients would underflow before loss scaling
-                return cross_entropy(output(states), labels, label_smoothing=smoothing)
             return chunked_linear_cross_entropy(states, output, labels, tokens=tokens, label_smoothing=smoothing)
 
         loss: Tensor = model(batch.source, batch.decoder_input, of_states)
         return loss
-
-
-@dataclass(frozen=True)
-class RDrop(Objective):
-    """½ (CE_1 + CE_2) + α/4 (KL(p_1 ‖ p_2) + KL(p_2 ‖ p_1)), p_1 and p_2 from two passes with different dropout.
-
-    Liang et al. 2021, eq. 4, halved to keep the loss comparable to a single pass.
-    """
-
-    config: RDropConfig
-
-    @override
-    def __call__(self, model: nn.Module, batch: Batch) -> Sum:
-        def loss(first: Logits, second: Logits, labels: Target) -> Sum:
-            smoothing = self.config.label_smoothing
-            labelled = sum(cross_entropy(z, labels, label_smoothing=smoothing) for z in (first, second))
-            p = log_softmax(first)
-            q = log_softmax(second)
-            return 0.5 * labelled + 0.25 * self.config.weight * (divergence(p, q, labels) + divergence(q, p, labels))
-
-        read = batch.source, batch.decoder_input
-        return of_two_passes(model, read, read, loss, batch)
-
-
-@dataclass(frozen=True)
-class SimCut(Objective):
-    """CE + α KL(p ‖ p_cut), p_cut from the same pair with some tokens of both sides masked; both passes learn.
-
-    Gao et al. 2022, eq. 4. Their masked embeddings are zero; ours is the learned one of `MASK`.
-    """
-
-    config: SimCutConfig
-
-    @override
-    def __call__(self, model: nn.Module, batch: Batch) -> Sum:
-        def loss(whole: Logits, masked: Logits, labels: Target) -> Sum:
-            labelled = cross_entropy(whole, labels, label_smoothing=self.config.label_smoothing)
-            return labelled + self.config.weight * divergence(log_softmax(whole), log_softmax(masked), labels)
-
-        read = batch.source, batch.decoder_input
-        masked = [mask_tokens(tokens, share=self.config.cut) for tokens in read]
-        return of_two_passes(model, read, masked, loss, batch)
-
-
-def of_two_passes(
-    model: nn.Module, first: Sequence[Tensor], second: Sequence[Tensor], loss: Callable[..., Sum], batch: Batch
-) -> Sum:
-    """`loss` of the logits of two passes and the labels; each pass reads a source and a decoder input."""
-    states: States = model(*first, lambda states, _: states)
-
-    def together(others: States, output: nn.Linear) -> Sum:
-        if computed_in(others.device) == torch.float16:  # chunked gradients would underflow before loss scaling
-            return loss(output(states), output(others), batch.labels)
-        return chunked_linear_loss(loss, [states, others], output, batch.labels, tokens=batch.target_tokens)
-
-    found: Sum = model(*second, together)
-    return found
 
 
 def mask_tokens(tokens: Int[Tensor, "B L"], *, share: float) -> Int[Tensor, "B L"]:
@@ -138,7 +71,7 @@ def cross_entropy(logits: Logits, labels: Target, *, label_smoothing: float) -> 
     Szegedy et al. 2016, §7; Vaswani et al. 2017, §5.4. Logits B T V, labels B T; computed in float32 or more.
     """
     logits = logits.flatten(0, 1)  # B T V -> BT V
-    if logits.dtype in (torch.bfloat16, torch.float16):
+    if logits.dtype == torch.bfloat16:
         logits = logits.float()
     return F.cross_entropy(logits, labels.flatten(), ignore_index=PAD, label_smoothing=label_smoothing, reduction="sum")
 
@@ -150,20 +83,9 @@ def entropy_of_targets(label_smoothing: float, vocabulary: int) -> float:
     return math.fsum(-count * q * math.log(q) for count, q in ((1, own), (vocabulary - 1, other)) if q)
 
 
-def divergence(log_p: Logits, log_q: Logits, labels: Target) -> Sum:
-    """Σ KL(p ‖ q) = Σ Σ_k p_k (log p_k − log q_k) over target tokens; log p and log q B T V, labels B T."""
-    of_tokens = (log_p.exp() * (log_p - log_q)).sum(dim=-1)
-    # Indexing with the mask would synchronise with the GPU to get its size.
-    return torch.where(labels != PAD, of_tokens, 0.0).sum()
+OBJECTIVES: dict[str, Callable[..., Objective]] = {"cross_entropy": CrossEntropy}
 
 
-OBJECTIVES: dict[str, Callable[..., Objective]] = {"cross_entropy": CrossEntropy, "r_drop": RDrop, "simcut": SimCut}
-
-
-def build_objective(config: ObjectiveConfig, teacher: Seq2Seq | None = None) -> Objective:
-    """Build the configured objective; if its section is a `TeacherConfig`, it gets the teacher.
-
-    Raises `InputError` for an unknown name.
-    """
-    make = lookup(OBJECTIVES, config.name, key="objective.name")
-    return make(config, teacher) if isinstance(config, TeacherConfig) else make(config)
+def build_objective(config: ObjectiveConfig) -> Objective:
+    """Build the configured objective. Raises `InputError` for an unknown name."""
+    return lookup(OBJECTIVES, config.name, key="objective.name")(config)

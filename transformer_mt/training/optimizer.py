@@ -1,21 +1,20 @@
 """Optimizers by name, with a scheduled learning rate.
 
-To add one, write a function that returns it, or a list for different parameters, register it in `OPTIMIZERS`, and give
-it a section in `config/sections.py`. Create it with a learning rate of 1, or with a factor for the scheduled rate.
+To add one, write a function that returns it, register it in `OPTIMIZERS`, and give it a section in
+`config/sections.py`. Create it with a learning rate of 1, or with a factor for the scheduled rate.
 """
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from pydantic_core import from_json, to_json
 from torch import Tensor, nn
-from torch.optim import SGD, Adam, AdamW, Muon, Optimizer
+from torch.optim import Adam, AdamW, Optimizer
 
-from transformer_mt.config.sections import AdamConfig, AdamWConfig, MuonConfig, OptimizerConfig, SGDConfig
+from transformer_mt.config.sections import AdamConfig, AdamWConfig, OptimizerSection
 from transformer_mt.device import random_states, restore_random_states
 from transformer_mt.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -25,9 +24,8 @@ from transformer_mt.runs.weights import Tensors, pack, unpack
 from transformer_mt.training.schedules import Schedule
 
 # Steps of the resumption trial before stopping, and after.
-STEPS_TRIED = 8
+STEPS_TRIED = 3
 _KEY = "optimizer.name"
-_UNSCALED = torch.amp.GradScaler(enabled=False)
 
 
 def adam(model: nn.Module, config: AdamConfig) -> Optimizer:
@@ -42,16 +40,6 @@ def adamw(model: nn.Module, config: AdamWConfig) -> Optimizer:
     return AdamW(groups, lr=1.0, betas=config.betas, eps=config.epsilon, fused=True)
 
 
-def muon(model: nn.Module, config: MuonConfig) -> list[Optimizer]:
-    """Matrices: m ← μ m + g, w ← w − η U V^T √max(1, rows / columns), U Σ V^T = g + μ m; others: Adam.
-
-    Jordan et al. 2024; torch computes U V^T approximately by five Newton–Schulz iterations.
-    """
-    matrices, others = split_parameters(model)
-    own = Muon(matrices, lr=config.matrix_rate, momentum=config.momentum, weight_decay=config.weight_decay)
-    return [own, Adam(others, lr=1.0, betas=config.betas, eps=config.epsilon, fused=True)]
-
-
 def split_parameters(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
     """The weight matrices, and all other parameters: norms, biases, embeddings and the output matrix."""
     by_token = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
@@ -61,123 +49,58 @@ def split_parameters(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Para
     return matrices, [each for each in model.parameters() if each.ndim <= 1 or id(each) in by_token]
 
 
-def sgd(model: nn.Module, config: SGDConfig) -> Optimizer:
-    """m ← μ m + g, w ← w − η m (Sutskever et al. 2013, §2, in torch's form)."""
-    return SGD(model.parameters(), lr=1.0, momentum=config.momentum)
-
-
-OPTIMIZERS: dict[str, Callable[[nn.Module, Any], Optimizer | list[Optimizer]]] = {
-    "adam": adam,
-    "adamw": adamw,
-    "muon": muon,
-    "sgd": sgd,
-}
-
-
-@dataclass(eq=False)
-class _Together:
-    """Several optimizers as one, for a `GradScaler`: if a gradient overflows, all of them skip the step."""
-
-    optimizers: Sequence[Optimizer]
-
-    @property
-    def param_groups(self) -> list[dict[str, Any]]:
-        return [group for optimizer in self.optimizers for group in optimizer.param_groups]
-
-    def step(self) -> None:  # called by the scaler
-        for optimizer in self.optimizers:
-            optimizer.step()
+OPTIMIZERS: dict[str, Callable[[nn.Module, Any], Optimizer]] = {"adam": adam, "adamw": adamw}
 
 
 class ScheduledOptimizer:
-    """Optimizers, each with its own parameters, whose learning rates follow a schedule.
+    """An optimizer whose learning rates follow a schedule."""
 
-    Under loss scaling, a step with an overflowed gradient leaves the parameters unchanged.
-    """
-
-    def __init__(self, optimizers: Sequence[Optimizer], schedule: Schedule, scaler: torch.amp.GradScaler) -> None:
-        self.together: Any = _Together(optimizers)
+    def __init__(self, optimizer: Optimizer, schedule: Schedule) -> None:
+        self.optimizer = optimizer
         self.schedule = schedule
-        self.scaler = scaler
-        self.parameters: list[Tensor] = [each for group in self.together.param_groups for each in group["params"]]
-        self.factors = [group["lr"] for group in self.together.param_groups]
-        self._untouched = copy.deepcopy(self.state())
+        self.parameters: list[Tensor] = [each for group in optimizer.param_groups for each in group["params"]]
+        self.factors = [group["lr"] for group in optimizer.param_groups]
+        self._untouched = _form(self.state())
 
     def step(self, number: int) -> float:
         """Take step `number`, counted from 1, and clear the gradients; return the scheduled learning rate."""
         learning_rate = self.schedule(number)
-        self._take(learning_rate, self.scaler)
-        self.scaler.update()
-        return learning_rate
-
-    def _take(self, learning_rate: float, scaler: torch.amp.GradScaler) -> None:
-        for group, factor in zip(self.together.param_groups, self.factors, strict=True):
+        for group, factor in zip(self.optimizer.param_groups, self.factors, strict=True):
             group["lr"] = learning_rate * factor
         for parameter in self.parameters:
             if parameter.grad is None:  # the model did not use it
                 parameter.grad = torch.zeros_like(parameter)
-        scaler.step(self.together)
+        self.optimizer.step()
         for parameter in self.parameters:
             parameter.grad = None
-
-    def unscale(self) -> None:
-        """Divide the gradients by the loss scale."""
-        self.scaler.unscale_(self.together)
+        return learning_rate
 
     def state(self) -> dict[str, Any]:
-        """The state that the next step depends on; the scaler's is empty without loss scaling."""
-        states = [optimizer.state_dict() for optimizer in self.together.optimizers]
-        return {"scaler": self.scaler.state_dict(), "optimizers": states}
+        """The state that the next step depends on."""
+        return self.optimizer.state_dict()
 
     def load(self, saved: Any) -> None:
         """Restore a state, possibly from an untrusted source. Changes the parameters: load them afterwards.
 
-        Raises `ValueError` for tensors, parameters or options that do not match; optimizers may raise other errors.
+        Raises `ValueError` unless it has the form of our own state, before or after a step. Otherwise a parameter could
+        get another one's state, and a fused kernel could read beyond a smaller tensor.
         """
-        self._set(copy.deepcopy(self._untouched))  # a previous call may have loaded another state
-        self._take(self.schedule(1), _UNSCALED)  # creates all state
-        ours = Tensors()
-        theirs = Tensors()
-        take_tensors(self.state(), ours, "state")
-        take_tensors(saved, theirs, "state")
-        for name in ours.keys() & theirs.keys():  # a fused kernel would read beyond a smaller tensor
-            if (ours[name].dtype, ours[name].shape) != (theirs[name].dtype, theirs[name].shape):
-                raise ValueError(f"{name} has a different type or shape")
-        self._set(copy.deepcopy(saved))
-        self._take(self.schedule(1), _UNSCALED)  # check that the loaded state allows a step
-        self._set(saved)
-
-    def _set(self, saved: Any) -> None:
-        if self.scaler.is_enabled() and saved["scaler"]:
-            self.scaler.load_state_dict(saved["scaler"])
-        for optimizer, state in zip(self.together.optimizers, saved["optimizers"], strict=True):
-            if _fixed(state) != _fixed(optimizer.state_dict()):
-                raise ValueError("its parameters have a different order or different options")
-            optimizer.load_state_dict(state)
-            parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-            for index, own in state["state"].items():
-                optimizer.state[parameters[index]] = _with_strings(optimizer.state[parameters[index]], own)
+        if _form(saved) != self._untouched:
+            self.step(1)  # creates all state
+            if _form(saved) != _form(self.state()):
+                raise ValueError("its parameters, options, types or shapes are different")
+        self.optimizer.load_state_dict(saved)
 
 
-def _fixed(state: Any) -> list[dict[str, Any]]:
-    """The entries of each group that a state must not change.
-
-    In a different order, a parameter would get another one's state; with a different option such as `amsgrad`, a kernel
-    would read tensors of unchecked shape.
-    """
-    groups = []
-    for group in state["param_groups"]:
-        groups.append({key: value for key, value in group.items() if key == "params" or type(value) in (bool, str)})
-    return groups
-
-
-def _with_strings(loaded: Any, saved: Any) -> Any:
-    """A loaded state with its strings as saved; torch converts them when loading."""
-    if isinstance(saved, dict):
-        return {key: _with_strings(loaded[key], value) for key, value in saved.items()}
-    if isinstance(saved, list):
-        return [_with_strings(*pair) for pair in zip(loaded, saved, strict=True)]
-    return saved if isinstance(saved, str) else loaded
+def _form(state: Any, key: object = None) -> Any:
+    """Keys, types and shapes of a state. Values only of the order of parameters and of options such as `amsgrad`."""
+    if isinstance(state, dict):
+        return {name: _form(value, name) for name, value in state.items()}
+    if isinstance(state, list | tuple) and key != "params":
+        return [_form(value) for value in state]
+    if isinstance(state, Tensor):
+        return state.dtype, state.shape
+    return type(state) if isinstance(state, float) or type(state) is int else state
 
 
 def reason(error: Exception) -> str:
@@ -185,14 +108,12 @@ def reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0][:200]
 
 
-def build_optimizer(
-    config: OptimizerConfig, model: nn.Module, schedule: Schedule, scaler: torch.amp.GradScaler
-) -> ScheduledOptimizer:
+def build_optimizer(config: OptimizerSection, model: nn.Module, schedule: Schedule) -> ScheduledOptimizer:
     """Build the configured optimizer for the parameters of the model.
 
     Raises `InputError` unless it gets every trainable parameter exactly once and can be resumed exactly.
     """
-    optimizer = ScheduledOptimizer(_made(config, model), schedule, scaler)
+    optimizer = ScheduledOptimizer(_made(config, model), schedule)
     if sorted(map(id, optimizer.parameters)) != sorted(id(each) for each in model.parameters() if each.requires_grad):
         problem = f"{config.name} does not get each parameter exactly once"
         raise InputError(_KEY, problem, "pass it all of them, or freeze the others")
@@ -206,34 +127,31 @@ def build_optimizer(
     return optimizer
 
 
-def _made(config: OptimizerConfig, model: nn.Module) -> list[Optimizer]:
+def _made(config: OptimizerSection, model: nn.Module) -> Optimizer:
     made = lookup(OPTIMIZERS, config.name, key=_KEY)(model, config)
-    optimizers = made if isinstance(made, list) else [made]
-    for each in optimizers:
-        if not (isinstance(each, Optimizer) and all("lr" in group for group in each.param_groups)):
-            problem = f"{config.name} returns {type(each).__name__}, not a torch optimizer with a learning rate"
-            raise InputError(_KEY, problem, "return one, or a list of them")
-    return optimizers
+    if not (isinstance(made, Optimizer) and all("lr" in group for group in made.param_groups)):
+        problem = f"{config.name} returns {type(made).__name__}, not a torch optimizer with a learning rate"
+        raise InputError(_KEY, problem, "return one")
+    return made
 
 
-def _try_to_resume(config: OptimizerConfig, model: nn.Module) -> str | None:
+def _try_to_resume(config: OptimizerSection, model: nn.Module) -> str | None:
     """Save and load an optimizer halfway; return why its further steps differ, or None if they do not.
 
-    Uses two small parameters per group, and the file formats of a checkpoint.
+    Uses a copy of the model with small parameters, and the file formats of a checkpoint.
     """
     device = next(model.parameters()).device
     before = random_states(device)
     try:
-        whole, resumed = (ScheduledOptimizer(_small(config, model), lambda step: 1e-3, _UNSCALED) for _ in range(2))
+        whole, resumed = (ScheduledOptimizer(_made(config, _small(model)), lambda step: 1e-3) for _ in range(2))
         _walk(whole, first=1)
         values, tensors = _saved(whole)
         tree = put_tensors(from_json(values), unpack(tensors, path=Path(STATE)), "optimizer")
         resumed.load(tree["state"])
         for there, here in zip(tree["parameters"], resumed.parameters, strict=True):
             here.data.copy_(there)
-        middle = random_states(device)
         for optimizer in (whole, resumed):
-            restore_random_states(middle, device)
+            torch.manual_seed(0)
             _walk(optimizer, first=STEPS_TRIED + 1)
     finally:
         restore_random_states(before, device)
@@ -247,19 +165,13 @@ def _saved(optimizer: ScheduledOptimizer) -> tuple[bytes, bytes]:
     return to_json(values), pack(tensors)
 
 
-def _small(config: OptimizerConfig, model: nn.Module) -> list[Optimizer]:
-    """The optimizers for a copy of the model with small parameters; each group keeps two."""
+def _small(model: nn.Module) -> nn.Module:
+    """A copy of a model with small parameters."""
     copied: dict[int, Any] = {}
     for each in model.parameters():
         shape = [min(size, 3 + axis) for axis, size in enumerate(each.shape)]
         copied[id(each)] = nn.Parameter(each.new_ones(shape), each.requires_grad)
-    optimizers = _made(config, copy.deepcopy(model, copied))
-    for optimizer in optimizers:
-        for group in optimizer.param_groups:
-            for each in group["params"][2:]:
-                optimizer.state.pop(each, None)  # some create it before the first step
-            del group["params"][2:]
-    return optimizers
+    return copy.deepcopy(model, copied)
 
 
 def _walk(optimizer: ScheduledOptimizer, *, first: int) -> None:

@@ -2,10 +2,11 @@
 
 import copy
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from typing_extensions import override
@@ -18,7 +19,7 @@ from transformer_mt.distributed import Distributed
 from transformer_mt.errors import InputError, MachineError, checked
 from transformer_mt.files import make_directory, original_name, write_errors
 from transformer_mt.links.choose_heads import choose_heads
-from transformer_mt.models.blocks import BatchNorm
+from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.progress import bar, working
 from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run, saved_steps
@@ -134,66 +135,113 @@ def open_training(
     with ExitStack() as unless_opened:
         exists = on_main(lambda: _lock(run, unless_opened))
         corpora, config = parts.distributed.main_first(lambda: open_corpora(parts.config, corpus))
+        parts = replace(parts, config=config)
         begun = on_main(run.config) if exists and not overwrite else None
-        if begun is None:
-            config = config.model_copy(update={"plugins": plugins.names()})
-            session = build_session(replace(parts, config=config), run, corpora)
-            on_main(lambda: _create(run, config, corpora, session.tokenizer, exists=exists))
-        else:
-            config = as_begun(config, begun)
-            tokenizer = on_main(lambda: require_same(run, config, corpora))
-            parts = replace(parts, config=config)
-            session = build_session(parts, run, corpora, tokenizer=tokenizer, begun=begun.training)
-        on_main(run.remove_leftovers)
-        notes = (*session.notes, *resume_newest(session.trainer))
-        if config.init_from.run and not on_main(session.trainer.checkpoints.steps):
-            session.trainer.save()  # so the run no longer needs its parent
+        session = _resumed(parts, run, corpora, begun) if begun else _started(parts, run, corpora, exists=exists)
         unless_opened.pop_all()
-    return replace(session, notes=notes)
+    return session
+
+
+def _started(parts: TrainingParts, run: Run, corpora: TrainingCorpora, *, exists: bool) -> TrainingSession:
+    """Create a run, replacing one that `exists`."""
+    config = parts.config.model_copy(update={"plugins": plugins.names()})
+    on_main = parts.distributed.broadcast_from_main
+    session = build_session(replace(parts, config=config), run, corpora)
+    on_main(lambda: _create(run, config, corpora, session.tokenizer, exists=exists))
+    on_main(run.remove_leftovers)
+    on_main(lambda: run.forget_metrics_after(0))
+    if config.init_from.run:
+        session.trainer.save()  # so the run no longer needs its parent
+    return session
+
+
+def _resumed(parts: TrainingParts, run: Run, corpora: TrainingCorpora, begun: Config) -> TrainingSession:
+    """Resume a run from its newest sound checkpoint. It was created with the configuration `begun`."""
+    config = as_begun(parts.config, begun)
+    on_main = parts.distributed.broadcast_from_main
+    tokenizer = on_main(lambda: require_same(run, config, corpora))
+    parent = None
+    notes: list[str] = []
+    if config.init_from.run and not saved_steps(run.path / CHECKPOINTS):  # stopped before it saved the parent's weights
+        tokenizer, parent, notes = _of_parent(config, on_main)
+    parts = replace(parts, config=config)
+    session = _assembled(parts, run, corpora, tokenizer, notes, parent=parent, begun=begun.training)
+    on_main(run.remove_leftovers)
+    notes = resume_newest(session.trainer)
+    if parent and not on_main(session.trainer.checkpoints.steps):
+        session.trainer.save()  # so the run no longer needs its parent
+    return replace(session, notes=(*session.notes, *notes))
 
 
 def build_session(
+    parts: TrainingParts, run: Run, corpora: TrainingCorpora, *, tokenizer: Tokenizer | None = None
+) -> TrainingSession:
+    """Build a session at step 0 of a new run. Writes nothing.
+
+    The vocabulary is `tokenizer`, or that of another run, or learned from the corpora; the weights are those of the
+    parent run, or depend only on the seed. Raises `InputError` for a parent or vocabulary that does not fit.
+    """
+    config = parts.config
+    on_main = parts.distributed.broadcast_from_main
+    parent = None
+    notes: list[str] = []
+    if config.init_from.run:
+        tokenizer, parent, notes = _of_parent(config, on_main)
+    elif config.tokenizer.from_run:
+        tokenizer = on_main(lambda: taken_vocabulary(config, Run.open(Path(config.tokenizer.from_run))))
+    elif tokenizer is None:
+        with working(f"learning a vocabulary of {config.tokenizer.vocabulary_size} tokens"):
+            tokenizer = on_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
+        notes = [tokenizer.note] if tokenizer.note else []
+    if config.init_from.run or config.tokenizer.from_run:
+        with working("looking for characters missing from the vocabulary"):
+            notes += vocabulary_notes(config, corpora.weighted, tokenizer)
+    return _assembled(parts, run, corpora, tokenizer, notes, parent=parent)
+
+
+def _of_parent(config: Config, on_main: Callable[..., Any]) -> tuple[Tokenizer, Seq2Seq, list[str]]:
+    """The vocabulary and the network of the parent run, and a note."""
+    tokenizer, network = on_main(lambda: load_parent(config))
+    return tokenizer, network, [f"starting from the weights and vocabulary of {config.init_from.run}"]
+
+
+def _assembled(
     parts: TrainingParts,
     run: Run,
     corpora: TrainingCorpora,
+    tokenizer: Tokenizer,
+    notes: Sequence[str],
     *,
-    tokenizer: Tokenizer | None = None,
+    parent: Seq2Seq | None = None,
     begun: TrainingConfig | None = None,
 ) -> TrainingSession:
-    """Build a session at step 0; new weights depend only on the seed. Writes nothing.
+    """A session at step 0 with this vocabulary and the weights of `parent`, if any.
 
-    Without `tokenizer`, learn a vocabulary or take it from another run. `begun` is the training section that a resumed
-    run was created with: its schedule keeps that number of steps. Raises `InputError` if a split is missing, or for a
-    teacher, parent run or norm that does not fit.
+    `begun` is the training section that a resumed run was created with: its schedule keeps that number of steps.
     """
     config = parts.config
     distributed = parts.distributed
-    notes = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes)]
-    for split in ("train", "validation"):
-        if split not in corpora.main.splits:
-            raise InputError(Path(corpora.main.name), f"no {split} split", "give one")
-    is_new = tokenizer is None
-    tokenizer, parts = _with_weights(parts, run, corpora, tokenizer, notes)
-    _require_tags(corpora, tokenizer)
-    tokenizer = tokenizer.toward(config.data.target_language)
-    _require_fitting(parts, tokenizer)
-    torch.manual_seed(config.training.seed)
-    torch.set_rng_state(parts.random_state)
+    said = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes), *notes]
+    model = initial_model(config, parts.device, vocabulary_size=tokenizer.size)  # and the random state to train with
+    if parent:
+        take_weights(model, parent, config)
     if not distributed.is_main:  # each process draws its own dropout
         torch.manual_seed(derive_seed(config.training.seed, distributed.rank, 0))
+    _require_tags(corpora, tokenizer)
+    tokenizer = tokenizer.toward(config.data.target_language)
     with working("encoding the pairs"):
         stream = BatchStream(corpora.weighted, tokenizer, config, distributed=distributed)
-    begun = begun or config.training
-    steps = stream.steps_of(begun.epochs) if begun.epochs else begun.steps
+    first = begun or config.training
+    steps = stream.steps_of(first.epochs) if first.epochs else first.steps
     configured = config.schedule.warmup
     warmup = fitting_warmup(config, steps)
-    if is_new and warmup != configured:
+    if not begun and warmup != configured:
         remark = f"{warmup} instead of {configured}, because training has only {steps} steps; the peak stays"
-        notes.append(f"schedule.warmup: {remark}")
+        said.append(f"schedule.warmup: {remark}")
     schedule = build_schedule(config, steps)
     validate = Validator(corpora.main.splits["validation"], tokenizer, config, parts.device, distributed)
-    trainer = Trainer(run, parts, stream=stream, schedule=schedule, validate=validate)
-    return TrainingSession(config, trainer, corpora.main, tokenizer, (*notes, *validate.notes))
+    trainer = Trainer(run, parts, model, stream=stream, schedule=schedule, validate=validate)
+    return TrainingSession(config, trainer, corpora.main, tokenizer, (*said, *validate.notes))
 
 
 def _require_tags(corpora: TrainingCorpora, tokenizer: Tokenizer) -> None:
@@ -207,52 +255,16 @@ def _require_tags(corpora: TrainingCorpora, tokenizer: Tokenizer) -> None:
         raise InputError("data.mixture", f"the vocabulary has no tag {missing[0]}", remedy)
 
 
-def _require_fitting(parts: TrainingParts, tokenizer: Tokenizer) -> None:
-    """Raise `InputError` for a teacher with another vocabulary, and for batch norm with several processes."""
-    if (teacher := parts.teacher) and teacher.tokenizer.serialized != tokenizer.serialized:
-        remedy = f"take the vocabulary of {teacher.path}"
-        raise InputError("objective.teacher", f"{teacher.path} has another vocabulary", remedy)
-    if parts.distributed.world_size > 1 and any(isinstance(module, BatchNorm) for module in parts.model.modules()):
-        problem = "batch would use separate statistics in each process"
-        raise InputError("model.norm", problem, "choose layer, or train with one process")
-
-
-def _with_weights(
-    parts: TrainingParts, run: Run, corpora: TrainingCorpora, tokenizer: Tokenizer | None, notes: list[str]
-) -> tuple[Tokenizer, TrainingParts]:
-    """The vocabulary, and the parts with a model of its size and the parent run's weights, if any."""
-    config = parts.config
-    on_main = parts.distributed.broadcast_from_main
-    pretrained = None
-    parent = config.init_from.run
-    place = parent or config.tokenizer.from_run
-    is_new = tokenizer is None
-    # A run that was stopped before its first checkpoint still needs the parent's weights.
-    if parent and (is_new or not saved_steps(run.path / CHECKPOINTS)):
-        tokenizer, pretrained = on_main(lambda: load_parent(config))
-        notes.append(f"starting from the weights and vocabulary of {parent}")
-    elif tokenizer is None and place:
-        tokenizer = on_main(lambda: taken_vocabulary(config, Run.open(Path(place))))
-    elif tokenizer is None:
-        with working(f"learning a vocabulary of {config.tokenizer.vocabulary_size} tokens"):
-            tokenizer = on_main(lambda: train_tokenizer(corpora.weighted, config.tokenizer))
-        if tokenizer.note:
-            notes.append(tokenizer.note)
-    if is_new and place:
-        with working("looking for characters missing from the vocabulary"):
-            notes += vocabulary_notes(config, corpora.weighted, tokenizer)
-    if tokenizer.size != parts.model.output.out_features:  # the vocabulary is smaller than configured
-        model = initial_model(config, parts.device, vocabulary_size=tokenizer.size)
-        parts = replace(parts, model=model, random_state=torch.get_rng_state())
-    if pretrained:
-        take_weights(parts.model, pretrained, config)
-    return tokenizer, parts
-
-
 def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[TrainingCorpora, Config]:
-    """Load the corpora to train on, unless one is given; return them and the configuration with name and languages."""
+    """Load the corpora to train on, unless one is given; return them and the configuration with name and languages.
+
+    Raises `InputError` if a split is missing.
+    """
     data = config.data.model_copy(update={"corpus": corpus.name}) if corpus else config.data
     corpus = corpus or load_corpus(data)
+    for split in ("train", "validation"):
+        if split not in corpus.splits:
+            raise InputError(Path(corpus.name), f"no {split} split", "give one")
     data = resolved(data, corpus)
     others = tuple(load_mixture(data, corpus))
     data = with_languages(data, [other for other, _ in others])

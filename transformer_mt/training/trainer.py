@@ -48,6 +48,7 @@ class Trainer:
         self,
         run: Run,
         parts: TrainingParts,
+        model: Seq2Seq,
         *,
         stream: BatchStream,
         schedule: Schedule,
@@ -61,15 +62,13 @@ class Trainer:
         self.device = parts.device
         self.precision = parts.precision
         self.objective = parts.objective
-        self.model = parts.model.to(self.device)
+        self.model = model.to(self.device)
         self.distributed = parts.distributed
         self.wrapped = self.distributed.wrap(self.model)
         self.machine = describe_machine(self.device, processes=self.distributed.world_size)
         self.score_of = parts.score_of
         self.max_grad_norm = config.optimizer.max_grad_norm
-        # In float16, numbers below 6e-8 are zero; loss scaling keeps gradients above that (Micikevicius et al. 2018).
-        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == torch.float16)
-        self.optimizer = build_optimizer(config.optimizer, self.model, schedule, self.scaler)
+        self.optimizer = build_optimizer(config.optimizer, self.model, schedule)
         self.averaging = parts.averaging(self.model, self.config)
         self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()))
         log_every = max(1, min(self.config.log_every, stream.steps_of(1)))  # at least once per epoch
@@ -134,14 +133,11 @@ class Trainer:
         loss: float | Tensor = self._accumulate(batches, tokens)
         is_looked_at = step % self.check_every == 0
         with self._naming(max(batches, key=lambda batch: batch.labels.numel())):
-            self.optimizer.unscale()
             norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
             if is_looked_at:
                 loss = float(loss)
                 norm = float(norm)
-                # Under loss scaling, a gradient may overflow: the step is skipped and the scale halved, down to 1.
-                may_overflow = self.scaler.is_enabled() and self.scaler.get_scale() >= 1.0
-                if not (math.isfinite(loss) and (may_overflow or math.isfinite(norm))):
+                if not (math.isfinite(loss) and math.isfinite(norm)):
                     raise self._diverged("loss", step)
             learning_rate = self.optimizer.step(step)
         if is_looked_at:
@@ -172,7 +168,7 @@ class Trainer:
         with self._naming(batch):
             with compute_in(self.precision, self.device):
                 loss = self.objective(self.wrapped, batch) / tokens
-            self.scaler.scale(loss).backward()
+            loss.backward()
         return loss.detach()
 
     def _validated(self) -> ValidationReport:
@@ -185,10 +181,8 @@ class Trainer:
         if not math.isfinite(validation.loss):
             raise self._diverged("validation loss", progress.step)
         best = progress.add_validation(self.score_of(validation))
-        if self.distributed.is_main:
-            weights = self.averaging.select_weights(progress.history, best=best, read=self.checkpoints.read_weights)
-            if weights is not None:
-                self.run.save_model(weights)
+        if best and self.distributed.is_main:
+            self.run.save_model(weights_of(self.averaging.candidate()))
         seconds = time.perf_counter() - start
         progress.seconds += seconds
         report = ValidationReport(
@@ -210,7 +204,7 @@ class Trainer:
         self.progress.epochs = self.config.epochs
         state = {"optimizer": self.optimizer.state(), "averaging": self.averaging.state(), "random": random}
         checkpoint = Checkpoint(self.progress, weights_of(self.averaging.candidate()), state)
-        steps = {self.progress.best_step} | self.averaging.steps_to_keep(self.progress.history)
+        steps = {self.progress.best_step}
         if self.config.keep_checkpoints == "weights":
             steps |= dict(self.progress.history).keys()
         complete = None if self.config.keep_checkpoints == "all" else 2

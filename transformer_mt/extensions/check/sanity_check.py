@@ -116,8 +116,7 @@ def overfit(trainer: Trainer, batch: Batch) -> Iterator[tuple[int, float]]:
     real = batch.labels != PAD
     for step in range(1, MOST_STEPS + 1):
         trainer.backward(batch, batch.target_tokens)
-        trainer.scaler.step(optimizer)
-        trainer.scaler.update()
+        optimizer.step()
         optimizer.zero_grad()
         if step % 10 == 0:
             with torch.no_grad():

@@ -17,6 +17,7 @@ from rich.columns import Columns
 from rich.text import Text
 
 from transformer_mt.attention.positions import sinusoids
+from transformer_mt.config.sections import CrossEntropyConfig
 from transformer_mt.errors import InputError, TmtError
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import JsonObject, escape_controls
@@ -66,7 +67,7 @@ def _training_floor(run: Run) -> float:
     """The least possible training loss of a run, above zero with label smoothing; 0 if unknown."""
     with suppress(TmtError):
         objective = run.config().objective
-        if objective.name in ("cross_entropy", "r_drop", "simcut"):  # with a teacher, the targets are its own
+        if type(objective) is CrossEntropyConfig:  # a plugin may have other targets
             return entropy_of_targets(objective.label_smoothing, run.tokenizer().size)
     return 0.0
 
