@@ -4,20 +4,11 @@ A message reads `<file, line or option>: <problem>; <remedy>`. Any other excepti
 """
 
 import errno
-import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, wraps
-from inspect import formatannotation, signature
-from itertools import chain
-from pathlib import Path
-from types import UnionType
-from typing import Any, TypeVar, cast, get_args, get_origin
+from typing import Any
 
 from typing_extensions import override
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 NOT_FINITE = ("the model", "its numbers are not finite", "restore its weights or train it again")
 
@@ -82,53 +73,7 @@ def write_report(error: BaseException) -> str:
     return f"a report with the traceback is in {file.name}"
 
 
-def checked(function: Function) -> Function:
-    """Decorate a function to check argument types against its annotations; a mismatch is a `TypeError`."""
-    hints = function.__annotations__
-    names = tuple(signature(function).parameters)
-
-    @wraps(function)
-    def checking(*arguments: Any, **options: Any) -> Any:
-        for name, value in chain(zip(names, arguments, strict=False), options.items()):
-            if name in hints:
-                _require(value, hints[name], f"{function.__qualname__}: {name}")
-        return function(*arguments, **options)
-
-    return cast(Function, checking)
-
-
-def _require(value: Any, hint: Any, place: str) -> None:
-    """Raise `TypeError` if a value, or an item in it, does not match the hint. A string is not a sequence here."""
-    kind, inner = _kind(value.__class__, hint)
-    if kind is None or (kind is tuple and len(value) != len(inner)):
-        raise TypeError(f"{place} is of type {type(value).__name__}, not {formatannotation(hint)}")
-    for key in value if kind is Mapping else ():
-        _require(key, inner[0], f"{place}: its key {key!r}")
-    if kind in (str, Path) and Path in get_args(hint):
-        _require_path(value, place)
-    is_ours = type(value).__module__.startswith(f"{__package__}.")  # such as pairs on disk
-    is_row = bool(inner) and isinstance(value, Sequence) and not is_ours
-    items = value.items() if kind is Mapping else enumerate(value) if is_row else ()
-    for key, item in items:
-        if type(item) is not (own := inner[key if kind is tuple else -1]):  # skip the common case
-            _require(item, own, f"{place}[{key!r}]")
-
-
-def _require_path(value: str | Path, place: str) -> None:
-    """Raise `InputError` for an impossible file name. `--data` takes two, separated by a comma."""
-    for name in str(value).split(","):
-        try:
-            os.lstat(name)
-        except (OSError, ValueError) as error:
-            if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
-                raise InputError(place, f"{name[:40]!r} is not a valid file name", "give another") from None
-
-
-@cache
-def _kind(own: type, hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return the type in the hint that `own` matches, or None, and the types of its items."""
-    hints = get_args(hint) if get_origin(hint) is UnionType else (hint,)
-    kinds = {get_origin(each) or each: get_args(each) for each in hints}
-    kind = next((k for k in kinds if issubclass(own, k) and (k is str or not issubclass(own, str))), None)
-    gives_keys = kind is Iterable and (issubclass(own, Mapping) or hasattr(own, "columns"))  # such as a data frame
-    return (None, ()) if gives_keys else (kind, kinds.get(kind, ()))
+def require_list(given: object, argument: str) -> None:
+    """Raise `TypeError` for a single text where texts are expected: Python would take each of its characters."""
+    if isinstance(given, str):
+        raise TypeError(f"{argument}: a single text; give a list of them")

@@ -334,9 +334,3 @@ def test_search_larger_than_memory_is_refused(
     expected = r"^search\.beam, n_best and batch_size: needs 0\.0 GB of memory, 0\.0 GB are free; lower"
     with pytest.raises(InputError, match=expected):
         translator.translate(SENTENCES, search)
-
-
-def test_stream_checks_sentences_when_they_arrive(translator: Translator) -> None:
-    stream = translator.translate_stream(iter([None]))  # type: ignore[list-item]
-    with pytest.raises(TypeError, match=r"texts\[0\] is of type NoneType, not str$"):
-        next(stream)

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from transformer_mt.errors import checked
-
 
 class Shown(NamedTuple):
     """An intermediate value of a forward pass: the very tensor that the model continues with.
@@ -53,7 +51,6 @@ def watching(watcher: Watcher) -> Iterator[None]:
         yield
 
 
-@checked
 @contextmanager
 def record_values(model: nn.Module) -> Iterator[dict[tuple[str, str], list[Tensor]]]:
     """Collect every value that the model's modules show inside this context, by module name and symbol.
@@ -72,7 +69,6 @@ def record_values(model: nn.Module) -> Iterator[dict[tuple[str, str], list[Tenso
         yield values
 
 
-@checked
 @contextmanager
 def patch(module: nn.Module, symbol: str, function: Callable[[Tensor], Tensor]) -> Iterator[None]:
     """Replace each value of `symbol` that `module` shows by `function(value)`, inside this context.

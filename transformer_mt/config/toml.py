@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from transformer_mt import plugins
 from transformer_mt.config.sections import CHOSEN, FORMAT, Config, MixedConfig, Section
-from transformer_mt.errors import InputError, checked
+from transformer_mt.errors import InputError, require_list
 from transformer_mt.files import decoded, read_input
 from transformer_mt.registry import suggest, unknown
 from transformer_mt.text.terminal import escape_controls, without_capital
@@ -27,7 +27,6 @@ _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 _FAR = 100_000  # larger bounds are not shown, nor is 0 for an integer
 
 
-@checked
 def load_config(path: str | Path | Config | None, overrides: Iterable[str] = ()) -> Config:
     """Load a configuration file or name (`None`: all defaults), or take one, and apply `key=value` overrides in order.
 
@@ -35,6 +34,7 @@ def load_config(path: str | Path | Config | None, overrides: Iterable[str] = ())
     keeps only the file's keys that both sections have with the same default. Raises `InputError` with the file, the
     full key and, for an unknown key, the nearest valid one.
     """
+    require_list(overrides, "overrides")
     file = Path() if path is None or isinstance(path, Config) else Path(path)
     content = dump_config(path).encode() if isinstance(path, Config) else b"" if path is None else _read(file)
     tree = _parse_toml(content, file)

@@ -34,7 +34,7 @@ from transformer_mt.corpus.source import (
 )
 from transformer_mt.corpus.tables import open_hub, parquet_rows
 from transformer_mt.corpus.text_files import ParallelText, TabSeparated, csv_rows
-from transformer_mt.errors import InputError, TmtError, checked
+from transformer_mt.errors import InputError, TmtError
 from transformer_mt.plugins import resolve
 from transformer_mt.progress import working
 from transformer_mt.registry import lookup
@@ -77,7 +77,6 @@ class Corpus:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    @checked
     def from_pairs(
         cls,
         splits: Mapping[str, Sequence[AnyPair]],
@@ -99,7 +98,6 @@ class Corpus:
         return cls(name, languages, clean_splits(given, config, name=name, cut=False), config, has_links)
 
     @classmethod
-    @checked
     def from_file(cls, source: str | Path, *, need: str = "train") -> "Corpus":
         """Load the corpus that `--data` names: a folder, a file, two (`train.de,train.en`), or a hub data set.
 
@@ -138,7 +136,6 @@ class Corpus:
         return ", ".join(f"{split} {len(pairs)}" for split, pairs in self.splits.items())
 
 
-@checked
 def load_corpus(
     config: DataConfig,
     *,

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer_mt.attention.hooks import Shown, watching
-from transformer_mt.errors import InputError, checked
+from transformer_mt.errors import InputError
 from transformer_mt.head_names import STACKS
 from transformer_mt.models.seq2seq import Seq2Seq
 
@@ -69,7 +69,6 @@ class Recording(Mapping[str, list[Tensor]]):
         return True
 
 
-@checked
 @contextmanager
 def record_attention(model: Seq2Seq) -> Iterator[Recording]:
     """Record the weights of every attention layer inside this context; see `Recording`. Recordings nest."""

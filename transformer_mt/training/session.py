@@ -16,7 +16,7 @@ from transformer_mt.config.sections import Config, TrainingConfig
 from transformer_mt.corpus.load_corpus import Corpus, load_corpus, load_mixture, resolved, with_languages
 from transformer_mt.corpus.word_counts import TrainingWords
 from transformer_mt.distributed import Distributed
-from transformer_mt.errors import InputError, MachineError, checked
+from transformer_mt.errors import InputError, MachineError
 from transformer_mt.files import make_directory, original_name, write_errors
 from transformer_mt.links.choose_heads import choose_heads
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -67,7 +67,6 @@ class TrainingSession:
     def __len__(self) -> int:
         return self.trainer.steps
 
-    @checked
     def train(self, *, progress: bool = False) -> Iterator[Report]:
         """Train to the end, and release the directory.
 
@@ -113,7 +112,6 @@ class TrainingSession:
             trainer.run.save_beside(DOUBT, choose_doubt(validate.translator(model), validate.kept))
 
 
-@checked
 @torch.inference_mode(False)
 def open_training(
     config: Config,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from transformer_mt.corpus.text_files import unquoted
-from transformer_mt.errors import InputError, checked
+from transformer_mt.errors import InputError
 from transformer_mt.files import bounded_lines, read_input
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.words import inner_places, is_unspaced, words
@@ -31,7 +31,6 @@ class Term(NamedTuple):
 class Glossary:
     """Terms by the words of their source, ignoring case."""
 
-    @checked
     def __init__(self, terms: Mapping[str, str]) -> None:
         """Raises `InputError` for an empty term, or the same words twice with different targets."""
         self._terms: dict[tuple[str, ...], Term] = {}
@@ -39,7 +38,6 @@ class Glossary:
             self._add(source, target, place="glossary")
 
     @classmethod
-    @checked
     def read(cls, path: str | Path) -> Self:
         """Read a UTF-8 file with a source term, a tab and a target term per line; either may be in quotes.
 
@@ -72,7 +70,6 @@ class Glossary:
     def __bool__(self) -> bool:
         return bool(self._terms)
 
-    @checked
     def terms_in(self, sentence: PreparedSentence) -> list[Term]:
         """The terms that occur in a source sentence, in order; the longest where several begin.
 
@@ -94,7 +91,6 @@ class Glossary:
             place += size
         return found
 
-    @checked
     def constraint(self, sentence: PreparedSentence, tokenizer: Tokenizer) -> Constraint:
         """What the translation of a sentence must contain: a term as often as in the source.
 

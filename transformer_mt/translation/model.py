@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from transformer_mt.config.sections import Config
 from transformer_mt.corpus.word_counts import SeenWords
-from transformer_mt.errors import InputError, checked
+from transformer_mt.errors import InputError
 from transformer_mt.plugins import resolve
 from transformer_mt.registry import lookup
 from transformer_mt.runs.alignment import AlignmentHeads
@@ -33,7 +33,6 @@ class Model:
     run: Run | None = None
 
     @classmethod
-    @checked
     def open(cls, run: Run, *, device: str = "auto", engine: str = OWN, quantization: str | None = None) -> Self:
         """Open the model of a run, or of its checkpoint, from a consistent snapshot of its files.
 
@@ -47,7 +46,6 @@ class Model:
         config = run.config()
         return cls(config, run.tokenizer().toward(config.data.target_language), opened, run)
 
-    @checked
     def toward(self, language: str) -> Self:
         """The same model for another of its target languages. Raises `InputError` for a language it lacks."""
         data = self.config.data

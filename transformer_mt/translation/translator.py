@@ -12,7 +12,7 @@ from typing_extensions import override
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.cleaning import normalized_pair
 from transformer_mt.corpus.pairs import AnyPair, as_pairs
-from transformer_mt.errors import InputError, checked
+from transformer_mt.errors import InputError, require_list
 from transformer_mt.memory import require
 from transformer_mt.progress import advance
 from transformer_mt.runs.directory import find_run
@@ -90,7 +90,6 @@ class Translator:
         return f"Translator({self.model})"
 
     @classmethod
-    @checked
     def load(
         cls, directory: str | Path, *, device: str = "auto", engine: str = OWN, quantization: str | None = None
     ) -> Self:
@@ -107,12 +106,10 @@ class Translator:
         return cls.of(Model.open(run, device=device, engine=engine, quantization=quantization))
 
     @classmethod
-    @checked
     def of(cls, model: Model) -> Self:
         """A translator with the model's configured search."""
         return cls(model, search=model.config.search)
 
-    @checked
     def translate(
         self,
         sentences: Sequence[str],
@@ -138,11 +135,11 @@ class Translator:
         `place` from its number (from 0), for a prefix that is too long, and if memory is too small; `MachineError` for
         a model whose numbers are not finite.
         """
+        require_list(sentences, "sentences")
         search = search or self.search
         lines = self.model.prepare.lines(sentences, split=split and splits(search, prefix))
         return self.translate_prepared(list(enumerate(lines)), search, prefix=prefix, place=place)
 
-    @checked
     def translate_stream(
         self,
         sentences: Iterable[str],
@@ -154,13 +151,12 @@ class Translator:
         is_waiting: IsWaiting | None = None,
     ) -> Iterator[Ranked]:
         """Like `translate`, for a stream of lines, read as in `translate_lines`."""
+        require_list(sentences, "sentences")
         search = search or self.search
         split = split and splits(search, prefix)
-        prepare = checked(self.model.prepare.lines)
-        lines = (line for text in sentences for line in prepare([text], split=split))
+        lines = (line for text in sentences for line in self.model.prepare.lines([text], split=split))
         return self.translate_lines(lines, search, prefix=prefix, place=place, is_waiting=is_waiting)
 
-    @checked
     def translate_lines(
         self,
         lines: Iterable[PreparedLine],
@@ -184,7 +180,6 @@ class Translator:
         if chunk:
             yield from self.translate_prepared(chunk, search, prefix=prefix, place=place)
 
-    @checked
     def score(self, pairs: Sequence[AnyPair]) -> "list[PairScore]":
         """ln p of each target given its source, token by token, for pairs of `SentencePair` or of two texts.
 
@@ -192,7 +187,6 @@ class Translator:
         """
         return list(self.score_stream(pairs))
 
-    @checked
     def score_stream(self, pairs: Iterable[AnyPair]) -> "Iterator[PairScore]":
         """Like `score`, for a stream of pairs, read a thousand at a time."""
         from transformer_mt.translation.scoring import score_pairs  # imports torch
@@ -200,20 +194,17 @@ class Translator:
         given = (normalized_pair(*as_pairs([pair])) for pair in pairs)
         return score_pairs(self.model.network, self.model.tokenizer, given)
 
-    @checked
     def require_fitting(self, sentences: Iterable[PreparedSentence], place: str) -> None:
         """Raise `InputError`, naming `place`, for a sentence or target terms with more tokens than the model takes."""
         for sentence in sentences:
             self._task(sentence, (), self.search, self._longest(self.search), place=place)
 
-    @checked
     def require_fitting_pair(self, pair: AnyPair, place: str) -> None:
         """Raise `InputError`, naming `place`, for a pair with a side that has more tokens than the model takes."""
         prepare = self.model.prepare
         (given,) = as_pairs([pair])
         self.require_fitting([prepare.sentence(given.source), prepare.target.sentence(given.target)], place)
 
-    @checked
     def translate_prepared(
         self,
         lines: Sequence[tuple[int, PreparedLine]],

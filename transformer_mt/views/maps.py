@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from transformer_mt.errors import checked
 from transformer_mt.head_names import STACKS, HeadName
 from transformer_mt.links.recording import record_attention
 from transformer_mt.links.tokens import PairTokens, over_words, prepare_pair
@@ -98,7 +97,6 @@ def maps_of(method: str, tokens: PairTokens, stacks: MapsByStack) -> AttentionMa
     return AttentionMaps(tokens.source.text, tokens.written.text, method, stacks, tokens)
 
 
-@checked
 def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
     """All attention maps of a pair, under teacher forcing in evaluation mode.
 
