@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas
 import pyarrow as pa
 import pytest
 from datasets.exceptions import DatasetNotFoundError
@@ -23,7 +22,6 @@ from transformer_mt.errors import InputError, TmtError
 PAIRS = [("Ein Hund.", "A dog."), ("Zwei  Hunde.", "Two dogs."), ("Büsche", "bushes")]
 
 
-FRAME = pandas.DataFrame(PAIRS, columns=["de", "en"])
 
 
 @pytest.fixture(autouse=True)

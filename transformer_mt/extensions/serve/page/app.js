@@ -26,6 +26,7 @@ const NO_KEY = 401;
 // The runs as text, without what changes all the time.
 const ageless = (runs) => JSON.stringify(runs.map((run) => ({ ...run, bytes: 0, seconds_since: 0 })));
 const WRONG = 422;
+const say = (problem) => foreign(problem);
 
 addTab({
   id: "choices",
@@ -94,7 +95,6 @@ for (const name of new Set(Object.values(tabs).flatMap(({ questions }) => Object
   QUESTIONS[name] = (now) => tabs[now.view].questions[name]?.(now);
 }
 
-const say = (problem) => foreign(problem);
 /** The pictures, as in `addTab`: an element is redrawn when one of the parts that it depends on changes. */
 const PICTURES = [
   ["problem", ({ problems }) => [problems.runs ?? problems.page], say],
