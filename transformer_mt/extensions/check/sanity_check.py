@@ -39,7 +39,7 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
     note(*session.notes)
     plan = trainer.stream.plan
     encoded = trainer.stream.encoded
-    yield f"device      {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
+    yield f"device      {trainer.device.type}, {str(trainer.parts.precision).removeprefix('torch.')}"
     yield f"corpus      {corpus.name}: {corpus.sizes} pairs, {sum(corpus.left_out.values())} left out"
     yield f"vocabulary  {tokenizer.size} tokens"
     yield f"batches     {len(plan)} per epoch, at most {config.training.batch_tokens} tokens per side"
