@@ -89,17 +89,18 @@ def test_progress_counts_steps_also_after_resuming(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("steps", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_training_builds_its_model_once(steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    built: list[int] = []
+    built: list[tuple[str, int]] = []
 
     def counted(*arguments: Any, **options: Any) -> Any:
-        built.append(options["vocabulary_size"])
-        return build_model(*arguments, **options)
+        model = build_model(*arguments, **options)
+        built.append((next(model.parameters()).device.type, options["vocabulary_size"]))
+        return model
 
     for module in ("models.build_model", "training.build"):
         monkeypatch.setattr(f"transformer_mt.{module}.build_model", counted)
     list(opened(tmp_path, f"training.steps={steps}").train())
     assert (tmp_path / ALIGNMENT).exists()
-    assert built == [300]
+    assert built == [("meta", 300), ("cpu", 300)]  # the first without values
 
 
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 5])  # with checkpoints at 3, 4, 6 and 8

@@ -108,34 +108,43 @@ def encode_pairs(
     chosen = range(len(pairs)) if rows is None else rows
     ids = pa.uint16() if tokenizer.size <= 2**16 else pa.int32()
     schema = pa.schema({"source": pa.list_(ids), "target": pa.list_(ids), "pair_index": pa.int32()})
-
-    def parts() -> Iterator[pa.RecordBatch]:
-        for first in range(0, len(chosen), PAIRS_AT_A_TIME):
-            rows = chosen[first : first + PAIRS_AT_A_TIME]
-            part = pairs[rows.start : rows.stop] if isinstance(rows, range) else [pairs[row] for row in rows]
-            draws = [sampling and Sampling(derive_seed(sampling.seed, first, side), sampling.alpha) for side in (0, 1)]
-            sources = tokenizer.encode_batch([pair.source for pair in part], sampling=draws[0])
-            targets = tokenizer.target.encode_batch([pair.target for pair in part], sampling=draws[1])
-            kept = [row for row in range(len(part)) if max(len(sources[row]), len(targets[row])) < max_length]
-            columns = [
-                pa.array([[*sources[row], EOS] for row in kept], pa.list_(ids)),
-                pa.array([targets[row] for row in kept], pa.list_(ids)),
-                pa.array(np.array(rows, np.int32)[kept]),
-            ]
-            yield pa.record_batch(columns, schema=schema)
-
+    parts = _parts(pairs, chosen, tokenizer, max_length, sampling, schema)
     if len(chosen) <= IN_MEMORY:
-        table = pa.Table.from_batches(parts(), schema)
+        table = pa.Table.from_batches(parts, schema)
     elif sampling or digest is None:
-        table = temporary_table(schema, parts())
+        table = temporary_table(schema, parts)
     else:
         vocabulary = f"{hashlib.sha256(tokenizer.serialized).hexdigest()}-{tokenizer.tag}"
-        table = cached(f"tokens-{digest}-{vocabulary}-{max_length}", schema, parts(), lambda table: table)
+        table = cached(f"tokens-{digest}-{vocabulary}-{max_length}", schema, parts, lambda table: table)
     if rows is None and not len(table):
         raise InputError(
             "model.max_length", f"all pairs have over {max_length} tokens", "raise it or training.batch_tokens"
         )
     return EncodedPairs(table, too_long=len(chosen) - len(table), corpus_size=len(pairs))
+
+
+def _parts(
+    pairs: Pairs,
+    rows: Sequence[int],
+    tokenizer: Tokenizer,
+    max_length: int,
+    sampling: Sampling | None,
+    schema: pa.Schema,
+) -> Iterator[pa.RecordBatch]:
+    """Encode the pairs of these rows, some at a time."""
+    for first in range(0, len(rows), PAIRS_AT_A_TIME):
+        some = rows[first : first + PAIRS_AT_A_TIME]
+        part = pairs[some.start : some.stop] if isinstance(some, range) else [pairs[row] for row in some]
+        draws = [sampling and Sampling(derive_seed(sampling.seed, first, side), sampling.alpha) for side in (0, 1)]
+        sources = tokenizer.encode_batch([pair.source for pair in part], sampling=draws[0])
+        targets = tokenizer.target.encode_batch([pair.target for pair in part], sampling=draws[1])
+        kept = [row for row in range(len(part)) if max(len(sources[row]), len(targets[row])) < max_length]
+        columns = {
+            "source": [[*sources[row], EOS] for row in kept],
+            "target": [targets[row] for row in kept],
+            "pair_index": [some[row] for row in kept],
+        }
+        yield pa.RecordBatch.from_pydict(columns, schema)
 
 
 def fitting(pairs: Pairs, tokenizer: Tokenizer, *, max_length: int) -> list[SentencePair]:

@@ -2,11 +2,10 @@
 
 import copy
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 from typing_extensions import override
@@ -159,11 +158,9 @@ def _resumed(parts: TrainingParts, run: Run, corpora: TrainingCorpora, begun: Co
     on_main = parts.distributed.broadcast_from_main
     tokenizer = on_main(lambda: require_same(run, config, corpora))
     parent = None
-    notes: list[str] = []
     if config.init_from.run and not saved_steps(run.path / CHECKPOINTS):  # stopped before it saved the parent's weights
-        tokenizer, parent, notes = _of_parent(config, on_main)
-    parts = replace(parts, config=config)
-    session = _assembled(parts, run, corpora, tokenizer, notes, parent=parent, begun=begun.training)
+        tokenizer, parent = on_main(lambda: load_parent(config))
+    session = _assembled(replace(parts, config=config), run, corpora, tokenizer, parent=parent, begun=begun.training)
     on_main(run.remove_leftovers)
     notes = resume_newest(session.trainer)
     if parent and not on_main(session.trainer.checkpoints.steps):
@@ -184,7 +181,7 @@ def build_session(
     parent = None
     notes: list[str] = []
     if config.init_from.run:
-        tokenizer, parent, notes = _of_parent(config, on_main)
+        tokenizer, parent = on_main(lambda: load_parent(config))
     elif config.tokenizer.from_run:
         tokenizer = on_main(lambda: taken_vocabulary(config, Run.open(Path(config.tokenizer.from_run))))
     elif tokenizer is None:
@@ -194,13 +191,7 @@ def build_session(
     if config.init_from.run or config.tokenizer.from_run:
         with working("looking for characters missing from the vocabulary"):
             notes += vocabulary_notes(config, corpora.weighted, tokenizer)
-    return _assembled(parts, run, corpora, tokenizer, notes, parent=parent)
-
-
-def _of_parent(config: Config, on_main: Callable[..., Any]) -> tuple[Tokenizer, Seq2Seq, list[str]]:
-    """The vocabulary and the network of the parent run, and a note."""
-    tokenizer, network = on_main(lambda: load_parent(config))
-    return tokenizer, network, [f"starting from the weights and vocabulary of {config.init_from.run}"]
+    return _assembled(parts, run, corpora, tokenizer, parent=parent, notes=notes)
 
 
 def _assembled(
@@ -208,10 +199,10 @@ def _assembled(
     run: Run,
     corpora: TrainingCorpora,
     tokenizer: Tokenizer,
-    notes: Sequence[str],
     *,
-    parent: Seq2Seq | None = None,
+    parent: Seq2Seq | None,
     begun: TrainingConfig | None = None,
+    notes: Sequence[str] = (),
 ) -> TrainingSession:
     """A session at step 0 with this vocabulary and the weights of `parent`, if any.
 
@@ -219,10 +210,12 @@ def _assembled(
     """
     config = parts.config
     distributed = parts.distributed
-    said = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes), *notes]
+    said = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes)]
     model = initial_model(config, parts.device, vocabulary_size=tokenizer.size)  # and the random state to train with
     if parent:
         take_weights(model, parent, config)
+        said.append(f"starting from the weights and vocabulary of {config.init_from.run}")
+    said += notes
     if not distributed.is_main:  # each process draws its own dropout
         torch.manual_seed(derive_seed(config.training.seed, distributed.rank, 0))
     _require_tags(corpora, tokenizer)

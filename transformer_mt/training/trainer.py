@@ -54,21 +54,17 @@ class Trainer:
         schedule: Schedule,
         validate: Callable[[Seq2Seq], Validation],
     ) -> None:
-        config = parts.config
+        self.parts = parts
         self.config = parts.config.training
         self.run = run
         self.stream = stream
         self.validate = validate
         self.device = parts.device
-        self.precision = parts.precision
-        self.objective = parts.objective
         self.model = model.to(self.device)
         self.distributed = parts.distributed
         self.wrapped = self.distributed.wrap(self.model)
         self.machine = describe_machine(self.device, processes=self.distributed.world_size)
-        self.score_of = parts.score_of
-        self.max_grad_norm = config.optimizer.max_grad_norm
-        self.optimizer = build_optimizer(config.optimizer, self.model, schedule)
+        self.optimizer = build_optimizer(parts.config.optimizer, self.model, schedule)
         self.averaging = parts.averaging(self.model, self.config)
         self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()))
         log_every = max(1, min(self.config.log_every, stream.steps_of(1)))  # at least once per epoch
@@ -133,7 +129,8 @@ class Trainer:
         loss: float | Tensor = self._accumulate(batches, tokens)
         is_looked_at = step % self.check_every == 0
         with self._naming(max(batches, key=lambda batch: batch.labels.numel())):
-            norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
+            limit = self.parts.config.optimizer.max_grad_norm
+            norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
             if is_looked_at:
                 loss = float(loss)
                 norm = float(norm)
@@ -166,8 +163,8 @@ class Trainer:
         """
         batch = replace(batch, source=mask_tokens(batch.source, share=self.config.token_masking))
         with self._naming(batch):
-            with compute_in(self.precision, self.device):
-                loss = self.objective(self.wrapped, batch) / tokens
+            with compute_in(self.parts.precision, self.device):
+                loss = self.parts.objective(self.wrapped, batch) / tokens
             loss.backward()
         return loss.detach()
 
@@ -180,7 +177,7 @@ class Trainer:
             validation = self.validate(self.averaging.candidate().eval())
         if not math.isfinite(validation.loss):
             raise self._diverged("validation loss", progress.step)
-        best = progress.add_validation(self.score_of(validation))
+        best = progress.add_validation(self.parts.score_of(validation))
         if best and self.distributed.is_main:
             self.run.save_model(weights_of(self.averaging.candidate()))
         seconds = time.perf_counter() - start

@@ -15,7 +15,7 @@ from transformer_mt.errors import MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.training.build import build_parts
-from transformer_mt.training.session import build_session, open_corpora
+from transformer_mt.training.session import TrainingSession, build_session, open_corpora
 from transformer_mt.training.trainer import Trainer
 
 LEARNING_RATE = 1e-3
@@ -33,26 +33,43 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
     parts = build_parts(config)  # errors come before reading the corpus
     corpora, config = open_corpora(parts.config)
     session = build_session(replace(parts, config=config), Run(Path("unwritten")), corpora)
+    note(*session.notes)
+    stream = session.trainer.stream
+    rows = stream.plan[0]  # timing may go on to another epoch
+    first, few = (stream.encoded.batch(part).to(session.trainer.device) for part in (rows, rows[:PAIRS_LEARNED]))
+    yield from _sizes(session)
+    yield from _first_batch(session, first)
+    yield from _shapes(session, first)
+    yield from _cost(session)
+    yield from _learning(session, few, note)
+
+
+def _sizes(session: TrainingSession) -> Iterator[str]:
     trainer = session.trainer
     corpus = session.corpus
-    tokenizer = session.tokenizer
-    note(*session.notes)
-    plan = trainer.stream.plan
-    encoded = trainer.stream.encoded
-    yield f"device      {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
+    yield f"device      {trainer.device.type}, {str(trainer.parts.precision).removeprefix('torch.')}"
     yield f"corpus      {corpus.name}: {corpus.sizes} pairs, {sum(corpus.left_out.values())} left out"
-    yield f"vocabulary  {tokenizer.size} tokens"
-    yield f"batches     {len(plan)} per epoch, at most {config.training.batch_tokens} tokens per side"
+    yield f"vocabulary  {session.tokenizer.size} tokens"
+    yield f"batches     {len(trainer.stream.plan)} per epoch, at most {trainer.config.batch_tokens} tokens per side"
     sizes = {"parameters": trainer.model} | {f"  {name}": part for name, part in trainer.model.named_children()}
     yield from (f"{name:11} {sum(map(Tensor.numel, part.parameters())):,}" for name, part in sizes.items())
-    batch = encoded.batch(plan[0]).to(trainer.device)
+
+
+def _first_batch(session: TrainingSession, batch: Batch) -> Iterator[str]:
     yield from ("", f"a batch of {_size(batch)}")
     for source, target in zip(batch.source[:PAIRS_SHOWN].tolist(), batch.labels.tolist(), strict=False):
-        yield from (f"  {' '.join(tokenizer.pieces(tokens))}" for tokens in (source, target))
+        yield from (f"  {' '.join(session.tokenizer.pieces(tokens))}" for tokens in (source, target))
+
+
+def _shapes(session: TrainingSession, batch: Batch) -> Iterator[str]:
     yield from ("", "shapes (batch × length × width, heads after the batch)")
-    made = shapes(trainer.model, batch)
+    made = shapes(session.trainer.model, batch)
     width = max(map(len, made))
     yield from (f"  {name:{width}} {shape}" for name, shape in made.items())
+
+
+def _cost(session: TrainingSession) -> Iterator[str]:
+    trainer = session.trainer
     yield ""
     for large in try_largest(trainer):
         yield f"fits        a batch of {_size(large)}, the largest"
@@ -60,12 +77,14 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
     yield f"time        {seconds:.2f} s a step, {seconds * len(session) / 60:.1f} minutes for {len(session)} steps"
     if trainer.device.type == "cuda":
         yield f"memory      {torch.cuda.max_memory_allocated(trainer.device) / 2**30:.2f} GiB peak so far"
-    batch = encoded.batch(plan[0][:PAIRS_LEARNED]).to(trainer.device)
-    for step, accuracy in overfit(trainer, batch):
+
+
+def _learning(session: TrainingSession, batch: Batch, note: Callable[..., object]) -> Iterator[str]:
+    for step, accuracy in overfit(session.trainer, batch):
         note(f"overfitting {len(batch.pairs)} pairs: step {step}, {100 * accuracy:.1f} % right")
     if accuracy < 1.0:
         right = f"only {100 * accuracy:.1f} % of one batch are right"
-        raise MachineError("training", f"after {step} steps {right}", "try a larger model.width")
+        raise MachineError("check", f"after {step} steps {right}", "try a larger model.width")
     yield f"learning    one batch of {len(batch.pairs)} pairs overfitted in {step} steps"
 
 
