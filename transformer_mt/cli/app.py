@@ -35,7 +35,7 @@ SUMMARIES = {
     "align": "Link the words of a sentence and its translation",
     "explain": "Explain one row of an attention head",
     "lens": "Show what each decoder layer would predict",
-    "heads": "Show what each attention head does; prune heads",
+    "heads": "Show what each attention head does",
     "plot": "Plot training curves, schedules or positional encodings",
     "evaluate": "Score a model on test sets",
     "score": "Score given translations",

@@ -1,4 +1,4 @@
-"""Trained models for other programs, and pruned runs.
+"""Trained models for other programs.
 
 Read in this order:
 
@@ -15,5 +15,4 @@ model_card           what a reader needs to know about a model
 export_formats       the programs to export to
 export_run           the folder that `tmt export` writes
 pack_run             a run as one file
-pruning              a run without its least important heads
 """
