@@ -36,7 +36,7 @@ def watched(command: Callable[[], int], opened: Path) -> Callable[[], int]:
     [
         *((command, 0) for command in ("attend", "attend --method erasure", "explain", "lens")),
         *((command, 0) for command in ("align", "translate Ja.", "runs", "plot")),
-        *((command, 2) for command in ("evaluate", "heads", "heads --faithful")),
+        *((command, 2) for command in ("evaluate", "heads")),
     ],
 )
 def test_opens_only_the_run(command: str, code: int, lost: tuple[str, ...], own_run: Path) -> None:

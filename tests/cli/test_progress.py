@@ -60,8 +60,6 @@ def test_data_names_its_work(data: str, tmt: Tmt, works: Works) -> None:
     [
         ("evaluate", 15),
         ("heads", 15 * (3 + 6)),
-        pytest.param("heads --bleu", 15 * (4 + 2 * 6), marks=pytest.mark.slow),
-        pytest.param("heads --faithful", 15, marks=pytest.mark.slow),
         ("export {out} --to ctranslate2", 4 * 15),
     ],
 )

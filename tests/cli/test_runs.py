@@ -93,21 +93,6 @@ def test_no_score_before_the_first_checkpoint(listed: Path, tmt: Tmt) -> None:
     assert (found["score"], found["step"], found["state"]) == (None, 0, "stopped")
 
 
-def test_state_pruned(listed: Path, data: str, tmt: Tmt) -> None:
-    options = ("--data", data, "--prune", "1", "--run-dir", "runs/two", "--sentences", "3")
-    assert tmt("heads", "--model", "runs/one", *options).code == 0
-    found = described(tmt)["runs/two"]
-    assert (found["state"], found["init_from"]) == ("pruned", str(Path("runs/one").resolve()))
-    (row,) = [line for line in tmt("runs").lines if line.startswith("runs/two")]
-    assert row.endswith(f"  pruned, from {found['init_from']}")
-    assert "  –  " in row  # no score
-    (listed / "two/metrics.jsonl").write_text('{"step": 1, "kind": "training", "loss": 1.0, "learning_rate": 1.0}\n')
-    assert described(tmt)["runs/two"]["state"] == "stopped"
-    (listed / "two/metrics.jsonl").unlink()
-    (listed / "two/model.safetensors").unlink()
-    assert described(tmt)["runs/two"]["state"] == "stopped"
-
-
 def test_damaged_runs_get_one_line(listed: Path, tmt: Tmt) -> None:
     evil = "no\x1b[31mname"
     for name in ("config", "link", "deep", evil, "empty"):

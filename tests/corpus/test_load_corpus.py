@@ -22,8 +22,6 @@ from transformer_mt.errors import InputError, TmtError
 PAIRS = [("Ein Hund.", "A dog."), ("Zwei  Hunde.", "Two dogs."), ("Büsche", "bushes")]
 
 
-
-
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep everything that loading writes inside the test's folder."""

@@ -31,8 +31,7 @@ def runs(
       tmt runs path/to/runs
       tmt runs --json
 
-    Newest first. The state is training, stopped, finished, or, if not trained since, pruned or imported. --json prints
-    one object per line.
+    Newest first. The state is training, stopped, finished or imported. --json prints one object per line.
     """
     from transformer_mt.runs.listing import describe_run, list_runs
 
@@ -57,13 +56,11 @@ def _lines(records: list[JsonObject]) -> Iterator[str]:
 
 
 def _row(record: JsonObject) -> list[str]:
-    from transformer_mt.runs.listing import PRUNED
-
     score = "–" if record["score"] is None else f"{record['score_name']} {record['score']:.3f}"
     step = f"{record['step']}" if record["epochs"] else f"{record['step']}/{record['steps']}"
-    state = f"{PRUNED}, from {record['init_from']}" if record["state"] == PRUNED else record["state"]
     languages = f"{record['source_language']} → {record['target_language']}"
     size = f"{record['bytes'] / 1e6:,.1f} MB"
     seconds = record["seconds_since"]
     unit = next((unit for unit, length in AGES.items() if seconds >= length), "s")
-    return [record["run"], record["corpus"], languages, score, step, size, f"{seconds // AGES[unit]} {unit}", state]
+    age = f"{seconds // AGES[unit]} {unit}"
+    return [record["run"], record["corpus"], languages, score, step, size, age, record["state"]]

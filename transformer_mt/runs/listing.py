@@ -14,9 +14,6 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.runs.lock import is_held
 from transformer_mt.text.terminal import JsonObject
 
-# The state of a run that tmt heads --prune wrote and that has not been trained further.
-PRUNED = "pruned"
-
 
 def list_runs(directory: Path) -> list[Path]:
     """The directory itself if it is a run, and the runs in it."""
@@ -33,12 +30,8 @@ def describe_run(path: Path) -> JsonObject:
         config = run.config()
         progress = newest_progress(run)
         training = progress.aims(config.training)
-        # Weights without any training steps come from the parent run, with heads masked by `tmt heads --prune`.
-        is_pruned = config.init_from.run and not progress.step and run.has_model() and not any(run.metrics())
-        if config.data.corpus == IMPORTED:
-            state = "imported"
-        else:
-            state = PRUNED if is_pruned else "finished" if progress.reason_to_finish(training) else "stopped"
+        is_imported = config.data.corpus == IMPORTED
+        state = "imported" if is_imported else "finished" if progress.reason_to_finish(training) else "stopped"
     except TmtError as error:
         return {"run": str(path), "error": str(error)} | size
     return {

@@ -14,7 +14,7 @@ from transformer_mt.models.head_mask import ALL, EVERY, MEAN, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.registry import lookup
 from transformer_mt.text.terminal import JsonObject
-from transformer_mt.views.faithfulness import compare_rows
+from transformer_mt.views.agreement import compare_rows
 from transformer_mt.views.maps import AttentionMaps
 from transformer_mt.views.matrix import Blocks, LabelledMatrix, Scale, is_convex, legend, matrix_lines
 from transformer_mt.views.methods import METHODS

@@ -4,10 +4,9 @@ Michel et al. 2019, "Are Sixteen Heads Really Better than One?"
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeVar
 
 import numpy as np
 import torch
@@ -16,31 +15,13 @@ from torch import Tensor
 
 from transformer_mt.batching.batches import Batch
 from transformer_mt.batching.encoded_pairs import EncodedPairs
-from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.head_names import HeadName
 from transformer_mt.links.tokens import PairTokens
-from transformer_mt.models.head_mask import attention_layers, gated, head_names, without_heads
+from transformer_mt.models.head_mask import attention_layers, gated, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.translation.scoring import BATCH_TOKENS, batches, label_log_probabilities
-from transformer_mt.translation.translator import Translator
-
-Measured = TypeVar("Measured")
 
 ByHead = dict[HeadName, float]
-
-
-def without_each(model: Seq2Seq, measure: Callable[[], Measured]) -> dict[HeadName, Measured]:
-    """Measure with each head turned off, one at a time."""
-    measured = {}
-    for name in head_names(model):
-        with without_heads(model, [name]):
-            measured[name] = measure()
-    return measured
-
-
-def best_texts(translator: Translator, pairs: Pairs) -> list[str]:
-    """The best translations of the pairs' sources."""
-    return [best.text for best, *_ in translator.translate([pair.source for pair in pairs])]
 
 
 def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> Float[np.ndarray, " N"]:
@@ -111,14 +92,6 @@ def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
     return {name: slope / int(encoded.target_lengths.sum()) for name, slope in slopes.items()}
 
 
-def exact_importance(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
-    """The rise of the loss without each head, in nats per target token."""
-    before = sentence_losses(model, encoded).sum()
-    tokens = int(encoded.target_lengths.sum())
-    without = without_each(model, lambda: sentence_losses(model, encoded).sum())
-    return {name: float(after - before) / tokens for name, after in without.items()}
-
-
 def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
     """`mean_gradients` divided by their Euclidean norm in each layer (Michel et al. 2019, §4.1); zeros stay zero."""
     importance = mean_gradients(model, encoded)
@@ -127,14 +100,6 @@ def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
         norm = math.hypot(*(importance[name] for name in names)) or 1.0
         importance |= {name: importance[name] / norm for name in names}
     return importance
-
-
-# Measures of how much each head matters for the loss of the pairs.
-IMPORTANCE: dict[str, Callable[[Seq2Seq, EncodedPairs], ByHead]] = {
-    "gradient": normalised_gradients,
-    "unnormalised": mean_gradients,
-    "exact": exact_importance,
-}
 
 
 def _losses(model: Seq2Seq, batch: Batch) -> Float[Tensor, " B"]:

@@ -147,8 +147,6 @@ def test_fine_tuning_lowers_the_loss_and_keeps_the_vocabulary(imported: str, dat
     assert tmt("attend", "--model", "ft", SENTENCE).code == 0
     states = {record["run"]: record["state"] for record in tmt("runs", ".", "--json").records}
     assert states == {"ft": "finished", "opus": "imported"}
-    pruned = tmt("heads", "--model", imported, "--data", data, "--prune", "2", "--run-dir", "pruned")
-    assert pruned.code == 0
     mistake = tmt("train", "--from", imported, "--data", data, "--set", "tokenizer.sampling=subword").mistake
     assert mistake == "tokenizer.sampling: does not work with an imported vocabulary; set it to none"
 

@@ -219,7 +219,7 @@ def test_extreme_numbers_in_the_metrics_are_skipped_or_drawn(
     assert len([*plot.lines(width=60)]) in (CHART_ROWS + 3, 2 * CHART_ROWS + 7)
 
 
-def test_missing_measurements_are_an_input_error(tmp_path: Path) -> None:  # a pruned run has no such file
+def test_missing_measurements_are_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError) as raised:
         read_curves(Run(tmp_path))
     assert str(raised.value) == f"{tmp_path}: nothing has been measured yet; train it with tmt train"

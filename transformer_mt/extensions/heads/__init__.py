@@ -2,6 +2,6 @@
 
 from transformer_mt.plugins import Command, Extension
 
-_SUMMARY = "Show what each attention head does; prune heads"
+_SUMMARY = "Show what each attention head does"
 
 EXTENSION = Extension(commands={"heads": Command(_SUMMARY, f"{__name__}.heads_command:heads", 80)})

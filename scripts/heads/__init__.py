@@ -1,0 +1,1 @@
+"""Experiments with attention heads: pruning, faithfulness, grammatical relations."""
