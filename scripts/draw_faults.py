@@ -156,9 +156,9 @@ def tried(fault: Fault) -> str:
         change(copy, fault)
         if module.suffix == ".js":
             views = ["test_drawings.py", f"test_{module.stem}.py"]
-            first = [f"tests/page/{view}" for view in views if (ROOT / "tests/page" / view).exists()]
+            first = [f"tests/extensions/serve/page/{view}" for view in views if (ROOT / "tests/extensions/serve/page" / view).exists()]
             # Shorter timeouts: a hanging page blocks its test forever.
-            seen = notices(copy, *first, *every, seconds=300) or notices(copy, "tests/page", *every, seconds=600)
+            seen = notices(copy, *first, *every, seconds=300) or notices(copy, "tests/extensions/serve/page", *every, seconds=600)
             return "noticed by its package" if seen else "NOT NOTICED"
         if own and notices(copy, *own):
             return "noticed by its package"

@@ -121,7 +121,7 @@ def test_commands_and_options_exist(page: Path) -> None:
 # Commands of the plugins on our pages.
 PLUGINS = {"longest", "spread"}
 # Options of `scripts/`, of pytest and of other programs that the pages name on their own.
-SCRIPTS_OPTIONS = {"--plugin", "--overwrite", "--nproc-per-node"}
+SCRIPTS_OPTIONS = {"--plugin", "--overwrite", "--nproc-per-node", "--importance"}
 
 
 @every_page
