@@ -5,7 +5,7 @@ import pytest
 from support.command_line import PAIRS, VIEWS_PAGE, Tmt
 
 from transformer_mt.corpus.load_corpus import Corpus
-from transformer_mt.corpus.pairs import Node, SentencePair
+from transformer_mt.corpus.pairs import SentencePair
 
 NEAR = ("near_duplicates", "near_duplicate_examples")
 SIZES = ("--set", "data.builtin.train=40", "--set", "data.builtin.validation=11", "--set", "data.builtin.test=7")
@@ -94,83 +94,19 @@ def test_looks_for_near_duplicates_in_a_sample_of_a_large_split(monkeypatch: pyt
     assert any(line.startswith("  near-duplicates of 39 random training pairs: ") for line in tmt("data", *SIZES).lines)
 
 
-GERMAN = (
-    Node("DET", "det", 1),
-    Node("NOUN", "nsubj", 7),
-    Node("PUNCT", "punct", 5),
-    Node("PRON", "obl:arg", 5, 1),
-    Node("PRON", "nsubj", 5),
-    Node("VERB", "acl:relcl", 1),
-    Node("PUNCT", "punct", 5),
-    Node("VERB", "root", -1),
-    Node("ADP", "compound:prt", 7),
-    Node("PUNCT", "punct", 7),
-)
-ENGLISH = (Node("PRON", "nsubj", 1), Node("VERB", "root", -1), Node("PUNCT", "punct", 0))
-PARSED = SentencePair(
+PAIR = SentencePair(
     "Der Bahnhofsvorsteher, dem ich vertraue, kommt an.",
     "He arrives.",
     None,
     ("He is arriving.",),
     ("Er kommt an.",),
-    (GERMAN, ENGLISH),
 )
 
 
-@pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make `tmt data` read a corpus of one pair with structure."""
-    corpus = Corpus.from_pairs({"train": [PARSED], "test_everyday": [("Ja.", "Yes.")]})
+def test_json_has_all_references(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = Corpus.from_pairs({"train": [PAIR], "test_everyday": [("Ja.", "Yes.")]})
     monkeypatch.setattr("transformer_mt.corpus.load_corpus.load_corpus", lambda *_, **__: corpus)
-
-
-@pytest.mark.usefixtures("parsed")
-def test_structure(tmt: Tmt) -> None:
-    out = tmt("data", "--structure").out
-    assert (
-        """
-  | Der Bahnhofsvorsteher, dem ich vertraue, kommt an.
-  | He arrives.
-  |
-  |    1  Der                DET    det           2  Bahnhofsvorsteher
-  |    2  Bahnhofsvorsteher  NOUN   nsubj         8  kommt
-  |    3  ,                  PUNCT  punct         6  vertraue
-  |    4  dem                PRON   obl:arg       6  vertraue, antecedent 2
-  |    5  ich                PRON   nsubj         6  vertraue
-  |    6  vertraue           VERB   acl:relcl     2  Bahnhofsvorsteher
-  |    7  ,                  PUNCT  punct         6  vertraue
-  |    8  kommt              VERB   root          0
-  |    9  an                 ADP    compound:prt  8  kommt
-  |   10  .                  PUNCT  punct         8  kommt
-  |
-  |   1  He       PRON   nsubj  2  arrives
-  |   2  arrives  VERB   root   0
-  |   3  .        PUNCT  punct  1  He
-
-"""
-        in out
-    )
-
-
-@pytest.mark.usefixtures("parsed")
-def test_structure_is_optional_except_in_json(tmt: Tmt) -> None:
-    assert "nsubj" not in tmt("data").out
-    assert tmt("data", "--json").out == tmt("data", "--json", "--structure").out
     splits = tmt("data", "--json").json["splits"]
     [found], [plain] = splits["train"]["samples"], splits["test_everyday"]["samples"]
     assert (found["references"], found["source_references"]) == (["He is arriving."], ["Er kommt an."])
-    assert [node["word"] for node in found["structure"]["target"]] == ["He", "arrives", "."]
-    assert found["structure"]["source"][3] == {
-        "word": "dem",
-        "part_of_speech": "PRON",
-        "relation": "obl:arg",
-        "head": 5,
-        "antecedent": 1,
-    }
-    assert (plain["references"], plain["source_references"], plain["structure"]) == ([], [], None)
-
-
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_corpus_without_structure(options: list[str], data: str, tmt: Tmt) -> None:
-    problem = f"--structure: {data} has no dependency trees; leave it out, or try --data builtin"
-    assert tmt("data", "--data", data, "--structure", *options).mistake == problem
+    assert (plain["references"], plain["source_references"]) == ([], [])

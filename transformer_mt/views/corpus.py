@@ -1,7 +1,7 @@
 """The content of a corpus, for `tmt data`: counts, lengths, cleaning results, random pairs."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import chain
 from statistics import fmean, median
@@ -9,10 +9,9 @@ from statistics import fmean, median
 from transformer_mt.corpus.cleaning import EXAMPLES, PROBLEMS, describe
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.near_duplicates import Texts, near_duplicates
-from transformer_mt.corpus.pairs import Pairs, SentencePair
+from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.text.words import words
-from transformer_mt.views.rendering import table_lines
 
 SIDES = ("source", "target")
 _COUNTED = 100_000  # pairs; larger splits are sampled to count their words and to look for near-duplicates
@@ -22,8 +21,7 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> JsonObject:
     """Counts, lengths in words and punctuation marks, cleaning results, and `sample` random pairs of each split.
 
     These are the keys of `tmt data --json`. In large splits, lengths and near-duplicates come from a random sample of
-    `counted` pairs. The `structure` of a sample has a node per word for `source` and `target`; heads count from 0, the
-    root's is -1.
+    `counted` pairs.
     """
     splits = {}
     counted = {name: _counted(pairs, seed) for name, pairs in corpus.splits.items()}
@@ -39,7 +37,7 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> JsonObject:
             **{side: _lengths([words(pair[of]) for pair in counted[name]]) for of, side in enumerate(SIDES)},
             "near_duplicates": len(near),
             "near_duplicate_examples": near[:EXAMPLES],
-            "samples": [_sample(pairs[index]) for index in chosen],
+            "samples": [asdict(pairs[index]) for index in chosen],
         }
     return {
         "corpus": corpus.name,
@@ -64,17 +62,8 @@ def _lengths(sentences: list[list[str]]) -> dict[str, float]:
     return {"mean": mean, "median": median(lengths), "longest": max(lengths), "different": len(different)}
 
 
-def _sample(pair: SentencePair) -> JsonObject:
-    sample = {name: getattr(pair, name) for name in (*SIDES, "links", "references", "source_references")}
-    sample["structure"] = pair.structure and {
-        side: [{"word": word} | node._asdict() for word, node in zip(words(sample[side]), tree, strict=True)]
-        for side, tree in zip(SIDES, pair.structure, strict=True)
-    }
-    return sample
-
-
-def statistics_lines(corpus: Corpus, statistics: JsonObject, *, structure: bool) -> Iterator[str]:
-    """Yield `corpus_statistics` as lines of text; `structure` adds the dependency trees of samples."""
+def statistics_lines(corpus: Corpus, statistics: JsonObject) -> Iterator[str]:
+    """Yield `corpus_statistics` as lines of text."""
     links = "with word links" if corpus.has_links else "without word links"
     yield f"corpus {corpus.name}, {' → '.join(corpus.languages)}, {links}"
     counted = statistics["splits"]["train"]["counted"]
@@ -103,27 +92,11 @@ def statistics_lines(corpus: Corpus, statistics: JsonObject, *, structure: bool)
             yield f"    {source} | {target}"
             yield f"      train: {' | '.join(of_train)}"
         for sample in split["samples"]:
-            yield from _sample_lines(sample, structure=structure)
+            yield from _sample_lines(sample)
 
 
-def _sample_lines(sample: JsonObject, *, structure: bool) -> Iterator[str]:
+def _sample_lines(sample: JsonObject) -> Iterator[str]:
     yield from (f"  | {sample[side]}" for side in SIDES)
     if sample["links"] is not None:
         source, target = (words(sample[side]) for side in SIDES)
         yield f"  | {' '.join(f'{source[i]}–{target[j]}' for i, j in sample['links'])}"
-    if structure and sample["structure"]:
-        for side in SIDES:
-            yield "  |"
-            yield from (f"  |   {line}" for line in _tree_lines(sample["structure"][side]))
-        yield ""
-
-
-def _tree_lines(nodes: Sequence[JsonObject]) -> Iterator[str]:
-    """Yield every word with its number from 1, part of speech, relation and head."""
-    rows = []
-    for number, node in enumerate(nodes, start=1):
-        head = nodes[node["head"]]["word"] if node["head"] >= 0 else ""
-        antecedent = "" if node["antecedent"] is None else f", antecedent {node['antecedent'] + 1}"
-        own = (node[key] for key in ("word", "part_of_speech", "relation"))
-        rows.append((str(number), *own, str(node["head"] + 1), head + antecedent))
-    yield from table_lines(rows, right=(0, 4))
