@@ -2,12 +2,11 @@ import json
 from pathlib import Path
 
 import pytest
-from support.command_line import PAIRS, VIEWS_PAGE, Tmt
+from support.command_line import PAIRS, Tmt
 
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
 
-NEAR = ("near_duplicates", "near_duplicate_examples")
 SIZES = ("--set", "data.builtin.train=40", "--set", "data.builtin.validation=11", "--set", "data.builtin.test=7")
 
 
@@ -19,7 +18,7 @@ def test_json(tmt: Tmt) -> None:
     for name, split in found["splits"].items():
         assert len(split["samples"]) == min(5, split["pairs"])
         assert all(sample["links"] for sample in split["samples"]) == (name != "test_everyday")  # has no word links
-        assert split.keys() == {"pairs", "cleaning", "counted", "source", "target", *NEAR, "samples"}
+        assert split.keys() == {"pairs", "cleaning", "counted", "source", "target", "samples"}
 
 
 def test_samples_show_links(tmt: Tmt) -> None:
@@ -69,29 +68,9 @@ def test_escapes_corpus_text(tmt: Tmt) -> None:
         assert not {"\u202e", "\u200f", "\u2066"} & set(out)
 
 
-def test_shows_near_duplicates_of_training_pairs(tmt: Tmt) -> None:
-    Path("mine").mkdir()
-    train = [
-        ("Ein blondes Mädchen schläft auf der Couch.", "A blond girl sleeps on the couch."),
-        ("Das ist alles.", "It is."),
-    ]
-    near = ("Ein blondes Mädchen schläft auf einer Couch.", "A blond girl sleeps on the couch")
-    other = ("Wir haben heute Zeit.", "We have time today.")
-    for name, pairs in (("train", train), ("val", [train[1]]), ("test", [near, other])):
-        Path(f"mine/{name}.tsv").write_text("".join("\t".join(pair) + "\n" for pair in pairs))
-    lines = tmt("data", "--data", "mine", "--set", "data.source_language=de", "--set", "data.target_language=en").lines
-    start = lines.index("  near-duplicates of training pairs: 1 (50.0%)")
-    assert lines[start + 1 : start + 3] == [f"    {' | '.join(near)}", f"      train: {' | '.join(train[0])}"]
-    splits = tmt("data", "--data", "mine", "--json").json["splits"]
-    assert [splits[name]["near_duplicates"] for name in ("train", "validation", "test")] == [0, 1, 1]
-    (example,) = splits["test"]["near_duplicate_examples"]
-    assert example == [*near, *train[0]]
-    assert all(f"`{key}`" in VIEWS_PAGE for key in NEAR)
-
-
-def test_looks_for_near_duplicates_in_a_sample_of_a_large_split(monkeypatch: pytest.MonkeyPatch, tmt: Tmt) -> None:
+def test_counts_words_in_a_sample_of_a_large_split(monkeypatch: pytest.MonkeyPatch, tmt: Tmt) -> None:
     monkeypatch.setattr("transformer_mt.views.corpus._COUNTED", 39)
-    assert any(line.startswith("  near-duplicates of 39 random training pairs: ") for line in tmt("data", *SIZES).lines)
+    assert "  in a random sample of 39:" in tmt("data", *SIZES).lines
 
 
 PAIR = SentencePair(

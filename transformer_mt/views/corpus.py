@@ -3,40 +3,33 @@
 import random
 from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import chain
 from statistics import fmean, median
 
-from transformer_mt.corpus.cleaning import EXAMPLES, PROBLEMS, describe
+from transformer_mt.corpus.cleaning import PROBLEMS, describe
 from transformer_mt.corpus.load_corpus import Corpus
-from transformer_mt.corpus.near_duplicates import Texts, near_duplicates
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.text.words import words
 
 SIDES = ("source", "target")
-_COUNTED = 100_000  # pairs; larger splits are sampled to count their words and to look for near-duplicates
+_COUNTED = 100_000  # pairs; larger splits are sampled to count their words
 
 
 def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> JsonObject:
     """Counts, lengths in words and punctuation marks, cleaning results, and `sample` random pairs of each split.
 
-    These are the keys of `tmt data --json`. In large splits, lengths and near-duplicates come from a random sample of
+    These are the keys of `tmt data --json`. In large splits, lengths come from a random sample of
     `counted` pairs.
     """
     splits = {}
     counted = {name: _counted(pairs, seed) for name, pairs in corpus.splits.items()}
-    held_out = counted | {"train": []}
-    known = near_duplicates(counted["train"], chain.from_iterable(held_out.values()))
     for name, pairs in corpus.splits.items():
         chosen = random.Random(seed).sample(range(len(pairs)), min(sample, len(pairs)))
-        near = [pair + known[pair] for pair in held_out[name] if pair in known]
         splits[name] = {
             "pairs": len(pairs),
             "cleaning": asdict(corpus.reports[name]),
             "counted": len(counted[name]),
             **{side: _lengths([words(pair[of]) for pair in counted[name]]) for of, side in enumerate(SIDES)},
-            "near_duplicates": len(near),
-            "near_duplicate_examples": near[:EXAMPLES],
             "samples": [asdict(pairs[index]) for index in chosen],
         }
     return {
@@ -49,7 +42,7 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> JsonObject:
     }
 
 
-def _counted(pairs: Pairs, seed: int) -> list[Texts]:
+def _counted(pairs: Pairs, seed: int) -> list[tuple[str, str]]:
     if len(pairs) > _COUNTED:
         pairs = [pairs[index] for index in sorted(random.Random(seed).sample(range(len(pairs)), _COUNTED))]
     return [(pair.source, pair.target) for pair in pairs]
@@ -66,8 +59,6 @@ def statistics_lines(corpus: Corpus, statistics: JsonObject) -> Iterator[str]:
     """Yield `corpus_statistics` as lines of text."""
     links = "with word links" if corpus.has_links else "without word links"
     yield f"corpus {corpus.name}, {' → '.join(corpus.languages)}, {links}"
-    counted = statistics["splits"]["train"]["counted"]
-    train = "training pairs" if counted == len(corpus.splits["train"]) else f"{counted} random training pairs"
     for name, split in statistics["splits"].items():
         yield ""
         yield f"{name}: {split['pairs']} pairs"
@@ -85,12 +76,6 @@ def statistics_lines(corpus: Corpus, statistics: JsonObject) -> Iterator[str]:
                 f"  {side}: {lengths['mean']:.1f} words on average, median {lengths['median']:g}, "
                 f"longest {lengths['longest']}, {lengths['different']} different"
             )
-        if name != "train":
-            count = split["near_duplicates"]
-            yield f"  near-duplicates of {train}: {count} ({count / split['counted']:.1%})"
-        for source, target, *of_train in split["near_duplicate_examples"]:
-            yield f"    {source} | {target}"
-            yield f"      train: {' | '.join(of_train)}"
         for sample in split["samples"]:
             yield from _sample_lines(sample)
 
