@@ -148,17 +148,19 @@ def notices(copy: Path, *arguments: str, seconds: int = 1_800) -> bool:
 def tried(fault: Fault) -> str:
     """The tests that notice the fault: its package's, all, or none."""
     module, every = fault.path.relative_to(ROOT / PACKAGE), ("-n", "2", "-m", "slow or not slow")
-    package = [ROOT / "tests" / module.parts[0], ROOT / "tests" / f"test_{module.stem}.py"]
+    depth = 2 if module.parts[0] == "extensions" else 1
+    package = [ROOT.joinpath("tests", *module.parts[:depth]), ROOT / "tests" / f"test_{module.stem}.py"]
     own = [str(path.relative_to(ROOT)) for path in package if path.exists()]
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(directory) / "checkout"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "runs_*"))
         change(copy, fault)
         if module.suffix == ".js":
-            views = ["test_drawings.py", f"test_{module.stem}.py"]
-            first = [f"tests/extensions/serve/page/{view}" for view in views if (ROOT / "tests/extensions/serve/page" / view).exists()]
+            page = Path("tests/extensions/serve/page")
+            views = [page / "test_drawings.py", page / f"test_{module.stem}.py"]
+            first = [str(view) for view in views if (ROOT / view).exists()]
             # Shorter timeouts: a hanging page blocks its test forever.
-            seen = notices(copy, *first, *every, seconds=300) or notices(copy, "tests/extensions/serve/page", *every, seconds=600)
+            seen = notices(copy, *first, *every, seconds=300) or notices(copy, str(page), *every, seconds=600)
             return "noticed by its package" if seen else "NOT NOTICED"
         if own and notices(copy, *own):
             return "noticed by its package"

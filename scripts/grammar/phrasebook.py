@@ -4,20 +4,20 @@ from functools import cache
 from typing import Any
 
 from grammar.lexicon import table
-from transformer_mt.corpus.pairs import Node, SentencePair, Tree
+from grammar.trees import Node, ParsedPair, Tree
 
 
 @cache
-def phrases() -> tuple[SentencePair, ...]:
+def phrases() -> tuple[ParsedPair, ...]:
     """Every phrase with its links, structure and references."""
     return tuple(map(_phrase, table("phrasebook")["phrase"]))
 
 
 @cache
-def everyday() -> tuple[SentencePair, ...]:
+def everyday() -> tuple[ParsedPair, ...]:
     """The sentences of `test_everyday`, excluded from training; they have no links or structure."""
     rows = table("everyday")["sentence"]
-    return tuple(SentencePair(row["german"], row["english"], None, *_also(row)) for row in rows)
+    return tuple(ParsedPair(row["german"], row["english"], None, *_also(row)) for row in rows)
 
 
 @cache
@@ -30,11 +30,11 @@ def _also(row: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(row.get("also", ())), tuple(row.get("also_german", ()))
 
 
-def _phrase(row: dict[str, Any]) -> SentencePair:
+def _phrase(row: dict[str, Any]) -> ParsedPair:
     (source, source_tree), (target, target_tree) = _annotated(row["german"]), _annotated(row["english"])
     numbers = (link.split("-") for link in row["links"].split())
     links = tuple(sorted((int(german) - 1, int(english) - 1) for german, english in numbers))
-    return SentencePair(source, target, links, *_also(row), (source_tree, target_tree))
+    return ParsedPair(source, target, links, *_also(row), (source_tree, target_tree))
 
 
 def _annotated(text: str) -> tuple[str, Tree]:

@@ -3,16 +3,16 @@
 from grammar.english_syntax import ENGLISH
 from grammar.german_syntax import GERMAN
 from grammar.meaning import Sentence
+from grammar.trees import ParsedPair
 from grammar.words import links, mark, text_of, tidy, tree
-from transformer_mt.corpus.pairs import SentencePair
 
 _MARKS = {"statement": ".", "question": "?", "tag": "?", "command": "!"}
 
 
-def realise(sentence: Sentence) -> SentencePair:
+def realise(sentence: Sentence) -> ParsedPair:
     """The pair with its links and both structures, fully punctuated and capitalised."""
     german, english = (
         [*tidy(language.sentence(sentence)), mark(_MARKS[sentence.form])] for language in (GERMAN, ENGLISH)
     )
     structure = tree(german), tree(english)
-    return SentencePair(text_of(german), text_of(english), links(german, english), structure=structure)
+    return ParsedPair(text_of(german), text_of(english), links(german, english), structure=structure)

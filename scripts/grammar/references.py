@@ -8,8 +8,8 @@ from typing import Any
 from grammar.lexicon import CLOSED
 from grammar.meaning import Clause, NounPhrase, Pronoun, Sentence, parts
 from grammar.realise import realise
+from grammar.trees import ParsedPair
 from grammar.words import capital
-from transformer_mt.corpus.pairs import SentencePair
 
 _AT_MOST = 12
 _RULES = {
@@ -22,7 +22,7 @@ _ADDRESSEES = {"du": "dein", "ihr": "euer", "Sie": "Ihr"}
 Changes = list[tuple[object, str, Any]]
 
 
-def with_references(sentence: Sentence, pair: SentencePair) -> SentencePair:
+def with_references(sentence: Sentence, pair: ParsedPair) -> ParsedPair:
     """The pair with the other translations of its source, and the other sources of its target."""
     english = [_changed(sentence, changes).target for changes in _said_otherwise(sentence)]
     german = [_changed(sentence, changes).source for changes in _to_others(sentence)]
@@ -53,7 +53,7 @@ def _to_others(sentence: Sentence) -> Iterator[Changes]:
         yield [*((node, "key", key) for node in said), *((phrase, "determiner", own) for phrase in owned)]
 
 
-def _changed(sentence: Sentence, changes: Changes) -> SentencePair:
+def _changed(sentence: Sentence, changes: Changes) -> ParsedPair:
     """The sentence with the changes applied temporarily."""
     before = [(node, name, getattr(node, name)) for node, name, _ in changes]
     for node, name, value in changes:

@@ -13,9 +13,9 @@ from grammar.phrasebook import everyday, phrases, shown
 from grammar.realise import realise
 from grammar.references import with_references
 from grammar.sampler import Sampler
+from grammar.trees import Node, ParsedPair
 from grammar.variation import varied
 from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
-from transformer_mt.corpus.pairs import Node, SentencePair
 from transformer_mt.text.words import words
 
 # Lengths count marks as words, as in `transformer_mt.corpus.pairs.words`.
@@ -84,7 +84,7 @@ def with_one_gap(sentence: str) -> Iterator[tuple[str, ...]]:
         yield (*said[:place], "", *said[place + 1 :])
 
 
-def carelessly(pair: SentencePair, random: Random) -> SentencePair:
+def carelessly(pair: ParsedPair, random: Random) -> ParsedPair:
     """The pair with German as people type it: often without the mark, sometimes without commas or the capital.
 
     Three in a hundred sentences end in "…" on both sides. The English is otherwise always fully punctuated.
@@ -98,7 +98,7 @@ def carelessly(pair: SentencePair, random: Random) -> SentencePair:
     return without_mark(pair, commas=commas, capital=random.random() >= 0.25)
 
 
-def without_mark(pair: SentencePair, *, capital: bool, commas: bool = True) -> SentencePair:
+def without_mark(pair: ParsedPair, *, capital: bool, commas: bool = True) -> ParsedPair:
     """The pair with a source that lacks its final mark, and optionally its commas and its capital."""
     kept = [place for place, word in enumerate(words(pair.source)[:-1]) if commas or word != ","]
     place_of = {old: new for new, old in enumerate(kept)} | {-1: -1}
@@ -112,7 +112,7 @@ def without_mark(pair: SentencePair, *, capital: bool, commas: bool = True) -> S
     return replace(pair, source=source if capital else source[0].lower() + source[1:], links=links, structure=structure)
 
 
-def together(first: SentencePair, second: SentencePair) -> SentencePair:
+def together(first: ParsedPair, second: ParsedPair) -> ParsedPair:
     """Two sentences in one line, the second attached to the first: Guten Morgen! Wie geht es dir?"""
     moved = len(words(first.source)), len(words(first.target))
     trees = []
@@ -125,10 +125,10 @@ def together(first: SentencePair, second: SentencePair) -> SentencePair:
         trees.append(tree)
     links = (*(first.links or ()), *((i + moved[0], j + moved[1]) for i, j in second.links or ()))
     source, target = f"{first.source} {second.source}", f"{first.target} {second.target}"
-    return SentencePair(source, target, links, structure=(trees[0], trees[1]))
+    return ParsedPair(source, target, links, structure=(trees[0], trees[1]))
 
 
-def addressed(phrase: SentencePair, name: str) -> SentencePair:
+def addressed(phrase: ParsedPair, name: str) -> ParsedPair:
     """The phrase addressed to a person: Gute Besserung, Anna!"""
     texts, trees = [], []
     for text, tree in zip((phrase.source, phrase.target), phrase.structure or (), strict=True):
@@ -136,10 +136,10 @@ def addressed(phrase: SentencePair, name: str) -> SentencePair:
         texts.append(f"{text[:-1]}, {name}{text[-1]}")
         trees.append((*tree[:-1], Node("PUNCT", "punct", root), Node("PROPN", "vocative", root), tree[-1]))
     links = (*(phrase.links or ()), (len(trees[0]) - 2, len(trees[1]) - 2))
-    return SentencePair(texts[0], texts[1], links, structure=(trees[0], trees[1]))
+    return ParsedPair(texts[0], texts[1], links, structure=(trees[0], trees[1]))
 
 
-def forms(pair: SentencePair) -> set[tuple[int, str]]:
+def forms(pair: ParsedPair) -> set[tuple[int, str]]:
     """The word forms of a pair with their sides, except names and numbers."""
     return {
         (side, word.lower())
@@ -149,7 +149,7 @@ def forms(pair: SentencePair) -> set[tuple[int, str]]:
     }
 
 
-def chosen(pool: Sequence[SentencePair], size: int, fewest: int) -> list[SentencePair]:
+def chosen(pool: Sequence[ParsedPair], size: int, fewest: int) -> list[ParsedPair]:
     """At most `size` pairs of the pool, in which every form of an ordinary word occurs at least `fewest` times.
 
     Drops pairs with rarer forms. Pairs with the rarest forms come first, as long as a form is still needed; the others
@@ -160,7 +160,7 @@ def chosen(pool: Sequence[SentencePair], size: int, fewest: int) -> list[Sentenc
     while left != len(rows):
         count, left = Counter(form for _, said in rows for form in said), len(rows)
         rows = [row for row in rows if all(count[form] >= fewest for form in row[1])]
-    shown, taken = Counter[tuple[int, str]](), dict[int, SentencePair]()
+    shown, taken = Counter[tuple[int, str]](), dict[int, ParsedPair]()
     rarest = sorted(range(left), key=lambda place: min(map(count.__getitem__, rows[place][1]), default=0))
     for place in rarest:
         if any(shown[form] < fewest for form in rows[place][1]):
@@ -169,7 +169,7 @@ def chosen(pool: Sequence[SentencePair], size: int, fewest: int) -> list[Sentenc
     return [*taken.values(), *(pair for place, (pair, _) in enumerate(rows) if place not in taken)][:size]
 
 
-Wanted = Callable[[Sentence, SentencePair], bool]
+Wanted = Callable[[Sentence, ParsedPair], bool]
 
 
 class _Corpus:
@@ -192,9 +192,9 @@ class _Corpus:
 
     def split(
         self, size: int, sampler: Sampler, wanted: Wanted, *, make: Construction | None = None, references: bool = True
-    ) -> list[SentencePair]:
+    ) -> list[ParsedPair]:
         """`size` new pairs with a wanted derivation and length, of one construction, or of all with careless typing."""
-        pairs: list[SentencePair] = []
+        pairs: list[ParsedPair] = []
         english = set()
         while len(pairs) < size:
             sampler.new_sentence()
@@ -215,19 +215,19 @@ class _Corpus:
         """Whether the sentence has a held-out pairing of verb and object."""
         return not self.held_out.isdisjoint(pairings(sentence))
 
-    def ordinary(self, sentence: Sentence, pair: SentencePair) -> bool:
+    def ordinary(self, sentence: Sentence, pair: ParsedPair) -> bool:
         """Whether training may show the sentence."""
         return _is_short(pair) and not self.shows_held_out(sentence) and self.knows(pair)
 
-    def knows(self, pair: SentencePair) -> bool:
+    def knows(self, pair: ParsedPair) -> bool:
         """Whether training shows every form of the pair."""
         return not self.forms or forms(pair) <= self.forms
 
-    def rare(self, pool: list[SentencePair], enough: int) -> Wanted:
+    def rare(self, pool: list[ParsedPair], enough: int) -> Wanted:
         """Accept sentences with a form too rare in the pool, for as many tries as the pool has pairs; then any."""
         count, left = Counter(form for pair in pool for form in forms(pair)), len(pool)
 
-        def wanted(sentence: Sentence, pair: SentencePair) -> bool:
+        def wanted(sentence: Sentence, pair: ParsedPair) -> bool:
             nonlocal left
             left, said = left - 1, forms(pair)
             if not self.ordinary(sentence, pair) or (left > 0 and all(count[form] >= enough for form in said)):
@@ -237,7 +237,7 @@ class _Corpus:
 
         return wanted
 
-    def training(self, size: int) -> list[SentencePair]:
+    def training(self, size: int) -> list[ParsedPair]:
         """The phrasebook, each phrase with careful and careless typing, and generated sentences, shuffled."""
         fewest, german, english = size // _SENTENCES_A_FORM, {*self.german}, {*self.english_of_other_splits}
         fixed = [*phrases()]
@@ -261,12 +261,12 @@ class _Corpus:
         self.forms = set[tuple[int, str]]().union(*map(forms, pairs)) if fewest else set()
         return pairs
 
-    def new(self, size: int, training: list[SentencePair]) -> list[SentencePair]:
+    def new(self, size: int, training: list[ParsedPair]) -> list[ParsedPair]:
         """Sentences of which only a few differ from a training sentence in a single word."""
         gaps = {gap for pair in training for gap in with_one_gap(pair.source)}
         near_left = int(_NEAR_DUPLICATES * size)
 
-        def wanted(sentence: Sentence, pair: SentencePair) -> bool:
+        def wanted(sentence: Sentence, pair: ParsedPair) -> bool:
             nonlocal near_left
             is_near = not gaps.isdisjoint(with_one_gap(pair.source))
             if (is_near and not near_left) or not self.ordinary(sentence, pair):
@@ -276,12 +276,12 @@ class _Corpus:
 
         return self.split(size, self.seen, wanted)
 
-    def long(self, size: int) -> list[SentencePair]:
+    def long(self, size: int) -> list[ParsedPair]:
         """Sentences longer than in training, equally many of each grade, up to twice as long."""
         grades = (LONGEST - LONGEST_IN_TRAINING) // _GRADE
         wanted_of = [size // grades + (grade < size % grades) for grade in range(grades)]
 
-        def wanted(sentence: Sentence, pair: SentencePair) -> bool:
+        def wanted(sentence: Sentence, pair: ParsedPair) -> bool:
             grade = (len(words(pair.source)) - LONGEST_IN_TRAINING - 1) // _GRADE
             if not 0 <= grade < grades or not wanted_of[grade] or self.shows_held_out(sentence) or not self.knows(pair):
                 return False
@@ -296,15 +296,15 @@ class _Corpus:
         return self.split(size, self.seen, wanted, make=make)
 
 
-def _is_short(pair: SentencePair) -> bool:
+def _is_short(pair: ParsedPair) -> bool:
     return len(words(pair.source)) <= LONGEST_IN_TRAINING
 
 
-def _shows_an_unseen_word(sentence: Sentence, pair: SentencePair) -> bool:
+def _shows_an_unseen_word(sentence: Sentence, pair: ParsedPair) -> bool:
     return _is_short(pair) and sum(entity.unseen for entity in named(sentence)) == 1
 
 
-def generate_corpus(*, train: int, validation: int, test: int, seed: int) -> dict[str, list[SentencePair]]:
+def generate_corpus(*, train: int, validation: int, test: int, seed: int) -> dict[str, list[ParsedPair]]:
     """The splits: training, validation, and tests of new sentences, composition, length, everyday life and words.
 
     All tests have size `test`, except the fixed `test_everyday`. Sources are German, targets English. The same

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from transformer_mt.corpus.pairs import Node, Tree
+from grammar.trees import Node, Tree
 from transformer_mt.text.words import words
 
 # The part of a derivation that a word expresses: a node and a role, such as (clause, "verb") or (phrase, "noun").

@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
+from grammar.trees import ParsedPair, Tree
 
-from transformer_mt.corpus.pairs import Pairs, SentencePair, Tree
 from transformer_mt.head_names import STACKS, HeadName
 from transformer_mt.intervals import Estimate, estimate
 from transformer_mt.links.word_weights import word_weights
@@ -33,7 +33,7 @@ class Case(NamedTuple):
     offset: int
 
 
-def cases(pair: SentencePair, stack: str) -> Iterator[Case]:
+def cases(pair: ParsedPair, stack: str) -> Iterator[Case]:
     """Yield the cases of a pair with trees for a stack's matrices.
 
     The encoder has the relations of the source; the decoder has the target's relations to earlier words, since it sees
@@ -78,7 +78,7 @@ class RelationFigures:
     found: Estimate
 
 
-def measure_relations(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> list[RelationFigures]:
+def measure_relations(model: Seq2Seq, tokenizer: Tokenizer, pairs: Sequence[ParsedPair]) -> list[RelationFigures]:
     """The relations of each stack, the most frequent first."""
     seen = defaultdict[tuple[str, tuple[str, str]], list[tuple[int, int, np.ndarray]]](list)
     for number, weights in word_weights(model, tokenizer, pairs):

@@ -2,12 +2,11 @@ import json
 from pathlib import Path
 
 import pytest
-from support.command_line import PAIRS, VIEWS_PAGE, Tmt
+from support.command_line import PAIRS, Tmt
 
 from transformer_mt.corpus.load_corpus import Corpus
-from transformer_mt.corpus.pairs import Node, SentencePair
+from transformer_mt.corpus.pairs import SentencePair
 
-NEAR = ("near_duplicates", "near_duplicate_examples")
 SIZES = ("--set", "data.builtin.train=40", "--set", "data.builtin.validation=11", "--set", "data.builtin.test=7")
 
 
@@ -19,7 +18,7 @@ def test_json(tmt: Tmt) -> None:
     for name, split in found["splits"].items():
         assert len(split["samples"]) == min(5, split["pairs"])
         assert all(sample["links"] for sample in split["samples"]) == (name != "test_everyday")  # has no word links
-        assert split.keys() == {"pairs", "cleaning", "counted", "source", "target", *NEAR, "samples"}
+        assert split.keys() == {"pairs", "cleaning", "counted", "source", "target", "samples"}
 
 
 def test_samples_show_links(tmt: Tmt) -> None:
@@ -69,108 +68,24 @@ def test_escapes_corpus_text(tmt: Tmt) -> None:
         assert not {"\u202e", "\u200f", "\u2066"} & set(out)
 
 
-def test_shows_near_duplicates_of_training_pairs(tmt: Tmt) -> None:
-    Path("mine").mkdir()
-    train = [
-        ("Ein blondes Mädchen schläft auf der Couch.", "A blond girl sleeps on the couch."),
-        ("Das ist alles.", "It is."),
-    ]
-    near = ("Ein blondes Mädchen schläft auf einer Couch.", "A blond girl sleeps on the couch")
-    other = ("Wir haben heute Zeit.", "We have time today.")
-    for name, pairs in (("train", train), ("val", [train[1]]), ("test", [near, other])):
-        Path(f"mine/{name}.tsv").write_text("".join("\t".join(pair) + "\n" for pair in pairs))
-    lines = tmt("data", "--data", "mine", "--set", "data.source_language=de", "--set", "data.target_language=en").lines
-    start = lines.index("  near-duplicates of training pairs: 1 (50.0%)")
-    assert lines[start + 1 : start + 3] == [f"    {' | '.join(near)}", f"      train: {' | '.join(train[0])}"]
-    splits = tmt("data", "--data", "mine", "--json").json["splits"]
-    assert [splits[name]["near_duplicates"] for name in ("train", "validation", "test")] == [0, 1, 1]
-    (example,) = splits["test"]["near_duplicate_examples"]
-    assert example == [*near, *train[0]]
-    assert all(f"`{key}`" in VIEWS_PAGE for key in NEAR)
-
-
-def test_looks_for_near_duplicates_in_a_sample_of_a_large_split(monkeypatch: pytest.MonkeyPatch, tmt: Tmt) -> None:
+def test_counts_words_in_a_sample_of_a_large_split(monkeypatch: pytest.MonkeyPatch, tmt: Tmt) -> None:
     monkeypatch.setattr("transformer_mt.views.corpus._COUNTED", 39)
-    assert any(line.startswith("  near-duplicates of 39 random training pairs: ") for line in tmt("data", *SIZES).lines)
+    assert "  in a random sample of 39:" in tmt("data", *SIZES).lines
 
 
-GERMAN = (
-    Node("DET", "det", 1),
-    Node("NOUN", "nsubj", 7),
-    Node("PUNCT", "punct", 5),
-    Node("PRON", "obl:arg", 5, 1),
-    Node("PRON", "nsubj", 5),
-    Node("VERB", "acl:relcl", 1),
-    Node("PUNCT", "punct", 5),
-    Node("VERB", "root", -1),
-    Node("ADP", "compound:prt", 7),
-    Node("PUNCT", "punct", 7),
-)
-ENGLISH = (Node("PRON", "nsubj", 1), Node("VERB", "root", -1), Node("PUNCT", "punct", 0))
-PARSED = SentencePair(
+PAIR = SentencePair(
     "Der Bahnhofsvorsteher, dem ich vertraue, kommt an.",
     "He arrives.",
     None,
     ("He is arriving.",),
     ("Er kommt an.",),
-    (GERMAN, ENGLISH),
 )
 
 
-@pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make `tmt data` read a corpus of one pair with structure."""
-    corpus = Corpus.from_pairs({"train": [PARSED], "test_everyday": [("Ja.", "Yes.")]})
+def test_json_has_all_references(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = Corpus.from_pairs({"train": [PAIR], "test_everyday": [("Ja.", "Yes.")]})
     monkeypatch.setattr("transformer_mt.corpus.load_corpus.load_corpus", lambda *_, **__: corpus)
-
-
-@pytest.mark.usefixtures("parsed")
-def test_structure(tmt: Tmt) -> None:
-    out = tmt("data", "--structure").out
-    assert (
-        """
-  | Der Bahnhofsvorsteher, dem ich vertraue, kommt an.
-  | He arrives.
-  |
-  |    1  Der                DET    det           2  Bahnhofsvorsteher
-  |    2  Bahnhofsvorsteher  NOUN   nsubj         8  kommt
-  |    3  ,                  PUNCT  punct         6  vertraue
-  |    4  dem                PRON   obl:arg       6  vertraue, antecedent 2
-  |    5  ich                PRON   nsubj         6  vertraue
-  |    6  vertraue           VERB   acl:relcl     2  Bahnhofsvorsteher
-  |    7  ,                  PUNCT  punct         6  vertraue
-  |    8  kommt              VERB   root          0
-  |    9  an                 ADP    compound:prt  8  kommt
-  |   10  .                  PUNCT  punct         8  kommt
-  |
-  |   1  He       PRON   nsubj  2  arrives
-  |   2  arrives  VERB   root   0
-  |   3  .        PUNCT  punct  1  He
-
-"""
-        in out
-    )
-
-
-@pytest.mark.usefixtures("parsed")
-def test_structure_is_optional_except_in_json(tmt: Tmt) -> None:
-    assert "nsubj" not in tmt("data").out
-    assert tmt("data", "--json").out == tmt("data", "--json", "--structure").out
     splits = tmt("data", "--json").json["splits"]
     [found], [plain] = splits["train"]["samples"], splits["test_everyday"]["samples"]
     assert (found["references"], found["source_references"]) == (["He is arriving."], ["Er kommt an."])
-    assert [node["word"] for node in found["structure"]["target"]] == ["He", "arrives", "."]
-    assert found["structure"]["source"][3] == {
-        "word": "dem",
-        "part_of_speech": "PRON",
-        "relation": "obl:arg",
-        "head": 5,
-        "antecedent": 1,
-    }
-    assert (plain["references"], plain["source_references"], plain["structure"]) == ([], [], None)
-
-
-@pytest.mark.parametrize("options", [[], ["--json"]])
-def test_corpus_without_structure(options: list[str], data: str, tmt: Tmt) -> None:
-    problem = f"--structure: {data} has no dependency trees; leave it out, or try --data builtin"
-    assert tmt("data", "--data", data, "--structure", *options).mistake == problem
+    assert (plain["references"], plain["source_references"]) == ([], [])

@@ -15,7 +15,7 @@ WHOLE = {"train": 80_000, "validation": 500, "test": 1_000}
 
 @pytest.fixture(scope="module")
 def corpus() -> dict[str, list[SentencePair]]:
-    return builtin_corpus(**WHOLE, structure=False)
+    return builtin_corpus(**WHOLE)
 
 
 def test_splits_have_their_sizes(corpus: dict[str, list[SentencePair]]) -> None:
@@ -28,19 +28,14 @@ def test_all_but_everyday_pairs_have_valid_links(corpus: dict[str, list[Sentence
     for split, pairs in corpus.items():
         for pair in pairs[:200]:
             assert (pair.links is None) == (split == "test_everyday")
-            assert pair.structure is None
             for source, target in pair.links or ():
                 assert words(pair.source)[source], words(pair.target)[target]
 
 
 def test_a_smaller_corpus_is_the_first_pairs(corpus: dict[str, list[SentencePair]]) -> None:
-    small = builtin_corpus(train=11, validation=7, test=5, structure=True)
+    small = builtin_corpus(train=11, validation=7, test=5)
     for split, size in {"train": 11, "validation": 7, **dict.fromkeys(SPLITS[2:], 5), "test_everyday": 150}.items():
         assert [pair.source for pair in small[split]] == [pair.source for pair in corpus[split][:size]]
-        for pair in small[split]:
-            for text, tree in zip((pair.source, pair.target), pair.structure or ((), ()), strict=True):
-                assert len(tree) == len(words(text)) or split == "test_everyday"
-                assert sum(node.head == -1 for node in tree) == (split != "test_everyday")
 
 
 def test_references_differ_from_the_target(corpus: dict[str, list[SentencePair]]) -> None:
@@ -58,7 +53,7 @@ def test_no_split_contains_the_showcase(corpus: dict[str, list[SentencePair]]) -
 @pytest.mark.parametrize(("key", "size"), [("train", 80_001), ("validation", 501), ("test", 1_001)])
 def test_requesting_too_many_pairs_is_an_error(key: str, size: int) -> None:
     with pytest.raises(InputError, match=f"^data.builtin.{key}: {size:,}, but .* has {size - 1:,} pairs; lower it$"):
-        builtin_corpus(**{"train": 3, "validation": 3, "test": 3, key: size}, structure=False)
+        builtin_corpus(**{"train": 3, "validation": 3, "test": 3, key: size})
 
 
 @pytest.mark.slow
@@ -67,7 +62,7 @@ def test_reads_the_corpus_in_a_second() -> None:
         "import time\n"
         "from transformer_mt.corpus.builtin import builtin_corpus\n"
         "start = time.process_time()\n"
-        f"builtin_corpus(**{WHOLE}, structure=False)\n"
+        f"builtin_corpus(**{WHOLE})\n"
         "print(time.process_time() - start)\n"
     )
     assert float(subprocess.check_output([sys.executable, "-c", code])) < 1.0

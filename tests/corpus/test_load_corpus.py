@@ -15,7 +15,7 @@ from datasets.exceptions import DatasetNotFoundError
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus import tables
 from transformer_mt.corpus.load_corpus import Corpus, load_corpus
-from transformer_mt.corpus.pairs import Node, SentencePair
+from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.tables import quiet_datasets
 from transformer_mt.errors import InputError, TmtError
 
@@ -156,7 +156,7 @@ def test_the_builtin_corpus_has_no_other_language() -> None:
     )
 
 
-def generate(*, structure: bool, **sizes: int) -> dict[str, list[SentencePair]]:
+def generate(**sizes: int) -> dict[str, list[SentencePair]]:
     pair = SentencePair("ich  sehe sie", "her I see", ((0, 1), (1, 2), (2, 0)))
     return {split: [pair] * size for split, size in sizes.items()}
 
@@ -353,10 +353,9 @@ def test_a_pair_needs_texts_and_tuples_of_references(wrong: dict[str, Any], prob
 
 
 def test_cleaning_keeps_links_and_references() -> None:
-    trees = ((Node("INTJ", "root", -1),), (Node("INTJ", "root", -1),))
-    pair = SentencePair("ja ", "yes", ((0, 0),), ("yep ", "a  ye"), (" jawohl",), trees)
+    pair = SentencePair("ja ", "yes", ((0, 0),), ("yep ", "a  ye"), (" jawohl",))
     corpus = Corpus.from_pairs({"train": [pair]})
-    assert list(corpus.splits["train"]) == [SentencePair("ja", "yes", ((0, 0),), ("yep", "a ye"), ("jawohl",), trees)]
+    assert list(corpus.splits["train"]) == [SentencePair("ja", "yes", ((0, 0),), ("yep", "a ye"), ("jawohl",))]
 
 
 def test_a_corpus_from_a_file_matches_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

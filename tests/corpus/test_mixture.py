@@ -101,7 +101,7 @@ def test_a_mixed_corpus_in_other_languages_is_refused_with_its_own_keys(tmp_path
 
 
 def test_mixes_in_the_builtin_corpus_without_held_out_pairs(tmp_path: Path) -> None:
-    first, second = builtin_corpus(train=2, validation=1, test=1, structure=False)["train"]
+    first, second = builtin_corpus(train=2, validation=1, test=1)["train"]
     write(tmp_path / "own.de-en.tsv", tsv([("neu", "new")]))
     (tmp_path / "own").mkdir()
     write(tmp_path / "own/train.de-en.tsv", tsv([("neu", "new")]))

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from grammar.trees import Node, ParsedPair
 from heads.__main__ import faithful, prune, relations
 from heads.relations import Case, cases
 from support.command_line import settings, write_corpus
 
 from transformer_mt import Translator
 from transformer_mt.cli.main import run
-from transformer_mt.corpus.pairs import Node, SentencePair
 from transformer_mt.errors import InputError
 from transformer_mt.runs.directory import Run
 
@@ -30,7 +30,7 @@ WRITTEN = (
     Node("NOUN", "obj", 1),
 )
 LINKED = ((0, 0), (1, 1), (2, 2), (3, 4), (4, 3), (5, 3))
-PAIR = SentencePair("Ich sehe den Hund der bellt", "I see the barking dog", LINKED, structure=(READ, WRITTEN))
+PAIR = ParsedPair("Ich sehe den Hund der bellt", "I see the barking dog", LINKED, structure=(READ, WRITTEN))
 
 
 @pytest.mark.slow

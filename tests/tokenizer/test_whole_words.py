@@ -31,7 +31,7 @@ SIZE = 1_200
 @pytest.fixture(scope="module")
 def pairs() -> list[SentencePair]:
     """Pairs of the built-in corpus, with far more words than the vocabulary can hold whole."""
-    return builtin_corpus(train=1_500, validation=11, test=7, structure=False)["train"]
+    return builtin_corpus(train=1_500, validation=11, test=7)["train"]
 
 
 @pytest.fixture(scope="module")

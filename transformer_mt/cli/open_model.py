@@ -97,9 +97,7 @@ def alignment_heads(model: Model) -> AlignmentHeads:
     return chosen
 
 
-def pairs_to_measure(
-    own: DataConfig, data: str | None, *, split: str, structure: bool = False
-) -> "tuple[str, Iterable[PlacedPair]]":
+def pairs_to_measure(own: DataConfig, data: str | None, *, split: str) -> "tuple[str, Iterable[PlacedPair]]":
     """The corpus name and every row of the split of `--data`, or of the built-in corpus if the run was trained on it.
 
     Describes a given corpus on stderr. Raises `InputError` if the run was trained on another corpus and `data` is None:
@@ -113,7 +111,7 @@ def pairs_to_measure(
     usual = {"train_split": "", "validation_split": "", "test_split": ""}
     others = data is not None and absolute(data) != own.corpus
     source = own.model_copy(update={"corpus": data, **usual}) if others else own
-    name, rows, notes = read_split(source, split, structure=structure)
+    name, rows, notes = read_split(source, split)
     if data:
         note(*notes)
     return name, rows

@@ -1,6 +1,6 @@
 """Sentence pairs: where they come from, and how they are cleaned for training. Reading order:
 
-pairs       a sentence pair with its word links and trees; fingerprints
+pairs       a sentence pair with its word links; fingerprints
 source      what `--data` can name; the interface for reading a split; the choice of languages and columns
 load_corpus  from that name to a `Corpus` of cleaned splits; finds the files or parts of each split
 builtin/    the built-in corpus, as data

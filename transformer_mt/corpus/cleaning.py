@@ -178,7 +178,7 @@ class Cleaner:
 def normalized_pair(pair: SentencePair) -> SentencePair:
     """Normalise all texts of a pair. Words keep their positions."""
     targets, sources = (tuple(map(normalize, texts)) for texts in (pair.references, pair.source_references))
-    return SentencePair(normalize(pair.source), normalize(pair.target), pair.links, targets, sources, pair.structure)
+    return SentencePair(normalize(pair.source), normalize(pair.target), pair.links, targets, sources)
 
 
 def _problems(raw: SentencePair, clean: SentencePair, config: DataConfig) -> Iterator[Problem]:

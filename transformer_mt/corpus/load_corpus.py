@@ -142,22 +142,20 @@ def load_corpus(
     need: str = "train",
     mixed: bool = False,
     cut: bool = False,
-    structure: bool = False,
     held_out: frozenset[str] = frozenset(),
     offline: bool = False,
 ) -> Corpus:
     """Load the configured corpus, in one of the forms of `corpus.source`.
 
     `need` is the split that must exist in a folder or data set; a single file or pair of files is that split. If it is
-    `train`, a missing validation split is cut from it, unless the corpus is `mixed` into another without `cut`. With
-    `structure`, pairs of the built-in corpus have their dependency trees. Training pairs with a `held_out` text count
-    as `overlap`. With `offline`, a hub data set must be on disk.
+    `train`, a missing validation split is cut from it, unless the corpus is `mixed` into another without `cut`.
+    Training pairs with a `held_out` text count as `overlap`. With `offline`, a hub data set must be on disk.
     Raises `InputError` for invalid data and `MachineError` if the hub or the disk fails.
     """
     corpus = parse_source(config.corpus)
     with working(f"reading {config.corpus}"):
         if isinstance(corpus, str):
-            return _builtin(config, structure=structure, held_out=held_out)
+            return _builtin(config, held_out=held_out)
         sources, notes = _open_splits(corpus, config, need, offline=offline)
         columns, direction_notes = choose_columns(config, sources[need], mixed=mixed)
         notes += [f"{split}: {source.name}, {' → '.join(columns.languages)}" for split, source in sources.items()]
@@ -179,16 +177,14 @@ def load_corpus(
     return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
 
 
-def read_split(
-    config: DataConfig, split: str, *, structure: bool = False
-) -> tuple[str, Iterable[PlacedPair], list[str]]:
+def read_split(config: DataConfig, split: str) -> tuple[str, Iterable[PlacedPair], list[str]]:
     """The name of the configured corpus, every row of one split as written, and notes.
 
     For measuring: nothing is cleaned. Raises `InputError` as `load_corpus`; for a mistake in a row, when it is read.
     """
     corpus = parse_source(config.corpus)
     if isinstance(corpus, str):
-        splits = _builtin(config, structure=structure, held_out=frozenset()).splits
+        splits = _builtin(config, held_out=frozenset()).splits
         pairs = enumerate(lookup(splits, split, key="split"), start=1)
         return BUILTIN, ((f"{split}:{number}", pair) for number, pair in pairs), []
     sources, notes = _open_splits(corpus, config, split, offline=False)
@@ -274,12 +270,12 @@ def with_languages(config: DataConfig, mixed: Sequence[Corpus]) -> DataConfig:
     return config.model_copy(update={"mixture": mixture})
 
 
-def _builtin(config: DataConfig, *, structure: bool, held_out: frozenset[str]) -> Corpus:
+def _builtin(config: DataConfig, *, held_out: frozenset[str]) -> Corpus:
     source, target, _ = sides(config, GERMAN_ENGLISH, name=BUILTIN)
     if {source, target} != set(GERMAN_ENGLISH):
         problem = f"{source} and {target} are not in the built-in corpus"
         raise InputError("data.source_language, data.target_language", problem, "choose de and en, or other data")
-    splits = builtin.builtin_corpus(**config.builtin.model_dump(), structure=structure)
+    splits = builtin.builtin_corpus(**config.builtin.model_dump())
     if source == "en":
         splits = {split: [pair.reversed() for pair in pairs] for split, pairs in splits.items()}
     clean = clean_splits(splits, config, name=BUILTIN, cut=False, held_out=held_out)

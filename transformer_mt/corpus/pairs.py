@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,22 +10,6 @@ import numpy.typing as npt
 # (source word, target word), both counted from 0 over `words(text)`.
 Link = tuple[int, int]
 
-
-class Node(NamedTuple):
-    """A word or punctuation mark in Universal Dependencies (de Marneffe et al. 2021): part of speech and relation.
-
-    `head` is the word it depends on, counted from 0 over `words(text)`, or -1 for the root. `antecedent` is the word
-    that a relative pronoun refers to.
-    """
-
-    part_of_speech: str
-    relation: str
-    head: int
-    antecedent: int | None = None
-
-
-# One node for each of `words(text)`.
-Tree = tuple[Node, ...]
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -36,7 +19,7 @@ class SentencePair:
     """A sentence, its translation and, if the corpus has them, the links between their words.
 
     `references` are other correct translations of the source, `source_references` other correct sources of the
-    target, and `structure` the dependency trees of source and target.
+    target.
     """
 
     source: str
@@ -44,7 +27,6 @@ class SentencePair:
     links: tuple[Link, ...] | None = None
     references: tuple[str, ...] = ()
     source_references: tuple[str, ...] = ()
-    structure: tuple[Tree, Tree] | None = None
 
     def __post_init__(self) -> None:
         if not (isinstance(self.source, str) and isinstance(self.target, str)):
@@ -60,8 +42,7 @@ class SentencePair:
     def reversed(self) -> "SentencePair":
         """The pair with source and target swapped."""
         links = None if self.links is None else tuple(sorted((target, source) for source, target in self.links))
-        structure = None if self.structure is None else (self.structure[1], self.structure[0])
-        return SentencePair(self.target, self.source, links, self.source_references, self.references, structure)
+        return SentencePair(self.target, self.source, links, self.source_references, self.references)
 
 
 Pairs = Sequence[SentencePair]

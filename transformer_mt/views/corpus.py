@@ -1,45 +1,36 @@
 """The content of a corpus, for `tmt data`: counts, lengths, cleaning results, random pairs."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import chain
 from statistics import fmean, median
 
-from transformer_mt.corpus.cleaning import EXAMPLES, PROBLEMS, describe
+from transformer_mt.corpus.cleaning import PROBLEMS, describe
 from transformer_mt.corpus.load_corpus import Corpus
-from transformer_mt.corpus.near_duplicates import Texts, near_duplicates
-from transformer_mt.corpus.pairs import Pairs, SentencePair
+from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.text.words import words
-from transformer_mt.views.rendering import table_lines
 
 SIDES = ("source", "target")
-_COUNTED = 100_000  # pairs; larger splits are sampled to count their words and to look for near-duplicates
+_COUNTED = 100_000  # pairs; larger splits are sampled to count their words
 
 
 def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> JsonObject:
     """Counts, lengths in words and punctuation marks, cleaning results, and `sample` random pairs of each split.
 
-    These are the keys of `tmt data --json`. In large splits, lengths and near-duplicates come from a random sample of
-    `counted` pairs. The `structure` of a sample has a node per word for `source` and `target`; heads count from 0, the
-    root's is -1.
+    These are the keys of `tmt data --json`. In large splits, lengths come from a random sample of
+    `counted` pairs.
     """
     splits = {}
     counted = {name: _counted(pairs, seed) for name, pairs in corpus.splits.items()}
-    held_out = counted | {"train": []}
-    known = near_duplicates(counted["train"], chain.from_iterable(held_out.values()))
     for name, pairs in corpus.splits.items():
         chosen = random.Random(seed).sample(range(len(pairs)), min(sample, len(pairs)))
-        near = [pair + known[pair] for pair in held_out[name] if pair in known]
         splits[name] = {
             "pairs": len(pairs),
             "cleaning": asdict(corpus.reports[name]),
             "counted": len(counted[name]),
             **{side: _lengths([words(pair[of]) for pair in counted[name]]) for of, side in enumerate(SIDES)},
-            "near_duplicates": len(near),
-            "near_duplicate_examples": near[:EXAMPLES],
-            "samples": [_sample(pairs[index]) for index in chosen],
+            "samples": [asdict(pairs[index]) for index in chosen],
         }
     return {
         "corpus": corpus.name,
@@ -51,7 +42,7 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> JsonObject:
     }
 
 
-def _counted(pairs: Pairs, seed: int) -> list[Texts]:
+def _counted(pairs: Pairs, seed: int) -> list[tuple[str, str]]:
     if len(pairs) > _COUNTED:
         pairs = [pairs[index] for index in sorted(random.Random(seed).sample(range(len(pairs)), _COUNTED))]
     return [(pair.source, pair.target) for pair in pairs]
@@ -64,21 +55,10 @@ def _lengths(sentences: list[list[str]]) -> dict[str, float]:
     return {"mean": mean, "median": median(lengths), "longest": max(lengths), "different": len(different)}
 
 
-def _sample(pair: SentencePair) -> JsonObject:
-    sample = {name: getattr(pair, name) for name in (*SIDES, "links", "references", "source_references")}
-    sample["structure"] = pair.structure and {
-        side: [{"word": word} | node._asdict() for word, node in zip(words(sample[side]), tree, strict=True)]
-        for side, tree in zip(SIDES, pair.structure, strict=True)
-    }
-    return sample
-
-
-def statistics_lines(corpus: Corpus, statistics: JsonObject, *, structure: bool) -> Iterator[str]:
-    """Yield `corpus_statistics` as lines of text; `structure` adds the dependency trees of samples."""
+def statistics_lines(corpus: Corpus, statistics: JsonObject) -> Iterator[str]:
+    """Yield `corpus_statistics` as lines of text."""
     links = "with word links" if corpus.has_links else "without word links"
     yield f"corpus {corpus.name}, {' → '.join(corpus.languages)}, {links}"
-    counted = statistics["splits"]["train"]["counted"]
-    train = "training pairs" if counted == len(corpus.splits["train"]) else f"{counted} random training pairs"
     for name, split in statistics["splits"].items():
         yield ""
         yield f"{name}: {split['pairs']} pairs"
@@ -96,34 +76,12 @@ def statistics_lines(corpus: Corpus, statistics: JsonObject, *, structure: bool)
                 f"  {side}: {lengths['mean']:.1f} words on average, median {lengths['median']:g}, "
                 f"longest {lengths['longest']}, {lengths['different']} different"
             )
-        if name != "train":
-            count = split["near_duplicates"]
-            yield f"  near-duplicates of {train}: {count} ({count / split['counted']:.1%})"
-        for source, target, *of_train in split["near_duplicate_examples"]:
-            yield f"    {source} | {target}"
-            yield f"      train: {' | '.join(of_train)}"
         for sample in split["samples"]:
-            yield from _sample_lines(sample, structure=structure)
+            yield from _sample_lines(sample)
 
 
-def _sample_lines(sample: JsonObject, *, structure: bool) -> Iterator[str]:
+def _sample_lines(sample: JsonObject) -> Iterator[str]:
     yield from (f"  | {sample[side]}" for side in SIDES)
     if sample["links"] is not None:
         source, target = (words(sample[side]) for side in SIDES)
         yield f"  | {' '.join(f'{source[i]}–{target[j]}' for i, j in sample['links'])}"
-    if structure and sample["structure"]:
-        for side in SIDES:
-            yield "  |"
-            yield from (f"  |   {line}" for line in _tree_lines(sample["structure"][side]))
-        yield ""
-
-
-def _tree_lines(nodes: Sequence[JsonObject]) -> Iterator[str]:
-    """Yield every word with its number from 1, part of speech, relation and head."""
-    rows = []
-    for number, node in enumerate(nodes, start=1):
-        head = nodes[node["head"]]["word"] if node["head"] >= 0 else ""
-        antecedent = "" if node["antecedent"] is None else f", antecedent {node['antecedent'] + 1}"
-        own = (node[key] for key in ("word", "part_of_speech", "relation"))
-        rows.append((str(number), *own, str(node["head"] + 1), head + antecedent))
-    yield from table_lines(rows, right=(0, 4))

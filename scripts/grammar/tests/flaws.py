@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from grammar.lexicon import CLOSED
 from grammar.splits import BETWEEN
-from transformer_mt.corpus.pairs import Node, SentencePair
+from grammar.trees import Node, ParsedPair
 from transformer_mt.text.words import words
 
 # Words used in several patterns.
@@ -379,7 +379,7 @@ _SIMPLE = re.compile(
 )
 
 
-def _possessive_of(pair: SentencePair, possessive: str, subjects: Callable[[str], bool]) -> bool:
+def _possessive_of(pair: ParsedPair, possessive: str, subjects: Callable[[str], bool]) -> bool:
     """Whether the main clause has such a subject and possessive, also present in German."""
     if pair.structure is None:
         return False
@@ -407,14 +407,14 @@ def _is_plural(word: str) -> bool:
     )
 
 
-def _owned(german: str, english: str) -> SentencePair:
+def _owned(german: str, english: str) -> ParsedPair:
     """A pair with the structure of: the girl loves his mother."""
     relations = "DET det 1, NOUN nsubj 2, VERB root -1, PRON nmod:poss 4, NOUN obj 2, PUNCT punct 2"
     tree = tuple(Node(speech, name, int(head)) for speech, name, head in map(str.split, relations.split(", ")))
-    return SentencePair(german, english, structure=(tree, tree))
+    return ParsedPair(german, english, structure=(tree, tree))
 
 
-def _simple_present_of_what_goes_on(pair: SentencePair) -> bool:
+def _simple_present_of_what_goes_on(pair: ParsedPair) -> bool:
     german = pair.source
     return (
         bool(_SIMPLE.search(pair.target))
@@ -425,14 +425,14 @@ def _simple_present_of_what_goes_on(pair: SentencePair) -> bool:
     )
 
 
-def _question_mark(pair: SentencePair) -> bool:
+def _question_mark(pair: ParsedPair) -> bool:
     return pair.source[-1] in ".?!" and pair.source[-1] != pair.target[-1]
 
 
-PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
+PAIRS: dict[str, tuple[Callable[[ParsedPair], bool], ParsedPair]] = {
     "formal you that is not you": (
         lambda pair: bool(_FORMAL.search(pair.source)) and pair.target[-1] in ".?" and "you" not in pair.target.lower(),
-        SentencePair("Gestern haben Sie geschlafen.", "Yesterday they slept."),
+        ParsedPair("Gestern haben Sie geschlafen.", "Yesterday they slept."),
     ),
     "Sie at the start that is you": (
         lambda pair: (
@@ -440,11 +440,11 @@ PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
             and pair.target.startswith("You ")
             and not re.search(r"\b(dir|euch)\b", pair.source)  # Sie fehlen dir. You miss them.
         ),
-        SentencePair("Sie haben geschlafen.", "You slept."),
+        ParsedPair("Sie haben geschlafen.", "You slept."),
     ),
     "trotzdem without its sense": (
         lambda pair: "trotzdem" in pair.source.lower() and ", but " in pair.target,
-        SentencePair("Es ist kalt, trotzdem gehe ich zu Fuß.", "It is cold, but I am walking."),
+        ParsedPair("Es ist kalt, trotzdem gehe ich zu Fuß.", "It is cold, but I am walking."),
     ),
     "her after a plural": (
         lambda pair: _possessive_of(pair, "her", _is_plural),
@@ -456,7 +456,7 @@ PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
     ),
     "simple present of what goes on": (
         _simple_present_of_what_goes_on,
-        SentencePair("Sie singt in der Küche.", "She sings in the kitchen."),
+        ParsedPair("Sie singt in der Küche.", "She sings in the kitchen."),
     ),
     "sollen that is not supposed to": (
         lambda pair: (
@@ -465,18 +465,18 @@ PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
                 r"supposed to|\b(?:said|told)\b|\b(?:[Ss]hall|should) (?:I|we)\b|whether \w+ should\b", pair.target
             )
         ),
-        SentencePair("Du sollst kommen.", "You should come."),
+        ParsedPair("Du sollst kommen.", "You should come."),
     ),
     "natürlich that is not of course": (
         lambda pair: "atürlich" in pair.source and "of course" not in pair.target.lower(),
-        SentencePair("Natürlich komme ich.", "Naturally I am coming."),
+        ParsedPair("Natürlich komme ich.", "Naturally I am coming."),
     ),
     "hoffentlich with the simple past": (
         lambda pair: (
             bool(re.match(r"Hoffentlich (?:habe|hast|hat|haben|habt|ist|sind|bist)\b", pair.source))
             and not re.search(r"\b(?:has|have|is|are|am|will|do|does|can)\b", pair.target)
         ),
-        SentencePair("Hoffentlich hat er den Schlüssel gefunden.", "Hopefully he found the key."),
+        ParsedPair("Hoffentlich hat er den Schlüssel gefunden.", "Hopefully he found the key."),
     ),
     "because with the simple past under a present": (
         lambda pair: bool(
@@ -487,51 +487,51 @@ PAIRS: dict[str, tuple[Callable[[SentencePair], bool], SentencePair]] = {
                 pair.target,
             )
         ),
-        SentencePair("Ich bin müde, weil ich lange gearbeitet habe.", "I am tired because I worked for a long time."),
+        ParsedPair("Ich bin müde, weil ich lange gearbeitet habe.", "I am tired because I worked for a long time."),
     ),
     "bitte without please": (
         lambda pair: (
             bool(re.search(r"\bbitte\b(?!.* um )", pair.source)) and not re.search(r"(?i)\bplease\b", pair.target)
         ),
-        SentencePair("Hilf mir bitte!", "Help me!"),
+        ParsedPair("Hilf mir bitte!", "Help me!"),
     ),
     "if of what is sure to happen": (
         lambda pair: (
             bool(re.search(r"\b[Ww]enn\b[^,]*\bankomm", pair.source)) and bool(re.search(r"\b[Ii]f\b", pair.target))
         ),
-        SentencePair("Ruf mich an, wenn du in Berlin ankommst!", "Call me if you arrive in Berlin!"),
+        ParsedPair("Ruf mich an, wenn du in Berlin ankommst!", "Call me if you arrive in Berlin!"),
     ),
     "gerade without the progressive": (
         lambda pair: bool(re.search(r"\bgerade\b", pair.source)) and "ing" not in pair.target,
-        SentencePair("Er liest gerade.", "He reads."),
+        ParsedPair("Er liest gerade.", "He reads."),
     ),
     "noch nicht without yet": (
         lambda pair: (
             bool(re.search(r"(?<!immer )\bnoch (?:nicht\b(?! mehr)|kein)", pair.source)) and "yet" not in pair.target
         ),
-        SentencePair("Er hat noch kein Auto.", "He does not have a car."),
+        ParsedPair("Er hat noch kein Auto.", "He does not have a car."),
     ),
-    "other final mark": (_question_mark, SentencePair("Kommst du?", "Are you coming.")),
+    "other final mark": (_question_mark, ParsedPair("Kommst du?", "Are you coming.")),
     "ellipsis on one side": (
         lambda pair: (pair.source[-1] == "…") != (pair.target[-1] == "…"),
-        SentencePair("Kommst du…", "Are you coming?"),
+        ParsedPair("Kommst du…", "Are you coming?"),
     ),
     "target is a reference": (
         lambda pair: pair.target in pair.references or pair.source in pair.source_references,
-        SentencePair("Er kommt.", "He is coming.", None, ("He is coming.",)),
+        ParsedPair("Er kommt.", "He is coming.", None, ("He is coming.",)),
     ),
 }
 _COMPILED = {name: (side, re.compile(pattern)) for name, (side, pattern, _) in PATTERNS.items()}
 
 
-def flaws(pair: SentencePair) -> Iterator[str]:
+def flaws(pair: ParsedPair) -> Iterator[str]:
     """Yield the flaws of a pair, sentence by sentence; skips careless German."""
     typed_with_care = pair.source[-1] in ".?!…" and pair.source[0].isupper()
     sources, targets = (BETWEEN.split(text) for text in (pair.source, pair.target))
     if len(sources) != len(targets):
         yield "another number of sentences"
     for source, target in zip(sources, targets, strict=False):
-        said = pair if len(sources) == 1 else SentencePair(source, target)
+        said = pair if len(sources) == 1 else ParsedPair(source, target)
         for name, (side, pattern) in _COMPILED.items():
             if (side == 1 or typed_with_care) and pattern.search((source, target)[side]):
                 yield name

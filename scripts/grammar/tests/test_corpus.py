@@ -38,11 +38,11 @@ from grammar.splits import (
     without_mark,
 )
 from grammar.tests.derivations import derivation, only_one
+from grammar.trees import ParsedPair, Tree
 from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
-from transformer_mt.corpus.pairs import SentencePair, Tree
 from transformer_mt.text.words import words
 
-Corpus = dict[str, list[SentencePair]]
+Corpus = dict[str, list[ParsedPair]]
 SIZES = {"train": 3511, "validation": 61, "test": 151}
 MARKS = frozenset(",.?!…:")
 
@@ -120,12 +120,12 @@ def corpus() -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def everything(corpus: Corpus) -> list[SentencePair]:
+def everything(corpus: Corpus) -> list[ParsedPair]:
     return [pair for split in corpus.values() for pair in split]
 
 
 @pytest.fixture(scope="module")
-def made(corpus: Corpus) -> list[SentencePair]:
+def made(corpus: Corpus) -> list[ParsedPair]:
     """The pairs with links and structure: those of the grammar and the phrasebook."""
     return [pair for name, split in corpus.items() if name != "test_everyday" for pair in split]
 
@@ -232,7 +232,7 @@ def watched() -> dict[str, list[Sentence]]:
     """The derivations of each split's sentences."""
     known: dict[str, Sentence] = {}
 
-    def remember(sentence: Sentence) -> SentencePair:
+    def remember(sentence: Sentence) -> ParsedPair:
         pair = realise(sentence)
         known[plain(pair.source)] = sentence
         return pair
@@ -309,9 +309,9 @@ def test_a_phrase_that_ends_in_an_ellipsis_is_typed_with_care_only(monkeypatch: 
 def test_no_translation_stands_in_two_splits_where_different_sentences_have_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def one_of_997(sentence: Sentence) -> SentencePair:
+    def one_of_997(sentence: Sentence) -> ParsedPair:
         pair = realise(sentence)
-        return SentencePair(pair.source, f"Sentence {sum(pair.source.encode()) % 997}.", ())
+        return ParsedPair(pair.source, f"Sentence {sum(pair.source.encode()) % 997}.", ())
 
     monkeypatch.setattr(splits, "realise", one_of_997)
     monkeypatch.setattr(splits, "with_references", lambda sentence, pair: pair)
@@ -374,7 +374,7 @@ def test_two_sentences_in_a_line_keep_their_links_and_trees() -> None:
 # ---- links
 
 
-def test_links_are_within_range_sorted_and_on_words(made: list[SentencePair]) -> None:
+def test_links_are_within_range_sorted_and_on_words(made: list[ParsedPair]) -> None:
     for pair in made:
         source, target = words(pair.source), words(pair.target)
         assert pair.links
@@ -386,7 +386,7 @@ def test_links_are_within_range_sorted_and_on_words(made: list[SentencePair]) ->
             assert target[j] not in MARKS
 
 
-def test_every_content_word_of_the_grammar_is_linked(made: list[SentencePair]) -> None:
+def test_every_content_word_of_the_grammar_is_linked(made: list[ParsedPair]) -> None:
     fixed = {plain(pair.source) for pair in phrases()}
     for pair in made:
         if plain(pair.source) in fixed:
@@ -405,7 +405,7 @@ def test_every_content_word_of_the_grammar_is_linked(made: list[SentencePair]) -
 # ---- structure
 
 
-def test_structure_has_a_node_for_every_word_and_mark(made: list[SentencePair]) -> None:
+def test_structure_has_a_node_for_every_word_and_mark(made: list[ParsedPair]) -> None:
     for pair in made:
         assert pair.structure is not None
         for text, tree in zip((pair.source, pair.target), pair.structure, strict=True):
@@ -415,7 +415,7 @@ def test_structure_has_a_node_for_every_word_and_mark(made: list[SentencePair]) 
                 assert (word in MARKS) == (node.part_of_speech == "PUNCT") == (node.relation == "punct"), (pair, word)
 
 
-def test_structure_is_a_tree_with_one_root(made: list[SentencePair]) -> None:
+def test_structure_is_a_tree_with_one_root(made: list[ParsedPair]) -> None:
     for pair in made:
         assert pair.structure is not None
         for tree in pair.structure:
@@ -434,7 +434,7 @@ def reaches_root(tree: Tree, place: int) -> bool:
     return False
 
 
-def test_names_are_those_of_universal_dependencies(made: list[SentencePair]) -> None:
+def test_names_are_those_of_universal_dependencies(made: list[ParsedPair]) -> None:
     speech = {node.part_of_speech for pair in made for tree in pair.structure or () for node in tree}
     relations = {node.relation for pair in made for tree in pair.structure or () for node in tree}
     assert speech <= PARTS_OF_SPEECH, speech - PARTS_OF_SPEECH
@@ -467,7 +467,7 @@ SPEECH_OF = {
 NOMINAL = {"NOUN", "PRON", "PROPN", "NUM", "ADJ"}
 
 
-def test_relations_suit_the_parts_of_speech(made: list[SentencePair]) -> None:
+def test_relations_suit_the_parts_of_speech(made: list[ParsedPair]) -> None:
     fixed = {plain(pair.source) for pair in phrases()}
     for pair in made:
         if plain(pair.source) in fixed:
@@ -481,7 +481,7 @@ def test_relations_suit_the_parts_of_speech(made: list[SentencePair]) -> None:
                     assert node.head >= 0
 
 
-def test_a_relative_pronoun_knows_its_antecedent(made: list[SentencePair]) -> None:
+def test_a_relative_pronoun_knows_its_antecedent(made: list[ParsedPair]) -> None:
     fixed = {plain(pair.source) for pair in phrases()}
     known = 0
     for pair in made:
@@ -500,7 +500,7 @@ def test_a_relative_pronoun_knows_its_antecedent(made: list[SentencePair]) -> No
     assert known > 50
 
 
-def test_links_join_words_of_the_same_function(made: list[SentencePair]) -> None:
+def test_links_join_words_of_the_same_function(made: list[ParsedPair]) -> None:
     """Determiners with determiners, adjectives with adjectives: most linked nouns are nouns on both sides."""
     same: Counter[bool] = Counter()
     for pair in made:
@@ -514,7 +514,7 @@ def test_links_join_words_of_the_same_function(made: list[SentencePair]) -> None
 # ---- references
 
 
-def test_references_differ_from_the_target_and_from_each_other(everything: list[SentencePair]) -> None:
+def test_references_differ_from_the_target_and_from_each_other(everything: list[ParsedPair]) -> None:
     for pair in everything:
         assert pair.target not in pair.references, pair
         assert len(set(pair.references)) == len(pair.references), pair
@@ -564,7 +564,7 @@ def test_references_leave_the_derivation_as_it_was() -> None:
 # ---- careless typing
 
 
-def careful() -> SentencePair:
+def careful() -> ParsedPair:
     return realise(derivation({"says": "ich; wissen", "complement": "dass: der Zug; an|kommen; um acht Uhr"}))
 
 
@@ -599,12 +599,12 @@ def test_careless_typing_moves_links_and_structure_with_the_words() -> None:
         assert relations(made, 1) == relations(pair, 1)
 
 
-def linked_words(pair: SentencePair) -> set[tuple[str, str]]:
+def linked_words(pair: ParsedPair) -> set[tuple[str, str]]:
     source, target = words(pair.source.lower()), words(pair.target.lower())
     return {(source[i], target[j]) for i, j in pair.links or ()}
 
 
-def relations(pair: SentencePair, side: int) -> set[tuple[str, str, str]]:
+def relations(pair: ParsedPair, side: int) -> set[tuple[str, str, str]]:
     assert pair.structure is not None
     said = words((pair.source, pair.target)[side].lower())
     assert len(said) == len(pair.structure[side])
@@ -758,7 +758,7 @@ def test_a_verb_stands_with_what_its_lists_say(name: str, verb: str, fits: bool)
     assert (name in clauses._unfit(lexicon().verbs[verb])) != fits
 
 
-def said_by(name: str, size: int = 1500) -> list[tuple[Sentence, SentencePair]]:
+def said_by(name: str, size: int = 1500) -> list[tuple[Sentence, ParsedPair]]:
     """The sentences of one construction."""
     construction = next(function for function in CONSTRUCTIONS if function.__name__ == name)
     sampler = Sampler(Random(23), lambda verb, noun: True)

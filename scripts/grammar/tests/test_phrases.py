@@ -6,7 +6,7 @@ from collections import Counter
 from grammar.lexicon import table
 from grammar.phrasebook import everyday, phrases, shown
 from grammar.splits import plain
-from transformer_mt.corpus.pairs import SentencePair
+from grammar.trees import ParsedPair
 from transformer_mt.text.words import words
 
 MARKS = frozenset(",.?!…")
@@ -74,7 +74,7 @@ def test_what_is_shown_or_tested_is_no_phrase() -> None:
     assert fixed.isdisjoint(map(plain, shown()))
 
 
-def sentences(pair: SentencePair) -> list[str]:
+def sentences(pair: ParsedPair) -> list[str]:
     return [pair.source, pair.target, *pair.references, *pair.source_references]
 
 

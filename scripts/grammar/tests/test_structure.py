@@ -7,7 +7,7 @@ import pytest
 
 from grammar.realise import realise
 from grammar.tests.derivations import derivation
-from transformer_mt.corpus.pairs import Tree
+from grammar.trees import Tree
 from transformer_mt.text.words import words
 
 _HERE = Path(__file__)

@@ -1,12 +1,28 @@
-"""Near-duplicates: pairs that share most of their character n-grams with a training pair."""
+"""Count pairs that share most of their character n-grams with a training pair, and so make a test score too good.
 
+    python scripts/near_duplicates.py path/to/folder
+
+Prints the number in every split but `train`, with examples. Takes at most 100,000 random pairs of a split.
+"""
+
+import random
+import sys
 from collections import defaultdict
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Annotated
 
 import numpy as np
 import regex
+import typer
 
+from transformer_mt import TmtError, load_corpus
+from transformer_mt.config.sections import DataConfig
+from transformer_mt.corpus.pairs import Pairs
+from transformer_mt.text.terminal import escape_controls
+
+_COUNTED = 100_000  # pairs of a split
+_EXAMPLES = 3
 # At least this similar, pairs differ in a word or two. At 0.6, many share only a pattern.
 SIMILAR = 0.7
 _BETWEEN_WORDS = regex.compile(r"\W+")
@@ -54,3 +70,32 @@ def _ngrams(source: str, target: str) -> tuple[set[int], list[int]]:
     text = _BETWEEN_WORDS.sub(" ", f"{source} | {target}".casefold())
     ngrams = np.convolve(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4"), _FACTORS)
     return {*ngrams.tolist()}, ((_BANDS * ngrams).min(axis=2) @ _FACTORS).tolist()
+
+
+def lines(splits: Mapping[str, Pairs]) -> Iterator[str]:
+    """Yield the number of near-duplicates in each split, and examples."""
+    texts = {name: [(pair.source, pair.target) for pair in pairs] for name, pairs in splits.items()}
+    for pairs in texts.values():
+        random.Random(1).shuffle(pairs)
+        del pairs[_COUNTED:]
+    train = texts.pop("train")
+    known = near_duplicates(train, chain.from_iterable(texts.values()))
+    for name, pairs in texts.items():
+        near = [pair for pair in pairs if pair in known]
+        yield f"{name}: {len(near)} of {len(pairs)} pairs ({len(near) / len(pairs):.1%})"
+        for pair in near[:_EXAMPLES]:
+            yield f"  {' | '.join(pair)}"
+            yield f"    train: {' | '.join(known[pair])}"
+
+
+def main(data: Annotated[str, typer.Argument(help="A corpus, as for `tmt data --data`.")] = "builtin") -> None:
+    """Count near-duplicates of training pairs in the other splits."""
+    try:
+        print(*map(escape_controls, lines(load_corpus(DataConfig(corpus=data)).splits)), sep="\n")
+    except TmtError as error:
+        print(f"near_duplicates: error: {error}", file=sys.stderr)
+        raise typer.Exit(error.exit_code) from None
+
+
+if __name__ == "__main__":
+    typer.run(main)
