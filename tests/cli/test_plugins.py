@@ -1,4 +1,4 @@
-"""Plugins: the `--plugin` file of CONTRIBUTING.md, and installed packages."""
+"""Plugins: the `--plugin` file of docs/variants.md, and installed packages."""
 
 import re
 import subprocess

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "scripts" / "plugins"
 
 
-def write_example(part: str, path: Path, *, page: str = "CONTRIBUTING.md") -> Path:
+def write_example(part: str, path: Path, *, page: str = "docs/variants.md") -> Path:
     """Write the example of the page that contains this text to a file."""
     text = (ROOT / page).read_text("utf-8")
     (found,) = (code for code in re.findall(r"```(?:python|js)\n(.*?)```", text, re.DOTALL) if part in code)

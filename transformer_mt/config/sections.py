@@ -16,7 +16,7 @@ from transformer_mt.text.normalize import VERSION
 
 # The version of a run directory and of text normalisation; this program reads no other. The package's version is `0.`
 # and this, so every change of it makes a new version.
-FORMAT = f"4.{VERSION}"
+FORMAT = f"5.{VERSION}"
 
 # Every number has a range, so that typos and foreign files get a one-line error. The bounds are far beyond realistic
 # training; free memory is checked where it matters.
