@@ -110,7 +110,7 @@ def test_accumulated_gradient_is_that_of_the_mean_over_all_tokens(tmp_path: Path
     other = opened(tmp_path / "other", *WITHOUT_DROPOUT).trainer
     batches = [other.stream.take() for _ in range(3)]
     assert len({batch.target_tokens for batch in batches}) > 1
-    total = sum(other.objective(other.model, batch) for batch in batches)
+    total = sum(other.parts.objective(other.model, batch) for batch in batches)
     mean = total / sum(batch.target_tokens for batch in batches)
     expected = torch.autograd.grad(mean, list(other.model.parameters()))
     torch.testing.assert_close(gradients_of_a_step(trainer), list(expected), rtol=1e-4, atol=1e-6)

@@ -130,12 +130,12 @@ def initialised(
 ) -> "Config":
     """The parent run's configuration, changed by the options, for fine-tuning. Says what it mixes in.
 
-    A run at `run` that started from this parent keeps its mixture, and can continue after the parent is deleted.
+    `run` is where the new run will be; one that has begun there from this parent goes on.
     """
-    from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS, load_corpus
+    from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS
     from transformer_mt.corpus.source import short_name
     from transformer_mt.runs.directory import Run, named_path
-    from transformer_mt.training.fine_tuning import defaults_for, init_from_run, mixture_for
+    from transformer_mt.training.fine_tuning import fine_tuned
 
     if config or data is None:
         problem = f"takes the configuration from {init_from}, but not the data"
@@ -145,31 +145,17 @@ def initialised(
     if os.path.realpath(path) == os.path.realpath(parent):
         raise InputError("--run-dir", f"{path} is the run to start from", "give another directory")
     begun = Run(path).config() if Run(path).exists() and not overwrite else None
-    if begun and begun.init_from.run != os.path.realpath(parent):
-        begun = None
     inherited = [f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()]
     given = {override.partition("=")[0].strip() for override in overrides}
-    earlier = begun.data.mixture if begun else {}
-    mixture = {name: one for name, one in earlier.items() if name.startswith("parent")}
-    notes: list[str] = []
-    if begun and not Run(parent).exists():
-        theirs = begun
-        section = begun.init_from
-    else:
-        theirs = Run.open(parent).config()
-        section = init_from_run(parent)
-        own = load_corpus(resolve_config(theirs, data=data, overrides=[*inherited, *overrides]).data)
-        inherited += defaults_for(theirs, own, given=given)
-        if not mixture:
-            mixture, notes = mixture_for(Run.open(parent), own)
-    resolved = resolve_config(theirs, data=data, overrides=[*inherited, *overrides])
-    if only_own or any(key.startswith("data.mixture") for key in given):
-        mixture = resolved.data.mixture
-        notes = []
+
+    def resolve(theirs: "Config", defaults: list[str]) -> "Config":
+        return resolve_config(theirs, data=data, overrides=[*inherited, *defaults, *overrides])
+
+    mixes = not (only_own or any(key.startswith("data.mixture") for key in given))
+    resolved, notes = fine_tuned(parent, begun, resolve, given=given, mixes=mixes)
     if os.environ.get("RANK", "0") == "0":  # only one process prints
         note(*notes)
-    section_of_data = resolved.data.model_copy(update={"mixture": mixture})
-    return resolved.model_copy(update={"init_from": section, "data": section_of_data})
+    return resolved
 
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:

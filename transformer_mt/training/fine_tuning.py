@@ -1,7 +1,7 @@
 """Starting from other runs: a parent's weights and vocabulary, or only its vocabulary."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import torch
@@ -25,6 +25,36 @@ from transformer_mt.training.schedules import build_schedule
 def init_from_run(path: Path) -> InitFromConfig:
     """The configuration section for fine-tuning the run at `path`."""
     return InitFromConfig(run=place_of(path), weights=digest(weights_of(Run.open(path).network())))
+
+
+def fine_tuned(
+    parent: Path,
+    begun: Config | None,
+    resolve: Callable[[Config, list[str]], Config],
+    *,
+    given: Collection[str],
+    mixes: bool,
+) -> tuple[Config, list[str]]:
+    """The configuration for fine-tuning a parent run, and notes on the data mixed in, if it `mixes`.
+
+    `resolve` applies defaults, and then the user's settings of the keys `given`, to a configuration. A run that has
+    `begun` from this parent keeps its mixture, and can continue after the parent is deleted.
+    """
+    begun = begun if begun and begun.init_from.run == os.path.realpath(parent) else None
+    mixture = {name: one for name, one in begun.data.mixture.items() if name.startswith("parent")} if begun else {}
+    notes: list[str] = []
+    if begun and not Run(parent).exists():
+        section = begun.init_from
+        config = resolve(begun, [])
+    else:
+        theirs = Run.open(parent).config()
+        section = init_from_run(parent)
+        own = load_corpus(resolve(theirs, []).data)
+        config = resolve(theirs, defaults_for(theirs, own, given=given))
+        if mixes and not mixture:
+            mixture, notes = mixture_for(Run.open(parent), own)
+    data = config.data.model_copy(update={"mixture": mixture}) if mixes else config.data
+    return config.model_copy(update={"init_from": section, "data": data}), notes
 
 
 def defaults_for(parent: Config, own: Corpus, *, given: Collection[str]) -> list[str]:
