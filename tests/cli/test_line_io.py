@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 from support.command_line import Tmt
 
-from transformer_mt.cli.line_io import LONGEST_SENTENCE, arriving_lines, open_output, read_lines
+from transformer_mt.cli.line_io import LONGEST_SENTENCE, arriving_lines, open_output, read_lines, read_records
 from transformer_mt.errors import InputError
+from transformer_mt.translation.translator import Translator
 
 
 def test_output_to_file_or_stdout(workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,3 +65,9 @@ def test_read_error_reaches_the_consumer(workplace: Path) -> None:
     lines, _ = arriving_lines(Path("missing"))
     with pytest.raises(InputError, match=r"^missing: cannot be read \("):
         next(lines)
+
+
+def test_a_line_typed_in_another_encoding_has_a_problem(trained: str) -> None:
+    translator = Translator.load(trained)
+    (record,) = read_records([("the line", "Ja\udcff.")], translator, split=True, as_json=False)
+    assert str(record.problem).startswith("the line: not UTF-8")
