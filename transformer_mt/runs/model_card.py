@@ -13,14 +13,14 @@ _CARD = """\
 - architecture: {kind}, width {width}, {parameters:,} parameters in {precision}
 - vocabulary: {vocabulary:,} tokens
 - training: {steps:,} steps, best validation at step {best}{score}
-{scores}- limits: it guesses words that its training data lacks; sources of up to {longest:,} tokens fit
+- limits: it guesses words that its training data lacks; sources of up to {longest:,} tokens fit
 
 The licence is up to the owner of the training data and of this model.
 """
 
 
-def model_card(run: Run, *, use: str, precision: str, scores: str = "") -> str:
-    """The data, sizes, training, scores and limits of a run's model, in Markdown. `use` says how to use it.
+def model_card(run: Run, *, use: str, precision: str) -> str:
+    """The data, sizes, training and limits of a run's model, in Markdown. `use` says how to use it.
 
     Raises `InputError` before the first validation.
     """
@@ -33,5 +33,5 @@ def model_card(run: Run, *, use: str, precision: str, scores: str = "") -> str:
         corpus=escape_controls(corpus_name(config.data)),
         use=use, kind=config.model.kind, width=config.model.width, precision=precision,
         parameters=sum(weight.numel() for weight in network.parameters()), vocabulary=run.tokenizer().size,
-        steps=progress.step, best=progress.best_step, score=best, scores=scores, longest=network.max_length,
+        steps=progress.step, best=progress.best_step, score=best, longest=network.max_length,
     )  # fmt: skip

@@ -14,13 +14,11 @@ TO = ("--to", "ctranslate2")
 def test_prints_the_comparison(trained: str, data: str, tmt: Tmt) -> None:
     outcome = tmt("export", trained, "out", *TO, "--data", data)
     assert outcome.code == 0
-    count = len(PAIRS) + 7
-    assert outcome.lines[0] == f"greedy   {count} of {count} translations are the same (100.0 %)"
-    assert outcome.lines[2].startswith("         BLEU ")
-    assert outcome.lines[4].startswith("beam 4   ")
-    assert "tmt: translating 15 validation sentences with both programs\n" in outcome.err
+    count = json.loads(Path("out/parity.json").read_text("utf-8"))["sentences"]
+    assert len(PAIRS) < count <= len(PAIRS) + 3  # with artificial ones, if they fit
+    assert outcome.lines == [f"{count} of {count} greedy translations are the same"]
+    assert f"tmt: translating {len(PAIRS) + 3} sentences with both programs\n" in outcome.err
     assert outcome.err.endswith("tmt: written to out\n")
-    assert json.loads(Path("out/parity.json").read_text("utf-8"))["pairs"] == len(PAIRS)
 
 
 def test_default_sentences_are_the_validation_split(trained: str, tmt: Tmt) -> None:
@@ -28,7 +26,8 @@ def test_default_sentences_are_the_validation_split(trained: str, tmt: Tmt) -> N
     assert (outcome.code, outcome.err) == (0, "")
     found = outcome.json
     assert found == json.loads(Path("out/parity.json").read_text("utf-8"))
-    assert (found["pairs"], found["quantization"]) == (len(PAIRS), "int8")
+    assert found["quantization"] == "int8"
+    assert len(PAIRS) < found["sentences"] <= len(PAIRS) + 3
 
 
 # What may have become of our own data since training, and what a stranger's run may name.
@@ -51,7 +50,7 @@ def test_samples_of_training_if_the_data_is_not_the_same(
     finally:
         shutil.rmtree(folder) if folder.is_dir() else folder.unlink(missing_ok=True)
         shutil.copytree(kept, folder)
-    assert outcome.json["pairs"] == 3
+    assert outcome.json["sentences"] < len(PAIRS)
     assert "tmt: the run's validation data is missing or has changed; taking the samples of" in outcome.err
 
 

@@ -202,11 +202,9 @@ def test_export_loads_without_tmt_and_translates_alike(tmp_path: Path) -> None:
     parity = export_run(run, tmp_path / "out", VALIDATION, to=TO)
     assert {path.name for path in (tmp_path / "out").iterdir()} == {*formats()[TO].files, PARITY}
     assert parity.read_differently == ()
-    assert parity.greedy.same == parity.greedy.sentences
-    assert parity.greedy.largest_gap < 1e-4
+    assert parity.same == parity.sentences
     card = (tmp_path / "out/README.md").read_text("utf-8")
     assert "language: [de, en]" in card
-    assert f"BLEU {parity.beam.bleu[0]:.2f}" in card  # type: ignore[index]
     theirs = package.AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")
     assert theirs.generation_config.length_penalty == run.config().search.length_penalty / 2
 

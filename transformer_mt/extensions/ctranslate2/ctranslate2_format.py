@@ -6,7 +6,6 @@ from transformer_mt.extensions.ctranslate2.ctranslate2_engine import CTranslate2
 from transformer_mt.extensions.ctranslate2.ctranslate2_package import import_ctranslate2, require_quantization
 from transformer_mt.extensions.ctranslate2.ctranslate2_weights import model_files
 from transformer_mt.extensions.export.export_formats import Converted, ExportFormat, Files
-from transformer_mt.extensions.export.parity import Parity
 from transformer_mt.runs.directory import TOKENIZER
 from transformer_mt.text import normalize as normalization
 from transformer_mt.translation.model import Model
@@ -45,7 +44,7 @@ def _to_ctranslate2(model: Model, quantization: str | None) -> Converted:
     return files, CTranslate2Engine(files, tokens=tokens, max_length=longest, device="cpu", quantization=quantization)
 
 
-def _with_script(model: Model, parity: Parity) -> Files:
+def _with_script(model: Model) -> Files:
     """The vocabulary, and a script that translates without tmt."""
     config, tokenizer = model.config, model.tokenizer
     longest = min(config.search.max_length, config.model.max_length) - 1

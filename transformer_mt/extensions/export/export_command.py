@@ -43,9 +43,9 @@ def export(
       tmt export runs/builtin builtin-hf --to transformers
       tmt export runs/news ct2 --to ctranslate2 --data val.de,val.en
 
-    The folder also gets parity.json, a comparison on up to 500 validation sentences and some artificial ones. Nothing
-    is written if under 99.5 % of the greedy float32 translations agree, ties aside. Beam results may differ. For
-    CTranslate2 there is a translation script; for transformers a model card, and from_pretrained loads the folder.
+    The folder also gets parity.json, a comparison of 20 greedy translations. Nothing is written if two or more of them
+    differ in float32. Beam results may differ. For CTranslate2 there is a translation script; for transformers a model
+    card, and from_pretrained loads the folder.
 
     Without --data, the sentences are the validation split that the run was trained with, if it hasn't changed, else the
     samples that training shows.
@@ -54,15 +54,15 @@ def export(
     from dataclasses import asdict
 
     from transformer_mt.extensions.export.export_run import export_run, require_possible
-    from transformer_mt.extensions.export.parity import MOST_PAIRS, parity_lines
+    from transformer_mt.extensions.export.parity import SENTENCES, parity_lines
     from transformer_mt.runs.directory import find_run
 
     found = find_run(run)
     require_possible(directory, to=to, quantization=quantization, overwrite=overwrite)
     pairs = _pairs(found, data)
-    count = min(len(pairs), MOST_PAIRS)
-    note(f"translating {count} validation sentences with both programs")
-    with working("", total=4 * count):  # two programs, two beams
+    count = min(len(pairs) + 3, SENTENCES)  # three are artificial
+    note(f"translating {count} sentences with both programs")
+    with working("", total=2 * count):
         parity = export_run(found, directory, pairs, to=to, quantization=quantization)
     result(*([json.dumps(asdict(parity))] if as_json else parity_lines(parity)))
     note(f"written to {directory}")

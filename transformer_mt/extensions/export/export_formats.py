@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from transformer_mt.extensions.export.parity import Parity
 from transformer_mt.plugins import extensions, resolve
 from transformer_mt.translation.engine import Engine
 from transformer_mt.translation.model import Model
@@ -24,7 +23,7 @@ class ExportFormat:
     files: frozenset[str]
     require: Callable[[str | None], None]
     convert: Callable[[Model, str | None], Converted]
-    describe: Callable[[Model, Parity], Files]
+    describe: Callable[[Model], Files]
 
 
 def formats() -> dict[str, ExportFormat]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.errors import InputError, MachineError
 from transformer_mt.extensions.export.export_formats import formats
-from transformer_mt.extensions.export.parity import SAME, TIE, Parity, compare
+from transformer_mt.extensions.export.parity import MOST_DIFFERENT, Parity, compare
 from transformer_mt.files import (
     make_directory,
     original_name,
@@ -31,17 +31,17 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, to: str, quantization: s
     """Export a run, or its checkpoint, to a folder for the program `to`, after comparing both programs.
 
     Replaces an earlier export; call `require_possible` first. Raises `InputError` for a model that the program does not
-    support or a folder with other files, `MachineError` if less than `SAME` of the texts have the same tokens, or of
-    the translations in float32 are equal, or if writing fails.
+    support or a folder with other files, `MachineError` if more than `MOST_DIFFERENT` of the texts have other tokens
+    or, in float32, other translations, or if writing fails.
     """
     opened = Model.open(run, device="cpu")
     form = formats()[to]
     if type(opened.tokenizer) is not Tokenizer:
         raise InputError(run.path, f"an imported vocabulary cannot be exported to {to}", "use the folder it comes from")
     files, engine = form.convert(opened, quantization)
-    parity = compare(opened, replace(opened, engine=engine), pairs, quantization=quantization)
+    parity = compare(opened, replace(opened, engine=engine), [pair.source for pair in pairs], quantization=quantization)
     _require_parity(parity, folder)
-    files |= form.describe(opened, parity)
+    files |= form.describe(opened)
     files |= {PARITY: f"{json.dumps(asdict(parity), ensure_ascii=False, indent=1)}\n".encode("utf-8", "replace")}
     with write_errors(folder):
         make_directory(folder.parent)
@@ -49,23 +49,20 @@ def export_run(run: Run, folder: Path, pairs: Pairs, *, to: str, quantization: s
             is_temporary = original_name(path.name) == folder.name != path.name  # left by a killed export
             if is_temporary and path.is_dir() and not path.is_symlink() and not _foreign(path):
                 remove(path)
-    if os.path.lexists(folder):  # comparing takes minutes; check again
+    if os.path.lexists(folder):  # comparing takes a while; check again
         _require_export(folder)
     write_directory(folder, files)
     return parity
 
 
 def _require_parity(parity: Parity, folder: Path) -> None:
-    greedy = parity.greedy
-    most = (1 - SAME) * parity.greedy.sentences
-    if len(texts := parity.read_differently or ()) > most:
-        problem = f"{len(texts)} of {greedy.sentences} texts have other tokens there, such as {texts[0]!r}"
+    if len(texts := parity.read_differently or ()) > MOST_DIFFERENT:
+        problem = f"{len(texts)} of {parity.sentences} texts have other tokens there, such as {texts[0]!r}"
         raise MachineError(folder, f"not written, because {problem}", "please report it")
-    others = [one for one in greedy.differences if abs(one.gap) > TIE]
-    if parity.quantization is None and len(others) > most:
-        first = others[0]
+    if parity.quantization is None and len(parity.differences) > MOST_DIFFERENT:
+        first = parity.differences[0]
         shown = f"{first.source!r} is {first.ours!r} here and {first.theirs!r} there"
-        problem = f"only {greedy.same} of {greedy.sentences} translations are the same, first difference: {shown}"
+        problem = f"only {parity.same} of {parity.sentences} translations are the same, first difference: {shown}"
         raise MachineError(folder, f"not written, because {problem}", "please report it")
 
 

@@ -8,7 +8,6 @@ import safetensors.torch
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.errors import InputError
 from transformer_mt.extensions.export.export_formats import Converted, ExportFormat, Files
-from transformer_mt.extensions.export.parity import Parity
 from transformer_mt.extensions.export.supported import require_supported
 from transformer_mt.extensions.transformers.transformers_engine import TransformersEngine, import_transformers
 from transformer_mt.extensions.transformers.transformers_tokenizer import tokenizer_files
@@ -67,16 +66,11 @@ labels = [[*ids, tokenizer.eos_token_id] for ids in tokenizer(targets, add_speci
 ```"""
 
 
-def _with_card(model: Model, parity: Parity) -> Files:
-    found = parity.beam
-    scores = ""
-    if found.bleu:
-        of = f"{parity.pairs} validation pairs, beam {found.beam}, {found.signature}"
-        scores = f"- scores: BLEU {found.bleu[0]:.2f} ({of})\n"
+def _with_card(model: Model) -> Files:
     assert model.run
     tag = "".join(model.tokenizer.pieces(model.tokenizer.tag))
     use = _USE + (_LABELS.format(tag=escape_controls(tag)) if tag else "")
-    card = model_card(model.run, use=use, precision="float32", scores=scores)
+    card = model_card(model.run, use=use, precision="float32")
     return {"README.md": (hub_metadata(model.config.data) + card).encode()}
 
 
