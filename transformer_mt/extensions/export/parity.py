@@ -1,11 +1,12 @@
 """Comparison of our translations with another program's, before an export is written."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from transformer_mt.extensions.transformers.transformers_engine import TransformersEngine
 from transformer_mt.text.normalize import normalize
 from transformer_mt.tokenizer.symbols import EOS
+from transformer_mt.translation.engine import Engine
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
 
@@ -16,6 +17,18 @@ MOST_DIFFERENT = 1
 # Characters outside most vocabularies, and a sentence with decomposed and invisible characters.
 STRANGE = "Ωмир 日本語 🙂 ﷽ \u0000\ufffd"
 DECOMPOSED = "\ufeffDas Ma\u0308d\u00adchen ▁ liest\u200b ein gu\u200dtes Buch."
+
+
+class TokenizingEngine(Engine):
+    """An engine of a program that reads the exported vocabulary in its own way."""
+
+    @abstractmethod
+    def read(self, text: str) -> list[int]:
+        """The token ids of a text, with `EOS`."""
+
+    @abstractmethod
+    def write(self, tokens: Sequence[int]) -> str:
+        """The text of token ids."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,7 @@ class Parity:
 def compare(ours: Model, theirs: Model, sources: Sequence[str], *, quantization: str | None) -> Parity:
     """Translate the first sentences, an empty one and unusual characters with both programs, greedily.
 
-    Both translate the tokens of our vocabulary; transformers' own tokenizer is compared with it separately.
+    Both translate the tokens of our vocabulary; a tokenizer of the other program is compared with it separately.
     """
     odd = ("", STRANGE, DECOMPOSED)
     limit = ours.engine.max_length
@@ -58,7 +71,7 @@ def compare(ours: Model, theirs: Model, sources: Sequence[str], *, quantization:
     pairs = zip(texts, own, other, strict=True)
     differences = tuple(Difference(text, one, two) for text, one, two in pairs if one != two)
     differently = None
-    if isinstance(engine := theirs.engine, TransformersEngine):
+    if isinstance(engine := theirs.engine, TokenizingEngine):
         differently = tuple(text for text in texts if not _reads_alike(ours, engine, text))
     return Parity(
         quantization=quantization, sentences=len(texts), same=len(texts) - len(differences), differences=differences,
@@ -66,7 +79,7 @@ def compare(ours: Model, theirs: Model, sources: Sequence[str], *, quantization:
     )  # fmt: skip
 
 
-def _reads_alike(ours: Model, theirs: TransformersEngine, text: str) -> bool:
+def _reads_alike(ours: Model, theirs: TokenizingEngine, text: str) -> bool:
     ids = ours.prepare.sentence(text).ids
     return theirs.read(text) == [*ids, EOS] and theirs.write(ids) == ours.tokenizer.decode(ids)
 

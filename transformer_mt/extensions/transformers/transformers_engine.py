@@ -12,9 +12,10 @@ from typing_extensions import override
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.errors import MachineError
+from transformer_mt.extensions.export.parity import TokenizingEngine
 from transformer_mt.files import write_errors
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED, PAD
-from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Prefix, Task, length_penalty
+from transformer_mt.translation.engine import Hypothesis, Likeliest, Prefix, Task, length_penalty
 from transformer_mt.translation.torch_engine import likeliest_tokens
 
 
@@ -29,7 +30,7 @@ def import_transformers() -> Any:
     return transformers
 
 
-class TransformersEngine(Engine):
+class TransformersEngine(TokenizingEngine):
     """The model and the vocabulary in an export's files, as a user of transformers loads them, on the CPU."""
 
     name = "transformers"
@@ -43,12 +44,12 @@ class TransformersEngine(Engine):
             self._model: Any = package.AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).eval()
             self._tokenizer: Any = package.AutoTokenizer.from_pretrained(folder)
 
+    @override
     def read(self, text: str) -> list[int]:
-        """The token ids of a text, with `EOS`."""
         return list(self._tokenizer(text)["input_ids"])
 
+    @override
     def write(self, tokens: Sequence[int]) -> str:
-        """The text of token ids."""
         return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
 
     @override
