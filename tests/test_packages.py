@@ -21,7 +21,7 @@ PACKAGES = (
 
 # The most syntax nodes (`ast.walk`) of the package, so that folding code into fewer lines gains nothing. It only falls:
 # whoever adds code removes as much, or leaves the new thing outside as a plugin.
-CAP = 170_340
+CAP = 167_521
 
 PLACE = {name: place for place, name in enumerate(PACKAGES)}
 # The public API may import from any package.
