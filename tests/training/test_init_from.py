@@ -78,6 +78,15 @@ def test_opened_run_no_longer_needs_its_parent(parent: Path, tmp_path: Path) -> 
     assert [float(session.trainer.step().loss) for _ in range(2)] == losses
 
 
+def test_run_stopped_before_its_first_checkpoint_takes_the_weights_of_its_parent(parent: Path, tmp_path: Path) -> None:
+    config = config_from(parent, "training.seed=7")
+    child(config, tmp_path / "child")
+    shutil.rmtree(tmp_path / "child/checkpoints/step-0")
+    session = child(config, tmp_path / "child")
+    assert weights_digest(session.trainer.model) == weights_digest(Run(parent).network())
+    assert session.trainer.checkpoints.steps() == [0]
+
+
 @pytest.mark.parametrize("end", ["training.steps=40", "training.epochs=10"])
 def test_warm_up_of_fine_tuning_fits_its_steps(end: str, parent: Path, tmp_path: Path) -> None:
     config = config_from(parent, "schedule.warmup=400", end)
