@@ -18,8 +18,8 @@ import typer
 from experiments.ablation import BASE, SPLIT, Ablation, read_changes
 from experiments.experiment import Runner, load_plugins
 
-from transformer_mt.errors import TmtError
-from transformer_mt.files import write_atomically
+from transformer_mt.ground.errors import TmtError
+from transformer_mt.ground.files import write_atomically
 
 TRICKS = Path(__file__).with_name("tricks.toml")
 

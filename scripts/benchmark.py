@@ -57,7 +57,7 @@ def main(
     from benchmarks.training import training_table
     from benchmarks.translation import translation_table, translation_task
 
-    from transformer_mt.errors import TmtError
+    from transformer_mt.ground.errors import TmtError
 
     sizes = Sizes()
     try:

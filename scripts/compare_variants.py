@@ -19,7 +19,7 @@ import typer
 from experiments.comparison import compare, plan
 from experiments.experiment import PLUGINS, Runner, load_plugins
 
-from transformer_mt.errors import TmtError
+from transformer_mt.ground.errors import TmtError
 
 LABORATORY = Path(__file__).resolve().parents[1] / "configs" / "laboratory"
 

@@ -24,10 +24,10 @@ from typer import Option
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.load_corpus import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import TmtError
-from transformer_mt.evaluation import compare_texts
-from transformer_mt.files import make_directory, write_errors
-from transformer_mt.registry import lookup
+from transformer_mt.evaluation.evaluate import compare_texts
+from transformer_mt.ground.errors import TmtError
+from transformer_mt.ground.files import make_directory, write_errors
+from transformer_mt.ground.registry import lookup
 from transformer_mt.runs.directory import Run
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator

@@ -32,7 +32,7 @@ from benchmarks.reference import Sizes, describe, reference_batches, reference_t
 from transformer_mt.cli.main import run as tmt
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import dump_config, load_config
-from transformer_mt.device import choose_device, choose_precision
+from transformer_mt.ground.device import choose_device, choose_precision
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
 from transformer_mt.training.session import open_training

@@ -17,7 +17,7 @@ import typer
 
 from transformer_mt import Translator, attend_pair
 from transformer_mt.corpus.load_corpus import load_corpus
-from transformer_mt.evaluation import score_bands
+from transformer_mt.evaluation.evaluate import score_bands
 from transformer_mt.extensions.lessons.course import CURVES
 from transformer_mt.extensions.plot.plot import read_curves
 from transformer_mt.runs.checkpoints import newest_progress

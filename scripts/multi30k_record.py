@@ -19,8 +19,8 @@ from typing import Annotated, Any
 import typer
 from experiments.experiment import Experiment, Runner, load_plugins
 
-from transformer_mt.errors import TmtError
-from transformer_mt.files import make_directory, write_atomically, write_errors
+from transformer_mt.ground.errors import TmtError
+from transformer_mt.ground.files import make_directory, write_atomically, write_errors
 
 BOTH = (
     "training.steps=2400", "training.batch_tokens=4096", "training.validate_every=400", "training.checkpoint_every=400",

@@ -9,7 +9,7 @@ from support.small_training import small_config, steps_of, validations_of
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import load_corpus
-from transformer_mt.evaluation import score_texts
+from transformer_mt.evaluation.evaluate import score_texts
 from transformer_mt.training.session import open_training
 from transformer_mt.translation.translator import Translator
 

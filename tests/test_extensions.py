@@ -11,7 +11,7 @@ import pytest
 from test_packages import MODULES, PACKAGE, ROOT, imports, parse
 
 from transformer_mt.cli.app import COMMANDS, commands
-from transformer_mt.plugins import extensions
+from transformer_mt.ground.plugins import extensions
 
 EXTENSIONS = extensions()
 # Runs in a copy of the package: imports all modules, then works with the core.

@@ -13,9 +13,8 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 # In order: a package imports only from earlier ones.
 # fmt: off
 PACKAGES = (
-    "errors", "registry", "head_names", "progress", "files", "plugins", "cache", "memory", "seeds", "text", "config",
-    "corpus", "tokenizer", "batching", "device", "distributed", "attention", "models", "runs", "translation", "links",
-    "intervals", "evaluation", "training", "views", "cli", "extensions", "__main__",
+    "ground", "text", "config", "corpus", "tokenizer", "batching", "attention", "models", "runs", "translation",
+    "links", "evaluation", "training", "views", "cli", "extensions", "__main__",
 )
 # fmt: on
 
@@ -109,8 +108,8 @@ def test_light_modules_do_not_load_torch_or_datasets(module: str) -> None:
 def test_import_analysis_agrees_with_python() -> None:
     tree = ast.parse(
         "import a.b\nif True:\n    import c\nclass D:\n    import e\n"
-        "def f():\n    import g\nfrom transformer_mt import errors\nif TYPE_CHECKING:\n    import h\n"
+        "def f():\n    import g\nfrom transformer_mt import text\nif TYPE_CHECKING:\n    import h\n"
     )
-    top = {"a.b", "c", "e", PACKAGE, f"{PACKAGE}.errors"}
+    top = {"a.b", "c", "e", PACKAGE, f"{PACKAGE}.text"}
     assert set(imports("", tree, everywhere=False)) == top
     assert set(imports("", tree, everywhere=True)) == top | {"g", "h"}

@@ -14,7 +14,7 @@ from torch import Tensor
 
 import transformer_mt
 from transformer_mt.attention.projections import merge_heads
-from transformer_mt.registry import suggest
+from transformer_mt.ground.registry import suggest
 
 
 def functions() -> Iterator[FunctionType]:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from transformer_mt.corpus.load_corpus import Corpus as Corpus
     from transformer_mt.corpus.load_corpus import load_corpus as load_corpus
     from transformer_mt.corpus.pairs import SentencePair as SentencePair
-    from transformer_mt.errors import Diverged as Diverged
-    from transformer_mt.errors import InputError as InputError
-    from transformer_mt.errors import MachineError as MachineError
-    from transformer_mt.errors import TmtError as TmtError
-    from transformer_mt.evaluation import Scores as Scores
-    from transformer_mt.evaluation import evaluate as evaluate
+    from transformer_mt.evaluation.evaluate import Scores as Scores
+    from transformer_mt.evaluation.evaluate import evaluate as evaluate
+    from transformer_mt.ground.errors import Diverged as Diverged
+    from transformer_mt.ground.errors import InputError as InputError
+    from transformer_mt.ground.errors import MachineError as MachineError
+    from transformer_mt.ground.errors import TmtError as TmtError
     from transformer_mt.links.recording import record_attention as record_attention
     from transformer_mt.training.session import TrainingSession as TrainingSession
     from transformer_mt.training.session import open_training as open_training
@@ -38,8 +38,8 @@ _NAMES = {
     "config.toml": ("load_config",),
     "corpus.load_corpus": ("Corpus", "load_corpus"),
     "corpus.pairs": ("SentencePair",),
-    "errors": ("Diverged", "InputError", "MachineError", "TmtError"),
-    "evaluation": ("Scores", "evaluate"),
+    "ground.errors": ("Diverged", "InputError", "MachineError", "TmtError"),
+    "evaluation.evaluate": ("Scores", "evaluate"),
     "links.recording": ("record_attention",),
     "views.maps": ("AttentionMaps", "attend_pair"),
     "training.session": ("TrainingSession", "open_training"),

@@ -18,7 +18,7 @@ from typing import Any, Self, TypeVar
 
 from benchmarks import ENVIRONMENT
 from transformer_mt.cli.main import set_library_options
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 
 T = TypeVar("T")
 

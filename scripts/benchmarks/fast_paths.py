@@ -14,7 +14,7 @@ from benchmarks.scaling import seconds
 from transformer_mt.attention.build_attention import softmax_attention
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.config.sections import AttentionConfig
-from transformer_mt.device import choose_device, choose_precision, compute_in
+from transformer_mt.ground.device import choose_device, choose_precision, compute_in
 from transformer_mt.models.build_model import build_model
 from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating

@@ -15,8 +15,8 @@ from benchmarks.contest import Contestant, Spread, markdown, ratio
 from benchmarks.reference import Sizes, describe, reference_batches
 from benchmarks.training import PLAIN, our_training, save
 from benchmarks.translation import Task, ctranslate2, ours
-from transformer_mt.device import choose_device, choose_precision
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.device import choose_device, choose_precision
+from transformer_mt.ground.errors import MachineError
 
 # Seconds between two samples of a process.
 INTERVAL = 0.01

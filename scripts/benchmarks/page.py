@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.contest import Spread, environment, markdown
 from benchmarks.reference import describe
 from transformer_mt.corpus.load_corpus import load_corpus
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 from transformer_mt.runs.directory import Run
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import Corpus
-from transformer_mt.device import choose_device, choose_precision
-from transformer_mt.distributed import Distributed
+from transformer_mt.ground.device import choose_device, choose_precision
+from transformer_mt.ground.distributed import Distributed
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import SPECIAL
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer

@@ -18,8 +18,8 @@ import torch
 
 from benchmarks.contest import Spread, in_turn, markdown
 from benchmarks.reference import Sizes, describe, reference_trainer
-from transformer_mt.device import choose_device
 from transformer_mt.extensions.plot.plot import Panel, Series, curves_figure
+from transformer_mt.ground.device import choose_device
 from transformer_mt.models.build_model import build_model
 from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer

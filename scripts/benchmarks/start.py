@@ -11,7 +11,7 @@ from functools import partial
 from benchmarks.contest import Spread, environment, in_turn, markdown
 from benchmarks.reference import describe
 from benchmarks.translation import Task
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 
 IMPORT = 'python -c "import torch"'
 

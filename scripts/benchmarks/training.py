@@ -13,7 +13,7 @@ from benchmarks.contest import Contestant, Spread, in_turn, markdown, ratio, tmt
 from benchmarks.matrix_products import SIDE, training_flops
 from benchmarks.reference import Sizes, describe, generated_text, reference_batches
 from transformer_mt.batching.batches import Batch
-from transformer_mt.device import choose_device, choose_precision
+from transformer_mt.ground.device import choose_device, choose_precision
 from transformer_mt.tokenizer.symbols import SPECIAL
 
 PLAIN, PLAIN_AS_OURS, JOEYNMT = "torch.nn.Transformer", "torch.nn.Transformer, dropout as ours", "JoeyNMT"

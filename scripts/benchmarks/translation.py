@@ -16,10 +16,10 @@ from benchmarks.fresh_run import write_fresh_run
 from benchmarks.reference import Sizes, describe, generated_text
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.load_corpus import load_corpus
-from transformer_mt.device import choose_device
-from transformer_mt.errors import InputError
-from transformer_mt.evaluation import score_texts
+from transformer_mt.evaluation.evaluate import score_texts
 from transformer_mt.extensions.ctranslate2.ctranslate2_weights import model_files
+from transformer_mt.ground.device import choose_device
+from transformer_mt.ground.errors import InputError
 from transformer_mt.runs.directory import TOKENIZER, Run, find_run
 
 # Tokens in every translation of an untrained model, including the end symbol.

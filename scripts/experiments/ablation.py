@@ -26,10 +26,10 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from experiments.experiment import Experiment, Runner
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.errors import InputError
-from transformer_mt.files import make_directory, write_atomically, write_errors
-from transformer_mt.intervals import Estimate, draw_counts
-from transformer_mt.registry import lookup
+from transformer_mt.evaluation.intervals import Estimate, draw_counts
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.files import make_directory, write_atomically, write_errors
+from transformer_mt.ground.registry import lookup
 from transformer_mt.text.normalize import normalize
 
 BASE = "base"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.experiment import SPLITS, Experiment, Measurement, Runner
-from transformer_mt.errors import InputError, TmtError
-from transformer_mt.files import write_atomically
-from transformer_mt.registry import lookup
+from transformer_mt.ground.errors import InputError, TmtError
+from transformer_mt.ground.files import write_atomically
+from transformer_mt.ground.registry import lookup
 
 SETTINGS = ("training.validate_every=350", "training.checkpoint_every=350", "training.log_every=10")
 BASELINE = "baseline"

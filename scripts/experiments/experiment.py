@@ -15,8 +15,8 @@ from pydantic import BaseModel
 
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
-from transformer_mt.errors import InputError, TmtError
-from transformer_mt.plugins import load_file
+from transformer_mt.ground.errors import InputError, TmtError
+from transformer_mt.ground.plugins import load_file
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 

@@ -20,7 +20,7 @@ from transformer_mt import TmtError, Translator
 from transformer_mt.batching.encoded_pairs import fitting
 from transformer_mt.corpus.load_corpus import read_split
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.registry import lookup
+from transformer_mt.ground.registry import lookup
 
 app = typer.Typer(no_args_is_help=True)
 Model = Annotated[Path, typer.Option(help="Run directory.")]

@@ -6,7 +6,7 @@ from itertools import groupby
 import numpy as np
 
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.intervals import Estimate, estimates
+from transformer_mt.evaluation.intervals import Estimate, estimates
 from transformer_mt.links.tokens import PairTokens, prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer

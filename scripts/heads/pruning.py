@@ -6,10 +6,10 @@ from pathlib import Path
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.config.sections import TransformerConfig
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.errors import InputError
-from transformer_mt.evaluation import compare_texts, evaluate
-from transformer_mt.head_names import HeadName
-from transformer_mt.intervals import estimate
+from transformer_mt.evaluation.evaluate import compare_texts, evaluate
+from transformer_mt.evaluation.intervals import estimate
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.runs.directory import Run, require_new
 from transformer_mt.runs.doubt import DOUBT

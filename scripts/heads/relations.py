@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from grammar.trees import ParsedPair, Tree
 
-from transformer_mt.head_names import STACKS, HeadName
-from transformer_mt.intervals import Estimate, estimate
+from transformer_mt.evaluation.intervals import Estimate, estimate
+from transformer_mt.ground.head_names import STACKS, HeadName
 from transformer_mt.links.word_weights import word_weights
 from transformer_mt.models.head_mask import head_names
 from transformer_mt.models.seq2seq import Seq2Seq

@@ -26,8 +26,8 @@ from support.forked import start, tmt
 
 from transformer_mt.cli.options import resolve_config
 from transformer_mt.config.toml import dump_config
-from transformer_mt.errors import MachineError, TmtError
-from transformer_mt.files import read_regular
+from transformer_mt.ground.errors import MachineError, TmtError
+from transformer_mt.ground.files import read_regular
 from transformer_mt.runs import directory
 from transformer_mt.runs.checkpoints import STATE
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, PARTS, TOKENIZER, Run, saved_steps

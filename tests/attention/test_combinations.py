@@ -15,7 +15,7 @@ from transformer_mt.attention.normalisers import NORMALISERS
 from transformer_mt.attention.positions import POSITIONS, AttentionPosition
 from transformer_mt.attention.scores import SCORES
 from transformer_mt.config.sections import AttentionConfig
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 WIDTH, HEADS = 6, 3
 CHOICES = {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.variants import GRAPH_EXAMPLES
 
 from transformer_mt.attention.graphs import GRAPHS, Causal, Complete, build_graph
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 CPU = torch.device("cpu")
 

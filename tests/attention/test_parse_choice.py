@@ -12,7 +12,7 @@ from transformer_mt.attention.graphs import build_graph
 from transformer_mt.attention.parse_choice import parse_choice, usage
 from transformer_mt.attention.positions import Place
 from transformer_mt.config.sections import AttentionConfig
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 
 def plain() -> tuple[int, ...]:

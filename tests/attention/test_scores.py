@@ -18,7 +18,7 @@ from transformer_mt.attention.projections import (
 )
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.config.sections import AttentionConfig
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("float64")
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from transformer_mt.batching.batches import BatchPlan, fixed_batches, plan_batches
-from transformer_mt.errors import InputError
-from transformer_mt.seeds import derive_seed
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.seeds import derive_seed
 
 lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60)
 

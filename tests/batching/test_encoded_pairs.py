@@ -10,7 +10,7 @@ from transformer_mt.batching import encoded_pairs
 from transformer_mt.batching.encoded_pairs import EncodedPairs, TokenColumn, encode_pairs, fitting
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, SPECIAL
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from support.command_line import PAIRS, VIEWS_PAGE, Tmt
 
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.directory import Run
 

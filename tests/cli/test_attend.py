@@ -15,7 +15,7 @@ from support.hostile_text import HOSTILE_TEXTS
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of

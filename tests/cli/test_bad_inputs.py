@@ -188,7 +188,7 @@ def test_failed_write_keeps_the_old_output(
 ) -> None:
     Path("letters.en").write_text("old")
     Path("letters.jsonl").write_text(json.dumps({"de": "Ja"}) + "\n" + "a" * 10 * LONGEST_SENTENCE)
-    monkeypatch.setattr("transformer_mt.files.LONGEST_SKIPPED", 5 * LONGEST_SENTENCE)
+    monkeypatch.setattr("transformer_mt.ground.files.LONGEST_SKIPPED", 5 * LONGEST_SENTENCE)
     before = contents(workplace)
     outcome = tmt("translate", "--model", str(own_run), "--json", "--input", "letters.jsonl", "--output", "letters.en")
     assert outcome.code == 2

@@ -11,7 +11,7 @@ from transformer_mt.cli.config import choices, explain_key
 from transformer_mt.cli.terminal import result
 from transformer_mt.config.sections import CHOSEN, Config, MixedConfig, TransformerConfig
 from transformer_mt.config.toml import check_config, explanation, leaves, load_config
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.models.build_model import build_model
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").rglob("*.toml"))

@@ -10,7 +10,7 @@ from support.command_line import PAIRS, VIEWS_PAGE, Tmt
 
 from transformer_mt.config.toml import dump_config, load_config
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.evaluation import Scores
+from transformer_mt.evaluation.evaluate import Scores
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 

@@ -5,7 +5,7 @@ import pytest
 from support.command_line import Tmt
 
 from transformer_mt.cli.line_io import LONGEST_SENTENCE, arriving_lines, open_output, read_lines, read_records
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.translation.translator import Translator
 
 

@@ -12,7 +12,7 @@ import pytest
 from support.command_line import PROGRAM, Outcome, Tmt
 
 from transformer_mt.cli.app import commands
-from transformer_mt.errors import Diverged
+from transformer_mt.ground.errors import Diverged
 
 COMMANDS = tuple(commands())
 
@@ -218,7 +218,10 @@ class Panic(BaseException):
         (TypeError("a\x1b[31m bug\nand more"), "TypeError: a␛[31m bug"),
         (RuntimeError("unsupported memory format"), "RuntimeError: unsupported memory format"),
         (RecursionError(), "RecursionError: no reason given"),
-        (ImportError("cannot import name 'x'", name="transformer_mt.registry"), "ImportError: cannot import name 'x'"),
+        (
+            ImportError("cannot import name 'x'", name="transformer_mt.text"),
+            "ImportError: cannot import name 'x'",
+        ),
         (ValueError("7" * 5_000), f"ValueError: {'7' * 200}"),
         (Panic("index out of bounds"), "Panic: index out of bounds"),
     ],

@@ -10,7 +10,7 @@ from typer.main import get_command
 from transformer_mt.cli.app import GROUPS, MOST_UNGROUPED, app, commands, is_repeatable
 from transformer_mt.cli.options import SearchOptions, with_options
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 # Options of each command that take one value.

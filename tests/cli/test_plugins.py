@@ -9,7 +9,7 @@ import pytest
 from support.command_line import PAIRS, PROGRAM, Tmt, settings
 from support.plugins import write_example
 
-from transformer_mt import plugins
+from transformer_mt.ground import plugins
 
 SENTENCE = PAIRS[0][0]
 

@@ -10,7 +10,7 @@ import pytest
 from support.command_line import PAIRS, OnTerminal, Tmt, settings
 
 from transformer_mt.cli.terminal import show_work
-from transformer_mt.progress import shown_by, working
+from transformer_mt.ground.progress import shown_by, working
 
 SOURCE = PAIRS[0][0]
 Works = dict[str, tuple[int | None, int]]

@@ -135,7 +135,7 @@ def test_unknown_host_prints_one_line(data: str, monkeypatch: pytest.MonkeyPatch
     program = """
 import transformer_mt.cli.main as cli
 def hurried(arguments, run=cli.run):
-    import transformer_mt.distributed as meeting
+    import transformer_mt.ground.distributed as meeting
     meeting.MEETING /= 10
     return run(arguments)
 cli.run = hurried

@@ -26,9 +26,9 @@ from transformer_mt.config.sections import (
     add_section,
 )
 from transformer_mt.config.toml import differences, dump_config, explanation, load_config, named_configs
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.registry import suggest
 from transformer_mt.models.build_model import build_model
-from transformer_mt.registry import suggest
 
 OWN = " (or load its plugin: tmt --plugin FILE)"
 

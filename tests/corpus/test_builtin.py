@@ -7,7 +7,7 @@ import pytest
 
 from transformer_mt.corpus.builtin import SHOWCASE, SPLITS, builtin_corpus
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.text.words import words
 
 WHOLE = {"train": 80_000, "validation": 500, "test": 1_000}

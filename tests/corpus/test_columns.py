@@ -8,7 +8,7 @@ from support.data_files import TABLES, lines, load, texts, tsv, write
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.source import languages_of, parse_source, source_of
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 PAIRS = [("ja", "yes"), ("nein", "no")]
 

@@ -6,7 +6,7 @@ import pytest
 from support.data_files import CLEAN, PAIRED, PAIRS, TABLES, jsonl, lines, load, put, texts, tsv, write
 
 from transformer_mt.corpus import clean_corpus
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 PACKED_TABLES = (("TSV", ".gz"), ("TSV with languages in its name", ".xz"), ("CSV", ".xz"), ("JSONL", ".gz"))
 PAIRED_FORMS = [*((form, "") for form in PAIRED), ("OPUS", ".gz"), ("text", ".xz")]

@@ -17,7 +17,7 @@ from transformer_mt.corpus import tables
 from transformer_mt.corpus.load_corpus import Corpus, load_corpus
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.tables import quiet_datasets
-from transformer_mt.errors import InputError, TmtError
+from transformer_mt.ground.errors import InputError, TmtError
 
 PAIRS = [("Ein Hund.", "A dog."), ("Zwei  Hunde.", "Two dogs."), ("Büsche", "bushes")]
 

@@ -13,7 +13,7 @@ from pyarrow.parquet import write_table
 from support.data_files import json_array, jsonl, load, parquet, texts, write
 
 from transformer_mt.corpus import data_file
-from transformer_mt.errors import InputError, TmtError
+from transformer_mt.ground.errors import InputError, TmtError
 
 YES = b"ja\tyes\n"
 TEXT = b"ein Hund\nzwei Hunde\n"

@@ -9,7 +9,7 @@ from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.builtin import builtin_corpus
 from transformer_mt.corpus.load_corpus import load_corpus, load_mixture, resolved
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.ground.errors import InputError, MachineError
 
 EVERYDAY = Path(__file__).parents[2] / "configs/everyday.toml"
 PAIRS = [(f"der {number}. Hund", f"dog {number}") for number in range(41)]

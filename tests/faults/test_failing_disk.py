@@ -11,7 +11,7 @@ import torch
 from support.failing_disk import Crash, FailingDisk, failing
 from support.small_training import opened
 
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 from transformer_mt.runs.lock import release
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.session import TrainingSession

@@ -34,7 +34,7 @@ from support.hostile import (
 from transformer_mt.cli.main import run as tmt
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.load_corpus import load_corpus
-from transformer_mt.errors import NOT_FINITE, MachineError
+from transformer_mt.ground.errors import NOT_FINITE, MachineError
 from transformer_mt.text.terminal import escape_controls
 
 pytestmark = pytest.mark.slow

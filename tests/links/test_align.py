@@ -9,8 +9,8 @@ from support.tiny import varied_model
 
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair
-from transformer_mt.errors import InputError
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.links import choose_heads as module
 from transformer_mt.links.align import align_pairs, competing_shares, links_of, supported, word_places
 from transformer_mt.links.choose_heads import choose_heads, guess_heads

@@ -5,7 +5,7 @@ import torch
 from support.tiny import VOCABULARY, tiny_config, tiny_model
 from support.variants import REPRESENTATIVES, VARIANTS, Variant, quick_for_some
 
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.models.build_model import build_model, build_transformer
 
 pytestmark = pytest.mark.usefixtures("float64")

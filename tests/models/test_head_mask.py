@@ -9,8 +9,8 @@ from torch import Tensor
 
 from transformer_mt.attention.multihead import Attention
 from transformer_mt.config.toml import load_config
-from transformer_mt.errors import InputError
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.models.build_model import build_model
 from transformer_mt.models.head_mask import gated, head_names, mask_heads, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating

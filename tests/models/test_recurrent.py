@@ -7,7 +7,7 @@ from support.tiny import VOCABULARY, padding, sentences, targets, tiny_config, t
 from support.variants import RECURRENT
 from torch import Tensor, nn
 
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.models.build_model import RECURRENT_SCORES, build_recurrent
 from transformer_mt.models.recurrent import Cell, Encoder, RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Memory

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.errors import MachineError
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.errors import MachineError
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.directory import Run
 

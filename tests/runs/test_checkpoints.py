@@ -16,7 +16,7 @@ from support.variants import VARIANTS, Variant
 from torch import Tensor
 
 from transformer_mt.config.sections import CHOSEN, FORMAT, TrainingConfig
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.runs.checkpoints import STATE, Checkpoint, take_tensors
 from transformer_mt.runs.directory import CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
 from transformer_mt.runs.lock import release
@@ -402,7 +402,7 @@ def test_training_does_not_resume_from_weights_only(copy: Path) -> None:
 def test_state_larger_than_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = opened(tmp_path).trainer
     trainer.save()
-    monkeypatch.setattr("transformer_mt.memory.FREE_ANYWHERE", 0)
+    monkeypatch.setattr("transformer_mt.ground.memory.FREE_ANYWHERE", 0)
     monkeypatch.setattr("transformer_mt.runs.checkpoints.free_memory", lambda: 7)
     with pytest.raises(InputError, match=r"step-0/state\.safetensors: needs 0\.0 GB of memory, 0\.0 GB are free; use"):
         trainer.checkpoints.load(0)

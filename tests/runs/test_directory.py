@@ -9,7 +9,7 @@ import safetensors.torch
 import torch
 from support.small_training import opened
 
-from transformer_mt.errors import TmtError
+from transformer_mt.ground.errors import TmtError
 from transformer_mt.runs import directory
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TRAIN_LOG, Run, newest_run
 from transformer_mt.runs.weights import digest, pack, weights_of
@@ -159,7 +159,7 @@ def test_model_larger_than_its_weights_is_not_built(trained: Path, tmp_path: Pat
 
 
 def test_weights_larger_than_memory_are_not_read(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.memory.FREE_ANYWHERE", 0)
+    monkeypatch.setattr("transformer_mt.ground.memory.FREE_ANYWHERE", 0)
     monkeypatch.setattr(directory, "free_memory", lambda: (trained / MODEL).stat().st_size)
     monkeypatch.setattr(Run, "read_weights", lambda *_: pytest.fail("reads"))
     assert problem(Run.open(trained).network).startswith(f"{trained / MODEL}: needs 0.0 GB of memory, ")

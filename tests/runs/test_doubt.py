@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.doubt import DOUBT, Doubt
 

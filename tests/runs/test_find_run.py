@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from support.small_training import opened, weights_digest
 
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.runs.directory import Run, find_run
 from transformer_mt.translation.translator import Translator
 

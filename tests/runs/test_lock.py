@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.small_training import opened
 
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.runs.lock import LOCK, acquire, is_held, release
 
 HOLD = """

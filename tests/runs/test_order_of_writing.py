@@ -7,8 +7,8 @@ from support.recorded_disk import RecordedDisk
 from support.small_training import TRAIN, corpus_in_memory, small_config
 
 from transformer_mt.corpus.word_counts import words_of_pairs
-from transformer_mt.errors import MachineError
-from transformer_mt.files import make_directory, write_atomically, write_directory
+from transformer_mt.ground.errors import MachineError
+from transformer_mt.ground.files import make_directory, write_atomically, write_directory
 from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TOKENIZER, Run, saved_steps
 from transformer_mt.runs.fingerprints import DATA, ROWS, DataRecord
 from transformer_mt.runs.words import WORDS

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from support.crashes import crash_everywhere
 
-from transformer_mt.errors import MachineError
-from transformer_mt.files import write_directory
+from transformer_mt.ground.errors import MachineError
+from transformer_mt.ground.files import write_directory
 from transformer_mt.runs.directory import CHECKPOINTS, Run
 
 OLD, NEW = {"a.bin": b"old", "b.bin": b"older"}, {"a.bin": b"new", "b.bin": b"newer", "empty.bin": b""}
@@ -43,7 +43,7 @@ def test_directories_too_deep_to_delete_are_a_one_line_error(tmp_path: Path, mon
     def too_deep(_: Path) -> None:
         raise RecursionError
 
-    monkeypatch.setattr("transformer_mt.files.shutil.rmtree", too_deep)
+    monkeypatch.setattr("transformer_mt.ground.files.shutil.rmtree", too_deep)
     with pytest.raises(MachineError, match=r"holds directories too deep to delete; delete it by hand$"):
         write_directory(tmp_path / "kept", NEW)
     assert files_of(tmp_path / "kept") == NEW

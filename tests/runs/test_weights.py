@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 from transformer_mt.runs.checksums import saved_sums
 from transformer_mt.runs.weights import digest, pack, require_specs, specs_of, unpack
 

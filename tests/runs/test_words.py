@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_mt.corpus.word_counts import LONGEST_KEPT, TrainingWords
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.words import WORDS, pack_words
 

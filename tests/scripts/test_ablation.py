@@ -9,8 +9,8 @@ from support.experiments import NotingRunner
 from support.plugins import FOLDER, loaded
 
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import InputError
-from transformer_mt.intervals import draw_counts
+from transformer_mt.evaluation.intervals import draw_counts
+from transformer_mt.ground.errors import InputError
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 PAIRS = [SentencePair(f"der {word} Hund schläft dort", f"der {word} Hund schläft dort") for word in "abcdefgh"]

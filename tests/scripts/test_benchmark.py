@@ -15,7 +15,7 @@ from benchmarks.training import training_table
 from benchmarks.translation import ENGINE, SCORED, fresh_task, row, translation_table, translation_task
 from support.small_training import PAIRS, TRAIN, VALIDATION, opened
 
-from transformer_mt.evaluation import score_texts
+from transformer_mt.evaluation.evaluate import score_texts
 
 SMALL = Sizes(width=12, feedforward=23, layers=1, heads=3, vocabulary=307, batch_tokens=61, pairs=130)
 

@@ -6,7 +6,7 @@ from experiments.comparison import compare, require_equal_tokens
 from experiments.experiment import SPLITS
 from support.experiments import VARIANTS, NotingRunner, measured, planned
 
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 
 def test_plan_combines_variants_and_seeds(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import typer
 from fine_tuning import main, splits_of
 from support.small_training import write_corpus
 
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from support.command_line import settings, write_corpus
 
 from transformer_mt import Translator
 from transformer_mt.cli.main import run
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.runs.directory import Run
 
 # „Ich sehe den Hund, der bellt." and "I see the barking dog."; no punctuation here.

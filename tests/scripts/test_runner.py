@@ -8,7 +8,7 @@ from experiments.experiment import Experiment, Runner, TrainingSummary
 from support.command_line import SIZES
 from support.experiments import planned, scores
 
-from transformer_mt.errors import InputError, TmtError
+from transformer_mt.ground.errors import InputError, TmtError
 from transformer_mt.runs.directory import Run
 
 TINY = [f"{key}={value}" for key, value in SIZES.items()]

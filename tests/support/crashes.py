@@ -18,7 +18,7 @@ class CrashingSystem:
         self.left = before
         for owner, name in ((os, "fsync"), (Path, "mkdir"), (Path, "rename"), (Path, "replace"), (Path, "open")):
             monkeypatch.setattr(owner, name, self._counted(getattr(owner, name)))
-        monkeypatch.setattr("transformer_mt.files.shutil.rmtree", self._counted(_rmtree))
+        monkeypatch.setattr("transformer_mt.ground.files.shutil.rmtree", self._counted(_rmtree))
 
     def _counted(self, change: Callable[..., object]) -> Callable[..., object]:
         def counted(*arguments: object, **options: object) -> object:

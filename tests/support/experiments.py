@@ -8,7 +8,7 @@ from typing import Any
 from experiments.comparison import plan
 from experiments.experiment import SPLITS, Experiment, Measurement, Runner, TrainingSummary
 
-from transformer_mt.errors import TmtError
+from transformer_mt.ground.errors import TmtError
 
 LABORATORY = Path(__file__).parents[2] / "configs" / "laboratory"
 VARIANTS = sorted(LABORATORY.glob("*.toml"))

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from transformer_mt import plugins
 from transformer_mt.attention.positions import POSITIONS
 from transformer_mt.config.sections import CHOSEN, Config
+from transformer_mt.ground import plugins
 from transformer_mt.training.objective import OBJECTIVES
 from transformer_mt.training.optimizer import OPTIMIZERS
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import TypeVar, cast
 
-from transformer_mt.distributed import Distributed, Number
+from transformer_mt.ground.distributed import Distributed, Number
 
 T = TypeVar("T")
 

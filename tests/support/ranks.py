@@ -21,8 +21,8 @@ from support.plugins import FOLDER, loaded
 from support.small_training import corpus_in_memory, small_config, unwritten
 from support.variants import VARIANTS
 from transformer_mt.batching.batches import plan_batches
-from transformer_mt.distributed import Distributed, join_processes
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.ground.distributed import Distributed, join_processes
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora
@@ -174,7 +174,7 @@ def all_variants(distributed: Distributed, folder: Path) -> Any:
 
 def reductions(distributed: Distributed, folder: Path) -> Any:
     """The number of gradient reductions over the processes in an accumulating step."""
-    import transformer_mt.distributed as module
+    import transformer_mt.ground.distributed as module
 
     trainer, calls = trainer_of(distributed, folder, *ACCUMULATED), 0
     reduce = module.dist.all_reduce

@@ -11,7 +11,7 @@ from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.distributed import Distributed
+from transformer_mt.ground.distributed import Distributed
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 from transformer_mt.tokenizer import learning as vocabulary
 from transformer_mt.tokenizer.learning import learn_with
 

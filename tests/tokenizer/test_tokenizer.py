@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.text.normalize import normalize
 from transformer_mt.tokenizer.learning import learn, learn_with
 from transformer_mt.tokenizer.sentencepiece_model import learned_scores, load_model, write_model

@@ -12,8 +12,8 @@ from transformer_mt.batching import encoded_pairs
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.word_counts import words_of_pairs
-from transformer_mt.distributed import Distributed
-from transformer_mt.seeds import derive_seed
+from transformer_mt.ground.distributed import Distributed
+from transformer_mt.ground.seeds import derive_seed
 from transformer_mt.tokenizer.symbols import SPECIAL
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training import batch_stream

@@ -9,7 +9,7 @@ from support.small_training import TRAIN, VALIDATION, corpus_in_memory, small_co
 
 from transformer_mt.config.sections import Config
 from transformer_mt.corpus.load_corpus import Corpus
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.runs.fingerprints import DataRecord
 from transformer_mt.training.session import open_training
 

@@ -14,7 +14,7 @@ from support.small_training import (
 
 from transformer_mt.config.sections import Config
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.fine_tuning import init_from_run
 from transformer_mt.training.schedules import build_schedule

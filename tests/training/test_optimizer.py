@@ -10,7 +10,7 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from transformer_mt.config.sections import CHOSEN, OptimizerConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.checkpoints import put_tensors
 from transformer_mt.training.optimizer import OPTIMIZERS, STEPS_TRIED, ScheduledOptimizer, build_optimizer

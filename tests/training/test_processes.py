@@ -11,7 +11,7 @@ from support.plugins import FOLDER, loaded
 from support.small_training import validations_of
 from torch import Tensor
 
-from transformer_mt.distributed import Distributed
+from transformer_mt.ground.distributed import Distributed
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from transformer_mt.config.sections import CHOSEN, Config, InitFromConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.training.schedules import (
     SCHEDULES,
     build_schedule,

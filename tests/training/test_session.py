@@ -24,8 +24,8 @@ from support.small_training import (
 
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import Corpus
-from transformer_mt.errors import InputError
 from transformer_mt.extensions.check.sanity_check import check_training
+from transformer_mt.ground.errors import InputError
 from transformer_mt.links.counts import link_counts
 from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.alignment import ALIGNMENT
@@ -182,7 +182,7 @@ def test_training_works_with_gradients_disabled(without_gradients: Any, tmp_path
     ["model.width=65536", "model.attention.position=relative(9999)", "training.batch_tokens=100000000"],
 )
 def test_model_larger_than_memory_is_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, override: str) -> None:
-    monkeypatch.setattr("transformer_mt.device.free_memory", lambda: 10**7)
+    monkeypatch.setattr("transformer_mt.ground.device.free_memory", lambda: 10**7)
     opened(tmp_path / "small")
     with pytest.raises(InputError, match=r"^model, training\.batch_tokens: needs .* GB of memory, 0\.0 GB are free"):
         opened(tmp_path / "large", override)

@@ -11,9 +11,9 @@ from transformer_mt import Translator
 from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, TokenizerConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import InputError, MachineError
 from transformer_mt.extensions.export.export_run import export_run
 from transformer_mt.extensions.pack.pack_run import pack_run
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.prepared import Preparer
 from transformer_mt.tokenizer.sentencepiece_model import learned_scores, load_model, write_model

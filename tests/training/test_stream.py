@@ -7,7 +7,7 @@ from support.small_training import TRAIN, small_config
 
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.distributed import Distributed
+from transformer_mt.ground.distributed import Distributed
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.batch_stream import BatchStream, WeightedCorpus
 

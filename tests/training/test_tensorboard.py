@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.small_training import opened, train
 
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 from transformer_mt.runs.directory import TENSORBOARD, Run
 
 ASKED = "training.tensorboard=true"

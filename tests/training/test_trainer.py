@@ -21,7 +21,7 @@ from support.small_training import (
 )
 from torch import Tensor
 
-from transformer_mt.errors import Diverged, MachineError
+from transformer_mt.ground.errors import Diverged, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora, train_tokenizer

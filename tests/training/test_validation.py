@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 from transformer_mt.config.sections import Config, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.distributed import Distributed
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.distributed import Distributed
+from transformer_mt.ground.errors import MachineError
 from transformer_mt.models.build_model import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS

@@ -5,7 +5,7 @@ from support.engines import in_ctranslate2, small_tokenizer, translator_of
 from support.tiny import varied_model
 
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.text.words import words
 from transformer_mt.tokenizer.prepared import PreparedSentence, Preparer
 from transformer_mt.tokenizer.tokenizer import Tokenizer

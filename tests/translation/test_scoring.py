@@ -10,7 +10,7 @@ from support.variants import REPRESENTATIVES, Variant
 from torch import Tensor
 
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.translation.scoring import numbers, score_pairs

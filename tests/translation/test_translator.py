@@ -8,8 +8,8 @@ from support.engines import translator_of
 from support.table_model import TableModel, log_probability
 
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
-from transformer_mt.errors import InputError
-from transformer_mt.progress import shown_by, working
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.progress import shown_by, working
 from transformer_mt.runs.doubt import Doubt
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
@@ -329,7 +329,7 @@ def test_translation_restores_training_mode(model: TableModel, tokenizer: Tokeni
 def test_search_larger_than_memory_is_refused(
     translator: Translator, monkeypatch: pytest.MonkeyPatch, search: SearchConfig
 ) -> None:
-    monkeypatch.setattr("transformer_mt.device.free_memory", lambda: 10**6)
+    monkeypatch.setattr("transformer_mt.ground.device.free_memory", lambda: 10**6)
     translator.translate(SENTENCES, GREEDY)
     expected = r"^search\.beam, n_best and batch_size: needs 0\.0 GB of memory, 0\.0 GB are free; lower"
     with pytest.raises(InputError, match=expected):

@@ -15,8 +15,8 @@ from support.tiny import tiny_model
 from support.variants import REPRESENTATIVES, VARIANTS, Variant, quick_for_some
 from torch import Tensor
 
-from transformer_mt.errors import InputError
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.links.tokens import PairTokens, Tokens, prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.errors import InputError
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.links.recording import record_attention
 from transformer_mt.links.tokens import over_words, prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq

@@ -11,7 +11,7 @@ from support.variants import RECURRENT, REPRESENTATIVES, VARIANTS, Variant, quic
 from torch import Tensor, nn
 
 from transformer_mt.cli.attend import MatrixOptions
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.links.tokens import PairTokens, prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS

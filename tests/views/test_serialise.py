@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from torch import Tensor
 
-from transformer_mt.head_names import HeadName
-from transformer_mt.progress import shown_by, working
+from transformer_mt.ground.head_names import HeadName
+from transformer_mt.ground.progress import shown_by, working
 from transformer_mt.views.serialise import HIDDEN, to_json
 
 

@@ -17,8 +17,8 @@ from transformer_mt.attention.positions import POSITIONS, AttentionPosition, Pla
 from transformer_mt.attention.projections import QK_PROJECTIONS, Independent, Projections
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.config.sections import AttentionConfig
-from transformer_mt.errors import InputError
-from transformer_mt.registry import lookup
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.registry import lookup
 
 POSITION = "model.attention.position"
 # A projected state in a formula.

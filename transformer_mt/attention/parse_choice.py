@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from transformer_mt.errors import InputError
-from transformer_mt.registry import lookup
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.registry import lookup
 
 Parsed = TypeVar("Parsed")
 Operators = Mapping[type[ast.operator], Callable[[Any, Any], Any]]

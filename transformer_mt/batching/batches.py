@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from transformer_mt.errors import InputError
-from transformer_mt.seeds import derive_seed
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.seeds import derive_seed
 
 Indices = Int[Tensor, " P"]
 Lengths = Int[Tensor, " P"]

@@ -14,10 +14,10 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from transformer_mt.batching.batches import Batch, Indices, Lengths
-from transformer_mt.cache import cached, temporary_table
 from transformer_mt.corpus.pairs import Pairs, SentencePair
-from transformer_mt.errors import InputError
-from transformer_mt.seeds import derive_seed
+from transformer_mt.ground.cache import cached, temporary_table
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.seeds import derive_seed
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 

@@ -16,7 +16,7 @@ from transformer_mt.cli.options import (
 )
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence, with_sentence_options
 from transformer_mt.cli.terminal import result
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.text.terminal import escaped_json
 
 if TYPE_CHECKING:

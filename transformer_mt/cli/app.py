@@ -15,9 +15,9 @@ from typer.main import get_command
 from typing_extensions import override
 
 from transformer_mt.cli.terminal import telling
-from transformer_mt.errors import InputError, TmtError
-from transformer_mt.files import decoded
-from transformer_mt.plugins import Command, extensions, load_file, load_installed, resolve
+from transformer_mt.ground.errors import InputError, TmtError
+from transformer_mt.ground.files import decoded
+from transformer_mt.ground.plugins import Command, extensions, load_file, load_installed, resolve
 from transformer_mt.text.terminal import without_capital
 
 EXIT_CODES = (

@@ -18,8 +18,8 @@ from transformer_mt.cli.options import (
 )
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence
 from transformer_mt.cli.terminal import literal_console, note
-from transformer_mt.files import write_output
-from transformer_mt.registry import lookup
+from transformer_mt.ground.files import write_output
+from transformer_mt.ground.registry import lookup
 from transformer_mt.text.terminal import JsonObject
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ def choices(key: str) -> Mapping[str, Any]:
     from transformer_mt.attention.positions import POSITIONS, AttentionPosition
     from transformer_mt.attention.projections import QK_PROJECTIONS
     from transformer_mt.attention.scores import SCORES
-    from transformer_mt.device import PRECISIONS
+    from transformer_mt.ground.device import PRECISIONS
     from transformer_mt.models.blocks import NORMS, RESIDUALS
     from transformer_mt.models.positionwise import FEED_FORWARDS
     from transformer_mt.models.recurrent import FinalStates

@@ -6,7 +6,7 @@ from typer import Option
 
 from transformer_mt.cli.options import ConfigFile, Data, Json, Set, resolve_config
 from transformer_mt.cli.terminal import note, result
-from transformer_mt.progress import working
+from transformer_mt.ground.progress import working
 from transformer_mt.text.terminal import escaped_json
 
 

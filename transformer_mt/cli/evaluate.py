@@ -25,14 +25,14 @@ from transformer_mt.cli.options import (
 )
 from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.config.changed_search import OF_DRAWS
-from transformer_mt.errors import InputError
-from transformer_mt.progress import working
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.progress import working
 from transformer_mt.text.terminal import JsonObject, escaped_json
 from transformer_mt.views.rendering import table_lines
 
 if TYPE_CHECKING:
     from transformer_mt.corpus.pairs import SentencePair
-    from transformer_mt.evaluation import BandScores, Interval, Poor, Scores
+    from transformer_mt.evaluation.evaluate import BandScores, Interval, Poor, Scores
     from transformer_mt.runs.alignment import AlignmentHeads
     from transformer_mt.translation.model import Model as OpenedModel
     from transformer_mt.translation.translator import Translator
@@ -170,7 +170,7 @@ def _reports(
     runs: "Sequence[Translator]", test: Tested, *, by_length: bool, worst: int, sentences: bool
 ) -> list[Report]:
     """Translate and score a test set with each run."""
-    from transformer_mt import evaluation  # imports numpy
+    from transformer_mt.evaluation import evaluate as evaluation  # imports numpy
 
     scores = []
     for run in runs:

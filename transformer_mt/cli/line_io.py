@@ -16,8 +16,8 @@ from transformer_mt.cli.signals import remember_terminal
 from transformer_mt.cli.terminal import literal_console
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import flat, source_of
-from transformer_mt.errors import InputError
-from transformer_mt.files import bounded_lines, decoded, output_file
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.files import bounded_lines, decoded, output_file
 from transformer_mt.text.terminal import JsonObject, escape_controls, escaped_json
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives

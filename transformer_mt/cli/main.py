@@ -85,7 +85,7 @@ def _fill_closed_streams() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command and return the exit code: 0, a `TmtError`'s, 3, 70 for an internal error, or 128 + a signal."""
-    from transformer_mt.errors import TmtError
+    from transformer_mt.ground.errors import TmtError
 
     if "train" not in arguments or os.environ.get("WORLD_SIZE", "1") in ("", "1"):  # not a rank of a training
         os.environ.pop("RANK", None)
@@ -98,7 +98,7 @@ def run(arguments: list[str]) -> int:
     except TmtError as error:
         return _fail(str(error), error.exit_code)
     except SystemExit as error:  # from shell completion
-        from transformer_mt.plugins import fault_of
+        from transformer_mt.ground.plugins import fault_of
 
         if not fault_of(error):
             raise
@@ -116,8 +116,8 @@ def _unexpected(error: BaseException) -> int:
     """Report a system error, a plugin's fault, or else an internal error; return its exit code."""
     import errno
 
-    from transformer_mt.errors import is_out_of_memory, write_report
-    from transformer_mt.plugins import fault_of
+    from transformer_mt.ground.errors import is_out_of_memory, write_report
+    from transformer_mt.ground.plugins import fault_of
 
     if is_out_of_memory(error):
         return _fail("memory: not enough; lower training.batch_tokens, search.batch_size or model.width")

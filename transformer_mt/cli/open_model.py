@@ -11,9 +11,9 @@ from transformer_mt.cli.terminal import note
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import BUILTIN, absolute, corpus_name
-from transformer_mt.errors import InputError, TmtError
-from transformer_mt.plugins import resolve
-from transformer_mt.registry import lookup
+from transformer_mt.ground.errors import InputError, TmtError
+from transformer_mt.ground.plugins import resolve
+from transformer_mt.ground.registry import lookup
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.directory import READY, Run, find_run, newest_run
 from transformer_mt.text.normalize import normalize

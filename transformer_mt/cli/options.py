@@ -13,8 +13,8 @@ from transformer_mt.cli.app import DATA, HEADS, OUTPUT, SEARCH
 from transformer_mt.config.changed_search import changed_search, refuse
 from transformer_mt.config.sections import Config, DataConfig, SearchConfig, TrainingConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.errors import InputError
-from transformer_mt.files import decoded
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.files import decoded
 from transformer_mt.translation.engine import engines
 
 RUNS = Path("runs")

@@ -8,7 +8,7 @@ from typer import Argument
 
 from transformer_mt.cli.options import RUNS, Json
 from transformer_mt.cli.terminal import note, result
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.text.terminal import JsonObject, escaped_json, message_line
 from transformer_mt.views.rendering import table_lines
 

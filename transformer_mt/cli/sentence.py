@@ -20,8 +20,8 @@ from transformer_mt.cli.options import (
     with_options,
 )
 from transformer_mt.cli.terminal import literal_console, note, result
-from transformer_mt.errors import InputError
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.text.terminal import escaped_json
 
 if TYPE_CHECKING:

@@ -75,7 +75,7 @@ def _install(handler: "Callable[[int, FrameType | None], None]") -> dict[signal.
 def _leave(number: int, frame: "FrameType | None") -> None:
     """Delete temporary files, reset the terminal and end the process."""
     del frame
-    files = sys.modules.get("transformer_mt.files")
+    files = sys.modules.get("transformer_mt.ground.files")
     for cleanup in (*_resets, *([partial(files.remove, path) for path in files.unfinished] if files else ())):
         with suppress(Exception):
             cleanup()

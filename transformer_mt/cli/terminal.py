@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from threading import Timer
 from typing import TYPE_CHECKING
 
-from transformer_mt.progress import Advance, shown_by
+from transformer_mt.ground.progress import Advance, shown_by
 from transformer_mt.text.terminal import escape_controls, message_line
 
 if TYPE_CHECKING:  # `tmt --help` does not load rich

@@ -14,7 +14,7 @@ from typer import Option
 from transformer_mt.cli.options import RUNS, ConfigFile, Data, Set, resolve_config
 from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.config.toml import load_config
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 if TYPE_CHECKING:
     from transformer_mt.config.sections import Config
@@ -162,7 +162,7 @@ def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
     """Train until the end or a signal, together with torchrun's other processes; return the exit code."""
     from transformer_mt.cli.signals import Stopped, graceful_shutdown
     from transformer_mt.cli.training_display import TrainLog, display
-    from transformer_mt.distributed import join_processes
+    from transformer_mt.ground.distributed import join_processes
     from transformer_mt.training.session import open_training
 
     with join_processes() as distributed, ExitStack() as silence:

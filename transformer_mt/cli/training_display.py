@@ -7,8 +7,8 @@ from rich.console import Console
 
 from transformer_mt.cli.terminal import note, progress_bar
 from transformer_mt.config.sections import TrainingConfig
-from transformer_mt.errors import TmtError
-from transformer_mt.progress import Advance, shown_by
+from transformer_mt.ground.errors import TmtError
+from transformer_mt.ground.progress import Advance, shown_by
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import escape_controls
 from transformer_mt.training.reports import FinishReport, Report, ValidationReport, WindowReport

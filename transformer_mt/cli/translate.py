@@ -27,8 +27,8 @@ from transformer_mt.cli.options import (
     with_options,
 )
 from transformer_mt.cli.terminal import note, warn
-from transformer_mt.errors import InputError
-from transformer_mt.progress import working
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.progress import working
 from transformer_mt.translation.engine import OWN
 
 if TYPE_CHECKING:

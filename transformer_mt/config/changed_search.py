@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.errors import InputError
-from transformer_mt.registry import lookup
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.registry import lookup
 from transformer_mt.text.terminal import without_capital
 
 OF_DRAWS = ("temperature", "top_k", "top_p", "seed")

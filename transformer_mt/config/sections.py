@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from transformer_mt.head_names import HEAD_PATTERN
+from transformer_mt.ground.head_names import HEAD_PATTERN
 from transformer_mt.text.normalize import VERSION
 
 # The version of a run directory and of text normalisation; this program reads no other. The package's version is `0.`

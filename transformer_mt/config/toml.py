@@ -12,11 +12,11 @@ from typing import Any, get_args
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from transformer_mt import plugins
 from transformer_mt.config.sections import CHOSEN, FORMAT, Config, MixedConfig, Section
-from transformer_mt.errors import InputError, require_list
-from transformer_mt.files import decoded, read_input
-from transformer_mt.registry import suggest, unknown
+from transformer_mt.ground import plugins
+from transformer_mt.ground.errors import InputError, require_list
+from transformer_mt.ground.files import decoded, read_input
+from transformer_mt.ground.registry import suggest, unknown
 from transformer_mt.text.terminal import escape_controls, without_capital
 
 _LONGEST = 2**20

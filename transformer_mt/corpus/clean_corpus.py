@@ -11,11 +11,11 @@ import numpy as np
 from pydantic import NonNegativeInt, TypeAdapter
 from typing_extensions import override
 
-from transformer_mt.cache import cached, temporary_table
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.cleaning import PROBLEMS, Cleaner, PairMask, SplitReport, describe_all
 from transformer_mt.corpus.pairs import Fingerprint, Hashes, Pairs, SentencePair
-from transformer_mt.errors import InputError
+from transformer_mt.ground.cache import cached, temporary_table
+from transformer_mt.ground.errors import InputError
 from transformer_mt.text import normalize
 
 if TYPE_CHECKING:

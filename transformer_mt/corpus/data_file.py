@@ -15,9 +15,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from transformer_mt.cache import cache_folder, temporary_file
-from transformer_mt.errors import InputError, MachineError
-from transformer_mt.plugins import Reference, extensions
+from transformer_mt.ground.cache import cache_folder, temporary_file
+from transformer_mt.ground.errors import InputError, MachineError
+from transformer_mt.ground.plugins import Reference, extensions
 from transformer_mt.text.languages import LANGUAGES, code_of, language_of
 
 _TABLES = ("tsv", "csv", "json", "jsonl", "parquet")

@@ -5,8 +5,8 @@ from json import JSONDecodeError, JSONDecoder
 
 from transformer_mt.corpus.data_file import DataFile
 from transformer_mt.corpus.source import PlacedRecords, flat
-from transformer_mt.errors import InputError
-from transformer_mt.files import LONGEST_LINE
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.files import LONGEST_LINE
 
 _BLOCK = 2**16  # characters
 _GAP = re.compile(r"[\s,]*")

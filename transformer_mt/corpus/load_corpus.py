@@ -34,10 +34,10 @@ from transformer_mt.corpus.source import (
 )
 from transformer_mt.corpus.tables import open_hub, parquet_rows
 from transformer_mt.corpus.text_files import ParallelText, TabSeparated, csv_rows
-from transformer_mt.errors import InputError, TmtError
-from transformer_mt.plugins import resolve
-from transformer_mt.progress import working
-from transformer_mt.registry import lookup
+from transformer_mt.ground.errors import InputError, TmtError
+from transformer_mt.ground.plugins import resolve
+from transformer_mt.ground.progress import working
+from transformer_mt.ground.registry import lookup
 from transformer_mt.text.languages import language_of, looks_like, name_of
 
 # Readers for formats with named columns.

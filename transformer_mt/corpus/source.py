@@ -12,8 +12,8 @@ from typing import Any, NoReturn, TypeVar
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.data_file import LANGUAGE_CODE, DataFile, tables
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import InputError
-from transformer_mt.registry import suggest
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.registry import suggest
 from transformer_mt.text.languages import code_of, language_of
 
 BUILTIN = "builtin"

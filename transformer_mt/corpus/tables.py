@@ -21,7 +21,7 @@ from transformer_mt.corpus.source import (
     is_language,
     sides,
 )
-from transformer_mt.errors import InputError, MachineError, TmtError
+from transformer_mt.ground.errors import InputError, MachineError, TmtError
 
 _ROWS = 1_000  # per batch
 _TIMEOUT = 5.0  # seconds; the hub's own client would try for 30

@@ -16,8 +16,8 @@ from transformer_mt.corpus.source import (
     SplitSource,
     languages_of,
 )
-from transformer_mt.errors import InputError
-from transformer_mt.files import LONGEST_LINE, bounded_lines
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.files import LONGEST_LINE, bounded_lines
 
 _MOST_COLUMNS = 4
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?")

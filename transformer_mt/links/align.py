@@ -19,8 +19,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from transformer_mt.corpus.pairs import Link, Pairs, format_links
-from transformer_mt.errors import InputError
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.links.word_weights import word_weights
 from transformer_mt.models.head_mask import head_names
 from transformer_mt.models.seq2seq import Seq2Seq

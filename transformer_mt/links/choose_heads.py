@@ -3,7 +3,7 @@
 from itertools import groupby
 
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.links.align import cross_heads, links_of, word_shares
 from transformer_mt.links.counts import count_links, gold_links, linked_pairs
 from transformer_mt.models.seq2seq import Seq2Seq

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer_mt.attention.hooks import Shown, watching
-from transformer_mt.errors import InputError
-from transformer_mt.head_names import STACKS
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import STACKS
 from transformer_mt.models.seq2seq import Seq2Seq
 
 

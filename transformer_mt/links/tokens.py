@@ -12,9 +12,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.registry import suggest
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import suggest
 from transformer_mt.text.brief import Brief
 from transformer_mt.text.normalize import normalize
 from transformer_mt.tokenizer.prepared import Owners, PreparedSentence, Preparer

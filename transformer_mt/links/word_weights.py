@@ -8,7 +8,7 @@ from jaxtyping import Float
 
 from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.links.recording import record_attention
 from transformer_mt.links.tokens import over_words, prepare_pair
 from transformer_mt.models.head_mask import active_heads

@@ -15,8 +15,9 @@ from transformer_mt.attention.positions import Position
 from transformer_mt.attention.projections import Unprojected
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.config.sections import ModelConfig, RecurrentConfig, TransformerConfig
-from transformer_mt.errors import InputError
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import HeadName
+from transformer_mt.ground.registry import lookup
 from transformer_mt.models.blocks import NORMS, RESIDUALS, NoNorm
 from transformer_mt.models.head_mask import mask_heads
 from transformer_mt.models.layers import LayerFactory
@@ -24,7 +25,6 @@ from transformer_mt.models.positionwise import FEED_FORWARDS, Embedding, Embeddi
 from transformer_mt.models.recurrent import Decoder, Encoder, FinalStates, RecurrentSeq2Seq, SourceAttention
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
-from transformer_mt.registry import lookup
 
 # Scores of a recurrent decoder; `none` turns attention off.
 RECURRENT_SCORES: dict[str, type[Score] | None] = {**SCORES, "none": None}

@@ -10,10 +10,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer_mt.attention.multihead import InspectableAttention
-from transformer_mt.errors import InputError
-from transformer_mt.head_names import HeadName, LayerName
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import HeadName, LayerName
+from transformer_mt.ground.registry import suggest
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import suggest
 
 # A factor per head, one row for all sentences or one row each.
 Gates = Float[Tensor, "#B H"]

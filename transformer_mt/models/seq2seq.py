@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from transformer_mt.attention.multihead import InspectableAttention
 from transformer_mt.attention.shapes import Logits, Rows, Source, States, Target
-from transformer_mt.errors import NOT_FINITE, MachineError
+from transformer_mt.ground.errors import NOT_FINITE, MachineError
 
 # True at real tokens, for N source or target tokens.
 TokenMask = Bool[Tensor, "B N"]

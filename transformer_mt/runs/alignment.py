@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator
 
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.head_names import HeadName
 
 ALIGNMENT = "alignment.json"
 

@@ -21,8 +21,8 @@ from pydantic_core import from_json
 from torch import Tensor
 
 from transformer_mt.config.sections import TrainingConfig
-from transformer_mt.errors import InputError, MachineError
-from transformer_mt.files import (
+from transformer_mt.ground.errors import InputError, MachineError
+from transformer_mt.ground.files import (
     make_directory,
     read_regular,
     remove,
@@ -31,7 +31,7 @@ from transformer_mt.files import (
     write_directory,
     write_errors,
 )
-from transformer_mt.memory import free_memory, require
+from transformer_mt.ground.memory import free_memory, require
 from transformer_mt.runs.checksums import saved_sums, sha256
 from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps
 from transformer_mt.runs.packed import PROGRESS

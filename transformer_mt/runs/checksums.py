@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic_core import from_json
 
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 
 # The sum of the tensors as they are loaded, if a file holds them in less precision.
 LOADED = "loaded"

@@ -34,8 +34,8 @@ from pydantic_core import from_json
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import dump_config, parse_written_config
 from transformer_mt.corpus.word_counts import TrainingWords
-from transformer_mt.errors import InputError, MachineError
-from transformer_mt.files import (
+from transformer_mt.ground.errors import InputError, MachineError
+from transformer_mt.ground.files import (
     LONGEST_LINE,
     OPEN_FLAGS,
     make_directory,
@@ -50,8 +50,8 @@ from transformer_mt.files import (
     write_atomically,
     write_errors,
 )
-from transformer_mt.memory import free_memory, require
-from transformer_mt.plugins import naming_plugins
+from transformer_mt.ground.memory import free_memory, require
+from transformer_mt.ground.plugins import naming_plugins
 from transformer_mt.runs.alignment import ALIGNMENT, AlignmentHeads
 from transformer_mt.runs.checksums import LOADED, require_intact, saved_sums, sha256
 from transformer_mt.runs.doubt import DOUBT, Doubt

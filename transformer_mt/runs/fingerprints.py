@@ -16,7 +16,7 @@ import safetensors.numpy
 from pydantic_core import from_json
 
 from transformer_mt.corpus.pairs import Fingerprint
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 
 if TYPE_CHECKING:
     from transformer_mt.corpus.load_corpus import Corpus

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from transformer_mt.corpus.source import IMPORTED, corpus_name
-from transformer_mt.errors import TmtError
+from transformer_mt.ground.errors import TmtError
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.lock import is_held

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from transformer_mt.errors import InputError, TmtError
-from transformer_mt.files import require_own, write_errors
+from transformer_mt.ground.errors import InputError, TmtError
+from transformer_mt.ground.files import require_own, write_errors
 
 LOCK = "training.lock"
 

@@ -14,9 +14,9 @@ from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from transformer_mt.errors import InputError, MachineError
-from transformer_mt.files import read_regular, size_of
-from transformer_mt.memory import free_memory, require
+from transformer_mt.ground.errors import InputError, MachineError
+from transformer_mt.ground.files import read_regular, size_of
+from transformer_mt.ground.memory import free_memory, require
 
 CARD = "README.md"
 PROGRESS = "progress.json"

@@ -10,7 +10,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.checksums import digest_in, require_intact
 

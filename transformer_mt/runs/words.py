@@ -9,7 +9,7 @@ from io import BytesIO
 from pathlib import Path
 
 from transformer_mt.corpus.word_counts import LONGEST_KEPT, MOST_WORDS, TrainingWords
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 
 WORDS = "words.tsv"
 

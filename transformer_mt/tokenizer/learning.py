@@ -15,7 +15,7 @@ from typing import Any
 
 import sentencepiece
 
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 
 OPTIONS: dict[str, Any] = {

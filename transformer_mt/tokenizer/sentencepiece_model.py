@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from sentencepiece import SentencePieceProcessor
 
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 
 SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")

@@ -11,8 +11,8 @@ from itertools import chain
 from types import MappingProxyType
 
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.errors import MachineError
-from transformer_mt.plugins import extensions, resolve
+from transformer_mt.ground.errors import MachineError
+from transformer_mt.ground.plugins import extensions, resolve
 from transformer_mt.text.words import Span
 from transformer_mt.tokenizer.learning import learn
 from transformer_mt.tokenizer.sentencepiece_model import (

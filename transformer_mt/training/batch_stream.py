@@ -12,15 +12,15 @@ import torch
 
 from transformer_mt.batching.batches import Batch, Indices, plan_batches
 from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
-from transformer_mt.cache import cached_file
 from transformer_mt.config.sections import FORMAT, Config, MixedConfig, TokenizerConfig
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.corpus.word_counts import TrainingWords, words_of_pairs
-from transformer_mt.distributed import Distributed
+from transformer_mt.ground.cache import cached_file
+from transformer_mt.ground.distributed import Distributed
+from transformer_mt.ground.seeds import derive_seed
 from transformer_mt.runs.fingerprints import DataRecord
 from transformer_mt.runs.words import WORDS, pack_words, unpack_words
-from transformer_mt.seeds import derive_seed
 from transformer_mt.tokenizer.sentencepiece_model import corpus_tag, language_tag
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 import torch
 
 from transformer_mt.config.sections import Config, TrainingConfig
-from transformer_mt.device import choose_device, choose_precision, free_memory_of
-from transformer_mt.distributed import Distributed
-from transformer_mt.errors import InputError
-from transformer_mt.memory import require
+from transformer_mt.ground.device import choose_device, choose_precision, free_memory_of
+from transformer_mt.ground.distributed import Distributed
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.memory import require
+from transformer_mt.ground.plugins import naming_plugins
+from transformer_mt.ground.registry import lookup
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build_model import build_model, checking_size
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.plugins import naming_plugins
-from transformer_mt.registry import lookup
 from transformer_mt.training.averaging import AVERAGING, Averaging
 from transformer_mt.training.objective import Objective, build_objective
 from transformer_mt.training.optimizer import OPTIMIZERS

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from transformer_mt.attention.shapes import States, Target
-from transformer_mt.device import as_computed
+from transformer_mt.ground.device import as_computed
 from transformer_mt.tokenizer.symbols import PAD
 
 Sum = Float[Tensor, ""]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.evaluation import find_poorest
+from transformer_mt.evaluation.evaluate import find_poorest
 from transformer_mt.runs.doubt import Doubt
 from transformer_mt.translation.translator import Translator
 

@@ -12,7 +12,7 @@ from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load_corpus import Corpus, data_of, held_out_texts, load_corpus
 from transformer_mt.corpus.pairs import Fingerprint
 from transformer_mt.corpus.source import BUILTIN, IMPORTED, short_code
-from transformer_mt.errors import InputError, TmtError
+from transformer_mt.ground.errors import InputError, TmtError
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.fingerprints import DataRecord

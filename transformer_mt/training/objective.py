@@ -17,7 +17,7 @@ from typing_extensions import override
 from transformer_mt.attention.shapes import Logits, States, Target
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import CrossEntropyConfig, ObjectiveConfig
-from transformer_mt.registry import lookup
+from transformer_mt.ground.registry import lookup
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 from transformer_mt.training.chunked_loss import Sum, chunked_linear_cross_entropy
 

@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
 from transformer_mt.config.sections import AdamConfig, AdamWConfig, OptimizerSection
-from transformer_mt.device import random_states, restore_random_states
-from transformer_mt.errors import InputError
+from transformer_mt.ground.device import random_states, restore_random_states
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.registry import lookup
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import lookup
 from transformer_mt.runs.checkpoints import STATE, put_tensors, take_tensors
 from transformer_mt.runs.weights import Tensors, pack, unpack
 from transformer_mt.training.schedules import Schedule

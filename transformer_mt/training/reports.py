@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, SupportsFloat
 
 from transformer_mt.config.sections import TrainingConfig
-from transformer_mt.errors import MachineError
-from transformer_mt.files import make_directory, require_directory, write_errors
+from transformer_mt.ground.errors import MachineError
+from transformer_mt.ground.files import make_directory, require_directory, write_errors
 from transformer_mt.runs.directory import TENSORBOARD, Run
 from transformer_mt.text.terminal import JsonObject
 

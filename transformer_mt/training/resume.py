@@ -2,7 +2,7 @@
 
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import differences
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.runs.directory import Run, saved_steps
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.batch_stream import TrainingCorpora

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 
 from transformer_mt.config.sections import Config, NoamConfig, ScheduleConfig
-from transformer_mt.errors import InputError
-from transformer_mt.registry import lookup
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.registry import lookup
 
 # Maps the step, counted from 1, to the learning rate.
 Schedule = Callable[[int], float]

@@ -10,22 +10,22 @@ from pathlib import Path
 import torch
 from typing_extensions import override
 
-from transformer_mt import plugins
 from transformer_mt.config.sections import Config, TrainingConfig
 from transformer_mt.corpus.load_corpus import Corpus, load_corpus, load_mixture, resolved, with_languages
 from transformer_mt.corpus.word_counts import TrainingWords
-from transformer_mt.distributed import Distributed
-from transformer_mt.errors import InputError, MachineError
-from transformer_mt.files import make_directory, original_name, write_errors
+from transformer_mt.ground import plugins
+from transformer_mt.ground.distributed import Distributed
+from transformer_mt.ground.errors import InputError, MachineError
+from transformer_mt.ground.files import make_directory, original_name, write_errors
+from transformer_mt.ground.progress import bar, working
+from transformer_mt.ground.seeds import derive_seed
 from transformer_mt.links.choose_heads import choose_heads
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.progress import bar, working
 from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run, saved_steps
 from transformer_mt.runs.doubt import DOUBT
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights
-from transformer_mt.seeds import derive_seed
 from transformer_mt.tokenizer.sentencepiece_model import language_tag
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.batch_stream import (

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor, nn
 
 from transformer_mt.batching.batches import Batch
-from transformer_mt.device import compute_in, describe_machine, random_states, restore_random_states
-from transformer_mt.errors import Diverged, MachineError, is_out_of_memory
-from transformer_mt.memory import return_freed
+from transformer_mt.ground.device import compute_in, describe_machine, random_states, restore_random_states
+from transformer_mt.ground.errors import Diverged, MachineError, is_out_of_memory
+from transformer_mt.ground.memory import return_freed
+from transformer_mt.ground.seeds import derive_seed
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.checkpoints import STATE, Checkpoint, Checkpoints, Progress
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import require_specs, specs_of, weights_of
-from transformer_mt.seeds import derive_seed
 from transformer_mt.training.batch_stream import BatchStream
 from transformer_mt.training.build import TrainingParts
 from transformer_mt.training.objective import mask_tokens

@@ -13,8 +13,8 @@ from transformer_mt.batching.batches import fixed_batches
 from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.config.sections import Config, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.distributed import Distributed
-from transformer_mt.evaluation import score_texts
+from transformer_mt.evaluation.evaluate import score_texts
+from transformer_mt.ground.distributed import Distributed
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.text.scripts import bleu_tokenizer
 from transformer_mt.tokenizer.symbols import PAD

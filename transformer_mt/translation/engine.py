@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.memory import free_memory
-from transformer_mt.plugins import EngineEntry, extensions
+from transformer_mt.ground.memory import free_memory
+from transformer_mt.ground.plugins import EngineEntry, extensions
 from transformer_mt.translation.constraints import FREE, Constraint
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from transformer_mt.corpus.text_files import unquoted
-from transformer_mt.errors import InputError
-from transformer_mt.files import bounded_lines, read_input
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.files import bounded_lines, read_input
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.words import inner_places, is_unspaced, words
 from transformer_mt.tokenizer.prepared import PreparedSentence, is_byte

@@ -9,9 +9,9 @@ from typing_extensions import override
 
 from transformer_mt.config.sections import Config
 from transformer_mt.corpus.word_counts import SeenWords
-from transformer_mt.errors import InputError
-from transformer_mt.plugins import resolve
-from transformer_mt.registry import lookup
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.plugins import resolve
+from transformer_mt.ground.registry import lookup
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.doubt import Doubt

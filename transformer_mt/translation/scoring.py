@@ -13,9 +13,9 @@ from torch.nn import functional as F
 from transformer_mt.batching.batches import Batch, fixed_batches
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.progress import advance
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
-from transformer_mt.progress import advance
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 

@@ -10,8 +10,8 @@ from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.device import choose_device, free_memory_of
-from transformer_mt.errors import NOT_FINITE, InputError, MachineError
+from transformer_mt.ground.device import choose_device, free_memory_of
+from transformer_mt.ground.errors import NOT_FINITE, InputError, MachineError
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import BOS, NEVER_GENERATED, PAD

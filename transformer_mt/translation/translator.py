@@ -12,11 +12,11 @@ from typing_extensions import override
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.cleaning import normalized_pair
 from transformer_mt.corpus.pairs import AnyPair, as_pairs
-from transformer_mt.errors import InputError, require_list
-from transformer_mt.memory import require
-from transformer_mt.progress import advance
+from transformer_mt.ground.errors import InputError, require_list
+from transformer_mt.ground.memory import require
+from transformer_mt.ground.progress import advance
+from transformer_mt.ground.seeds import derive_seed
 from transformer_mt.runs.directory import find_run
-from transformer_mt.seeds import derive_seed
 from transformer_mt.text.sentences import join_sentences
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL, UNK

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from transformer_mt.progress import advance
+from transformer_mt.ground.progress import advance
 
 WordMatrix = Float[np.ndarray, "W V"]
 

@@ -7,12 +7,12 @@ from itertools import chain, groupby
 import numpy as np
 from rich.text import Text
 
-from transformer_mt.errors import InputError
-from transformer_mt.head_names import STACKS, HeadName
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import STACKS, HeadName
+from transformer_mt.ground.registry import lookup
 from transformer_mt.links.tokens import PairTokens
 from transformer_mt.models.head_mask import ALL, EVERY, MEAN, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import lookup
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.agreement import compare_rows
 from transformer_mt.views.maps import AttentionMaps

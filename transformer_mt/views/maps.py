@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from transformer_mt.head_names import STACKS, HeadName
+from transformer_mt.ground.head_names import STACKS, HeadName
 from transformer_mt.links.recording import record_attention
 from transformer_mt.links.tokens import PairTokens, over_words, prepare_pair
 from transformer_mt.models.head_mask import active_heads

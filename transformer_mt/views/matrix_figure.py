@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.text.terminal import escape_controls
 from transformer_mt.views.matrix import LabelledMatrix, Scale
 

@@ -14,13 +14,13 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
-from transformer_mt.errors import InputError
-from transformer_mt.head_names import STACKS
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import STACKS
+from transformer_mt.ground.progress import advance
 from transformer_mt.links.tokens import PairTokens, shared
 from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.models.transformer import Transformer
-from transformer_mt.progress import advance
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.translation.scoring import BATCH_TOKENS
 from transformer_mt.views.maps import AttentionMaps, MapsByStack, StackMaps, maps_of, weights_of_pair

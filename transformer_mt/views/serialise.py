@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from transformer_mt.head_names import HeadName
-from transformer_mt.progress import advance
+from transformer_mt.ground.head_names import HeadName
+from transformer_mt.ground.progress import advance
 
 # Significant digits of tensors in JSON: enough for weights, in a third of the characters.
 DIGITS = 5

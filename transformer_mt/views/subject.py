@@ -8,12 +8,12 @@ from typing import Any, Self
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.builtin import SHOWCASE, SHOWCASE_TRANSLATION
 from transformer_mt.corpus.source import BUILTIN
-from transformer_mt.errors import InputError
-from transformer_mt.head_names import STACKS, HeadName
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import STACKS, HeadName
+from transformer_mt.ground.registry import lookup
 from transformer_mt.links.tokens import PairTokens
 from transformer_mt.models.head_mask import without_heads
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.registry import lookup
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.prepared import PreparedLine

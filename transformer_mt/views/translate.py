@@ -6,7 +6,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.text.terminal import JsonObject, escape_controls
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.alternatives import ChosenAmong

@@ -10,7 +10,6 @@ from support.sentences import small_tokenizer
 from support.tiny import varied_model
 from support.variants import RECURRENT, REPRESENTATIVES, VARIANTS, Variant, quick_for_some
 
-from transformer_mt.errors import InputError
 from transformer_mt.extensions.contrast.contrast import (
     Attribution,
     Contrast,
@@ -19,6 +18,7 @@ from transformer_mt.extensions.contrast.contrast import (
     contrast_words,
     in_words,
 )
+from transformer_mt.ground.errors import InputError
 from transformer_mt.links.tokens import PairTokens, prepare_pair
 from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq

@@ -6,9 +6,9 @@ from support.cache import cache_in
 from support.small_training import VALIDATION, opened
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.extensions.ctranslate2 import ctranslate2_weights as conversion
 from transformer_mt.extensions.ctranslate2.conversion_cache import converted
+from transformer_mt.ground.errors import InputError, MachineError, TmtError
 from transformer_mt.runs.directory import CONFIG, MODEL, TOKENIZER, Run, find_run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.translation.translator import Translator

@@ -6,9 +6,9 @@ from support.engines import both_engines, in_ctranslate2, small_tokenizer
 from support.tiny import tiny_config
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.extensions.ctranslate2.ctranslate2_engine import CTranslate2Engine, _processors
 from transformer_mt.extensions.ctranslate2.ctranslate2_weights import model_files
+from transformer_mt.ground.errors import InputError, MachineError, TmtError
 from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.alternatives import find_alternatives

@@ -10,10 +10,10 @@ from support.variants import VARIANTS, Variant
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_mt.errors import InputError, MachineError
 from transformer_mt.extensions.ctranslate2.ctranslate2_package import QUANTIZATIONS, require_quantization
 from transformer_mt.extensions.ctranslate2.ctranslate2_weights import POSSIBLE, model_files
 from transformer_mt.extensions.export.supported import require_supported
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD

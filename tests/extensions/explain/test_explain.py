@@ -14,7 +14,6 @@ from support.tiny import varied_model
 from support.variants import REPRESENTATIVES, VARIANTS, Variant, quick_for_some
 from torch import Tensor
 
-from transformer_mt.errors import InputError
 from transformer_mt.extensions.explain.explain import (
     Explanation,
     Stage,
@@ -24,7 +23,8 @@ from transformer_mt.extensions.explain.explain import (
     lines_of,
     projected_shares,
 )
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.links.tokens import prepare_pair
 from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.models.recurrent import RecurrentSeq2Seq

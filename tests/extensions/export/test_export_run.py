@@ -13,13 +13,13 @@ from support.small_training import VALIDATION, opened
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.extensions.ctranslate2 import ctranslate2_format
 from transformer_mt.extensions.export import export_run as exporting
 from transformer_mt.extensions.export import parity as comparison
 from transformer_mt.extensions.export.export_formats import formats
 from transformer_mt.extensions.export.export_run import PARITY, export_run, require_possible
 from transformer_mt.extensions.export.parity import Parity, parity_lines
+from transformer_mt.ground.errors import InputError, MachineError, TmtError
 from transformer_mt.runs.directory import TOKENIZER, Run
 from transformer_mt.text.normalize import normalize
 from transformer_mt.translation.model import Model

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from transformer_mt.corpus.builtin import builtin_corpus
-from transformer_mt.evaluation import score_texts
+from transformer_mt.evaluation.evaluate import score_texts
 from transformer_mt.extensions.export.export_formats import formats
 from transformer_mt.runs.directory import READY, Run
 from transformer_mt.translation.model import Model

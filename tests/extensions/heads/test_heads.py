@@ -8,9 +8,9 @@ import torch
 
 from transformer_mt.config.sections import AttentionConfig, TransformerConfig
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.evaluation.intervals import Estimate
 from transformer_mt.extensions.heads.heads import LOOKS, HeadFigures, HeadTable, entropy, head_lines, measure_heads
-from transformer_mt.head_names import HeadName
-from transformer_mt.intervals import Estimate
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.models.build_model import build_model
 from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from transformer_mt.errors import InputError
 from transformer_mt.extensions.lessons.course import CURVES, NUMBERS, lesson_lines, lessons, stored_curves
+from transformer_mt.ground.errors import InputError
 
 TEXT = (
     "# T\n\nOne *two*\n`three`.\n\nFour.\n## Picture\np\n## Question\nWhy?\n## Answer\nSo.\n"

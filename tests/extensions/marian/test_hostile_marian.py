@@ -16,8 +16,8 @@ from support.hostile import sparse
 from support.marian import write_marian
 
 from transformer_mt.cli.main import run
-from transformer_mt.errors import TmtError
 from transformer_mt.extensions.marian.import_marian import import_marian
+from transformer_mt.ground.errors import TmtError
 from transformer_mt.translation.translator import Translator
 
 QUICK, ALL = 60, 2_000

@@ -23,8 +23,8 @@ from support.marian import (
 )
 from torch import Tensor
 
-from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.extensions.marian.import_marian import import_marian
+from transformer_mt.ground.errors import InputError, MachineError, TmtError
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED, PAD, UNK
 from transformer_mt.translation.translator import Translator

@@ -13,8 +13,8 @@ from support.small_training import PAIRS
 
 from transformer_mt.batching.encoded_pairs import encode_pairs, fitting
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.errors import InputError, MachineError
 from transformer_mt.extensions.marian.two_models import TwoModels, TwoModelsFile
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.text.normalize import normalize
 from transformer_mt.tokenizer.prepared import PreparedSentence, Preparer
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK

@@ -13,8 +13,8 @@ from support.command_line import PAIRS, Outcome, Tmt, settings
 from transformer_mt import Translator, evaluate
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.load_corpus import load_corpus
-from transformer_mt.errors import TmtError
 from transformer_mt.extensions.pack.pack_run import pack_run
+from transformer_mt.ground.errors import TmtError
 from transformer_mt.runs.directory import READY, Run, named_path
 from transformer_mt.runs.packed import MEMBERS
 from transformer_mt.runs.weights import weights_of

@@ -11,7 +11,6 @@ from support.sentences import small_tokenizer
 from support.serving import write_run
 from support.tiny import varied_model
 
-from transformer_mt.errors import InputError
 from transformer_mt.extensions.plot.plot import (
     CHART_ROWS,
     CURVES,
@@ -29,6 +28,7 @@ from transformer_mt.extensions.plot.plot import (
     read_curves,
     ticks,
 )
+from transformer_mt.ground.errors import InputError
 from transformer_mt.runs.directory import METRICS, Run
 from transformer_mt.views.serialise import to_json
 

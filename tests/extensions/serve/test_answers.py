@@ -14,7 +14,7 @@ from support.variants import RECURRENT, VARIANTS, Variant, quick_for_some, with_
 
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.extensions.lessons.course import lessons, stored_curves
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.links.align import align_pairs
 from transformer_mt.links.choose_heads import heads_of
 from transformer_mt.models.head_mask import without_heads

@@ -11,7 +11,7 @@ from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
 from support.variants import RECURRENT, REPRESENTATIVES, Variant, quick_for_some, with_sizes
 
 from transformer_mt.extensions.serve.saved_answers import saved_answers
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.runs.directory import Run
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator

@@ -15,8 +15,8 @@ from support.serving import Served, read_answer, serving, wait_until
 
 from transformer_mt.extensions.serve import worker
 from transformer_mt.extensions.serve.worker import WAITING
+from transformer_mt.ground.progress import advance
 from transformer_mt.models.transformer import Transformer
-from transformer_mt.progress import advance
 
 SENTENCE = {"run": "one", "source": "Der Hund schläft."}
 

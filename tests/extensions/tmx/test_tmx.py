@@ -8,8 +8,8 @@ from support.data_files import load, texts
 
 from transformer_mt.corpus.data_file import DataFile
 from transformer_mt.corpus.source import ColumnChoice
-from transformer_mt.errors import InputError
 from transformer_mt.extensions.tmx.tmx import TranslationMemory
+from transformer_mt.ground.errors import InputError
 
 DOCTYPE = '<!DOCTYPE tmx SYSTEM "tmx14.dtd">'
 

@@ -17,7 +17,6 @@ from support.variants import VARIANTS, Variant
 
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.errors import InputError, MachineError
 from transformer_mt.extensions.export.export_formats import formats
 from transformer_mt.extensions.export.export_run import PARITY, export_run, require_possible
 from transformer_mt.extensions.export.parity import DECOMPOSED, STRANGE
@@ -30,6 +29,7 @@ from transformer_mt.extensions.transformers.transformers_weights import (
     model_config,
     weights,
 )
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.models.seq2seq import evaluating
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.runs.directory import Run

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformer_mt.attention.build_attention import build_position, build_score
 from transformer_mt.attention.positions import Place, Position, rotated
 from transformer_mt.config.sections import AttentionConfig
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.runs.weights import weights_of
 
 pytestmark = pytest.mark.usefixtures("float64")

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from transformer_mt.corpus.pairs import Link, SentencePair
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 FOLDER = Path(__file__).parent
 SPLITS = ("train", "validation", "test", "test_composition", "test_length", "test_everyday", "test_unknown")

@@ -1,6 +1,6 @@
 """`tmt check`: build everything and overfit one batch, before training."""
 
-from transformer_mt.plugins import Command, Extension
+from transformer_mt.ground.plugins import Command, Extension
 
 _SUMMARY = "Check a training before it starts"
 

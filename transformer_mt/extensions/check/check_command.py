@@ -8,7 +8,7 @@ from typer import Option
 from transformer_mt.cli.options import ConfigFile, Data, Set, resolve_config
 from transformer_mt.cli.terminal import note, result
 from transformer_mt.cli.train import initialised, vocabulary_of
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 
 def check(

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import Config
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.errors import MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import PAD
 from transformer_mt.training.build import build_parts

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from transformer_mt.plugins import Command, Extension, View
+from transformer_mt.ground.plugins import Command, Extension, View
 
 EXTENSION = Extension(
     commands={

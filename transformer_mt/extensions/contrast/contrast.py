@@ -9,7 +9,7 @@ from jaxtyping import Float
 from pydantic import Field
 from torch import Tensor
 
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.links.tokens import PairTokens, Tokens, find_row, shared
 from transformer_mt.models.head_mask import without_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite

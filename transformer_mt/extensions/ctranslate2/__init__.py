@@ -7,7 +7,7 @@ ctranslate2_engine   CTranslate2 as a translation engine
 ctranslate2_format   what an exported folder holds
 """
 
-from transformer_mt.plugins import EngineEntry, Extension
+from transformer_mt.ground.plugins import EngineEntry, Extension
 
 QUANTIZATIONS = ("int8", "int16", "bfloat16", "float16")
 

@@ -10,10 +10,10 @@ from typing import IO
 import numpy as np
 import safetensors.numpy
 
-from transformer_mt.cache import cached_file
-from transformer_mt.errors import MachineError
 from transformer_mt.extensions.ctranslate2.ctranslate2_package import import_ctranslate2
-from transformer_mt.progress import working
+from transformer_mt.ground.cache import cached_file
+from transformer_mt.ground.errors import MachineError
+from transformer_mt.ground.progress import working
 from transformer_mt.runs.directory import Run
 
 _FORM = 2  # version of the cached format

@@ -25,9 +25,9 @@ import numpy as np
 from typing_extensions import override
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.errors import NOT_FINITE, InputError, MachineError, is_out_of_memory
 from transformer_mt.extensions.ctranslate2.conversion_cache import converted
 from transformer_mt.extensions.ctranslate2.ctranslate2_package import import_ctranslate2, require_quantization
+from transformer_mt.ground.errors import NOT_FINITE, InputError, MachineError, is_out_of_memory
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
 from transformer_mt.translation.engine import Engine, Hypothesis, Likeliest, Prefix, Task, length_penalty

@@ -4,9 +4,9 @@ import logging
 from contextlib import suppress
 from typing import Any
 
-from transformer_mt.errors import MachineError
 from transformer_mt.extensions.ctranslate2 import QUANTIZATIONS
-from transformer_mt.registry import lookup
+from transformer_mt.ground.errors import MachineError
+from transformer_mt.ground.registry import lookup
 
 
 def require_quantization(name: str | None) -> None:

@@ -17,8 +17,8 @@ from transformer_mt.attention.projections import Independent
 from transformer_mt.config.sections import ModelConfig, TransformerConfig
 from transformer_mt.extensions.ctranslate2.ctranslate2_package import import_ctranslate2
 from transformer_mt.extensions.export.supported import masked_output, require_supported
-from transformer_mt.files import write_errors
-from transformer_mt.memory import free_memory, require
+from transformer_mt.ground.files import write_errors
+from transformer_mt.ground.memory import free_memory, require
 from transformer_mt.models.blocks import Layers, Norm, Residual
 from transformer_mt.models.layers import DecoderLayer, EncoderLayer
 from transformer_mt.models.positionwise import Embedding, ReLU, SwiGLU

@@ -19,13 +19,13 @@ from torch import Tensor, nn
 
 from transformer_mt.attention.hooks import Shown, watching
 from transformer_mt.attention.multihead import InspectableAttention
-from transformer_mt.errors import InputError
-from transformer_mt.head_names import STACKS, HeadName
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import STACKS, HeadName
+from transformer_mt.ground.registry import lookup
 from transformer_mt.links.recording import record_attention
 from transformer_mt.links.tokens import PairTokens, Tokens, find_row
 from transformer_mt.models.head_mask import attention_layers, head_names, heads_at
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
-from transformer_mt.registry import lookup
 from transformer_mt.text.brief import Brief
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.head_importance import HeadLosses, head_losses

@@ -8,8 +8,8 @@ from typer import Argument, Option
 
 from transformer_mt.cli.options import DataToMeasure, Json, Quantization, Quiet, RunToExport
 from transformer_mt.cli.terminal import note, result
-from transformer_mt.errors import TmtError
-from transformer_mt.progress import working
+from transformer_mt.ground.errors import TmtError
+from transformer_mt.ground.progress import working
 
 if TYPE_CHECKING:
     from transformer_mt.corpus.pairs import Pairs

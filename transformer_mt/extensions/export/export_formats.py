@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from transformer_mt.plugins import extensions, resolve
+from transformer_mt.ground.plugins import extensions, resolve
 from transformer_mt.translation.engine import Engine
 from transformer_mt.translation.model import Model
 

@@ -6,10 +6,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.errors import InputError, MachineError
 from transformer_mt.extensions.export.export_formats import formats
 from transformer_mt.extensions.export.parity import MOST_DIFFERENT, Parity, compare
-from transformer_mt.files import (
+from transformer_mt.ground.errors import InputError, MachineError
+from transformer_mt.ground.files import (
     make_directory,
     original_name,
     remove,
@@ -19,7 +19,7 @@ from transformer_mt.files import (
     write_directory,
     write_errors,
 )
-from transformer_mt.registry import lookup
+from transformer_mt.ground.registry import lookup
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.model import Model

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.config.sections import ModelConfig
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 
 def require_supported(config: ModelConfig, possible: Mapping[str, Collection[str]], *, by: str) -> None:

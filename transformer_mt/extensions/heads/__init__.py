@@ -1,6 +1,6 @@
 """`tmt heads`: what each attention head does."""
 
-from transformer_mt.plugins import Command, Extension
+from transformer_mt.ground.plugins import Command, Extension
 
 _SUMMARY = "Show what each attention head does"
 

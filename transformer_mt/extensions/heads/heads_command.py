@@ -16,8 +16,8 @@ from transformer_mt.cli.options import (
     SearchOptions,
     To,
 )
-from transformer_mt.errors import InputError
-from transformer_mt.progress import working
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.progress import working
 
 if TYPE_CHECKING:
     from transformer_mt.corpus.pairs import SentencePair

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformer_mt.errors import InputError
-from transformer_mt.files import read_input
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.files import read_input
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.rendering import table_lines, wrapped
 from transformer_mt.views.serialise import to_json

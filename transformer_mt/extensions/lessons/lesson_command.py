@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from transformer_mt.cli.terminal import literal_console, note, result
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 
 def lesson(

@@ -6,7 +6,7 @@
 - `two_models`: a vocabulary with a sentencepiece model for each side.
 """
 
-from transformer_mt.plugins import Command, Extension
+from transformer_mt.ground.plugins import Command, Extension
 
 EXTENSION = Extension(
     commands={"import": Command("Import a Marian model", f"{__name__}.import_command:import_", 150)},

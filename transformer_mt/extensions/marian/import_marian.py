@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 from transformer_mt.corpus.pairs import Fingerprint
-from transformer_mt.errors import InputError, MachineError
 from transformer_mt.extensions.marian.marian_folder import configuration, read_settings, read_vocabulary
 from transformer_mt.extensions.marian.marian_weights import read_weights
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.runs.directory import MODEL, Run, require_new
 from transformer_mt.runs.fingerprints import DataRecord
 

@@ -10,9 +10,9 @@ from pydantic_core import from_json
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import check_config
 from transformer_mt.corpus.source import AUTO, IMPORTED
-from transformer_mt.errors import InputError, MachineError
 from transformer_mt.extensions.marian.two_models import TwoModels, TwoModelsFile
-from transformer_mt.files import read_regular
+from transformer_mt.ground.errors import InputError, MachineError
+from transformer_mt.ground.files import read_regular
 from transformer_mt.tokenizer.sentencepiece_model import SPECIAL_TOKENS
 
 Settings = dict[str, Any]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from transformer_mt.attention.positions import sinusoids
 from transformer_mt.config.sections import Config
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import Tensors, converted, parse_tensors, require_specs, specs_of, weights_of

@@ -9,7 +9,7 @@ from pydantic import Base64Bytes, BaseModel
 from sentencepiece import SentencePieceProcessor
 from typing_extensions import override
 
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.text.words import Span
 from transformer_mt.tokenizer.sentencepiece_model import SPECIAL_TOKENS
 from transformer_mt.tokenizer.symbols import SPECIAL

@@ -7,9 +7,9 @@ from typer import Argument, Option
 
 from transformer_mt.cli.options import Quiet, RunToExport
 from transformer_mt.cli.terminal import note
-from transformer_mt.errors import InputError
-from transformer_mt.files import write_output
-from transformer_mt.registry import lookup
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.files import write_output
+from transformer_mt.ground.registry import lookup
 
 
 def pack(

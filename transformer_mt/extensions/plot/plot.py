@@ -18,7 +18,7 @@ from rich.text import Text
 
 from transformer_mt.attention.positions import sinusoids
 from transformer_mt.config.sections import CrossEntropyConfig
-from transformer_mt.errors import InputError, TmtError
+from transformer_mt.ground.errors import InputError, TmtError
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import JsonObject, escape_controls
 from transformer_mt.training.objective import entropy_of_targets

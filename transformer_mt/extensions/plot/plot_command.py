@@ -7,8 +7,8 @@ from typer import Argument, Option
 
 from transformer_mt.cli.options import RUNS, Figure, Json, Quiet, Set
 from transformer_mt.cli.terminal import literal_console, note, result
-from transformer_mt.errors import InputError
-from transformer_mt.files import write_output
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.files import write_output
 from transformer_mt.text.terminal import escaped_json
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from transformer_mt.cli.options import (
     To,
     files_of_pairs,
 )
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.text.terminal import escape_controls, escaped_json
 
 if TYPE_CHECKING:

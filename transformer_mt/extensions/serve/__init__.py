@@ -15,7 +15,7 @@ server         the port, the address with its key, and the event loop
 page           HTML, JavaScript modules and CSS, without a build step
 """
 
-from transformer_mt.plugins import Command, Extension, View
+from transformer_mt.ground.plugins import Command, Extension, View
 
 EXTENSION = Extension(
     commands={

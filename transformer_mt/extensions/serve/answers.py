@@ -10,15 +10,15 @@ from typing import Any
 from transformer_mt.config.changed_search import changed_search
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import InputError
 from transformer_mt.extensions.serve.questions import Attend, HistoryQuestion, Translate
 from transformer_mt.extensions.serve.served_runs import ServedRun
-from transformer_mt.head_names import STACKS, HeadName
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import STACKS, HeadName
+from transformer_mt.ground.plugins import View, extensions, resolve
+from transformer_mt.ground.registry import lookup
 from transformer_mt.links.align import align_pairs
 from transformer_mt.links.choose_heads import heads_of
 from transformer_mt.models.head_mask import without_heads
-from transformer_mt.plugins import View, extensions, resolve
-from transformer_mt.registry import lookup
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.normalize import normalize

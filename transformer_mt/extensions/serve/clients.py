@@ -1,9 +1,9 @@
 """Answers in LibreTranslate's form, so that its clients work."""
 
 from transformer_mt.config.changed_search import changed_search
-from transformer_mt.errors import InputError
 from transformer_mt.extensions.serve.questions import ClientQuestion, TranslateTexts
 from transformer_mt.extensions.serve.served_runs import ServedRun
+from transformer_mt.ground.errors import InputError
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.translation.translator import Translator
 

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from transformer_mt.errors import write_report
+from transformer_mt.ground.errors import write_report
 from transformer_mt.text.terminal import escaped_json, message_line
 
 _POLICY = (

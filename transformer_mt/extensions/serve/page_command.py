@@ -9,7 +9,7 @@ from transformer_mt.cli.app import HEADS
 from transformer_mt.cli.options import LookedAt, ModelOption, TargetOption
 from transformer_mt.cli.sentence import SentenceOptions, load_sentence, with_sentence_options
 from transformer_mt.cli.terminal import note
-from transformer_mt.files import write_output
+from transformer_mt.ground.files import write_output
 
 
 @with_sentence_options

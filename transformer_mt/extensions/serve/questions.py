@@ -8,10 +8,10 @@ from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import from_json
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.errors import InputError
 from transformer_mt.extensions.serve.guard import Refusal
-from transformer_mt.head_names import STACKS
-from transformer_mt.registry import suggest
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import STACKS
+from transformer_mt.ground.registry import suggest
 from transformer_mt.text.terminal import JsonObject, without_capital
 from transformer_mt.views.request import PairRequest, SentenceRequest
 

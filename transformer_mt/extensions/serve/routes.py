@@ -13,7 +13,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from transformer_mt.errors import InputError, TmtError, is_out_of_memory
 from transformer_mt.extensions.serve.answers import answer_translate, answer_view, history, views
 from transformer_mt.extensions.serve.clients import list_languages, translate_texts
 from transformer_mt.extensions.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours, has_key
@@ -31,8 +30,9 @@ from transformer_mt.extensions.serve.questions import (
 from transformer_mt.extensions.serve.saved_answers import page_of
 from transformer_mt.extensions.serve.served_runs import Runs, ServedRun, stamp
 from transformer_mt.extensions.serve.worker import Gone, Worker
-from transformer_mt.plugins import Route as Added
-from transformer_mt.plugins import extensions, resolve
+from transformer_mt.ground.errors import InputError, TmtError, is_out_of_memory
+from transformer_mt.ground.plugins import Route as Added
+from transformer_mt.ground.plugins import extensions, resolve
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import JsonObject

@@ -4,12 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.errors import InputError
 from transformer_mt.extensions.serve.answers import heads_named, translation_of, views
 from transformer_mt.extensions.serve.page.saved_page import saved_page
 from transformer_mt.extensions.serve.questions import Attend, first_question, in_request
 from transformer_mt.extensions.serve.served_runs import ServedRun, describe_model, printable_name
-from transformer_mt.plugins import resolve
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.plugins import resolve
 from transformer_mt.runs.directory import CHECKPOINTS, saved_steps
 from transformer_mt.runs.listing import describe_run
 from transformer_mt.text.terminal import JsonObject

@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from transformer_mt.cli.options import DEFAULT_DEVICE, RUNS, Device, Quiet
 from transformer_mt.cli.terminal import note, result, warn
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 LOCAL = "127.0.0.1"
 
@@ -36,8 +36,8 @@ def serve(
     start, or that of the environment variable TMT_KEY. A run in training uses its newest weights. The page works
     offline. Clients of LibreTranslate work too. Ctrl-C stops the server.
     """
-    from transformer_mt.device import choose_device, leave_a_processor
     from transformer_mt.extensions.serve.server import PageServer, is_open_to_others, listen
+    from transformer_mt.ground.device import choose_device, leave_a_processor
     from transformer_mt.runs.directory import READY, Run
     from transformer_mt.runs.listing import list_runs
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import torch
 
-from transformer_mt.errors import InputError, TmtError
 from transformer_mt.extensions.serve.guard import Refusal
-from transformer_mt.head_names import HeadName
+from transformer_mt.ground.errors import InputError, TmtError
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.models.build_model import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import ALIGNMENT

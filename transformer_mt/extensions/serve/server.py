@@ -17,7 +17,6 @@ from typing import Any
 import uvicorn
 from typing_extensions import override
 
-from transformer_mt.errors import InputError, MachineError, TmtError
 from transformer_mt.extensions.serve.answers import answer_translate
 from transformer_mt.extensions.serve.guard import Refusal
 from transformer_mt.extensions.serve.protocol import PunctualProtocol, most_connections
@@ -25,6 +24,7 @@ from transformer_mt.extensions.serve.questions import first_question
 from transformer_mt.extensions.serve.routes import Routes
 from transformer_mt.extensions.serve.served_runs import Runs
 from transformer_mt.extensions.serve.worker import Worker
+from transformer_mt.ground.errors import InputError, MachineError, TmtError
 
 # The default port, and the number of ports to try from there.
 PORT = 8420

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from starlette.types import Receive
 
 from transformer_mt.extensions.serve.guard import Refusal
+from transformer_mt.ground.progress import shown_by, working
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.progress import shown_by, working
 
 Result = TypeVar("Result")
 

@@ -13,8 +13,8 @@ from typing_extensions import override
 
 from transformer_mt.corpus.data_file import DataFile
 from transformer_mt.corpus.source import PlacedRecords, SplitSource
-from transformer_mt.errors import InputError
-from transformer_mt.files import LONGEST_LINE
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.files import LONGEST_LINE
 
 _CODES = ("bpt", "ept", "it", "ph", "ut")
 _BLOCK = 2**16

@@ -6,6 +6,6 @@ transformers_engine     transformers as an engine, for the comparison
 transformers_format     what an exported folder holds
 """
 
-from transformer_mt.plugins import Extension
+from transformer_mt.ground.plugins import Extension
 
 EXTENSION = Extension(formats={"transformers": f"{__name__}.transformers_format:FORMAT"}, uses=["export", "marian"])

@@ -11,9 +11,9 @@ from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.errors import MachineError
 from transformer_mt.extensions.export.parity import TokenizingEngine
-from transformer_mt.files import write_errors
+from transformer_mt.ground.errors import MachineError
+from transformer_mt.ground.files import write_errors
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED, PAD
 from transformer_mt.translation.engine import Hypothesis, Likeliest, Prefix, Task, length_penalty
 from transformer_mt.translation.torch_engine import likeliest_tokens

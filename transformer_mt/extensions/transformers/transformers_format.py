@@ -6,7 +6,6 @@ import re
 import safetensors.torch
 
 from transformer_mt.config.sections import DataConfig
-from transformer_mt.errors import InputError
 from transformer_mt.extensions.export.export_formats import Converted, ExportFormat, Files
 from transformer_mt.extensions.export.supported import require_supported
 from transformer_mt.extensions.transformers.transformers_engine import TransformersEngine, import_transformers
@@ -17,6 +16,7 @@ from transformer_mt.extensions.transformers.transformers_weights import (
     model_config,
     weights,
 )
+from transformer_mt.ground.errors import InputError
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.runs.model_card import model_card
 from transformer_mt.text.terminal import escape_controls

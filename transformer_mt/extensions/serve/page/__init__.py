@@ -10,7 +10,7 @@ joins all modules there.
 from importlib.resources import files
 from pathlib import Path
 
-from transformer_mt.plugins import extensions
+from transformer_mt.ground.plugins import extensions
 
 # The kinds of files that the page consists of.
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}

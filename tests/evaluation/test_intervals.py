@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transformer_mt.intervals import RESAMPLES, Estimate, draw_counts, estimate, estimates
+from transformer_mt.evaluation.intervals import RESAMPLES, Estimate, draw_counts, estimate, estimates
 
 
 def test_the_value_is_the_ratio_of_sums() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 # The query takes 0.1 ms; any machine that runs at all has this many bytes free.
 FREE_ANYWHERE = 2**20

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.processes import OneOf
 
-from transformer_mt import distributed
-from transformer_mt.distributed import Distributed, join_processes
-from transformer_mt.errors import MachineError
+from transformer_mt.ground import distributed
+from transformer_mt.ground.distributed import Distributed, join_processes
+from transformer_mt.ground.errors import MachineError
 
 # As `torchrun` sets them. No process listens on this port.
 ENVIRONMENT = {"WORLD_SIZE": "2", "RANK": "1", "LOCAL_RANK": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}

@@ -12,9 +12,9 @@ from support.tiny import tiny_model
 from transformer_mt.config.sections import SearchConfig, TokenizerConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.errors import InputError
-from transformer_mt.evaluation import compare_texts, evaluate, find_poorest, score_bands, score_texts
-from transformer_mt.head_names import HeadName
+from transformer_mt.evaluation.evaluate import compare_texts, evaluate, find_poorest, score_bands, score_texts
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.head_names import HeadName
 from transformer_mt.links.counts import LinkCounts, link_counts
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from transformer_mt.device import choose_device, choose_precision, compute_in
-from transformer_mt.errors import InputError, MachineError
-from transformer_mt.memory import free_memory, require, return_freed
+from transformer_mt.ground.device import choose_device, choose_precision, compute_in
+from transformer_mt.ground.errors import InputError, MachineError
+from transformer_mt.ground.memory import free_memory, require, return_freed
 
 CPU = torch.device("cpu")
 
@@ -18,7 +18,7 @@ CPU = torch.device("cpu")
 def test_auto_takes_cuda_but_never_mps(monkeypatch: pytest.MonkeyPatch, cuda: bool, expected: str) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
-    monkeypatch.setattr("transformer_mt.device._exists", lambda name: True)
+    monkeypatch.setattr("transformer_mt.ground.device._exists", lambda name: True)
     assert choose_device("auto").type == expected
     assert choose_device("mps").type == "mps"
 
@@ -37,7 +37,7 @@ def test_each_process_takes_the_gpu_of_its_local_rank(
     monkeypatch: pytest.MonkeyPatch, name: str, local_rank: int | None, expected: str
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr("transformer_mt.device._exists", lambda name: True)
+    monkeypatch.setattr("transformer_mt.ground.device._exists", lambda name: True)
     assert choose_device(name, local_rank=local_rank) == torch.device(expected)
 
 

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from typing_extensions import override
 
-from transformer_mt.errors import MachineError, TmtError
+from transformer_mt.ground.errors import MachineError, TmtError
 
 T = TypeVar("T")
 Number = TypeVar("Number", int, float, Tensor)

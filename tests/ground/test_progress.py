@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from transformer_mt.progress import advance, bar, shown_by, working
+from transformer_mt.ground.progress import advance, bar, shown_by, working
 
 
 def test_bar_in_a_notebook_is_html(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import AnyPair, Pairs, as_pairs
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.scripts import bleu_tokenizer

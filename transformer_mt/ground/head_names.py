@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple, Self
 
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 # The attention stacks of a model and their titles.
 STACKS = {"encoder": "encoder self-attention", "decoder": "decoder self-attention", "cross": "cross-attention"}

@@ -20,7 +20,7 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from transformer_mt.errors import InputError, MachineError
+from transformer_mt.ground.errors import InputError, MachineError
 
 # Never wait for a FIFO or follow a link. Some systems lack some of the flags.
 OPEN_FLAGS = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))

@@ -18,8 +18,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from transformer_mt.errors import MachineError
-from transformer_mt.files import OPEN_FLAGS, remove, rename
+from transformer_mt.ground.errors import MachineError
+from transformer_mt.ground.files import OPEN_FLAGS, remove, rename
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, Schema, Table

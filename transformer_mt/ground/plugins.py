@@ -18,8 +18,8 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from transformer_mt.errors import InputError
-from transformer_mt.files import read_input
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.files import read_input
 
 GROUP = "transformer_mt.plugins"
 _LONGEST = 2**24
@@ -106,8 +106,8 @@ def extensions() -> dict[str, Extension]:
 
 @cache
 def _own() -> dict[str, Extension]:
-    names = [found.name for found in iter_modules([str(Path(__file__).with_name("extensions"))])]
-    return {name: import_module(f"{__package__}.extensions.{name}").EXTENSION for name in names}
+    names = [found.name for found in iter_modules([str(Path(__file__).parents[1] / "extensions")])]
+    return {name: import_module(f"transformer_mt.extensions.{name}").EXTENSION for name in names}
 
 
 def resolve(reference: Reference) -> Any:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from support.cache import cache_in
 
-from transformer_mt.cache import cached, temporary_file, temporary_table
-from transformer_mt.errors import MachineError
+from transformer_mt.ground.cache import cached, temporary_file, temporary_table
+from transformer_mt.ground.errors import MachineError
 
 SCHEMA = pa.schema({"number": pa.int32()})
 
@@ -177,7 +177,7 @@ def test_one_process_makes_the_table_while_the_other_waits(folder: Path) -> None
     program = f"""
 import sys, time; sys.path = {sys.path!r}
 import pyarrow as pa
-from transformer_mt import cache
+from transformer_mt.ground import cache
 schema = pa.schema({{"number": pa.int32()}})
 def batches():
     print("making", flush=True)

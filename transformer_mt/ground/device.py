@@ -5,9 +5,9 @@ from contextlib import AbstractContextManager, nullcontext
 import torch
 from torch import Tensor
 
-from transformer_mt.errors import InputError, MachineError
-from transformer_mt.memory import free_memory
-from transformer_mt.registry import lookup
+from transformer_mt.ground.errors import InputError, MachineError
+from transformer_mt.ground.memory import free_memory
+from transformer_mt.ground.registry import lookup
 
 DEVICES = ("cpu", "cuda", "mps")
 

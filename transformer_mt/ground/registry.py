@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from transformer_mt.errors import InputError
+from transformer_mt.ground.errors import InputError
 
 Variant = TypeVar("Variant")
 

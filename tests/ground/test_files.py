@@ -12,8 +12,8 @@ from threading import Timer
 import pytest
 from support.crashes import crash_everywhere
 
-from transformer_mt.errors import InputError, MachineError
-from transformer_mt.files import (
+from transformer_mt.ground.errors import InputError, MachineError
+from transformer_mt.ground.files import (
     LONGEST_LINE,
     bounded_lines,
     output_file,
@@ -122,7 +122,7 @@ def test_a_carriage_return_ends_lines_only_without_newlines(content: bytes, line
 
 
 def test_gives_up_on_a_file_without_line_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.files.LONGEST_SKIPPED", 2 * LONGEST_LINE)
+    monkeypatch.setattr("transformer_mt.ground.files.LONGEST_SKIPPED", 2 * LONGEST_LINE)
     with (
         open("/dev/zero", "rb") as zeros,
         pytest.raises(InputError, match=r"^x:1: no line break in 2,000,000 bytes"),
@@ -172,7 +172,7 @@ def test_writing_does_not_follow_links(tmp_path: Path, name: str) -> None:
 
 
 def test_leaves_a_taken_temporary_name_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.files.secrets.token_hex", lambda _: "0" * 16)
+    monkeypatch.setattr("transformer_mt.ground.files.secrets.token_hex", lambda _: "0" * 16)
     (tmp_path / "mine").write_bytes(b"mine")
     (tmp_path / f".file.{'0' * 16}.new").symlink_to(tmp_path / "mine")
     with pytest.raises(MachineError, match=r"file: cannot be written \(File exists\)"):
@@ -288,7 +288,7 @@ def test_a_fifo_without_a_reader_is_an_error(tmp_path: Path) -> None:
 
 def write_new(path: str, out: Path) -> bytes:
     """Write `new` to a path, in a process whose stdout is appended to `out`. Returns its stderr."""
-    program = "from pathlib import Path; from transformer_mt.files import write_output\n"
+    program = "from pathlib import Path; from transformer_mt.ground.files import write_output\n"
     program += f"write_output(Path({path!r}), b'new')"
     with out.open("a") as file:
         command = [sys.executable, "-c", program]
