@@ -238,7 +238,7 @@ def data_of(config: DataConfig, mixed: MixedConfig) -> DataConfig:
 
 
 def _contradiction(pairs: Pairs, languages: Direction, source: SplitSource) -> InputError | None:
-    """The error for words that contradict the languages of a corpus; with a remedy if those of both sides do."""
+    """The error for words that contradict the languages of a corpus; with a remedy if both sides contradict them."""
     some = pairs[:: max(len(pairs) // LOOKED_AT, 1)]
     one = looks_like((pair.source for pair in some), assumed=languages[0])
     other = looks_like((pair.target for pair in some), assumed=languages[1])

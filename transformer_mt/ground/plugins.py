@@ -1,4 +1,4 @@
-"""Extensions and plugins: what they add, and how they are found.
+"""Extensions and plugins: finding and loading them.
 
 An extension is a package in `transformer_mt/extensions`. A plugin is a Python file given with `tmt --plugin`, or an
 entry point `transformer_mt.plugins` of an installed package. Both declare an `Extension` named `EXTENSION`. A plugin
@@ -59,7 +59,7 @@ class View:
 
 @dataclass(frozen=True)
 class Route:
-    """What is answered at `GET /v1/NAME`: `answer` receives the `Run` of the query and its name, or nothing."""
+    """An answer at `GET /v1/NAME`: `answer` receives the `Run` of the query and its name, or nothing."""
 
     answer: Reference
     needs_run: bool = True
@@ -80,7 +80,7 @@ class EngineEntry:
 
 @dataclass(frozen=True)
 class Extension:
-    """What an extension or a plugin adds, by name, and the names of the extensions that it uses.
+    """Everything that an extension or a plugin adds, by name; `uses` names the extensions that it needs.
 
     `readers` are formats of data files by the ending of their names; each function makes a `SplitSource` of a
     `DataFile`. `vocabularies` are vocabulary files by the bytes that they start with; each function makes a `Tokenizer`

@@ -48,7 +48,7 @@ _FREQUENT = {
     "tr": "bir için değil çok daha ama kadar",
 }
 _LANGUAGE_OF_WORD = {word: language for language, some in _FREQUENT.items() for word in some.split()}
-# So many of these words show a language, if they are so many times as many as those of all others.
+# A text is in a language if it has this many of its words, and this many times as many as of any other language.
 _ENOUGH = 4
 
 
