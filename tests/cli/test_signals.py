@@ -156,7 +156,7 @@ def test_interrupted_validation_is_repeated(data: str, uninterrupted: str, workp
         ("data", signal.SIGINT, ("transformer_mt.corpus.load_corpus", "load_corpus")),
         ("train --run-dir new", signal.SIGHUP, ("transformer_mt.training.session", "load_corpus")),
         ("evaluate --model {run} --data {data}", signal.SIGTERM, ("transformer_mt.evaluation.evaluate", "evaluate")),
-        ("attend --model {run} Ja", signal.SIGINT, ("transformer_mt.views.subject", "_translation")),
+        ("attend --model {run} Ja", signal.SIGINT, ("transformer_mt.views.subject", "translation_by")),
         ("translate --model {run} Ja", signal.SIGTERM, ("transformer_mt.translation.search", "beam_search")),
     ],
 )
