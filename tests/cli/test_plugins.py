@@ -12,6 +12,7 @@ from support.plugins import write_example
 from transformer_mt.ground import plugins
 
 SENTENCE = PAIRS[0][0]
+PLUGIN = "from transformer_mt.ground.plugins import Command, Extension, View\nEXTENSION = Extension("
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +62,12 @@ def test_documented_plugin(data: str, workplace: Path, tmt: Tmt) -> None:
         ("\n\n1 / 0\n", "bad.py:3: ZeroDivisionError: division by zero; "),
         ("import sys\nsys.exit(7)\n", "bad.py:2: SystemExit: 7; "),
         ("raise ValueError\n", "bad.py:1: ValueError: no reason given; "),
+        ("EXTENSION = 5", "plugin bad.py: TypeError: EXTENSION is not an Extension; "),
+        (
+            f"{PLUGIN}views={{'lens': View(print)}})",
+            "plugin bad.py: ValueError: EXTENSION.views: 'lens' exists already; ",
+        ),
+        (f"{PLUGIN}commands={{'train': Command('', print)}})", "plugin bad.py: the command train exists already; "),
     ],
 )
 def test_plugin_import_errors(content: str | None, error: str, tmt: Tmt) -> None:

@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from transformer_mt.cli.terminal import telling
 from transformer_mt.ground.errors import InputError, TmtError
 from transformer_mt.ground.files import decoded
 from transformer_mt.ground.plugins import Command, extensions, load_file, load_installed, resolve
-from transformer_mt.text.terminal import without_capital
+from transformer_mt.text.terminal import escape_controls, without_capital
 
 EXIT_CODES = (
     "Exit codes: 0 success; 2 usage error; 3 system error; 4 training diverged; 70 internal error; 129 hangup; "
@@ -44,8 +43,11 @@ COMMANDS = {
 
 def commands() -> dict[str, Command]:
     """All commands by name, in help order."""
-    added = [extension.commands for extension in extensions().values()]
-    found = dict(chain.from_iterable(group.items() for group in (*added, COMMANDS)))
+    found = dict(COMMANDS)
+    for name, extension in extensions().items():
+        if both := found.keys() & extension.commands.keys():
+            raise InputError(f"plugin {name}", f"the command {min(both)} exists already", "give it another name")
+        found |= extension.commands
     return dict(sorted(found.items(), key=lambda item: item[1].place))
 
 
@@ -167,7 +169,7 @@ class Commands(TyperGroup):
     @override
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, command.summary) for name, command in commands().items()])
+            formatter.write_dl([(name, escape_controls(command.summary)) for name, command in commands().items()])
 
 
 app = typer.Typer(

@@ -99,9 +99,13 @@ class Extension:
     uses: Sequence[str] = ()
 
 
+_KINDS = {"commands": Command, "views": View, "routes": Route, "engines": EngineEntry}
+
+
 def extensions() -> dict[str, Extension]:
     """Our extensions and the loaded plugins that declare one, by name. Imports only declarations."""
-    return _own() | {name: module.EXTENSION for name, module in _loaded.items() if hasattr(module, "EXTENSION")}
+    declared = {name: getattr(module, "EXTENSION", None) for name, module in _loaded.items()}
+    return _own() | {name: one for name, one in declared.items() if isinstance(one, Extension)}
 
 
 @cache
@@ -111,11 +115,16 @@ def _own() -> dict[str, Extension]:
 
 
 def resolve(reference: Reference) -> Any:
-    """The function or class of a reference."""
+    """The function or class of a reference. Raises `InputError` for a plugin's that cannot be imported."""
     if not isinstance(reference, str):
         return reference
     module, _, name = reference.partition(":")
-    return getattr(import_module(module), name)
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        if module.startswith("transformer_mt."):
+            raise
+        raise InputError(reference, f"cannot be imported ({error})", "correct the plugin, or do without it") from None
 
 
 def load_file(path: Path) -> None:
@@ -131,6 +140,7 @@ def load_file(path: Path) -> None:
     module.__file__ = str(path)
     with _errors(name):
         exec(compile(content, str(path), "exec"), module.__dict__)
+        _check(name, module)
 
 
 def load_installed() -> None:
@@ -142,6 +152,21 @@ def load_installed() -> None:
         with _errors(name):
             point.load()
             _loaded[name] = sys.modules[point.module]
+            _check(name, _loaded[name])
+
+
+def _check(name: str, module: ModuleType) -> None:
+    """Raise `TypeError` or `ValueError` for a declaration that is none, or has a name of another extension."""
+    added = getattr(module, "EXTENSION", Extension())
+    if not isinstance(added, Extension):
+        raise TypeError("EXTENSION is not an Extension")
+    for kind in ("commands", "views", "routes", "readers", "engines", "formats", "vocabularies"):
+        taken = {one for other, has in extensions().items() if other != name for one in getattr(has, kind)}
+        for one, found in getattr(added, kind).items():
+            if one in taken:
+                raise ValueError(f"EXTENSION.{kind}: {one!r} exists already")
+            if not isinstance(found, _KINDS.get(kind, object)):
+                raise TypeError(f"EXTENSION.{kind}: {one!r} is of type {type(found).__name__}")
 
 
 def names() -> tuple[str, ...]:

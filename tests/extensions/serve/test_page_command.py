@@ -25,9 +25,9 @@ def test_page_has_every_method(home: Path, tmp_path: Path, tmt: Tmt) -> None:
     assert [one["asked"]["method"] for one in saved(tmp_path / "a.html") if one["route"] == "attend"] == [*METHODS]
 
 
-def test_a_directory_is_no_file(home: Path, tmt: Tmt) -> None:
-    outcome = tmt("page", ".", SOURCE, "--model", str(home / "runs/one"))
-    assert outcome.mistake == ".: is a directory; give the name of a file"
+def test_only_pages_are_replaced(home: Path, tmt: Tmt) -> None:
+    outcome = tmt("page", "letters.de", SOURCE, "--model", str(home / "runs/one"))
+    assert outcome.mistake == "letters.de: not the name of a page; end it in .html"
 
 
 def saved(page: Path) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from transformer_mt.cli.app import HEADS
 from transformer_mt.cli.options import LookedAt, ModelOption, TargetOption
 from transformer_mt.cli.sentence import SentenceOptions, load_sentence, with_sentence_options
 from transformer_mt.cli.terminal import note
+from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.files import write_output
 
 
@@ -39,6 +40,8 @@ def page(
     from transformer_mt.extensions.serve.page.saved_page import saved_page
     from transformer_mt.extensions.serve.saved_answers import saved_answers
 
+    if file.suffix.lower() not in (".html", ".htm"):  # so that a mistyped argument replaces no other file
+        raise InputError(file, "not the name of a page", "end it in .html")
     subject = load_sentence(sentence, target, model=model, without=without or (), options=options)
     subject.require_attention(method)
     search = options.applied_to(subject.model.config.search)
