@@ -1,8 +1,5 @@
 """The built-in corpus."""
 
-import subprocess
-import sys
-
 import pytest
 
 from transformer_mt.corpus.builtin import SHOWCASE, SPLITS, builtin_corpus
@@ -54,15 +51,3 @@ def test_no_split_contains_the_showcase(corpus: dict[str, list[SentencePair]]) -
 def test_requesting_too_many_pairs_is_an_error(key: str, size: int) -> None:
     with pytest.raises(InputError, match=f"^data.builtin.{key}: {size:,}, but .* has {size - 1:,} pairs; lower it$"):
         builtin_corpus(**{"train": 3, "validation": 3, "test": 3, key: size})
-
-
-@pytest.mark.slow
-def test_reads_the_corpus_in_a_second() -> None:
-    code = (
-        "import time\n"
-        "from transformer_mt.corpus.builtin import builtin_corpus\n"
-        "start = time.process_time()\n"
-        f"builtin_corpus(**{WHOLE})\n"
-        "print(time.process_time() - start)\n"
-    )
-    assert float(subprocess.check_output([sys.executable, "-c", code])) < 1.0

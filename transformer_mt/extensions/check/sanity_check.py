@@ -84,7 +84,7 @@ def _learning(session: TrainingSession, batch: Batch, note: Callable[..., object
         note(f"overfitting {len(batch.pairs)} pairs: step {step}, {100 * accuracy:.1f} % right")
     if accuracy < 1.0:
         right = f"only {100 * accuracy:.1f} % of one batch are right"
-        raise MachineError("check", f"after {step} steps {right}", "try a larger model.width")
+        raise MachineError("training", f"after {step} steps {right}", "try a larger model.width")
     yield f"learning    one batch of {len(batch.pairs)} pairs overfitted in {step} steps"
 
 
