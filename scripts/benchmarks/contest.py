@@ -38,7 +38,7 @@ class Contestant:
         python: str = sys.executable,
         variables: Mapping[str, str] | None = None,
     ) -> None:
-        """Start it with these environment variables, by default those of `environment`."""
+        """Start it with these environment variables, by default `environment`'s."""
         self.name = name
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self.process = subprocess.Popen(

@@ -87,6 +87,6 @@ class Engine(ABC):
 
 
 def engines() -> dict[str, EngineEntry]:
-    """The programs that can translate, by name: our own, then those of extensions."""
+    """The programs that can translate, by name: our own, then each extension's."""
     own = EngineEntry("transformer_mt.translation.torch_engine:open_engine", suits=lambda device: True)
     return {OWN: own, **{name: entry for one in extensions().values() for name, entry in one.engines.items()}}

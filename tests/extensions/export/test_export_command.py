@@ -30,7 +30,7 @@ def test_default_sentences_are_the_validation_split(trained: str, tmt: Tmt) -> N
     assert len(PAIRS) < found["sentences"] <= len(PAIRS) + 3
 
 
-# What may have become of our own data since training, and what a stranger's run may name.
+# Changes of our own data after training, and a file that a stranger's run names.
 CHANGES: dict[str, Callable[[Path, Path], object]] = {
     "moved": lambda run, data: shutil.rmtree(data),
     "edited": lambda run, data: (data / "validation.de-en.tsv").write_text("Ein Hund.\tA dog.\n", "utf-8"),

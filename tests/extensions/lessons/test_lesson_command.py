@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from support.command_line import Outcome, Tmt
 
 from transformer_mt.extensions.lessons.course import lessons
@@ -34,3 +35,12 @@ def test_heads_of_the_lesson_on_cross_attention_look_where_it_says(tmt: Tmt) -> 
     found = tmt("attend", "--model", "ready", lesson.sentence, "--json").json["stacks"]["cross"]
     saw = [head[found["rows"].index("saw")] for head in found["weights"][1][:2]]
     assert [found["columns"][row.index(max(row))] for row in saw] == ["gesehen", "habe"]
+
+
+def test_the_variable_names_other_lessons(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("own").mkdir()
+    Path("own/1.md").write_text("# A\n\nB.\n## Question\nC?\n## Answer\nD.\n")
+    monkeypatch.setenv("TMT_LESSONS", "own")
+    outcome = tmt("lesson")
+    assert outcome.out == " 1  A\n"
+    assert outcome.err.endswith("the texts are in own\n")

@@ -51,11 +51,8 @@ class Lesson:
 
 
 def lessons(directory: Path | None = None) -> list[Lesson]:
-    """The stops in a folder, by default that of the environment variable `FOLDER`, or ours.
-
-    Raises `InputError` for a folder or a file that is not a course.
-    """
-    folder = directory or Path(os.environ.get(FOLDER) or LESSONS)
+    """The stops in a folder. Raises `InputError` for a folder or a file that is not a course."""
+    folder = directory or course_folder()
     if not folder.is_dir():
         raise InputError(folder, "no such directory", "give one with lessons, such as a copy of ours")
     files = sorted(path for path in folder.glob("*.md") if path.is_file())
@@ -70,6 +67,11 @@ def answer_lessons() -> JsonObject:
     for stop in stops:
         stop["try"] = {key: stop.pop(key) for key in ("sentence", "view", "head", "command")}
     return {"lessons": stops, "curves": stored_curves()}
+
+
+def course_folder() -> Path:
+    """The folder that the environment variable `FOLDER` names, or ours."""
+    return Path(os.environ.get(FOLDER) or LESSONS)
 
 
 def stored_curves() -> JsonObject:

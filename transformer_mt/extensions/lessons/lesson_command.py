@@ -26,14 +26,15 @@ def lesson(
 
     The commands in a lesson use your newest run, or the ready model. tmt serve shows the same course with pictures
     and controls. To edit or translate it, copy the folder of the built-in course and pass it with --lessons.
+    The environment variable TMT_LESSONS names it for tmt serve too.
     """
-    from transformer_mt.extensions.lessons.course import LESSONS, lesson_lines
+    from transformer_mt.extensions.lessons.course import course_folder, lesson_lines
     from transformer_mt.extensions.lessons.course import lessons as read
 
     course = read(lessons)
     if number is None:
         result(*(f"{one.number:2}  {one.title}" for one in course))
-        note(f"read one with: tmt lesson N; the texts are in {lessons or LESSONS}")
+        note(f"read one with: tmt lesson N; the texts are in {lessons or course_folder()}")
         return
     if not 1 <= number <= len(course):
         raise InputError("number", f"no lesson {number}", f"give a number from 1 to {len(course)}")
