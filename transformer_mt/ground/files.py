@@ -89,7 +89,7 @@ def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
     try:
         with path.open("rb") as file:
             content = file.read(limit + 1)
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # ValueError: a name that no file can have
         raise InputError(path, "no such file", remedy) from None
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})", "check the path and its permissions") from None
