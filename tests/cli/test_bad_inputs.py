@@ -78,6 +78,7 @@ MISTAKES = [
     ("data --data ' '", "--data"),
     ("evaluate --model run --data ''", "--data"),
     (f"{TRAIN_ON} bultin", "bultin"),
+    (f"{TRAIN_ON} nowhere/pairs.tsv", "nowhere/pairs.tsv"),
     (f"{TRAIN_IN} data/train.de-en.tsv", "data/train.de-en.tsv"),
     (f"{TRAIN_IN} run --set model.width=18", "run"),
     ("evaluate --model run --data data --split tset", "--split"),
@@ -145,6 +146,10 @@ def test_errors_are_one_line_and_change_nothing(
     assert re.search("; .|did you mean", line)
     assert outcome.code == code
     assert contents(workplace) == then
+
+
+def test_a_sentence_in_place_of_a_command_is_quoted_as_typed(tmt: Tmt) -> None:
+    assert tmt("Der Hund. Er bellt").mistake == "tmt: no such command 'Der Hund. Er bellt'; see tmt --help"
 
 
 @pytest.mark.slow

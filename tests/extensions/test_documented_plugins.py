@@ -45,3 +45,23 @@ def test_a_view_in_the_terminal_and_over_http(spread: Path, home: Path, trained:
     ]
     assert all(1 <= number <= len(printed["words"]) for number in printed["spread"])
     assert answer.items() >= printed.items()
+
+
+_HOSTILE = """from transformer_mt.ground.plugins import Extension, View
+def fails(subject, asked): return {}["missing"]
+def leaves(subject, asked): raise SystemExit(1)
+def counts(subject, asked): return {"numbers": [1.0, float("nan")], "inf": float("inf")}
+EXTENSION = Extension(views={one.__name__: View(one) for one in (fails, leaves, counts)})
+"""
+
+
+def test_a_faulty_view_gets_the_blame(home: Path, workplace: Path) -> None:
+    path = workplace / "hostile.py"
+    path.write_text(_HOSTILE)
+    with loaded(path), serving(home) as served:
+        for view, line, reason in (("fails", 2, "KeyError: 'missing'"), ("leaves", 3, "SystemExit: 1")):
+            answer = served.ask(view, run="run", **PAIR)
+            assert answer.status == 500
+            assert answer.json["error"].startswith(f"{path}:{line}: {reason}; correct the plugin (")
+        found = served.ask("counts", run="run", **PAIR).json
+    assert (found["numbers"], found["inf"]) == ([1.0, None], None)

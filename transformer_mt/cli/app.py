@@ -1,6 +1,7 @@
 """The commands of `tmt`; a wrong command line becomes an `InputError`."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
@@ -242,13 +243,14 @@ def _usage(error: Any) -> tuple[str, str, str]:
     """The place, problem and remedy of a mistake in the command line."""
     command = error.ctx.command_path if error.ctx else "tmt"
     place = getattr(error, "option_name", command)
-    problem, _, remedy = error.message.rstrip(".").partition(". ")
+    problem, *remedies = re.split(r"\. (?=Did you mean)", error.message.rstrip("."))
+    remedy = "".join(remedies)
     parameter: Any = getattr(error, "param", None)
     if parameter is not None:
         place = option_name(parameter)
     if hasattr(error, "possibilities"):  # an unknown option
         problem = "no such option"
-        near = " or ".join(error.possibilities or ())
+        near = " or ".join(name for name in error.possibilities or () if name != "--help")
         remedy = f"did you mean {near}?" if near else ""
         if error.ctx.parent and any(place in own.opts for own in error.ctx.parent.command.params):
             remedy = f"give it before the command, as in tmt {place}"

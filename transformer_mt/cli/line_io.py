@@ -45,6 +45,8 @@ def read_lines(path: Path) -> Iterator[Line]:
         name = str(path)
         try:
             file = path.open("rb")
+        except FileNotFoundError:
+            raise InputError(path, "no such file", "check the path") from None
         except OSError as error:
             raise InputError(path, f"cannot be read ({error.strerror})", "check the path") from None
     with file:

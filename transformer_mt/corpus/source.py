@@ -161,7 +161,8 @@ def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
         if missing:
             raise InputError(Path(missing[0]), "no such file", FORMS)
         raise InputError(Path(corpus), f"{len(parts)} files, expected one or two", FORMS)
-    if (match := _HUB.fullmatch(corpus)) and not corpus.startswith((".", "~")):
+    names_a_file = corpus.startswith((".", "~")) or DataFile.named(Path(corpus)).form != "text"
+    if (match := _HUB.fullmatch(corpus)) and not names_a_file:
         return Hub(**match.groupdict())
     near = suggest(corpus, [BUILTIN])
     remedy = near if near.startswith("did you") else FORMS

@@ -1,6 +1,7 @@
 """Escaping of untrusted text for terminals and JSON."""
 
 import json
+import math
 import re
 import unicodedata
 from typing import Any
@@ -51,7 +52,15 @@ def _joined(value: Any, comma: str, colon: str) -> str:
         return f"{{{comma.join(entries)}}}"
     if isinstance(value, list | tuple) and any(isinstance(entry, dict | list | tuple) for entry in value):
         return f"[{comma.join(_joined(entry, comma, colon) for entry in value)}]"
-    return _NOT_ASCII.sub(_escaped, json.dumps(value, ensure_ascii=False, separators=(comma, colon)))
+    if isinstance(value, list | tuple) and not all(map(_is_json, value)):
+        value = [entry if _is_json(entry) else None for entry in value]
+    text = json.dumps(value if _is_json(value) else None, ensure_ascii=False, separators=(comma, colon))
+    return _NOT_ASCII.sub(_escaped, text)
+
+
+def _is_json(value: Any) -> bool:
+    """False for NaN and infinities, which a plugin's answer may have."""
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _escaped(found: re.Match[str]) -> str:

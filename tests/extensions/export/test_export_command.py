@@ -71,7 +71,7 @@ def test_usage_errors(trained: str, tmt: Tmt, arguments: tuple[str, ...], messag
 
 def test_replaces_only_with_overwrite(trained: str, tmt: Tmt) -> None:
     Path("out").mkdir()
-    assert tmt("export", trained, "out", *TO).mistake == "out: exists already; give another name, or overwrite it"
+    assert tmt("export", trained, "out", *TO).mistake == "out: exists already; give another name, or --overwrite"
     assert tmt("export", trained, "out", *TO, "--overwrite").code == 0
     assert "model.bin" in os.listdir("out")
 

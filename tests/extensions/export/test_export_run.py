@@ -215,7 +215,7 @@ def test_leftovers_of_a_killed_export_are_restored_or_deleted(run: Run, tmp_path
     [
         (".", True, "does not end in a name; give the folder by its name"),
         ("..", True, "does not end in a name; give the folder by its name"),
-        ("export", False, "exists already; give another name, or overwrite it"),
+        ("export", False, "exists already; give another name, or --overwrite"),
         ("own", True, "letters is not part of an export and would be deleted; give another folder"),
         ("model", True, "without parity.json it is no export, and would be deleted; give another folder"),
         ("link", True, "not a directory (links are refused); restore it or train again"),

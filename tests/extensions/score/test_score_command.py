@@ -49,7 +49,7 @@ def test_tokens(on_run: Tmt) -> None:
     ("options", "message"),
     [
         ((*FILES, "--split", "test"), "--input: already gives the pairs; leave out --data and --split"),
-        (("--input", "a.de", "--target-file", "b.en"), "b.en: cannot be read (No such file or directory); check the "),
+        (("--input", "a.de", "--target-file", "b.en"), "b.en: no such file; check the path"),
         (("--input", "a.de", "--target-file", "short.en"), "short.en: ends after line 1, the other file is longer; "),
         (("--input", "a.de", "--target-file", "long.en"), "long.en:1: "),
         (("--data", "DATA", "--split", "tset"), "--split: 'tset' is unknown; did you mean test?"),

@@ -83,7 +83,7 @@ def require_possible(folder: Path, *, to: str, quantization: str | None, overwri
                 rename(old, folder)
     if os.path.lexists(folder):
         if not overwrite:
-            raise InputError(folder, "exists already", "give another name, or overwrite it")
+            raise InputError(folder, "exists already", "give another name, or --overwrite")
         _require_export(folder)
 
 

@@ -120,7 +120,7 @@ def is_own_host(host: str) -> bool:
     return name.lower() == "localhost"
 
 
-def fault_of_ours(fault: Exception) -> Response:
+def fault_of_ours(fault: BaseException) -> Response:
     """The response to an internal error; writes the traceback to a file."""
     what = f"internal error ({type(fault).__name__})"
     return error(500, f"{what}: this is a bug in tmt; {write_report(fault)}; please report it")

@@ -30,9 +30,9 @@ from transformer_mt.extensions.serve.questions import (
 from transformer_mt.extensions.serve.saved_answers import page_of
 from transformer_mt.extensions.serve.served_runs import Runs, ServedRun, stamp
 from transformer_mt.extensions.serve.worker import Gone, Worker
-from transformer_mt.ground.errors import InputError, TmtError, is_out_of_memory
+from transformer_mt.ground.errors import InputError, TmtError, is_out_of_memory, write_report
 from transformer_mt.ground.plugins import Route as Added
-from transformer_mt.ground.plugins import extensions, resolve
+from transformer_mt.ground.plugins import extensions, fault_of, resolve
 from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import JsonObject
@@ -132,7 +132,7 @@ class Routes:
         """Read the body, and compute the response in the worker's thread; failures become error responses."""
         try:
             return await self._worker.run(partial(compute, read(await _body(request))), request.receive)
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:  # a plugin may call sys.exit
             return _problem(problem)
 
 
@@ -162,7 +162,7 @@ async def _body(request: Request) -> bytes:
     return body
 
 
-def _problem(problem: Exception) -> Response:
+def _problem(problem: BaseException) -> Response:
     """The error response for an exception while computing."""
     if isinstance(problem, Refusal):
         return error(problem.status, str(problem), problem.headers)
@@ -174,6 +174,8 @@ def _problem(problem: Exception) -> Response:
         return error(503, "memory: not enough; ask for less")
     if isinstance(problem, OSError):
         return error(503, f"{problem.filename}: {problem.strerror}; check disk and permissions")
+    if fault := fault_of(problem):
+        return error(500, f"{': '.join(fault)}; correct the plugin ({write_report(problem)})")
     return fault_of_ours(problem)
 
 
