@@ -20,7 +20,7 @@ PAIRS = [("ja", "yes"), ("nein", "no")]
         (["eng", "deu"], ("deu", "eng")),
         (["eng", "ger", "id"], ("ger", "eng")),
         (["en-US", "pt_BR", "source_id"], ("en-US", "pt_BR")),
-        (["EN", "zh-Hant", "ID"], ("EN", "zh-Hant")),
+        (["EN", "zh-Hant", "ID"], ("en", "zh-Hant")),
         (["eng_Latn", "hin_Deva"], ("eng_Latn", "hin_Deva")),
         (["de", "en", "id", "cat", "per", "No", "is_test"], ("de", "en")),
         (["id", "en"], ("en", "id")),
@@ -104,6 +104,7 @@ FRENCH = ["Vous ne savez pas où elle est.", "Nous avons une heure.", "Les chien
     [
         ("en-fr.tsv", "", ("en", "fr")),
         ("en_fr.tsv", "", ("en", "fr")),
+        ("EN-FR.tsv", "", ("en", "fr")),
         ("x.en-fr.tsv", "", ("en", "fr")),
         ("english-french.tsv", "", ("en", "fr")),
         ("train_eng_fra.tsv", "", ("eng", "fra")),

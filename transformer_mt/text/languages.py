@@ -61,8 +61,10 @@ def language_of(code: str) -> str | None:
 
 
 def code_of(name: str) -> str:
-    """The code of a language given by its English name; anything else stays as it is."""
-    return LANGUAGES.get(name.casefold(), name) if len(name) > 3 else name
+    """The code of a language given by its English name or a code in capitals; anything else stays as it is."""
+    if len(name) > 3:
+        return LANGUAGES.get(name.casefold(), name)
+    return name.lower() if name.isupper() else name
 
 
 def name_of(language: str) -> str:
