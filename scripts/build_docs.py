@@ -64,7 +64,8 @@ def main(
 
 def page_names() -> dict[Path, str]:
     """Every page, and its name on the site."""
-    return {ROOT / path: name for path, name in ELSEWHERE.items()} | {path: path.name for path in DOCS.glob("*.md")}
+    pages = [*DOCS.glob("*.md"), *(ROOT / "transformer_mt/extensions").glob("*/*.md")]
+    return {ROOT / path: name for path, name in ELSEWHERE.items()} | {path: path.name for path in pages}
 
 
 def on_site(text: str, source: Path, pages: Path) -> str:

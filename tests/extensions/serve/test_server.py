@@ -25,7 +25,7 @@ from transformer_mt.cli.main import run
 from transformer_mt.extensions.serve import server
 from transformer_mt.extensions.serve.server import is_open_to_others, listen
 
-README = (Path(__file__).parents[3] / "docs" / "serving.md").read_text("utf-8")
+README = (Path(__file__).parents[3] / "transformer_mt/extensions/serve/serve.md").read_text("utf-8")
 IN_USE = os.strerror(errno.EADDRINUSE)
 NO_RUN = "not a run directory (no config.toml); train one with: tmt train --run-dir {empty}"
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/#key=([\w-]{22})\n")
