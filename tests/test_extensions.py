@@ -21,9 +21,10 @@ for found in pkgutil.walk_packages(transformer_mt.__path__, "transformer_mt."):
     if not found.name.endswith("__main__"):
         importlib.import_module(found.name)
 from transformer_mt.cli.main import run
+SMALL = "tokenizer.vocabulary_size=300", "model.width=16", "search.max_length=10"
 for arguments in (
     ["--help"],
-    ["train", "--data", "pairs.tsv", "--run-dir", "run", "--steps", "1", "--set", "tokenizer.vocabulary_size=300"],
+    ["train", "--data", "pairs.tsv", "--run-dir", "run", "--steps", "1", *sum((["--set", one] for one in SMALL), [])],
     ["translate", "--model", "run", "Der Hund schläft."],
     ["attend", "--model", "run", "Der Hund schläft."],
 ):
