@@ -1,4 +1,4 @@
-"""Rerun the commands on a page and replace their output.
+"""Rerun the commands on a page and replace their output; correct the line numbers of its links to code.
 
     python scripts/transcripts.py docs/views.md
 
@@ -21,6 +21,9 @@ import typer
 
 BLOCK = re.compile(r"(?:^<!-- (?P<marker>[^>]*) -->\n)?^```console\n(?P<lines>.*?)^```$", re.MULTILINE | re.DOTALL)
 
+# A link to a line of code.
+CODE_LINK = re.compile(r"\[`(?P<name>[\w.]+)`\]\((?P<file>[\w./]+\.py)#L\d+\)")
+
 
 def main(
     page: Annotated[Path, typer.Argument(help="The page of Markdown.")],
@@ -31,6 +34,22 @@ def main(
     for _, block in blocks(text):
         text = text.replace(f"```console\n{block}```", f"```console\n{transcript(block, width=width)}```")
         page.write_text(text, "utf-8")
+    page.write_text(with_lines(text, page), "utf-8")
+
+
+def with_lines(text: str, page: Path) -> str:
+    """The text with links to code, [`Class.method`](file.py#L1), at the line of the definition."""
+
+    def linked(link: re.Match[str]) -> str:
+        *classes, name = link["name"].split(".")
+        code = (page.parent / link["file"]).read_text("utf-8")
+        start = code.index(f"\nclass {classes[0]}") if classes else 0
+        found = re.compile(rf"^ *(?:def|class) {name}\b", re.MULTILINE).search(code, start)
+        if not found:
+            raise SystemExit(f"transcripts: {page.name}: {link['name']} is not in {link['file']}")
+        return f"[`{link['name']}`]({link['file']}#L{code.count(chr(10), 0, found.start()) + 1})"
+
+    return CODE_LINK.sub(linked, text)
 
 
 def blocks(text: str) -> Iterator[tuple[str, str]]:
