@@ -131,12 +131,6 @@ def test_own_mixture_and_length_win_over_the_defaults(trained: str, data: str, o
     assert "data.mixture.mine" in tmt("train", "--from", trained, "--data", own, "--set", "training.steps=2").mistake
 
 
-def test_check_says_what_is_mixed_in(trained: str, own: str, tmt: Tmt) -> None:
-    outcome = tmt("check", "--from", trained, "--data", own)
-    assert outcome.code == 0, outcome.err
-    assert "tmt: mixing in the parent's data " in outcome.err
-
-
 def test_resuming_needs_the_mixed_data_but_not_the_parent(data: str, own: str, tmt: Tmt) -> None:
     shutil.copytree(data, "theirs")
     assert tmt("train", "--data", "theirs", "--run-dir", "parent", *settings()).code == 0

@@ -299,7 +299,7 @@ def translating(*options: str) -> Iterator[tuple["subprocess.Popen[bytes]", Call
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [[], ["--json"], ["--scores"], ["--engine", "ctranslate2"]])
+@pytest.mark.parametrize("options", [[], ["--json"], ["--scores"]])
 def test_pipe_is_answered_line_by_line(options: list[str], trained: str, on_run: Tmt) -> None:
     lines = [f"{SOURCES[0]}\n".encode(), b"\xff\n", f"{SOURCES[1]}\n".encode()]
     Path("stdin").write_bytes(b"".join(lines))

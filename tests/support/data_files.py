@@ -6,7 +6,6 @@ import lzma
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from xml.sax.saxutils import escape
 
 import pytest
 
@@ -34,14 +33,6 @@ def csv(pairs: Texts) -> bytes:
         return '"' + text.replace('"', '""') + '"'
 
     return b"de,en\n" + lines([f"{cell(source)},{cell(target)}" for source, target in pairs])
-
-
-def tmx(pairs: Texts) -> bytes:
-    def variant(language: str, text: str) -> str:
-        return f'<tuv xml:lang="{language}"><seg>{escape(text)}</seg></tuv>'
-
-    units = (f"<tu>{variant('EN', target)}{variant('de', source)}</tu>" for source, target in pairs)
-    return f'<tmx version="1.4"><header srclang="de"/><body>{"".join(units)}</body></tmx>'.encode()
 
 
 def rows(pairs: Texts) -> list[dict[str, str]]:
@@ -100,7 +91,6 @@ TABLES: dict[str, tuple[str, Callable[[Texts], bytes]]] = {
     "TSV of sides": ("{}.tsv", lambda pairs: b"source\ttarget\n" + tsv(pairs)),
     "CSV": ("{}.csv", csv),
     "CSV of sides": ("{}.de-en.csv", lambda pairs: csv(pairs).replace(b"de,en", b"Src,Tgt", 1)),
-    "TMX": ("{}.tmx", tmx),
     "JSON": ("{}.json", json_array),
     "JSON, nested": ("{}.json", nested),
     "JSONL": ("{}.jsonl", jsonl),

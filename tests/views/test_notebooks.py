@@ -5,11 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.brief import require_brief
 
 from transformer_mt.corpus.load_corpus import Corpus
-from transformer_mt.extensions.contrast.contrast import contrast_words
-from transformer_mt.extensions.explain.explain import explain_row
-from transformer_mt.extensions.lens.lens import look_through
 from transformer_mt.links.align import Alignment
 from transformer_mt.links.tokens import prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -33,14 +31,7 @@ def alignment(*words: str) -> Alignment:
 
 def test_repr_of_views_is_one_short_line(model: Seq2Seq, tokenizer: Tokenizer, maps: AttentionMaps) -> None:
     pair = prepare_pair(model, tokenizer, SOURCE, TARGET)
-    explanation = explain_row(model, pair)
-    contrast = contrast_words(model, tokenizer, pair, "man", "men")
-    views = [maps, *maps.stacks.values(), pair, pair.source, look_through(model, tokenizer, pair), contrast]
-    views += [explanation, *explanation.stages, *explanation.steps(), alignment("Der", "Hund", "dog")]
-    for view in views:
-        assert len(repr(view)) <= 500, type(view)
-        assert "\n" not in repr(view)
-        assert repr(view).startswith(f"{type(view).__name__}(")
+    require_brief(maps, *maps.stacks.values(), pair, pair.source, alignment("Der", "Hund", "dog"))
     assert re.search(r"weights=tensor 3×5×\d+×\d+", repr(maps.stacks["cross"]))
 
 

@@ -4,14 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
 from support.right_to_left import moved, unmarked, visual
 
-from transformer_mt.extensions.lens.lens import Lens, lens_lines
 from transformer_mt.links.align import Alignment
 from transformer_mt.text.direction import isolated
 from transformer_mt.views.align import alignment_lines
@@ -75,18 +73,6 @@ def test_isolates_in_a_text_are_escaped() -> None:
 def test_graph_edges_stay_next_to_their_numbers() -> None:
     lines = [*graph_lines(matrix(ARABIC, HEBREW), threshold=0.01, width=44, scale=Scale())]
     assert not moved([Text(str(line)) for line in lines])
-
-
-def test_lens_guesses_stay_in_their_columns() -> None:
-    pieces, numbers = HEBREW, torch.full((2, len(HEBREW), 1), 0.25)
-    guesses = tuple(tuple((piece,) for piece in pieces) for _ in range(2))
-    decided: tuple[int | None, ...] = (1, 2, None, 1, 1)
-    owners = tuple((number,) for number in range(len(pieces)))
-    lens = Lens("x", "y", pieces, pieces, owners, guesses, numbers, numbers[:, :, 0], decided)
-    for width in (80, 30, 20):
-        lines = [*lens_lines(lens, width=width)]
-        assert not moved(lines, "0123456789*")
-    assert any(line.plain.startswith("\u2068▁המורה\u2069 ") for line in lines)
 
 
 def test_numbers_of_aligned_words_stay_before_them() -> None:

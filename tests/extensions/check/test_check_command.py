@@ -25,3 +25,10 @@ def test_check_fails_if_the_batch_is_not_learned(data: str, tmt: Tmt, monkeypatc
     assert outcome.code == 3
     error = r"tmt: error: training: after 10 steps only \d+\.\d % of one batch are right; try a larger model.width"
     assert re.fullmatch(error, outcome.err.splitlines()[-1])
+
+
+def test_check_says_what_is_mixed_in(trained: str, workplace: Path, tmt: Tmt) -> None:
+    (workplace / "own.tsv").write_text("Der Ärger wächst.\tThe trouble grows.\nDer Hund bellt.\tThe dog barks.\n" * 8)
+    outcome = tmt("check", "--from", trained, "--data", "own.tsv")
+    assert outcome.code == 0, outcome.err
+    assert "tmt: mixing in the parent's data " in outcome.err

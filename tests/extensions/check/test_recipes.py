@@ -11,7 +11,7 @@ from transformer_mt.corpus.source import BUILTIN, Hub, parse_source
 
 pytestmark = pytest.mark.slow
 
-RECIPES = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
+RECIPES = sorted((Path(__file__).parents[3] / "configs").glob("*.toml"))
 # Shrinks a recipe for a test.
 SMALLER = (
     "tokenizer.vocabulary_size=300", "model.width=64", "model.feed_forward_width=64", "training.device=cpu",
