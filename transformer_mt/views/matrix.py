@@ -180,33 +180,44 @@ def _block(group: Sequence[LabelledMatrix], *, width: int, shading: Blocks, comp
     """Draw matrices with the same labels: the title, then one or more blocks of columns."""
     rows, columns = (list(map(_carried, labels)) for labels in (group[0].rows, group[0].columns))
     gutter = min(max(map(cell_len, ["", *rows])), max(NARROWEST_GUTTER, width // 4))
+    room = width - gutter - 1
     captions = [_carried(matrix.name) if compact else "" for matrix in group]
-
-    def across(cells: int) -> int:
-        """The number of matrices of this width that fit side by side, with their captions."""
-        return (width - gutter - 1 + GAP) // (max(cells, *map(cell_len, captions)) + GAP)
-
+    widest = max(map(cell_len, captions))
+    yield from map(Text, wrapped(group[0].place if compact else group[0].title, width=width))
     cell = CELL
     if compact:  # wide cells if all fit on one line
-        cell = 2 if across(2 * len(columns)) >= len(group) else 1
-    yield from map(Text, wrapped(group[0].place if compact else group[0].title, width=width))
-    blocks = max(1, math.ceil(len(columns) / ((width - gutter - 1) // cell)))  # of nearly equal size
-    for block in range(blocks):
-        first, end = (len(columns) * number // blocks for number in (block, block + 1))
-        if blocks > 1:
+        cell = 2 if _fitting(2 * len(columns), widest, room=room) >= len(group) else 1
+    blocks = _blocks_of_columns(len(columns), most=room // cell)
+    for first, end in blocks:
+        if len(blocks) > 1:
             yield from (Text(), Text(f"columns {first + 1}–{end} of {len(columns)}"))
-        beside = max(1, across(cell * (end - first)))
+        beside = max(1, _fitting(cell * (end - first), widest, room=room))
         for start in range(0, len(group), beside):
             if start:
                 yield Text()
             # A number is one column right of its shade.
             yield from _stairs(columns[first:end], start=gutter + (1 if compact else 2), step=cell, width=width)
-            panels = []
-            for matrix, caption in list(zip(group, captions, strict=True))[start : start + beside]:
-                numbers = matrix.numbers[:, first:end].tolist()
-                cells = [Text.assemble(*(shading.cell(number, cell) for number in row)) for row in numbers]
-                panels.append([*cells, Text(caption)] if compact else cells)
+            panels = [
+                _cells(matrix.numbers[:, first:end], shading, width=cell) for matrix in group[start : start + beside]
+            ]
+            if compact:
+                panels = [[*cells, Text(name)] for cells, name in zip(panels, captions[start:], strict=False)]
             yield from _beside([*rows, ""][: len(panels[0])], panels, gutter=gutter)
+
+
+def _fitting(cells: int, caption: int, *, room: int) -> int:
+    """The number of matrices of this width that fit side by side, with their captions."""
+    return (room + GAP) // (max(cells, caption) + GAP)
+
+
+def _blocks_of_columns(count: int, *, most: int) -> list[tuple[int, int]]:
+    """The first column and the end of each block; the blocks are of nearly equal size."""
+    blocks = max(1, math.ceil(count / most))
+    return [(count * number // blocks, count * (number + 1) // blocks) for number in range(blocks)]
+
+
+def _cells(numbers: Float[np.ndarray, "R C"], shading: Blocks, *, width: int) -> list[Text]:
+    return [Text.assemble(*(shading.cell(number, width) for number in row)) for row in numbers.tolist()]
 
 
 def _carried(text: str) -> str:
