@@ -13,14 +13,14 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 # In order: a package imports only from earlier ones.
 # fmt: off
 PACKAGES = (
-    "ground", "text", "config", "corpus", "tokenizer", "batching", "attention", "models", "runs", "translation",
-    "links", "evaluation", "training", "views", "cli", "extensions", "__main__",
+    "ground", "text", "config", "corpus", "tokenizer", "batching", "attention", "models", "runs", "links",
+    "translation", "evaluation", "training", "views", "cli", "extensions", "__main__",
 )
 # fmt: on
 
 # The most syntax nodes (`ast.walk`) of the core and of the extensions, so that folding code into fewer lines gains
 # nothing. They only fall: whoever adds code removes as much, or leaves the new thing outside as a plugin.
-CORE, EXTENSIONS = 126_700, 40_200
+CORE, EXTENSIONS = 126_341, 40_127
 
 PLACE = {name: place for place, name in enumerate(PACKAGES)}
 # The public API may import from any package.

@@ -1,64 +1,75 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.command_line import PAIRS, Tmt
+from support.command_line import Tmt
 
-SOURCES = [source for source, _ in PAIRS]
-WORD = SOURCES[0].split()[1]
+SENTENCE = "Der Hund schläft im Haus."
+FOUND = "The hound is sleeping in the building."
+
+
+@pytest.fixture(autouse=True)
+def glossary(workplace: Path) -> None:
+    Path("terms.tsv").write_text('HUND\thound\n"Haus"\t"building"\n')
 
 
 @pytest.fixture
-def glossary(on_run: Tmt) -> tuple[str, str]:
-    Path("terms.tsv").write_text(f"{WORD.upper()}\told house\nnever\tread\n")
-    return "--glossary", "terms.tsv"
+def translate(tmt: Tmt) -> Tmt:
+    return lambda *arguments: tmt("translate", "--model", "ready", "--glossary", "terms.tsv", *arguments)
 
 
-def test_translations_contain_the_terms(glossary: tuple[str, str], on_run: Tmt) -> None:
-    plain = on_run("translate", SOURCES[0], "Ja").lines
-    for options in ((), ("--beam", "1"), ("--n-best", "2"), ("--alternatives",), ("--trace",)):
-        outcome = on_run("translate", *glossary, *options, SOURCES[0], "Ja")
-        assert outcome.code == 0
-        assert "old house" in outcome.lines[0]
-        if not options:
-            assert outcome.lines[1] == plain[1]
+@pytest.mark.parametrize("options", [(), ("--beam", "1"), ("--n-best", "2"), ("--alternatives",), ("--trace",)])
+def test_translations_have_the_terms(options: tuple[str, ...], translate: Tmt) -> None:
+    outcome = translate(*options, SENTENCE)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.lines[0].endswith(FOUND)
 
 
-def test_json_lists_the_terms(glossary: tuple[str, str], on_run: Tmt) -> None:
-    found = on_run("translate", "--json", *glossary, f"{SOURCES[0]} {SOURCES[0]}", "Ja").records
-    term = {"source": WORD.upper(), "target": "old house"}
-    assert [one["terms"] for one in found] == [[term, term], []]
-    assert "terms" not in on_run("translate", "--json", "Ja").json
+def test_sample_has_the_terms(translate: Tmt) -> None:
+    assert "hound" in translate("--sample", SENTENCE).out
 
 
-def test_a_glossary_without_effect_is_noted(glossary: tuple[str, str], on_run: Tmt) -> None:
+def test_json_lists_the_terms(translate: Tmt, tmt: Tmt) -> None:
+    found = translate("--json", f"{SENTENCE} {SENTENCE}", "Ja.").records
+    terms = [
+        {"source": "HUND", "target": "hound", "placed": True},
+        {"source": "Haus", "target": "building", "placed": True},
+    ]
+    assert [one["terms"] for one in found] == [terms * 2, []]
+    assert found[0]["sentences"][1]["translation"] == FOUND
+    assert "terms" not in tmt("translate", "--model", "ready", "--json", "Ja.").json
+
+
+def test_terms_without_a_place_are_noted(translate: Tmt) -> None:
+    outcome = translate("--prefix", "The dog", "--json", SENTENCE, "Ja.")
+    assert "tmt: sentence 1: no place found for the terms: HUND → hound\n" in outcome.err
+    assert [term["placed"] for term in outcome.records[0]["terms"]] == [False, True]
+
+
+def test_a_glossary_without_effect_is_noted(translate: Tmt) -> None:
     said = "tmt: terms.tsv: none of its terms occurs in the input\n"
-    assert on_run("translate", *glossary, "Ja", "Nein").err.endswith(said)
-    assert said not in on_run("translate", *glossary, "Ja", SOURCES[0]).err
-    Path("terms.tsv").write_text(f'"{WORD}"\t"old house"\n')
-    assert "old house" in on_run("translate", *glossary, SOURCES[0]).out
+    assert translate("Ja.", "Nein.").err.endswith(said)
+    assert said not in translate("Ja.", SENTENCE).err
 
 
-def test_line_whose_terms_are_too_long_is_empty(on_run: Tmt) -> None:
-    Path("terms.tsv").write_text(f"{WORD}\t{'a ' * 400}\n")
-    outcome = on_run("translate", "--glossary", "terms.tsv", SOURCES[0], "Ja")
-    assert (outcome.code, outcome.lines[0], bool(outcome.lines[1])) == (2, "", True)
-    assert "tmt: sentence 1: needs " in outcome.err
+def test_guessed_heads_are_noted(own_run: Path, tmt: Tmt) -> None:
+    (own_run / "alignment.json").unlink()
+    outcome = tmt("translate", "--model", str(own_run), "--glossary", "terms.tsv", SENTENCE)
+    assert "averaging all heads" in outcome.err
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--sample",), "--glossary: sampling may leave out its terms; leave out one of them"),
-        (
-            ("--engine", "ctranslate2"),
-            "--glossary: ctranslate2 does not have it; leave out --glossary or --engine",
-        ),
-    ],
-)
-def test_glossary_is_refused(options: tuple[str, ...], message: str, glossary: tuple[str, str], on_run: Tmt) -> None:
-    assert on_run("translate", *glossary, *options, SOURCES[0]).mistake == message
+@pytest.mark.parametrize("options", [("--engine", "ctranslate2"), ("--quantization", "int8")])
+def test_only_our_own_search_has_a_glossary(options: tuple[str, ...], translate: Tmt) -> None:
+    message = "--glossary: only our own search has it; leave it out, or --engine and --quantization"
+    assert translate(*options, SENTENCE).mistake == message
 
 
-def test_missing_glossary_is_a_one_line_error(on_run: Tmt) -> None:
+def test_model_without_attention_has_no_glossary(recurrent: Callable[[str], str], tmt: Tmt) -> None:
+    run = recurrent("none")
+    message = f"{run}: this model has no cross-attention to link words by; choose another model"
+    assert tmt("translate", "--model", run, "--glossary", "terms.tsv", SENTENCE).mistake == message
+
+
+def test_missing_glossary_is_a_one_line_error(tmt: Tmt) -> None:
     message = "missing: no such file; write a source term, a tab and a target term on each line"
-    assert on_run("translate", "--glossary", "missing", SOURCES[0]).mistake == message
+    assert tmt("translate", "--model", "ready", "--glossary", "missing", SENTENCE).mistake == message

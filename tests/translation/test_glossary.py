@@ -1,20 +1,26 @@
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.engines import in_ctranslate2, small_tokenizer, translator_of
+from support.engines import both_engines, small_tokenizer, translator_of
 from support.tiny import varied_model
 
-from transformer_mt.config.sections import SearchConfig, TokenizerConfig
+from transformer_mt.config.sections import SearchConfig
 from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.progress import shown_by, working
+from transformer_mt.runs.directory import READY, Run
 from transformer_mt.text.words import words
 from transformer_mt.tokenizer.prepared import PreparedSentence, Preparer
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.glossary import Glossary, Term
+from transformer_mt.translation.glossary import Glossary, Use
+from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
 from transformer_mt.views.translate import traced
 
-SENTENCES = ["Can you help the dog?", "I will help you.", "", "The old man helps the old dog."]
 TERMS = {"dog": "house", "old": "big man", "old man": "dog"}
+NEW = {"Hund": "hound", "Haus": "building"}
 
 
 @pytest.fixture(scope="module")
@@ -22,12 +28,14 @@ def tokenizer() -> Tokenizer:
     return small_tokenizer()
 
 
+@pytest.fixture(scope="module")
+def ready() -> Model:
+    return Model.open(Run(READY), device="cpu")
+
+
 @pytest.fixture
-def translator(tokenizer: Tokenizer) -> Translator:
-    network = varied_model("model.max_length=40", vocabulary=tokenizer.size)
-    ours = translator_of(network, tokenizer, search=SearchConfig(beam=3, max_length_margin=5))
-    ours.glossary = Glossary(TERMS)
-    return ours
+def translator(ready: Model) -> Translator:
+    return replace(Translator.of(ready), glossary=Glossary(NEW))
 
 
 def sentence(text: str, tokenizer: Tokenizer) -> PreparedSentence:
@@ -46,7 +54,10 @@ def sentence(text: str, tokenizer: Tokenizer) -> PreparedSentence:
     ],
 )
 def test_terms_are_found_as_whole_words_in_any_case(text: str, expected: list[str], tokenizer: Tokenizer) -> None:
-    assert [term.source for term in Glossary(TERMS).terms_in(sentence(text, tokenizer))] == expected
+    read = sentence(text, tokenizer)
+    found = Glossary(TERMS).terms_in(read)
+    assert [term.source for term in found] == expected
+    assert [" ".join(read.words[term.first : term.end]).casefold() for term in found] == expected
 
 
 INSIDE = {
@@ -76,104 +87,100 @@ def test_terms_are_not_found_inside_numbers_names_and_addresses(term: str, token
                 assert len(glossary.terms_in(sentence(read, tokenizer))) == times, read
 
 
-def contains(text: str, term: str) -> int:
-    read, own = words(text), words(term)
-    return sum(read[place : place + len(own)] == own for place in range(len(read)))
+def test_terms_are_in_the_right_places(translator: Translator) -> None:
+    lines = ["Der Hund schläft im Haus.", "Ich habe eine Katze.", "", "Der Hund schläft. Das Haus ist alt. Ja."]
+    plain = Translator.of(translator.model).translate(lines)
+    found = translator.translate(lines)
+    assert [one.text for (one,) in found] == [
+        "The hound is sleeping in the building.",
+        plain[1][0].text,
+        "",
+        plain[3][0].text.replace("dog", "hound").replace("house", "building"),
+    ]
+    placed = [Use("Hund", "hound", True), Use("Haus", "building", True)]
+    assert [list(one.terms) for (one,) in found] == [placed, [], [], placed]
+    (ours,), (usual,) = found[0], plain[0]
+    assert replace(ours, text=usual.text, terms=()) == usual  # tokens and numbers are those without the terms
 
 
-@pytest.mark.parametrize("beam", [1, 2, 5])
-@pytest.mark.parametrize("batch_size", [1, 64])
-def test_translations_contain_the_terms_as_often_as_the_source(
-    translator: Translator, beam: int, batch_size: int
-) -> None:
-    search = SearchConfig(beam=beam, batch_size=batch_size, max_length_margin=5)
-    found = [ranked[0].text for ranked in translator.translate(SENTENCES, search)]
-    twice = translator.translate(["dog dog"], search)[0][0].text
-    assert contains(found[0], "house") >= 1
-    assert contains(found[3], "dog") >= 1
-    assert contains(found[3], "house") >= 1
-    assert contains(twice, "house") >= 2
-    translator.glossary = Glossary({})
-    usual = [ranked[0].text for ranked in translator.translate(SENTENCES, search)]
-    assert (found[1], found[2]) == (usual[1], usual[2])
-    assert "house" not in usual[0]
+def test_term_that_the_model_chose_itself_stays(translator: Translator) -> None:
+    translator.glossary = Glossary({"Hund": "dog"})
+    ((found,),) = translator.translate(["Der Hund schläft im Haus."])
+    assert (found.text, found.terms) == ("The dog is sleeping in the house.", (Use("Hund", "dog", True),))
 
 
-def test_n_best_prefix_and_trace_keep_the_terms(translator: Translator) -> None:
-    search = SearchConfig(beam=8, n_best=3, max_length_margin=5)
-    (ranked,) = translator.translate(SENTENCES[:1], search)
-    assert len({one.text for one in ranked}) == 3
-    assert all(contains(one.text, "house") for one in ranked)
-    (forced,) = translator.translate(SENTENCES[:1], search, prefix="The")
-    assert all(one.text.startswith("The") and contains(one.text, "house") for one in forced)
-    (line,) = translator.model.prepare.lines(SENTENCES[:1], split=False)
-    found, trace = traced(translator, line, search)
-    assert [one.text for one in found] == [one.text for one in ranked]
+@pytest.mark.parametrize(("language", "article"), [("eng", "an"), ("it", "a")])
+def test_only_english_articles_change(language: str, article: str, translator: Translator) -> None:
+    config = translator.model.config
+    data = config.data.model_copy(update={"target_language": language})
+    translator.model = replace(translator.model, config=config.model_copy(update={"data": data}))
+    translator.glossary = Glossary({"Katze": "owl"})
+    assert translator.translate(["Ich habe eine Katze."])[0][0].text == f"I have {article} owl."
+
+
+@pytest.mark.parametrize("search", [{"n_best": 3}, {"n_best": 3, "sample": True}, {"beam": 1, "batch_size": 1}])
+def test_terms_are_in_all_translations(search: dict[str, Any], translator: Translator) -> None:
+    for prefix in ("", "The"):
+        (ranked,) = translator.translate(["Der Hund schläft im Haus."], SearchConfig(**search), prefix=prefix)
+        assert len({one.text for one in ranked}) == len(ranked) == search.get("n_best", 1)
+        for one in ranked:
+            assert one.text.startswith(prefix)
+            assert ["hound" in words(one.text), "building" in words(one.text)] == [use.placed for use in one.terms]
+        assert all(use.placed for use in ranked[0].terms)
+
+
+def test_translations_that_terms_make_equal_are_one(translator: Translator) -> None:
+    translator.glossary = Glossary({"Der Hund schläft im Haus": "x"})
+    search = SearchConfig(n_best=9)
+    (ranked,) = translator.translate(["Der Hund schläft im Haus."], search)
+    assert 1 <= len({one.text for one in ranked}) == len(ranked) < 9
+
+
+def test_prefix_stays(translator: Translator) -> None:
+    def after(prefix: str | list[str]) -> tuple[str, list[bool]]:
+        ((best,),) = translator.translate(["Der Hund schläft im Haus."], prefix=prefix)
+        return best.text, [use.placed for use in best.terms]
+
+    assert after("The dog is") == ("The dog is sleeping in the building.", [False, True])
+    assert after("The hound is") == ("The hound is sleeping in the building.", [True, True])
+    whole = [*translator.model.tokenizer.pieces(translator.model.tokenizer.encode("A dog.")), "</s>"]
+    assert after(whole) == ("A dog.", [False, False])
+
+
+def test_tree_of_the_beam_has_the_tokens_without_terms(translator: Translator) -> None:
+    (line,) = translator.model.prepare.lines(["Der Hund schläft im Haus."], split=False)
+    (found, *_), trace = traced(translator, line, translator.search)
+    assert found.text == "The hound is sleeping in the building."
     assert trace is not None
-    assert trace.nodes[trace.best].score == pytest.approx(ranked[0].score)
+    assert trace.nodes[trace.best].score == pytest.approx(found.score)
 
 
-def test_prefix_may_contain_the_term(translator: Translator) -> None:
-    whole = [*translator.model.tokenizer.pieces(translator.model.tokenizer.encode("house")), "</s>"]
-    ((best,),) = translator.translate(SENTENCES[:1], prefix=whole)
-    assert best.text == "house"
+def test_sentences_are_counted_once(translator: Translator) -> None:
+    done: list[int] = []
+    with shown_by(lambda *_: nullcontext(done.append)), working("", 2):
+        translator.translate(["Der Hund schläft.", "Das Haus ist alt."])
+    assert sum(done) == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("house", 0),
-        ("the house.", 0),
-        ("(house)", 1),
-        ("House and", 0),  # a capital at the start of the sentence only
-        ("the House", 1),
-        ("the houses", 1),  # not the end of a word
-        ("hothouse", 1),
-    ],
-)
-def test_target_term_is_a_whole_word(text: str, left: int, tokenizer: Tokenizer) -> None:
-    constraint = Glossary(TERMS).constraint(sentence("dog", tokenizer), tokenizer)
-    assert min(constraint.start(tokenizer.encode(text)).left, 1) == left
+def test_translation_with_too_many_tokens_to_link_stays(tokenizer: Tokenizer) -> None:
+    ours = translator_of(varied_model("model.max_length=40", vocabulary=tokenizer.size), tokenizer)
+    ours.glossary = Glossary({"dog": "house"})
+    bytes_ = ["<0xFF>"] * 20  # the character for each has three tokens
+    ((best,),) = ours.translate(["dog"], prefix=[*bytes_, "</s>"])
+    assert (best.text, best.terms) == ("\ufffd" * 20, (Use("dog", "house", False),))
 
 
-def test_target_term_is_not_part_of_a_name_with_marks() -> None:
-    tokenizer = Tokenizer.train(["C++ is C", "C# or C++"] * 9, TokenizerConfig(vocabulary_size=300))
-    constraint = Glossary({"cat": "C"}).constraint(sentence("cat", tokenizer), tokenizer)
-    for text, left in (("C", 0), ("C is", 0), ("is C++", 1), ("C#", 1), ("C# or C", 0)):
-        assert min(constraint.start(tokenizer.encode(text)).left, 1) == left, text
-
-
-def test_term_occurs_between_words_of_a_script_without_spaces() -> None:
-    tokenizer = Tokenizer.train(["我喜欢猫", "他有一只狗", "猫和狗在家"] * 9, TokenizerConfig(vocabulary_size=300))
-    constraint = Glossary({"cat": "猫"}).constraint(sentence("cat", tokenizer), tokenizer)
-    for text in ("我喜欢 猫", "猫", "他有一只猫"):
-        assert constraint.start(tokenizer.encode(text)).left == 0, text
-    assert constraint.start(tokenizer.encode("他有一只狗")).left > 0
-
-
-def test_terms_that_do_not_fit_are_refused(translator: Translator) -> None:
-    translator.glossary = Glossary({"dog": "house " * 60})
-    with pytest.raises(InputError, match=r"^sentence 2: needs \d+ tokens for the terms of the glossary, a translation"):
-        translator.translate(["help", "dog"])
-    with pytest.raises(InputError, match=r"^line 7: needs "):
-        translator.require_fitting(translator.model.prepare.lines(["dog"], split=False)[0].sentences, "line 7")
-
-
-def test_limit_grows_with_the_terms(translator: Translator) -> None:
-    translator.glossary = Glossary({"dog": "house " * 20})
-    ((best,),) = translator.translate(["dog"], SearchConfig(beam=1, max_length_margin=1))
-    assert contains(best.text, "house") == 20
-
-
-def test_sampling_and_ctranslate2_are_refused(translator: Translator) -> None:
-    with pytest.raises(InputError, match=r"^glossary: sampling may leave out its terms; leave out one of them$"):
-        translator.translate(SENTENCES, SearchConfig(sample=True))
-    other = in_ctranslate2(translator, "model.max_length=40")
-    other.glossary = translator.glossary
-    with pytest.raises(
-        InputError, match=r"^glossary: ctranslate2 does not support it; leave it out, or --engine and --quantization$"
+def test_model_without_links_is_refused(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    recurrent = varied_model("model.kind=recurrent", "model.score=none", vocabulary=tokenizer.size)
+    for ours, message in (
+        (translator_of(recurrent, tokenizer), r"^model: this model has no cross-attention to link words by; "),
+        (both_engines(tokenizer=tokenizer)[1], r"^engine: ctranslate2 does not expose the model; leave it out$"),
     ):
-        other.translate(SENTENCES)
+        ours.translate(["dog"])
+        ours.glossary = Glossary({"cat": "house"})
+        monkeypatch.setattr(ours.model.engine, "search", None)  # nothing is translated before
+        with pytest.raises(InputError, match=message):
+            ours.translate(["dog"])
 
 
 def test_file_has_a_term_per_line(tmp_path: Path, tokenizer: Tokenizer) -> None:
@@ -189,7 +196,7 @@ def test_file_has_a_term_per_line(tmp_path: Path, tokenizer: Tokenizer) -> None:
         )
         path.write_bytes("".join(line + end for line in lines).encode())
         found = Glossary.read(str(path)).terms_in(sentence('old dog a "b"', tokenizer))
-        assert found == [Term("Old", "new"), Term("dog", "big house"), Term('a "b"', "c")]
+        assert [one[:2] for one in found] == [("Old", "new"), ("dog", "big house"), ('a "b"', "c")]
 
 
 def test_file_must_be_utf8(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import tee, zip_longest
@@ -22,7 +22,6 @@ from transformer_mt.text.terminal import JsonObject, escape_controls, escaped_js
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
 from transformer_mt.translation.beam_tree import BeamTrace
-from transformer_mt.translation.glossary import Term
 from transformer_mt.translation.translator import Translation, Translator
 from transformer_mt.views.translate import alternatives_lines, trace_lines, traced, translation_object
 
@@ -160,14 +159,13 @@ def _json_object(line: str, *, place: str) -> JsonObject:
 class Translated(NamedTuple):
     """A record and its translations, best first.
 
-    On request also the alternatives of each translation and the beam tree. `terms` are the glossary's that occur.
+    On request also the alternatives of each translation and the beam tree.
     """
 
     record: Record
     ranked: list[Translation]
     alternatives: list[list[ChosenAmong]]
     trace: BeamTrace | None
-    terms: Sequence[Term] = ()
 
 
 @dataclass(frozen=True)
@@ -204,8 +202,7 @@ class Output:
             count = ALTERNATIVES if self.alternatives else 0
             source = record.line.sentences[0]
             others = [find_alternatives(translator.model, source, one, count=count) if count else [] for one in ranked]
-            terms = [term for sentence in record.line.sentences for term in translator.glossary.terms_in(sentence)]
-            yield Translated(record, ranked, others, trace, terms)
+            yield Translated(record, ranked, others, trace)
 
     def lines(self, one: Translated, *, number: int) -> Iterator[str]:
         """Yield the output lines of record `number`, from 1: tab-separated columns, or a JSON object."""
@@ -235,7 +232,7 @@ class Output:
             shows_trace=self.trace,
         )
         if self.glossary:
-            found["terms"] = [term._asdict() for term in one.terms]
+            found["terms"] = [term._asdict() for term in one.ranked[0].terms]
         if record.fields is not None:
             del found["source"]
         return _joined(record.fields, found)

@@ -89,9 +89,7 @@ def default_run() -> Run:
 
 def alignment_heads(model: Model) -> AlignmentHeads:
     """The heads that link the run's words; notes if they are a guess."""
-    from transformer_mt.links.choose_heads import heads_of
-
-    chosen = heads_of(model)
+    chosen = model.linking_heads
     if model.alignment is None:
         note(f"{model.path}: no {ALIGNMENT} yet (training writes it at its end); averaging all heads")
     return chosen
@@ -140,11 +138,17 @@ class LineRemarks:
         self._places = defaultdict[str, list[str]](list)  # by reason
         self._words = defaultdict[str, dict[str, None]](dict)
 
-    def look_at(self, line: PreparedLine, translation: str, *, place: str, doubtful: bool = False) -> None:
-        """Record remarks about a line and its translation; ignores rare words that the translation copies."""
+    def look_at(
+        self, line: PreparedLine, translation: str, *, place: str, doubtful: bool = False, left_out: Sequence[str] = ()
+    ) -> None:
+        """Record remarks about a line and its translation; ignores rare words that the translation copies.
+
+        `left_out` are terms of the glossary that the translation lacks.
+        """
         self._looked_at += 1
         doubt = [("the model gives the translation a low probability", ())] * doubtful
-        for reason, named in (*_remarks(line, translation), *doubt):
+        lack = [("no place found for the terms: {}", left_out)] * bool(left_out)
+        for reason, named in (*_remarks(line, translation), *doubt, *lack):
             self._places[reason].append(place)
             self._words[reason] |= dict.fromkeys(named)
 

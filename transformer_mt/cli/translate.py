@@ -94,21 +94,21 @@ def translate(
     end with a score, dropped, or beaten (could no longer win).
 
     --glossary reads a source term, a tab and a target term per line. Where the source term occurs, ignoring case, the
-    translation contains the target term exactly as written; inflected forms need their own lines. A term in a larger
-    number, name or address (5 in 1.5, C in C++) doesn't count.
+    target term replaces the words of the translation that are linked to it; inflected forms need their own lines. A
+    term in a larger number, name or address (5 in 1.5, C in C++) doesn't count. tmt notes terms without a place.
 
     --engine chooses the program that translates. Another one is faster, after converting the model once. Greedy
     translations are the same; beam results may differ. It has no --sample, --trace or --glossary. auto uses it, if
     installed, for --beam 1 and files of at least 100 kB, and with --quantization; otherwise torch, our own search.
     """
     from transformer_mt.cli.line_io import STDIN, Output, open_output, read_records
-    from transformer_mt.cli.open_model import LineRemarks, open_translator
+    from transformer_mt.cli.open_model import LineRemarks, alignment_heads, open_translator
     from transformer_mt.runs.directory import own_files
     from transformer_mt.translation.glossary import Glossary
     from transformer_mt.views.translate import require_beam
 
     lacking = [option for option, given in (("--trace", trace), ("--glossary", glossary)) if given]
-    _check(sentences, input, lacking=lacking, engine=engine)
+    _check(sentences, input, lacking=lacking, others=engine not in (AUTO, OWN) or quantization is not None)
     pays = not lacking and _is_large(sentences, input)
     translator = open_translator(
         model, search, device=device, engine=engine, quantization=quantization, to=to, pays=pays
@@ -117,6 +117,7 @@ def translate(
         require_beam(translator.search)
     if glossary:
         translator.glossary = Glossary.read(glossary)
+        alignment_heads(translator.model)  # raises for a model without
     is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()
     if is_prompt and sys.stderr.isatty():
         note("one sentence per line; :quit or Ctrl-D to quit")
@@ -134,10 +135,13 @@ def translate(
             records = read_records(source, translator, split=split, as_json=as_json)
             for number, one in enumerate(form.translate(translator, records, prefix=prefix, is_waiting=is_waiting), 1):
                 total += 1
-                terms += len(one.terms)
                 bad += one.record.problem is not None
                 best = one.ranked[0]
-                remarks.look_at(one.record.line, best.text, place=one.record.place, doubtful=best.is_doubtful)
+                terms += len(best.terms)
+                left_out = [f"{term.source} → {term.target}" for term in best.terms if not term.placed]
+                remarks.look_at(
+                    one.record.line, best.text, place=one.record.place, doubtful=best.is_doubtful, left_out=left_out
+                )
                 for line in form.lines(one, number=number):
                     write(line)
                 if one.record.problem:
@@ -150,14 +154,14 @@ def translate(
         raise InputError(place, f"{bad} of {total} lines were not translated", "correct the lines named above")
 
 
-def _check(sentences: list[str] | None, input: Path | None, *, lacking: list[str], engine: str) -> None:
+def _check(sentences: list[str] | None, input: Path | None, *, lacking: list[str], others: bool) -> None:
     """Raise `InputError` for options that exclude each other."""
     if sentences and input:
         raise InputError("--input", "the command line has sentences too", "give one or the other")
     if sentences and len(sentences) == 1 and os.path.isfile(sentences[0]):
         raise InputError("SENTENCE", f"{sentences[0]} is a file", "translate its lines with --input")
-    if lacking and engine not in (AUTO, OWN):
-        raise InputError(lacking[0], f"{engine} does not have it", f"leave out {lacking[0]} or --engine")
+    if lacking and others:
+        raise InputError(lacking[0], "only our own search has it", "leave it out, or --engine and --quantization")
 
 
 def _is_large(sentences: list[str] | None, input: Path | None) -> bool:

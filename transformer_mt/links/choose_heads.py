@@ -3,13 +3,11 @@
 from itertools import groupby
 
 from transformer_mt.corpus.pairs import Pairs
-from transformer_mt.ground.errors import InputError
 from transformer_mt.links.align import cross_heads, links_of, word_shares
 from transformer_mt.links.counts import count_links, gold_links, linked_pairs
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.model import Model
 
 # Validation pairs to choose heads on.
 CHOICE_PAIRS = 1_000
@@ -19,14 +17,6 @@ def guess_heads(model: Seq2Seq) -> AlignmentHeads | None:
     """All cross-attention heads, the best guess without known links; None for a model without cross-attention."""
     heads = cross_heads(model)
     return AlignmentHeads(heads=tuple(heads), chosen_by="guess") if heads else None
-
-
-def heads_of(model: Model) -> AlignmentHeads:
-    """The heads chosen in the run's training, else all. Raises `InputError` for a model without cross-attention."""
-    guess = guess_heads(model.network)
-    if guess is None:
-        raise InputError(model.path, "this model has no cross-attention to link words by", "choose another model")
-    return model.alignment or guess
 
 
 def choose_heads(model: Seq2Seq, tokenizer: Tokenizer, validation: Pairs) -> AlignmentHeads | None:

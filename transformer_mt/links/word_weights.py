@@ -11,10 +11,10 @@ from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.ground.errors import InputError
 from transformer_mt.links.recording import record_attention
 from transformer_mt.links.tokens import over_words, prepare_pair
+from transformer_mt.models.batches import batches
 from transformer_mt.models.head_mask import active_heads
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.scoring import batches
 
 
 def word_weights(

@@ -8,4 +8,5 @@ hypotheses    which sentence each hypothesis of a search translates
 recurrent     the other model: GRUs, with or without attention
 head_mask     turns heads off, in the configuration or temporarily
 build_model   from the configuration to the model
+batches       batches of pairs for a pass without training
 """

@@ -196,8 +196,3 @@ def words_of_places(places: Sequence[Span], spans: Sequence[Span]) -> tuple[Owne
         last = bisect_right(starts, end - 1)  # the first word that starts after the token
         owners.append(tuple(range(first, last)) or ((min(first, len(spans) - 1),) if spans else ()))
     return tuple(owners)
-
-
-def is_byte(piece: str) -> bool:
-    """True for a token that is a single byte, spelled `<0xE2>` by sentencepiece."""
-    return len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.ground.memory import free_memory
 from transformer_mt.ground.plugins import EngineEntry, extensions
-from transformer_mt.translation.constraints import FREE, Constraint
 
 if TYPE_CHECKING:
     from transformer_mt.models.seq2seq import Seq2Seq
@@ -18,15 +17,11 @@ Prefix = tuple[int, ...]
 
 
 class Task(NamedTuple):
-    """A sentence to translate, the maximum length of its translation (both with `EOS`), and the seed for sampling.
-
-    The translation must meet the constraint. With the prefix, its tokens must fit into the limit.
-    """
+    """A sentence to translate, the maximum length of its translation (both with `EOS`), and the seed for sampling."""
 
     source: Sequence[int]
     limit: int
     seed: int = 0
-    constraint: Constraint = FREE
 
 
 class Hypothesis(NamedTuple):
@@ -73,8 +68,8 @@ class Engine(ABC):
         """Yield the `count` best hypotheses, or samples, of each sentence, best first.
 
         All begin with `prefix`. The beam is at least `count` wide. Sentences are translated in order, in batches of
-        `search.batch_size`: sort them by length. Raises `InputError` if the engine does not support the search or a
-        constraint, and `MachineError` if the model's numbers are not finite.
+        `search.batch_size`: sort them by length. Raises `InputError` if the engine does not support the search,
+        and `MachineError` if the model's numbers are not finite.
         """
 
     @abstractmethod

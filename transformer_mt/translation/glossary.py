@@ -1,8 +1,6 @@
-"""A glossary: source terms, and the target terms that their translations must contain."""
+"""A glossary: source terms, and the target terms that their translations get."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -11,11 +9,8 @@ from transformer_mt.corpus.text_files import unquoted
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.files import bounded_lines, read_input
 from transformer_mt.text.normalize import normalize
-from transformer_mt.text.words import inner_places, is_unspaced, words
-from transformer_mt.tokenizer.prepared import PreparedSentence, is_byte
-from transformer_mt.tokenizer.symbols import BOS, UNK
-from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.constraints import Constraint, Phrase, Tokens
+from transformer_mt.text.words import inner_places, words
+from transformer_mt.tokenizer.prepared import PreparedSentence
 
 LARGEST = 10_000_000  # bytes
 LONGEST = 1_000  # characters of a term
@@ -26,6 +21,23 @@ class Term(NamedTuple):
 
     source: str
     target: str
+
+
+class Occurrence(NamedTuple):
+    """A term, and the numbers of its words in a source sentence: from `first` to before `end`."""
+
+    source: str
+    target: str
+    first: int
+    end: int
+
+
+class Use(NamedTuple):
+    """A term that occurs in a source sentence, and whether the translation has it."""
+
+    source: str
+    target: str
+    placed: bool
 
 
 class Glossary:
@@ -70,7 +82,7 @@ class Glossary:
     def __bool__(self) -> bool:
         return bool(self._terms)
 
-    def terms_in(self, sentence: PreparedSentence) -> list[Term]:
+    def terms_in(self, sentence: PreparedSentence) -> list[Occurrence]:
         """The terms that occur in a source sentence, in order; the longest where several begin.
 
         They occur as whole words, and not inside a number, an address or the like: see `inner_places`.
@@ -86,19 +98,10 @@ class Glossary:
             for size in range(min(longest, len(read) - place), 0, -1):
                 term = self._terms.get(read[place : place + size])
                 if term and inner.isdisjoint((sentence.spans[place][0], sentence.spans[place + size - 1][1])):
-                    found.append(term)
+                    found.append(Occurrence(*term, place, place + size))
                     break
             place += size
         return found
-
-    def constraint(self, sentence: PreparedSentence, tokenizer: Tokenizer) -> Constraint:
-        """What the translation of a sentence must contain: a term as often as in the source.
-
-        Raises `InputError` for a target term with characters that the vocabulary lacks.
-        """
-        times = Counter(term.target for term in self.terms_in(sentence))
-        phrases = tuple(Phrase(_spellings(term, tokenizer), count) for term, count in times.items())
-        return Constraint(phrases, lambda token: _continues_word(tokenizer.pieces([token])[0]))
 
 
 NONE = Glossary({})
@@ -106,23 +109,3 @@ NONE = Glossary({})
 
 def _folded(read: Sequence[str]) -> tuple[str, ...]:
     return tuple(map(str.casefold, read))
-
-
-def _spellings(term: str, tokenizer: Tokenizer) -> tuple[Tokens, ...]:
-    """The tokens of a target term, as a word and, with a capital, at the start of a sentence.
-
-    In a script without spaces, also after another character, where the mark of a word's start is missing.
-    """
-    usual, capital, full_stop, after = map(tokenizer.encode, (term, term[0].upper() + term[1:], "。", f"。{term}"))
-    if UNK in usual:
-        raise InputError("glossary", f"{term} has characters without a token", "spell it in another way")
-    spellings = [usual, [BOS, *capital]]
-    if is_unspaced(term) and after[: len(full_stop)] == full_stop:
-        spellings.append(after[len(full_stop) :])
-    return tuple(map(tuple, spellings))
-
-
-@cache
-def _continues_word(piece: str) -> bool:
-    """True for a token that continues the word before it, or makes it a name like `C++`; a byte may."""
-    return is_byte(piece) or len(words(f"a{piece[0]}")) == 1 or bool(inner_places(f"1{piece[0]}"))

@@ -91,6 +91,17 @@ class Model:
         return self.run.alignment() if self.run else None
 
     @cached_property
+    def linking_heads(self) -> AlignmentHeads:
+        """The same heads, else all. Raises `InputError` for a model without cross-attention, or of another program."""
+        from transformer_mt.links.choose_heads import guess_heads  # imports torch
+
+        guess = guess_heads(self.network)
+        if guess is None:
+            place = self.run.path if self.run else "model"
+            raise InputError(place, "this model has no cross-attention to link words by", "choose another model")
+        return self.alignment or guess
+
+    @cached_property
     def doubt(self) -> Doubt:
         """When to doubt a translation, as chosen on validation data at the end of training."""
         return self.run.doubt() if self.run else Doubt()

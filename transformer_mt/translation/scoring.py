@@ -10,17 +10,15 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_mt.batching.batches import Batch, fixed_batches
+from transformer_mt.batching.batches import Batch
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.ground.errors import InputError
-from transformer_mt.ground.progress import advance
+from transformer_mt.models.batches import batches
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
-# Tokens per batch; raised to the model's longest sentence.
-BATCH_TOKENS = 4_096
 _READ_AHEAD = 1_000  # pairs to sort by length
 _ANY = 2**31  # tokens: no pair is silently dropped
 
@@ -62,14 +60,6 @@ def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePa
                 )
         yield from _scores(model, tokenizer, encoded)
         first += len(chunk)
-
-
-def batches(model: Seq2Seq, encoded: EncodedPairs) -> Iterator[tuple[Tensor, Batch]]:
-    """Yield batches on the model's device, each with the rows of its pairs in `encoded`."""
-    budget = max(BATCH_TOKENS, model.max_length)
-    for rows in fixed_batches(encoded.source_lengths, encoded.target_lengths, batch_tokens=budget):
-        yield rows, encoded.batch(rows).to(next(model.parameters()).device)
-        advance(len(rows))
 
 
 def _scores(model: Seq2Seq, tokenizer: Tokenizer, encoded: EncodedPairs) -> list[PairScore]:

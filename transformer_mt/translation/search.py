@@ -8,7 +8,7 @@ import math
 from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, compress
+from itertools import chain
 
 import torch
 from jaxtyping import Float, Int
@@ -18,7 +18,6 @@ from transformer_mt.attention.shapes import Rows, Source
 from transformer_mt.models.seq2seq import Seq2Seq, State, log_softmax
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED
 from transformer_mt.translation.beam_tree import BEATEN, ENDED, Kept, recorded_steps
-from transformer_mt.translation.constraints import Candidate, Constraint, Progress, allocate
 from transformer_mt.translation.engine import Hypothesis, Prefix, length_penalty
 from transformer_mt.translation.sampling import RowLogits, draw, keep_top_k, keep_top_p, temper
 
@@ -37,7 +36,6 @@ def beam_search(
     limits: Limits,
     n_best: int,
     prefix: Prefix = (),
-    constraints: Sequence[Constraint] = (),
 ) -> Found:
     """Beam search over the sources B S: the `n_best` best hypotheses of each sentence, best first.
 
@@ -48,27 +46,16 @@ def beam_search(
 
     Every hypothesis begins with the prefix; it must be shorter than all `limits`, and its tokens count towards
     log-probability and length. `PAD`, `UNK` and `BOS` are never generated.
-
-    With `constraints`, one per sentence, a hypothesis ends only once it contains all phrases, for which the limit must
-    leave room. Each step divides the beam between hypotheses by the number of missing tokens (Post and Vilar 2018). The
-    beam is wide enough for every such number.
     """
     assert len(prefix) < min(limits)
     finished: Found = [[] for _ in source]
-    is_free = not any(constraint.phrases for constraint in constraints)
-    progress = [] if is_free else [constraint.start(prefix) for constraint in constraints]  # of each live hypothesis
-    beams = [max(beam, 1 + one.left) for one in progress]
     live = _Live.start(model, source, prefix)
     # A bound for live hypotheses: log-probabilities only fall, and the largest penalty belongs to the longest.
     largest_penalty = [length_penalty(limit, alpha) for limit in limits]
     for length in range(len(prefix) + 1, max(limits) + 1):
         penalty = length_penalty(length, alpha)
         choices = live.choices(last=[limit == length for limit in limits])
-        if not is_free:
-            room = [limit - length - 1 for limit in limits]
-            candidates, progress = _constrained_candidates(live, choices, progress, beam=beam, beams=beams, room=room)
-        else:
-            candidates = _best_candidates(live, choices, beam=beam, sentences=len(source))
+        candidates = _best_candidates(live, choices, beam=beam, sentences=len(source))
         rows = candidates.rows()
         _finish(finished, live, candidates, rows, penalty=penalty, n_best=n_best)
         to_beat = [best[-1].score if len(best) == n_best else -math.inf for best in finished]
@@ -81,7 +68,6 @@ def beam_search(
         if not any(goes_on):
             break
         live = live.extend(model, candidates.select(goes_on))
-        progress = list(compress(progress, goes_on))
     return finished
 
 
@@ -225,34 +211,6 @@ def _best_candidates(live: _Live, choices: RowLogits, *, beam: int, sentences: i
     index = index[sentence, rank]
     parent = first[sentence] + index // width
     return _Candidates(sentence, parent, token[parent, index % width], log_probability[sentence, rank])
-
-
-def _constrained_candidates(
-    live: _Live, choices: RowLogits, progress: Sequence[Progress], *, beam: int, beams: Sequence[int],
-    room: Sequence[int],
-) -> tuple[_Candidates, list[Progress]]:  # fmt: skip
-    """The candidates of each sentence, divided between its banks, `beams` in all, and their progress.
-
-    Post and Vilar 2018, §3.1: chosen from the likeliest tokens of each hypothesis, and those that make progress. All
-    must leave `room` for what is missing. A hypothesis that the model would end although something is missing only
-    fills free places; otherwise, most phrases would follow the end of the sentence.
-    """
-    total = choices + live.log_probability[:, None]  # N V
-    likeliest = total.topk(min(1 + beam, total.shape[1])).indices.tolist()
-    in_time, late = ([list[Candidate]() for _ in beams] for _ in range(2))
-    for row, (sentence, one, likely) in enumerate(zip(live.origin.tolist(), progress, likeliest, strict=True)):
-        own = late[sentence] if one.left and likely[0] == EOS else in_time[sentence]
-        tokens = list(one.wanted.union(likely))
-        for token, value in zip(tokens, total[row, tokens].tolist(), strict=True):
-            after = one.add(token)
-            if value > -math.inf and (one.left == 0 if token == EOS else after.left <= room[sentence]):
-                own.append(Candidate(row, token, value, after))
-    chosen = []
-    for first, then, width in zip(in_time, late, beams, strict=True):
-        chosen += (allocate(first, width) + allocate(then, width))[:width]
-    parent, token = torch.tensor([one[:2] for one in chosen], dtype=torch.long, device=total.device).view(-1, 2).T
-    candidates = _Candidates(live.origin[parent], parent, token, total[parent, token])
-    return candidates, [one.progress for one in chosen]
 
 
 def _kept(live: _Live, candidates: _Candidates, goes_on: Sequence[bool], *, step: int, penalty: float) -> list[Kept]:

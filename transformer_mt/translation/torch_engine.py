@@ -53,10 +53,7 @@ class TorchEngine(Engine):
             common: dict[str, Any] = {"alpha": search.length_penalty, "limits": limits, "prefix": prefix}
             with evaluating(self.network):
                 if not search.sample:
-                    found = beam_search(
-                        self.network, source, beam=max(search.beam, count), n_best=count,
-                        constraints=[task.constraint for task in batch], **common,
-                    )  # fmt: skip
+                    found = beam_search(self.network, source, beam=max(search.beam, count), n_best=count, **common)
                 else:
                     # A generator per sentence, so that samples do not depend on batching.
                     generators = [torch.Generator().manual_seed(task.seed) for task in batch]

@@ -1,7 +1,8 @@
 """`Translator`: sentences in, translations out, with any engine."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
@@ -11,17 +12,19 @@ from typing_extensions import override
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.cleaning import normalized_pair
-from transformer_mt.corpus.pairs import AnyPair, as_pairs
+from transformer_mt.corpus.pairs import AnyPair, SentencePair, as_pairs
 from transformer_mt.ground.errors import InputError, require_list
 from transformer_mt.ground.memory import require
-from transformer_mt.ground.progress import advance
+from transformer_mt.ground.progress import advance, working
 from transformer_mt.ground.seeds import derive_seed
 from transformer_mt.runs.directory import find_run
+from transformer_mt.text.languages import language_of
+from transformer_mt.text.normalize import normalize
 from transformer_mt.text.sentences import join_sentences
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
 from transformer_mt.tokenizer.symbols import EOS, SPECIAL, UNK
 from transformer_mt.translation.engine import OWN, Hypothesis, Prefix, Task
-from transformer_mt.translation.glossary import NONE, Glossary
+from transformer_mt.translation.glossary import NONE, Glossary, Use
 from transformer_mt.translation.model import Model
 
 if TYPE_CHECKING:
@@ -40,6 +43,8 @@ class Translation:
     If a line was translated sentence by sentence, `sentences` has their translations, and score and ln p are sums.
     `is_doubtful` means that the mean ln p per token is lower than for almost all right translations (`Model.doubt`), in
     one of the sentences. It is always false for samples, which are meant to be unlikely, and after a prefix.
+    `terms` are those of the glossary that occur in the source. They are only in `text`: tokens and numbers are those of
+    the translation without them.
     """
 
     text: str
@@ -48,6 +53,7 @@ class Translation:
     tokens: tuple[str, ...]
     sentences: tuple["Translation", ...] = ()
     is_doubtful: bool = False
+    terms: tuple[Use, ...] = ()
 
     @property
     def mean_log_probability(self) -> float:
@@ -77,7 +83,7 @@ def numbered(number: int) -> str:
 class Translator:
     """Translates text with an opened model; `search` is the default for calls without their own.
 
-    Translations contain the target terms of the `glossary` whose source terms occur.
+    In the text of a translation, terms of the `glossary` replace the words that are linked to them.
     """
 
     model: Model
@@ -195,7 +201,7 @@ class Translator:
         return score_pairs(self.model.network, self.model.tokenizer, given)
 
     def require_fitting(self, sentences: Iterable[PreparedSentence], place: str) -> None:
-        """Raise `InputError`, naming `place`, for a sentence or target terms with more tokens than the model takes."""
+        """Raise `InputError`, naming `place`, for a sentence with more tokens than the model takes."""
         for sentence in sentences:
             self._task(sentence, (), self.search, self._longest(self.search), place=place)
 
@@ -216,17 +222,19 @@ class Translator:
         """Translate prepared lines, each given with its number. Raises as `translate`."""
         tokenizer = self.model.tokenizer
         engine = self.model.engine
-        if self.glossary and search.sample:
-            raise InputError("glossary", "sampling may leave out its terms", "leave out one of them")
+        if self.glossary:
+            _ = self.model.linking_heads  # raises
         limit = self._longest(search)
         forced, ends = self._forced(prefix)
         if len(forced) >= limit:
             raise InputError("prefix", f"{len(forced)} tokens, but a translation has at most {limit - 1}", "shorten it")
         tasks: Tasks = {}
+        sentences: dict[Key, PreparedSentence] = {}
         for number, line in lines:
             for index, sentence in enumerate(line.sentences):
                 key = (number, index) if index else (number,)
                 longest = len(forced) + 1 if ends else limit
+                sentences[key] = sentence
                 tasks[key] = self._task(sentence, forced, search, longest, place=place(number), key=key)
         waiting = [(key, task) for key, task in tasks.items() if len(task.source) > len(tokenizer.tag) + 1]
         waiting.sort(key=lambda item: len(item[1].source), reverse=True)
@@ -235,6 +243,8 @@ class Translator:
         require(needed, engine.free_memory, what="search.beam, n_best and batch_size", remedy="lower them")
         translations = {key: [EMPTY] for key in tasks}
         translations |= self._found(dict(waiting), search, forced)
+        if self.glossary:
+            translations |= self._with_terms(sentences, translations, prefix=normalize(tokenizer.decode(forced)))
         by_line = groupby(translations, key=lambda key: key[0])
         return [_joined([translations[key] for key in keys]) for _, keys in by_line]
 
@@ -264,19 +274,14 @@ class Translator:
         self, sentence: PreparedSentence, prefix: Prefix, search: SearchConfig, longest: int, *, place: str,
         key: Key = (),
     ) -> Task:  # fmt: skip
-        """The task of a sentence. Raises `InputError`, naming `place`, if it or its target terms are too long."""
+        """The task of a sentence. Raises `InputError`, naming `place`, if it is too long."""
         count = len(sentence.ids) + 1
         limit = self.model.engine.max_length
         if count > limit:
             raise InputError(place, f"{count} tokens, the model takes at most {limit}", "split it")
-        constraint = self.glossary.constraint(sentence, self.model.tokenizer.target)
-        needed = len(prefix) + 1 + constraint.start(prefix).left
-        if needed > longest:
-            problem = f"needs {needed} tokens for the terms of the glossary, a translation has at most {longest}"
-            raise InputError(place, problem, "split it, or shorten the terms")
         # Vaswani et al. 2017, §6.1: a translation may exceed its source by a fixed number of tokens.
-        limit = min(max(count, needed) + search.max_length_margin, longest)
-        return Task([*sentence.ids, EOS], limit, derive_seed(search.seed, *key), constraint)
+        limit = min(max(count, len(prefix) + 1) + search.max_length_margin, longest)
+        return Task([*sentence.ids, EOS], limit, derive_seed(search.seed, *key))
 
     def _found(self, waiting: Tasks, search: SearchConfig, prefix: Prefix) -> dict[Key, Ranked]:
         """Translate every sentence; search again for sentences with too few distinct texts."""
@@ -294,6 +299,32 @@ class Translator:
             waiting = {key: task for key, task in waiting.items() if len(found[key]) < search.n_best}
             count *= 2
         return found
+
+    def _with_terms(
+        self, sentences: Mapping[Key, PreparedSentence], found: Mapping[Key, Ranked], *, prefix: str
+    ) -> dict[Key, Ranked]:
+        """The translations of sentences with terms of the glossary, after the terms were put into them."""
+        from transformer_mt.links.align import align_pairs  # imports torch
+        from transformer_mt.translation.substitution import put_terms
+
+        model = self.model
+        terms = {key: own for key, sentence in sentences.items() if (own := self.glossary.terms_in(sentence))}
+        rows = [(key, one) for key in terms for one in found[key]]
+        pairs = [SentencePair(sentences[key].text, self._linkable(one.text)) for key, one in rows]
+        aligned = align_pairs(model.network, model.tokenizer, pairs, model.linking_heads)
+        is_english = language_of(model.config.data.target_language) == "en"
+        different: dict[Key, dict[str, Translation]] = defaultdict(dict)
+        with working(""):  # the sentences were counted
+            for (key, one), alignment in zip(rows, aligned, strict=True):
+                text, placed = put_terms(alignment, terms[key], prefix=prefix, is_english=is_english)
+                uses = tuple(Use(term.source, term.target, term in placed) for term in terms[key])
+                different[key].setdefault(text, replace(one, text=text or one.text, terms=uses))
+        return {key: list(by_text.values()) for key, by_text in different.items()}
+
+    def _linkable(self, translation: str) -> str:
+        """A translation as the model reads it; empty if it has too many tokens in the usual spelling."""
+        text = normalize(translation)
+        return text if len(self.model.tokenizer.target.encode(text)) < self.model.engine.max_length else ""
 
     def _different(self, hypotheses: list[Hypothesis], *, count: int, least: float) -> Ranked:
         """The first hypotheses with distinct texts, as translations, best first; doubtful with a mean below `least`."""
@@ -325,5 +356,6 @@ def _joined(sentences: list[Ranked]) -> Ranked:
             tuple(chain.from_iterable(each.tokens for each in best)),
             best,
             any(each.is_doubtful for each in best),
+            tuple(chain.from_iterable(each.terms for each in best)),
         )
     ]

@@ -17,9 +17,10 @@ from transformer_mt.batching.batches import Batch
 from transformer_mt.batching.encoded_pairs import EncodedPairs
 from transformer_mt.ground.head_names import HeadName
 from transformer_mt.links.tokens import PairTokens
+from transformer_mt.models.batches import BATCH_TOKENS, batches
 from transformer_mt.models.head_mask import attention_layers, gated, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
-from transformer_mt.translation.scoring import BATCH_TOKENS, batches, label_log_probabilities
+from transformer_mt.translation.scoring import label_log_probabilities
 
 ByHead = dict[HeadName, float]
 

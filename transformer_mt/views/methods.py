@@ -18,11 +18,11 @@ from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.head_names import STACKS
 from transformer_mt.ground.progress import advance
 from transformer_mt.links.tokens import PairTokens, shared
+from transformer_mt.models.batches import BATCH_TOKENS
 from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.translation.scoring import BATCH_TOKENS
 from transformer_mt.views.maps import AttentionMaps, MapsByStack, StackMaps, maps_of, weights_of_pair
 
 # For each part of a sentence, such as a word, the tokens to erase together (True).

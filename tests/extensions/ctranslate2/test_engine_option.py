@@ -71,7 +71,10 @@ def test_evaluate_notes_missing_word_links(on_run: Tmt) -> None:
             (*ENGINE, "--sample"),
             "--sample: ctranslate2 does not support it; leave it out, or --engine and --quantization",
         ),
-        ((*ENGINE, "--trace"), "--trace: ctranslate2 does not have it; leave out --trace or --engine"),
+        (
+            (*ENGINE, "--trace"),
+            "--trace: only our own search has it; leave it out, or --engine and --quantization",
+        ),
         (("--engine", "onnx"), "--engine: 'onnx' is unknown; choose one of auto, torch, ctranslate2"),
         ((*ENGINE, "--quantization", "float8"), "--quantization: 'float8' is unknown; did you mean float16?"),
         (

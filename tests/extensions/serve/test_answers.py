@@ -16,7 +16,6 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.extensions.lessons.course import lessons, stored_curves
 from transformer_mt.ground.head_names import HeadName
 from transformer_mt.links.align import align_pairs
-from transformer_mt.links.choose_heads import heads_of
 from transformer_mt.models.head_mask import without_heads
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.doubt import Doubt
@@ -191,9 +190,9 @@ def test_links_are_computed_without_the_heads_that_are_off(served: Served, home:
     off = ["encoder.1.1", "decoder.1.2"]
     found = served.ask("translate", source=SOURCE, align=True, without=off).json["alignment"]
     pair = [SentencePair(SOURCE, found["target"])]
-    (whole,) = align_pairs(model, tokenizer, pair, heads_of(opened))
+    (whole,) = align_pairs(model, tokenizer, pair, opened.linking_heads)
     with without_heads(model, [HeadName.parse(head, key="without") for head in off]):
-        (expected,) = align_pairs(model, tokenizer, pair, heads_of(opened))
+        (expected,) = align_pairs(model, tokenizer, pair, opened.linking_heads)
     assert np.array(found["shares"]) == pytest.approx(expected.shares, abs=1e-4)
     assert np.array(found["shares"]) != pytest.approx(whole.shares, abs=1e-4)
 

@@ -90,9 +90,10 @@ class CTranslate2Engine(Engine):
 
     @override
     def search(self, tasks: Tasks, search: SearchConfig, *, count: int, prefix: Prefix) -> Iterator[list[Hypothesis]]:
-        given = {"sample": search.sample, "glossary": any(task.constraint.phrases for task in tasks)}
-        for key in filter(given.get, given):
-            raise InputError(key, "ctranslate2 does not support it", "leave it out, or --engine and --quantization")
+        if search.sample:
+            raise InputError(
+                "sample", "ctranslate2 does not support it", "leave it out, or --engine and --quantization"
+            )
         self._require_own_process()
         beam = max(search.beam, count)
         options: Options = {"beam_size": beam, "num_hypotheses": beam}

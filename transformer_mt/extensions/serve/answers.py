@@ -17,7 +17,6 @@ from transformer_mt.ground.head_names import STACKS, HeadName
 from transformer_mt.ground.plugins import View, extensions, resolve
 from transformer_mt.ground.registry import lookup
 from transformer_mt.links.align import align_pairs
-from transformer_mt.links.choose_heads import heads_of
 from transformer_mt.models.head_mask import without_heads
 from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.runs.directory import Run
@@ -59,7 +58,7 @@ def translation_of(
     if asked.trace:
         require_beam(search)
     translator.require_fitting(read.sentences, "source")
-    linking = heads_of(model) if asked.align else None  # as in `tmt align`, with all heads on
+    linking = model.linking_heads if asked.align else None  # as in `tmt align`, with all heads on
 
     def translated() -> tuple[list[Translation], Any]:
         if asked.trace:
