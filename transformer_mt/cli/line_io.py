@@ -10,20 +10,18 @@ from itertools import tee, zip_longest
 from pathlib import Path
 from queue import Queue
 from threading import Thread
-from typing import NamedTuple
 
+from transformer_mt.cli.open_model import LineRemarks
 from transformer_mt.cli.signals import remember_terminal
-from transformer_mt.cli.terminal import literal_console
+from transformer_mt.cli.terminal import literal_console, warn
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import flat, source_of
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.files import bounded_lines, decoded, output_file
 from transformer_mt.text.terminal import JsonObject, escape_controls, escaped_json
 from transformer_mt.tokenizer.prepared import PreparedLine
-from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
-from transformer_mt.translation.beam_tree import BeamTrace
-from transformer_mt.translation.translator import Translation, Translator
-from transformer_mt.views.translate import alternatives_lines, trace_lines, traced, translation_object
+from transformer_mt.translation.translator import Translator
+from transformer_mt.views.translate import Details, TranslatedLine, alternatives_lines, trace_lines, translated_lines
 
 STDIN = Path("-")
 LONGEST_SENTENCE = 100_000  # bytes; a model takes a few hundred tokens, and a thousand lines are read ahead
@@ -156,86 +154,74 @@ def _json_object(line: str, *, place: str) -> JsonObject:
     return fields
 
 
-class Translated(NamedTuple):
-    """A record and its translations, best first.
+@dataclass
+class TranslationJob:
+    """Translates records, writes the output lines of each, and counts.
 
-    On request also the alternatives of each translation and the beam tree.
+    `details` and the following fields are the form of the output; `write` gets its lines.
     """
 
-    record: Record
-    ranked: list[Translation]
-    alternatives: list[list[ChosenAmong]]
-    trace: BeamTrace | None
-
-
-@dataclass(frozen=True)
-class Output:
-    """The form of the output (JSON or text) and its contents in addition to translations."""
-
+    translator: Translator
+    details: Details
     as_json: bool
     scores: bool
-    alternatives: bool
-    trace: bool
-    n_best: int
-    split: bool
-    glossary: bool = False
+    prefix: str
+    write: Callable[[str], None]
+    is_waiting: Callable[[], bool] | None
+    total: int = 0
+    bad: int = 0
+    terms: int = 0
 
-    def translate(
-        self,
-        translator: Translator,
-        records: Iterable[Record],
-        *,
-        prefix: str,
-        is_waiting: Callable[[], bool] | None,
-    ) -> Iterator[Translated]:
-        """Yield every record with its translations; with `trace`, one search at a time.
+    def run(self, lines: Iterable[Line]) -> None:
+        """Translate lines, which are numbered from 1; reports remarks about them at the end."""
+        remarks = LineRemarks()
+        given, records = tee(read_records(lines, self.translator, split=self.details.split, as_json=self.as_json))
+        prepared = (record.line for record in given)
+        translator = self.translator
+        stream = translated_lines(
+            translator, prepared, translator.search, self.details, prefix=self.prefix, is_waiting=self.is_waiting
+        )
+        for number, (record, one) in enumerate(zip(records, stream, strict=False), start=1):
+            best = one.ranked[0]
+            left_out = [f"{term.source} → {term.target}" for term in best.terms if not term.placed]
+            remarks.look_at(one.line, best.text, place=record.place, doubtful=best.is_doubtful, left_out=left_out)
+            for line in self._lines(record, one, number=number):
+                self.write(line)
+            if record.problem:
+                warn(str(record.problem))
+            self.total += 1
+            self.bad += record.problem is not None
+            self.terms += len(best.terms)
+        remarks.report()
 
-        No record waits for another that has not arrived, as `is_waiting` reports.
-        """
-        given, waiting = tee(records)  # the translator reads ahead; those records wait here
-        lines = (record.line for record in given)
-        search = translator.search
-        stream = translator.translate_lines(lines, search, prefix=prefix, is_waiting=is_waiting)
-        plain = ((ranked, None) for ranked in stream)
-        traced_one_by_one = (traced(translator, line, search, prefix=prefix) for line in lines)
-        for record, (ranked, trace) in zip(waiting, traced_one_by_one if self.trace else plain, strict=False):
-            count = ALTERNATIVES if self.alternatives else 0
-            source = record.line.sentences[0]
-            others = [find_alternatives(translator.model, source, one, count=count) if count else [] for one in ranked]
-            yield Translated(record, ranked, others, trace)
+    def require_all(self, place: str | Path | None) -> None:
+        """Raise `InputError` if a line was not translated."""
+        if self.bad:
+            problem = f"{self.bad} of {self.total} lines were not translated"
+            raise InputError("stdin" if place in (None, STDIN) else place, problem, "correct the lines named above")
 
-    def lines(self, one: Translated, *, number: int) -> Iterator[str]:
-        """Yield the output lines of record `number`, from 1: tab-separated columns, or a JSON object."""
+    def _lines(self, record: Record, one: TranslatedLine, *, number: int) -> Iterator[str]:
+        """Yield the output lines of a record: tab-separated columns, or a JSON object."""
         if self.as_json:
-            yield escaped_json(self._object(one))
+            yield escaped_json(_object(record, one))
             return
         for translation, others in zip(one.ranked, one.alternatives, strict=True):
-            columns = [str(number)] if self.n_best > 1 else []
+            columns = [str(number)] if self.details.n_best > 1 else []
             if self.scores:
-                columns.append("" if one.record.problem else f"{translation.score:.4f}")
+                columns.append("" if record.problem else f"{translation.score:.4f}")
             yield "\t".join([*columns, escape_controls(translation.text)])
             yield from (f"  {line}" for line in alternatives_lines(others))
         if one.trace:
             yield from (f"  {line}" for line in trace_lines(one.trace, width=literal_console().width - 2))
 
-    def _object(self, one: Translated) -> JsonObject:
-        record = one.record
-        if record.problem:
-            return _joined(record.fields, {"error": str(record.problem)})
-        found = translation_object(
-            record.line,
-            one.ranked,
-            split=self.split,
-            n_best=self.n_best,
-            alternatives=one.alternatives if self.alternatives else None,
-            trace=one.trace,
-            shows_trace=self.trace,
-        )
-        if self.glossary:
-            found["terms"] = [term._asdict() for term in one.ranked[0].terms]
-        if record.fields is not None:
-            del found["source"]
-        return _joined(record.fields, found)
+
+def _object(record: Record, one: TranslatedLine) -> JsonObject:
+    if record.problem:
+        return _joined(record.fields, {"error": str(record.problem)})
+    found = one.to_json()
+    if record.fields is not None:
+        del found["source"]
+    return _joined(record.fields, found)
 
 
 def _joined(given: JsonObject | None, ours: JsonObject) -> JsonObject:

@@ -26,40 +26,43 @@ from transformer_mt.cli.options import (
     To,
     with_options,
 )
-from transformer_mt.cli.terminal import note, warn
+from transformer_mt.cli.terminal import note
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.progress import working
 from transformer_mt.translation.engine import OWN
 
 if TYPE_CHECKING:
     from transformer_mt.cli.line_io import Line
+    from transformer_mt.translation.translator import Translator
 
 LARGE = 100_000  # bytes, about 2,000 sentences
+
+Sentences = Annotated[list[str] | None, Argument(metavar="SENTENCE", help="Source sentences.")]
+Lines = Annotated[Path | None, Option(metavar="FILE", help="Translate the lines of a file; - is stdin.")]
+Prefix = Annotated[str, Option(metavar="TEXT", help="Start every translation with this text.", rich_help_panel=SEARCH)]
+GlossaryFile = Annotated[
+    Path | None, Option(metavar="FILE", help="Terms to use: source, tab, target.", rich_help_panel=SEARCH)
+]
+Scores = Annotated[bool, Option("--scores", help="Print the score before each translation.", rich_help_panel=OUTPUT)]
+Alternatives = Annotated[
+    bool, Option("--alternatives", help="Print the likeliest other tokens.", rich_help_panel=OUTPUT)
+]
+Trace = Annotated[bool, Option("--trace", help="Print the beam of every step as a tree.", rich_help_panel=OUTPUT)]
 
 
 @with_options("search", SearchOptions)
 def translate(
-    sentences: Annotated[list[str] | None, Argument(metavar="SENTENCE", help="Source sentences.")] = None,
+    sentences: Sentences = None,
     model: ModelOption = None,
-    input: Annotated[Path | None, Option(metavar="FILE", help="Translate the lines of a file; - is stdin.")] = None,
+    input: Lines = None,
     output: OutputFile = None,
     *,
     search: SearchOptions,
-    prefix: Annotated[
-        str, Option(metavar="TEXT", help="Start every translation with this text.", rich_help_panel=SEARCH)
-    ] = "",
-    glossary: Annotated[
-        Path | None, Option(metavar="FILE", help="Terms to use: source, tab, target.", rich_help_panel=SEARCH)
-    ] = None,
-    scores: Annotated[
-        bool, Option("--scores", help="Print the score before each translation.", rich_help_panel=OUTPUT)
-    ] = False,
-    alternatives: Annotated[
-        bool, Option("--alternatives", help="Print the likeliest other tokens.", rich_help_panel=OUTPUT)
-    ] = False,
-    trace: Annotated[
-        bool, Option("--trace", help="Print the beam of every step as a tree.", rich_help_panel=OUTPUT)
-    ] = False,
+    prefix: Prefix = "",
+    glossary: GlossaryFile = None,
+    scores: Scores = False,
+    alternatives: Alternatives = False,
+    trace: Trace = False,
     no_split: NoSplit = False,
     to: To = None,
     device: Device = DEFAULT_DEVICE,
@@ -101,11 +104,11 @@ def translate(
     translations are the same; beam results may differ. It has no --sample, --trace or --glossary. auto uses it, if
     installed, for --beam 1 and files of at least 100 kB, and with --quantization; otherwise torch, our own search.
     """
-    from transformer_mt.cli.line_io import STDIN, Output, open_output, read_records
-    from transformer_mt.cli.open_model import LineRemarks, alignment_heads, open_translator
+    from transformer_mt.cli.line_io import ALTERNATIVES, TranslationJob, open_output
+    from transformer_mt.cli.open_model import open_translator
     from transformer_mt.runs.directory import own_files
-    from transformer_mt.translation.glossary import Glossary
-    from transformer_mt.views.translate import require_beam
+    from transformer_mt.translation.translator import splits
+    from transformer_mt.views.translate import Details, require_beam
 
     lacking = [option for option, given in (("--trace", trace), ("--glossary", glossary)) if given]
     _check(sentences, input, lacking=lacking, others=engine not in (AUTO, OWN) or quantization is not None)
@@ -116,42 +119,26 @@ def translate(
     if trace:
         require_beam(translator.search)
     if glossary:
-        translator.glossary = Glossary.read(glossary)
-        alignment_heads(translator.model)  # raises for a model without
+        _use_glossary(glossary, translator)
     is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()
-    if is_prompt and sys.stderr.isatty():
-        note("one sentence per line; :quit or Ctrl-D to quit")
-    language = translator.model.config.data.source_language
-    sources, is_waiting = _sources(sentences, input, prompt=f"{language}> " if is_prompt else None)
-    n_best = translator.search.n_best
-    split = not (no_split or n_best > 1 or alternatives or trace or prefix)
-    form = Output(as_json, scores, alternatives, trace, n_best, split, glossary is not None)
-    bad = total = terms = 0
-
+    prompt = f"{translator.model.config.data.source_language}> " if is_prompt else None
+    sources, is_waiting = _sources(sentences, input, prompt=prompt)
+    details = Details(
+        split=not (no_split or alternatives or trace) and splits(translator.search, prefix),
+        n_best=translator.search.n_best,
+        alternatives=ALTERNATIVES * alternatives,
+        trace=trace,
+        terms=glossary is not None,
+    )
     shown = working(f"translating into {output}") if output else nullcontext()
     with open_output(output, read=[input, glossary, *own_files(translator.model.path)]) as write, shown:
-        for source in sources:
-            remarks = LineRemarks()
-            records = read_records(source, translator, split=split, as_json=as_json)
-            for number, one in enumerate(form.translate(translator, records, prefix=prefix, is_waiting=is_waiting), 1):
-                total += 1
-                bad += one.record.problem is not None
-                best = one.ranked[0]
-                terms += len(best.terms)
-                left_out = [f"{term.source} → {term.target}" for term in best.terms if not term.placed]
-                remarks.look_at(
-                    one.record.line, best.text, place=one.record.place, doubtful=best.is_doubtful, left_out=left_out
-                )
-                for line in form.lines(one, number=number):
-                    write(line)
-                if one.record.problem:
-                    warn(str(one.record.problem))
-            remarks.report()
-    if glossary and not terms:
+        job = TranslationJob(translator, details, as_json, scores, prefix, write, is_waiting)
+        for lines in sources:
+            job.run(lines)
+    if glossary and not job.terms:
         note(f"{glossary}: none of its terms occurs in the input")
-    if bad and not is_prompt:
-        place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
-        raise InputError(place, f"{bad} of {total} lines were not translated", "correct the lines named above")
+    if not is_prompt:
+        job.require_all("SENTENCE" if sentences else input)
 
 
 def _check(sentences: list[str] | None, input: Path | None, *, lacking: list[str], others: bool) -> None:
@@ -162,6 +149,15 @@ def _check(sentences: list[str] | None, input: Path | None, *, lacking: list[str
         raise InputError("SENTENCE", f"{sentences[0]} is a file", "translate its lines with --input")
     if lacking and others:
         raise InputError(lacking[0], "only our own search has it", "leave it out, or --engine and --quantization")
+
+
+def _use_glossary(path: Path, translator: "Translator") -> None:
+    """Raises `InputError` for an invalid file, and for a model without the heads that link words."""
+    from transformer_mt.cli.open_model import alignment_heads
+    from transformer_mt.translation.glossary import Glossary
+
+    translator.glossary = Glossary.read(path)
+    alignment_heads(translator.model)
 
 
 def _is_large(sentences: list[str] | None, input: Path | None) -> bool:
@@ -182,6 +178,8 @@ def _sources(
     from transformer_mt.translation.translator import numbered
 
     if prompt is not None:
+        if sys.stderr.isatty():
+            note("one sentence per line; :quit or Ctrl-D to quit")
         return ([("the line", line)] for line in prompted(prompt)), None
     if sentences:
         return [[(numbered(number), sentence) for number, sentence in enumerate(sentences)]], None

@@ -1,6 +1,8 @@
 """`tmt translate`: translations as JSON, alternatives at each position, and the tree of a beam search."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import tee
 
 from rich.text import Text
 from rich.tree import Tree
@@ -9,9 +11,9 @@ from transformer_mt.config.sections import SearchConfig
 from transformer_mt.ground.errors import InputError
 from transformer_mt.text.terminal import JsonObject, escape_controls
 from transformer_mt.tokenizer.prepared import PreparedLine
-from transformer_mt.translation.alternatives import ChosenAmong
+from transformer_mt.translation.alternatives import ChosenAmong, find_alternatives
 from transformer_mt.translation.beam_tree import ENDED, BeamTrace, beam_trace, recording_search
-from transformer_mt.translation.translator import PrefixText, Translation, Translator
+from transformer_mt.translation.translator import IsWaiting, PrefixText, Translation, Translator
 from transformer_mt.views.rendering import rendered, table_lines
 
 # Minimum width for wrapping a tree's labels; rich indents by 4 per level.
@@ -34,35 +36,79 @@ def traced(
     return found, beam_trace(steps, translator.model.tokenizer.pieces)
 
 
-def translation_object(
-    line: PreparedLine,
-    ranked: Sequence[Translation],
+@dataclass(frozen=True, kw_only=True)
+class Details:
+    """What to show of each line in addition to its translation.
+
+    `split` lists the sentences, `alternatives` is the number of other tokens at each position.
+    """
+
+    split: bool = False
+    n_best: int = 1
+    alternatives: int = 0
+    trace: bool = False
+    terms: bool = False
+
+
+@dataclass(frozen=True)
+class TranslatedLine:
+    """A line and its translations, best first; on request the alternatives of each and the tree of the beam."""
+
+    line: PreparedLine
+    ranked: Sequence[Translation]
+    alternatives: Sequence[Sequence[ChosenAmong]]
+    trace: BeamTrace | None
+    details: Details
+
+    def to_json(self) -> JsonObject:
+        """The object of `tmt translate --json`."""
+        best, line = self.ranked[0], self.line
+        found: JsonObject = {"source": line.given, "translation": best.text} | _scores(best)
+        found |= {"never_seen": line.never_seen, "remarks": line.remarks.to_json()}
+        listed: list[JsonObject] = [{"text": each.text, "score": each.score} for each in self.ranked]
+        if self.details.split:
+            parts = zip(line.sentences, best.sentences or (best,), strict=True)
+            found["sentences"] = [
+                {"source": of.text, "translation": part.text} | _scores(part) for of, part in parts if of.text
+            ]
+        if self.details.n_best > 1:
+            found["n_best"] = listed
+        if self.details.alternatives:
+            for each, others in zip(listed, self.alternatives, strict=True):
+                each["alternatives"] = [position.to_json() for position in others]
+            found["alternatives"] = listed[0]["alternatives"]
+        if self.details.trace:
+            found["trace"] = self.trace and self.trace.to_json()
+        if self.details.terms:
+            found["terms"] = [term._asdict() for term in best.terms]
+        return found
+
+
+def translated_lines(
+    translator: Translator,
+    lines: Iterable[PreparedLine],
+    search: SearchConfig,
+    details: Details,
     *,
-    split: bool,
-    n_best: int,
-    alternatives: Sequence[Sequence[ChosenAmong]] | None,
-    trace: BeamTrace | None,
-    shows_trace: bool,
-) -> JsonObject:
-    """The JSON object of `tmt translate` for a line: its translations, best first, with alternatives and trace."""
-    best = ranked[0]
-    found: JsonObject = {"source": line.given, "translation": best.text} | _scores(best)
-    found |= {"never_seen": line.never_seen, "remarks": line.remarks.to_json()}
-    listed: list[JsonObject] = [{"text": each.text, "score": each.score} for each in ranked]
-    if split:
-        parts = zip(line.sentences, best.sentences or (best,), strict=True)
-        found["sentences"] = [
-            {"source": of.text, "translation": part.text} | _scores(part) for of, part in parts if of.text
-        ]
-    if n_best > 1:
-        found["n_best"] = listed
-    if alternatives is not None:
-        for each, others in zip(listed, alternatives, strict=True):
-            each["alternatives"] = [position.to_json() for position in others]
-        found["alternatives"] = listed[0]["alternatives"]
-    if shows_trace:
-        found["trace"] = trace and trace.to_json()
-    return found
+    prefix: PrefixText = "",
+    is_waiting: IsWaiting | None = None,
+) -> Iterator[TranslatedLine]:
+    """Yield every line with its translations; with a trace, by one search at a time.
+
+    No line waits for another that has not arrived, as `is_waiting` reports. Raises as `Translator.translate_lines`.
+    """
+    given, waiting = tee(lines)  # the translator reads ahead; those lines wait here
+    if details.trace:
+        found = (traced(translator, line, search, prefix=prefix) for line in given)
+    else:
+        stream = translator.translate_lines(given, search, prefix=prefix, is_waiting=is_waiting)
+        found = ((ranked, None) for ranked in stream)
+    for line, (ranked, trace) in zip(waiting, found, strict=False):
+        others: list[list[ChosenAmong]] = [[] for _ in ranked]
+        if count := details.alternatives:
+            source = line.sentences[0]
+            others = [find_alternatives(translator.model, source, each, count=count) for each in ranked]
+        yield TranslatedLine(line, ranked, others, trace, details)
 
 
 def _scores(translation: Translation) -> JsonObject:

@@ -23,14 +23,13 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.prepared import PreparedLine, PreparedSentence
-from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.model import Model
-from transformer_mt.translation.translator import Translation, Translator, splits
+from transformer_mt.translation.translator import Translator, splits
 from transformer_mt.views.head_importance import head_losses
 from transformer_mt.views.request import PairRequest
 from transformer_mt.views.serialise import to_json
 from transformer_mt.views.subject import DEFAULT_METHOD, Subject, described, translation_by
-from transformer_mt.views.translate import require_beam, traced, translation_object
+from transformer_mt.views.translate import Details, TranslatedLine, require_beam, translated_lines
 
 
 def answer_translate(served: ServedRun, asked: Translate) -> JsonObject:
@@ -54,28 +53,23 @@ def translation_of(
     """The answer of `answer_translate` for a line with a changed search; `read` is the part to translate."""
     heads = heads_named(asked.without)
     model = translator.model
-    source = read.sentences[0]
     if asked.trace:
         require_beam(search)
     translator.require_fitting(read.sentences, "source")
     linking = model.linking_heads if asked.align else None  # as in `tmt align`, with all heads on
 
-    def translated() -> tuple[list[Translation], Any]:
-        if asked.trace:
-            return traced(translator, read, search, prefix=asked.prefix)
-        return translator.translate_prepared([(0, read)], search, prefix=asked.prefix)[0], None
+    split = asked.split and len(read.sentences) == len(line.sentences) and splits(search, asked.prefix)
+    details = Details(split=split, n_best=search.n_best, alternatives=asked.alternatives, trace=asked.trace)
+
+    def translated() -> TranslatedLine:
+        (one,) = translated_lines(translator, [read], search, details, prefix=asked.prefix)
+        return one
 
     with without_heads(model.network, heads):
-        ranked, trace = translated()
-        others = None
-        if asked.alternatives:
-            others = [find_alternatives(model, source, each, count=asked.alternatives) for each in ranked]
-        best = ranked[0]
+        one = translated()
+        best = one.ranked[0]
         links = {"alignment": _alignment(model, read, best.text, linking, heads)} if linking else {}
-    split = asked.split and len(read.sentences) == len(line.sentences) and splits(search, asked.prefix)
-    found = translation_object(
-        read, ranked, split=split, n_best=search.n_best, alternatives=others, trace=trace, shows_trace=asked.trace
-    )
+    found = one.to_json()
     written = PreparedSentence(normalize(best.text), tuple(model.tokenizer.ids(best.tokens)), model.tokenizer)
     is_as_written = written.text == best.text and "\ufffd" not in best.text
     found |= {
@@ -86,7 +80,7 @@ def translation_of(
         "token_words": list(written.words_of_piece if is_as_written else [()] * len(best.tokens)),
     }
     if heads:
-        found |= {"without": asked.without, "usual": translated()[0][0].text}
+        found |= {"without": asked.without, "usual": translated().ranked[0].text}
     return found | links
 
 
