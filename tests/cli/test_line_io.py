@@ -63,7 +63,7 @@ def test_pipe_lines_arrive_when_complete(workplace: Path) -> None:
 
 def test_read_error_reaches_the_consumer(workplace: Path) -> None:
     lines, _ = arriving_lines(Path("missing"))
-    with pytest.raises(InputError, match="^missing: no such file; "):
+    with pytest.raises(InputError, match=r"^missing: no such file; "):
         next(lines)
 
 

@@ -9,9 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer_mt.attention.hooks import Shown, watching
+from transformer_mt.attention.shapes import Source, Target
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.head_names import STACKS
-from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 
 
 class Recording(Mapping[str, list[Tensor]]):
@@ -38,18 +39,6 @@ class Recording(Mapping[str, list[Tensor]]):
             raise ValueError("the recording holds more than one pass, or a search; open one for each forward pass")
         return [_joined(steps) for steps in self._steps(stack)]
 
-    def of_tokens(self, stack: str, source: int, target: int) -> list[Tensor]:
-        """The layers of a stack over this many source and target tokens.
-
-        Raises `InputError` if the model's attention is over other tokens, as in one stack for both sides, or not shown.
-        """
-        sizes = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}[stack]
-        layers = self[stack]
-        if [layer.shape[2:] for layer in layers] != [sizes] * len(self._stacks[stack]):
-            problem = f"the {STACKS[stack]} of this model is over other tokens than this view shows"
-            raise InputError("model.kind", problem, "use the lens or erasure")
-        return layers
-
     def __iter__(self) -> Iterator[str]:
         return iter(self._stacks)
 
@@ -75,6 +64,23 @@ def record_attention(model: Seq2Seq) -> Iterator[Recording]:
     recording = Recording(model)
     with watching(recording.add):
         yield recording
+
+
+def attention_of(model: Seq2Seq, source: Source, target: Target) -> dict[str, list[Tensor]]:
+    """The attention weights B H Q K of every stack in one pass in evaluation mode, first layer first.
+
+    Raises `InputError` if the model's attention is over other tokens, as in one stack for both sides, or not shown, and
+    `MachineError` if the model's numbers are not finite.
+    """
+    with evaluating(model), record_attention(model) as recording:
+        require_finite(model(source, target))
+    read, written = source.shape[1], target.shape[1]
+    sizes = {"encoder": (read, read), "decoder": (written, written), "cross": (written, read)}
+    for stack, modules in model.attention_stacks().items():
+        if [layer.shape[2:] for layer in recording[stack]] != [sizes[stack]] * len(modules):
+            problem = f"the {STACKS[stack]} of this model is over other tokens than this view shows"
+            raise InputError("model.kind", problem, "use the lens or erasure")
+    return dict(recording)
 
 
 def _joined(steps: list[Tensor]) -> Tensor:

@@ -9,11 +9,11 @@ from jaxtyping import Float
 from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.ground.errors import InputError
-from transformer_mt.links.recording import record_attention
+from transformer_mt.links.recording import attention_of
 from transformer_mt.links.tokens import over_words, prepare_pair
 from transformer_mt.models.batches import batches
 from transformer_mt.models.head_mask import active_heads
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 
@@ -29,11 +29,9 @@ def word_weights(
     if encoded.too_long:
         raise InputError(f"{encoded.too_long} of the pairs", f"more than {model.max_length} tokens", "shorten them")
     for rows, batch in batches(model, encoded):
-        with evaluating(model), record_attention(model) as recording:
-            require_finite(model(batch.source, batch.decoder_input))
         weights = {}
-        for stack, modules in model.attention_stacks().items():
-            layers = recording.of_tokens(stack, batch.source.shape[1], batch.decoder_input.shape[1])
+        for stack, layers in attention_of(model, batch.source, batch.decoder_input).items():
+            modules = model.attention_stacks()[stack]
             heads = [[head - 1 for head in active_heads(module)] for module in modules]
             active = [layer[:, of_layer] for layer, of_layer in zip(layers, heads, strict=True)]
             weights[stack] = torch.cat(active, dim=1).float().numpy(force=True)

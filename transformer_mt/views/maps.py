@@ -10,10 +10,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from transformer_mt.ground.head_names import STACKS, HeadName
-from transformer_mt.links.recording import record_attention
+from transformer_mt.links.recording import attention_of
 from transformer_mt.links.tokens import PairTokens, over_words, prepare_pair
 from transformer_mt.models.head_mask import active_heads
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.text.brief import Brief
 from transformer_mt.text.html import html_matrix
 from transformer_mt.text.terminal import JsonObject
@@ -113,11 +113,9 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
 
 def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> MapsByStack:
     """The attention weights of every stack. Raises `MachineError` if the model's numbers are not finite."""
-    with evaluating(model), record_attention(model) as recording:
-        require_finite(model(*tokens.inputs(model)))
     stacks = {}
-    for name, modules in model.attention_stacks().items():
-        layers = recording.of_tokens(name, len(tokens.source.ids), len(tokens.read.ids))
+    for name, layers in attention_of(model, *tokens.inputs(model)).items():
+        modules = model.attention_stacks()[name]
         rows, columns = (side.pieces for side in tokens.sides(name))
         mask = torch.ones(len(modules), len(rows), len(columns), dtype=torch.bool)  # no padding in a single sentence
         present = torch.zeros(len(modules), modules[0].heads, dtype=torch.bool)

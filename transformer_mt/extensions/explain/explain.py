@@ -22,10 +22,10 @@ from transformer_mt.attention.multihead import InspectableAttention
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.head_names import STACKS, HeadName
 from transformer_mt.ground.registry import lookup
-from transformer_mt.links.recording import record_attention
+from transformer_mt.links.recording import attention_of
 from transformer_mt.links.tokens import PairTokens, Tokens, find_row
 from transformer_mt.models.head_mask import attention_layers, head_names, heads_at
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.text.brief import Brief
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.head_importance import HeadLosses, head_losses
@@ -201,10 +201,9 @@ def explain_row(
     name = names[0]
     module = attention_layers(model)[name.of_layer]
     shown: list[Shown] = []
+    with watching(shown.append):
+        attention_of(model, *tokens.inputs(model))  # checks that it fits the tokens
     with evaluating(model):
-        with watching(shown.append), record_attention(model) as recording:
-            require_finite(model(*tokens.inputs(model)))
-        recording.of_tokens(name.stack, len(tokens.source.ids), len(tokens.read.ids))  # checks that it fits the tokens
         stages = tuple(_stages(shown, module, row, name))
     return Explanation(
         source=tokens.source.text,
