@@ -72,6 +72,6 @@ def test_training_chooses_when_to_doubt_at_its_end(tmp_path: Path) -> None:
     assert (run.path / DOUBT).exists()
     chosen = run.doubt()
     assert chosen == choose_doubt(Translator.load(run.path), VALIDATION)
-    run.keep_beside()
+    run.complete_snapshot()
     run.save_beside(DOUBT, Doubt(threshold=-9.0))
-    assert (run.doubt(), run.anew().doubt()) == (chosen, Doubt(threshold=-9.0))
+    assert (run.doubt(), Run(run.path).doubt()) == (chosen, Doubt(threshold=-9.0))

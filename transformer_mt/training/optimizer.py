@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
@@ -146,7 +146,7 @@ def _try_to_resume(config: OptimizerSection, model: nn.Module) -> str | None:
         whole, resumed = (ScheduledOptimizer(_made(config, _small(model)), lambda step: 1e-3) for _ in range(2))
         _walk(whole, first=1)
         values, tensors = _saved(whole)
-        tree = put_tensors(from_json(values), unpack(tensors, path=Path(STATE)), "optimizer")
+        tree = put_tensors(values, unpack(tensors, path=Path(STATE)))
         resumed.load(tree["state"])
         for there, here in zip(tree["parameters"], resumed.parameters, strict=True):
             here.data.copy_(there)

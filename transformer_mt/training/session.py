@@ -95,7 +95,7 @@ class TrainingSession:
         """Choose the heads for word links and the threshold of doubt, with the weights to use."""
         trainer = self.trainer
         try:
-            weights = trainer.run.anew().read_weights(trainer.checkpoints.weights)  # may differ from the last step's
+            weights = Run(trainer.run.path).read_weights(trainer.checkpoints.weights)  # may differ from the last step's
         except MachineError:  # damaged meanwhile; opening the run will report it
             return
         model = copy.deepcopy(trainer.model).eval()
