@@ -10,6 +10,7 @@ from support.small_training import VALIDATION, opened
 from typing_extensions import override
 
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.runs.directory import Run
 from transformer_mt.runs.doubt import DOUBT, Doubt
 from transformer_mt.training.doubt import FEWEST, PAIRS, choose_doubt
 from transformer_mt.training.reports import FinishReport

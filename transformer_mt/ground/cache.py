@@ -33,6 +33,10 @@ Content = TypeVar("Content")
 _LOG = logging.getLogger(__name__)
 
 
+class Stale(Exception):  # noqa: N818 - not an error
+    """A cached file was made from something that has changed since."""
+
+
 @contextmanager
 def cache_folder() -> Iterator[Path]:
     """Yield `$TMT_CACHE`, or `tmt` in the user's cache folder. Raises `MachineError` if it is not writable."""
@@ -64,46 +68,29 @@ def temporary_file(folder: Path) -> Iterator[IO[bytes]]:
 
 
 def cached_file(
-    key: str,
-    suffix: str,
-    *,
-    write: Callable[[IO[bytes]], object],
-    read: Callable[[memoryview], Content],
-    owner: str | None = None,
+    key: str, suffix: str, *, write: Callable[[IO[bytes]], object], read: Callable[[memoryview], Content]
 ) -> Content:
     """Return `read` of the file cached under this key. `write` makes a missing file.
 
-    A file that is damaged, or makes `read` raise `ValueError`, is made again with a warning. If several processes
-    need the same file, one makes it and the others wait. At most one file per `owner` is kept: a new key replaces the
-    old file, and processes that have it open can still read it.
+    It is made again if `read` raises `Stale`, and, with a warning, if it is damaged or `read` raises `ValueError`. If
+    several processes need the same file, one makes it and the others wait. Those that have an old file open can still
+    read it.
     """
     with cache_folder() as folder:
-        prefix = "" if owner is None else f"{_digest(owner)}-"
-        path = folder / f"{prefix}{_digest(key)}{suffix}"
+        path = folder / f"{hashlib.sha256(key.encode(errors='surrogatepass')).hexdigest()[:32]}{suffix}"
         with _alone(path):
             try:
-                with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
-                    return read(_intact(file))
-            except FileNotFoundError:
+                return read(_intact(path))
+            except (FileNotFoundError, Stale):
                 pass
             except (OSError, ValueError):  # Arrow's own errors are ValueErrors
                 _LOG.warning("tmt: %s: damaged; making it again", path)
                 remove(path)
             with temporary_file(folder) as file:
                 _seal(file, write)
-                content = read(_intact(file))
-                if sys.platform == "win32":  # cannot rename an open file
-                    file.close()
+                file.close()  # Windows cannot rename an open file
                 rename(Path(file.name), path)
-                for other in folder.glob(f"{prefix}*") if prefix else ():
-                    if other.stem != path.stem:
-                        with suppress(OSError):  # on Windows, if it is open
-                            other.unlink()
-                return content
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
+            return read(_intact(path))
 
 
 def cached(key: str, schema: "Schema", batches: "Iterable[RecordBatch]", read: "Callable[[Table], Content]") -> Content:
@@ -116,7 +103,7 @@ def temporary_table(schema: "Schema", batches: "Iterable[RecordBatch]") -> "Tabl
     """A table of these batches in a file that is already deleted. The mapping keeps its content alive."""
     with cache_folder() as folder, temporary_file(folder) as file:
         _seal(file, partial(_write, schema=schema, batches=batches))
-        return _table(_intact(file), schema)
+        return _table(_view(file)[_DIGEST:], schema)
 
 
 def _write(file: IO[bytes], schema: "Schema", batches: "Iterable[RecordBatch]") -> None:
@@ -152,9 +139,10 @@ def _seal(file: IO[bytes], write: Callable[[IO[bytes]], object]) -> None:
     file.flush()
 
 
-def _intact(file: IO[bytes]) -> memoryview:
+def _intact(path: Path) -> memoryview:
     """The content of a file. Raises `ValueError` if it does not match its digest."""
-    view = _view(file)
+    with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
+        view = _view(file)
     if view[:_DIGEST] != hashlib.blake2b(view[_DIGEST:]).digest():
         raise ValueError("another content")
     return view[_DIGEST:]

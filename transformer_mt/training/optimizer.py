@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
 from transformer_mt.config.sections import AdamConfig, AdamWConfig, OptimizerSection
-from transformer_mt.ground.device import random_states, restore_random_states
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.registry import lookup
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -140,9 +139,7 @@ def _try_to_resume(config: OptimizerSection, model: nn.Module) -> str | None:
 
     Uses a copy of the model with small parameters, and the file formats of a checkpoint.
     """
-    device = next(model.parameters()).device
-    before = random_states(device)
-    try:
+    with torch.random.fork_rng():
         whole, resumed = (ScheduledOptimizer(_made(config, _small(model)), lambda step: 1e-3) for _ in range(2))
         _walk(whole, first=1)
         values, tensors = _saved(whole)
@@ -153,8 +150,6 @@ def _try_to_resume(config: OptimizerSection, model: nn.Module) -> str | None:
         for optimizer in (whole, resumed):
             torch.manual_seed(0)
             _walk(optimizer, first=STEPS_TRIED + 1)
-    finally:
-        restore_random_states(before, device)
     return None if _saved(whole) == _saved(resumed) else "its steps differ after resuming"
 
 

@@ -3,11 +3,12 @@
 import copy
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
+from tqdm.auto import tqdm
 from typing_extensions import override
 
 from transformer_mt.config.sections import Config, TrainingConfig
@@ -17,7 +18,7 @@ from transformer_mt.ground import plugins
 from transformer_mt.ground.distributed import Distributed
 from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.ground.files import make_directory, original_name, write_errors
-from transformer_mt.ground.progress import bar, working
+from transformer_mt.ground.progress import working
 from transformer_mt.ground.seeds import derive_seed
 from transformer_mt.links.choose_heads import choose_heads
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -74,22 +75,23 @@ class TrainingSession:
         `break` saves a checkpoint. With several processes, or at interpreter exit, only the last periodic one remains.
         Raises `Diverged` if loss or weights stop being finite, and `MachineError` if memory or a file fails.
         """
+        trainer = self.trainer
+        is_hidden = not (progress and (sys.stderr.isatty() or "ipykernel" in sys.modules))
+        start = trainer.progress.step
         try:
-            with bar("training", len(self)) if progress else nullcontext(lambda _: None) as done:
-                done(self.trainer.progress.step)
-                for report in self.trainer.train():
+            with tqdm(desc="training", total=len(self), initial=start, disable=is_hidden) as bar:
+                for report in trainer.train():
                     if isinstance(report, FinishReport):
-                        self.trainer.distributed.broadcast_from_main(self._write_choices)
-                    done(isinstance(report, StepReport))
+                        trainer.distributed.broadcast_from_main(self._write_choices)
+                    bar.update(isinstance(report, StepReport))
                     yield report
         except GeneratorExit:
-            is_alone = self.trainer.distributed.world_size == 1
-            trainer = self.trainer
+            is_alone = trainer.distributed.world_size == 1
             if is_alone and trainer.progress.step != trainer.saved_step and not sys.is_finalizing():
                 trainer.save()
             raise
         finally:
-            release(self.trainer.run.path)
+            release(trainer.run.path)
 
     def _write_choices(self) -> None:
         """Choose the heads for word links and the threshold of doubt, with the weights to use."""
