@@ -204,7 +204,7 @@ def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
     trainer = session.trainer
     corpus = session.corpus
     yield from session.notes
-    yield f"run {path}: {trainer.device.type}, {str(trainer.parts.precision).removeprefix('torch.')}"
+    yield f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus {corpus.name}: {corpus.sizes} pairs, {' → '.join(corpus.languages)}"
     left_out = [describe_all(corpus.left_out, corpus.config)] if corpus.left_out else []
     if long := trainer.stream.encoded.too_long:

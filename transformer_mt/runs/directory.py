@@ -329,7 +329,7 @@ class Run:
         """Clean up after a crash: delete half-written files, restore checkpoints set aside. Needs the lock."""
         checkpoints = self.path / CHECKPOINTS
         with write_errors(self.path):
-            for path in map(self.path.joinpath, os.listdir(self.path)):
+            for path in list(self.path.iterdir()):
                 if path.name not in PARTS and original_name(path.name) in PARTS:
                     remove(path)
             for path in map(checkpoints.joinpath, _names(checkpoints)):
