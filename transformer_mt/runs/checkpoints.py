@@ -68,8 +68,7 @@ class Progress(BaseModel):
 
     def aims(self, training: TrainingConfig) -> TrainingConfig:
         """Return the run's section with the number of steps and epochs that its latest start set."""
-        changes = {"steps": self.steps, "epochs": self.epochs} if self.steps else {}
-        return training.model_copy(update=changes)
+        return training.model_copy(update={"steps": self.steps, "epochs": self.epochs} if self.steps else {})
 
     def is_complete(self, training: TrainingConfig) -> bool:
         """True once all steps are done, or all epochs if the configuration counts epochs."""
@@ -211,8 +210,7 @@ def put_tensors(content: bytes, tensors: Tensors) -> Any:
 def newest_progress(run: Run) -> Progress:
     """The progress saved in the last checkpoint, without reading its other files; step 0 without checkpoints."""
     if run.pack:
-        content = run.pack.read(PROGRESS, limit=_LIMITS[PROGRESS])
-        return _parse_progress(content, step=None, path=run.path / PROGRESS)
+        return _parse_progress(run.pack.read(PROGRESS, limit=_LIMITS[PROGRESS]), step=None, path=run.path / PROGRESS)
     steps = saved_steps(run.path / CHECKPOINTS)
     return _read_progress(run, steps[-1]) if steps else Progress()
 
