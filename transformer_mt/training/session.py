@@ -109,7 +109,7 @@ class TrainingSession:
         if chosen:
             trainer.run.save_beside(ALIGNMENT, chosen)
         with working("choosing when to doubt a translation"):
-            validate = Validator(pairs, self.tokenizer, self.config, trainer.device, trainer.distributed)
+            validate = trainer.validate
             trainer.run.save_beside(DOUBT, choose_doubt(validate.translator(model), validate.kept))
 
 

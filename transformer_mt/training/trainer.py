@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -37,10 +37,10 @@ from transformer_mt.training.reports import (
     MetricsLog,
     Report,
     StepReport,
-    Validation,
     ValidationReport,
 )
 from transformer_mt.training.schedules import Schedule
+from transformer_mt.training.validation import Validator
 
 # Steps between validations, unless configured: at least five validations, so that a short run keeps checkpoints.
 MOST_BETWEEN = 200
@@ -63,7 +63,7 @@ class Trainer:
         distributed: Distributed,
         stream: BatchStream,
         schedule: Schedule,
-        validate: Callable[[Seq2Seq], Validation],
+        validate: Validator,
     ) -> None:
         self.config = config.training
         self.run = run
