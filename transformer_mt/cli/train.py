@@ -183,7 +183,7 @@ def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
                     show(report)
                     if distributed.world_size > 1 and os.getppid() != launcher:  # the launcher was killed
                         request.number = signal.SIGTERM
-                    if distributed.all_reduce(int(request.number is not None)):
+                    if any(distributed.all_gather(lambda: request.number)):
                         break
             # All processes meet here, even if only one of them got the signal.
             request.number = max(distributed.all_gather(lambda: request.number or 0)) or None
