@@ -75,7 +75,11 @@ def test_progress_counts_steps_also_after_resuming(
     list(opened(tmp_path / "other", "training.steps=1").train())
     monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
     list(opened(tmp_path / "another", "training.steps=1").train(progress=True))
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    list(opened(tmp_path / "notebook", "training.steps=1").train(progress=True))
+    out, err = capsys.readouterr()
+    assert ("1/1" in out, err) == (True, "")
 
 
 @pytest.mark.parametrize("steps", [1, pytest.param(4, marks=pytest.mark.slow)])

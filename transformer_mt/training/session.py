@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
-from tqdm.auto import tqdm
+from tqdm import tqdm  # `tqdm.auto` would need ipywidgets in a notebook
 from typing_extensions import override
 
 from transformer_mt.config.sections import Config, TrainingConfig
@@ -76,10 +76,12 @@ class TrainingSession:
         Raises `Diverged` if loss or weights stop being finite, and `MachineError` if memory or a file fails.
         """
         trainer = self.trainer
-        is_hidden = not (progress and (sys.stderr.isatty() or "ipykernel" in sys.modules))
+        in_notebook = "ipykernel" in sys.modules
+        place = sys.stdout if in_notebook else sys.stderr
+        is_hidden = not (progress and (in_notebook or place.isatty()))
         start = trainer.progress.step
         try:
-            with tqdm(desc="training", total=len(self), initial=start, disable=is_hidden) as bar:
+            with tqdm(desc="training", total=len(self), initial=start, file=place, disable=is_hidden) as bar:
                 for report in trainer.train():
                     if isinstance(report, FinishReport):
                         trainer.distributed.broadcast_from_main(self._write_choices)
