@@ -11,7 +11,16 @@ from support.small_training import opened
 
 from transformer_mt.ground.errors import TmtError
 from transformer_mt.runs import directory
-from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TRAIN_LOG, Run, newest_run
+from transformer_mt.runs.directory import (
+    CHECKPOINTS,
+    CONFIG,
+    METRICS,
+    MODEL,
+    TOKENIZER,
+    TRAIN_LOG,
+    Run,
+    newest_run,
+)
 from transformer_mt.runs.weights import digest, pack, weights_of
 from transformer_mt.runs.words import WORDS
 from transformer_mt.training.reports import ValidationReport
@@ -62,6 +71,13 @@ def test_error_names_the_damaged_model(
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     (run / MODEL).write_bytes(change((trained / MODEL).read_bytes()))
     assert problem(Run.open(run).network).startswith(f"{run / MODEL}: {expected}")
+
+
+@pytest.mark.parametrize("name", [CONFIG, TOKENIZER, MODEL])
+def test_a_file_that_disappears_is_a_one_line_error(trained: Path, tmp_path: Path, name: str) -> None:
+    run = Run.open(Path(shutil.copytree(trained, tmp_path / "run")))
+    (run.path / name).unlink()
+    assert problem(run.network).startswith(f"{run.path / name}: missing; ")
 
 
 def test_nothing_in_a_run_can_execute(trained: Path) -> None:
