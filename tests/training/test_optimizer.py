@@ -220,6 +220,13 @@ def test_state_with_different_parameters_or_options_is_refused(change: str) -> N
         build_optimizer(configured("adam"), Small(), schedule).load(saved)
 
 
+def test_resumption_trial_leaves_the_random_state() -> None:
+    model = Small()
+    before = torch.get_rng_state()
+    build_optimizer(configured("adam"), model, schedule)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 def test_optimizer_without_a_parameter_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(OPTIMIZERS, "adam", lambda model, _: SGD([model.table.weight, model.output.bias]))
     with pytest.raises(InputError, match=r"^optimizer\.name: adam does not get each parameter exactly once; "):
