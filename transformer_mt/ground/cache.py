@@ -33,10 +33,6 @@ Content = TypeVar("Content")
 _LOG = logging.getLogger(__name__)
 
 
-class Stale(Exception):  # noqa: N818 - not an error
-    """A cached file was made from something that has changed since."""
-
-
 @contextmanager
 def cache_folder() -> Iterator[Path]:
     """Yield `$TMT_CACHE`, or `tmt` in the user's cache folder. Raises `MachineError` if it is not writable."""
@@ -68,20 +64,26 @@ def temporary_file(folder: Path) -> Iterator[IO[bytes]]:
 
 
 def cached_file(
-    key: str, suffix: str, *, write: Callable[[IO[bytes]], object], read: Callable[[memoryview], Content]
+    key: str,
+    suffix: str,
+    *,
+    write: Callable[[IO[bytes]], object],
+    read: Callable[[memoryview], Content],
+    owner: str = "",
 ) -> Content:
     """Return `read` of the file cached under this key. `write` makes a missing file.
 
-    It is made again if `read` raises `Stale`, and, with a warning, if it is damaged or `read` raises `ValueError`. If
-    several processes need the same file, one makes it and the others wait. Those that have an old file open can still
-    read it.
+    A file that is damaged, or makes `read` raise `ValueError`, is made again with a warning. If several processes
+    need the same file, one makes it and the others wait. At most one file per `owner` is kept: a new key replaces the
+    old file, and processes that have it open can still read it.
     """
     with cache_folder() as folder:
-        path = folder / f"{hashlib.sha256(key.encode(errors='surrogatepass')).hexdigest()[:32]}{suffix}"
+        prefix = owner and f"{_digest(owner)}-"
+        path = folder / f"{prefix}{_digest(key)}{suffix}"
         with _alone(path):
             try:
                 return read(_intact(path))
-            except (FileNotFoundError, Stale):
+            except FileNotFoundError:
                 pass
             except (OSError, ValueError):  # Arrow's own errors are ValueErrors
                 _LOG.warning("tmt: %s: damaged; making it again", path)
@@ -90,7 +92,15 @@ def cached_file(
                 _seal(file, write)
                 file.close()  # Windows cannot rename an open file
                 rename(Path(file.name), path)
+            for other in folder.glob(f"{prefix}*") if prefix else ():
+                if other.stem != path.stem:
+                    with suppress(OSError):  # on Windows, if it is open
+                        other.unlink()
             return read(_intact(path))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def cached(key: str, schema: "Schema", batches: "Iterable[RecordBatch]", read: "Callable[[Table], Content]") -> Content:

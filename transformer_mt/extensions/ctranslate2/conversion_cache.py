@@ -1,6 +1,6 @@
 """Cache of run models in CTranslate2's format, outside the run, which may be read-only.
 
-The file names the checksums of weights, configuration and vocabulary: if these change, the model is converted again
+The key includes the checksums of weights, configuration and vocabulary: if these change, the model is converted again
 and replaces the old one. torch is imported only for conversion.
 """
 
@@ -11,13 +11,12 @@ import numpy as np
 import safetensors.numpy
 
 from transformer_mt.extensions.ctranslate2.ctranslate2_package import import_ctranslate2
-from transformer_mt.ground.cache import Stale, cached_file
+from transformer_mt.ground.cache import cached_file
 from transformer_mt.ground.errors import MachineError
 from transformer_mt.ground.progress import working
 from transformer_mt.runs.directory import Run
 
-_FORM = 3  # version of the cached format
-_ORIGIN = "origin"  # what the files were made from
+_FORM = 2  # version of the cached format
 
 
 def converted(run: Run, *, quantization: str | None) -> dict[str, bytes]:
@@ -40,15 +39,12 @@ def converted(run: Run, *, quantization: str | None) -> dict[str, bytes]:
         tokens = tokenizer.pieces(range(tokenizer.size))
         with working(f"converting {run.path} for CTranslate2"):
             files = model_files(network, config.model, tokens, quantization=quantization)
-        contents = {_ORIGIN: origin} | files
-        file.write(safetensors.numpy.save({name: np.frombuffer(own, np.uint8) for name, own in contents.items()}))
+        file.write(safetensors.numpy.save({name: np.frombuffer(own, np.uint8) for name, own in files.items()}))
 
-    def read(view: memoryview) -> dict[str, bytes]:
-        files = {name: own.tobytes() for name, own in safetensors.numpy.load(bytes(view)).items()}
-        if files.pop(_ORIGIN, None) != origin:
-            raise Stale
-        return files
+    key = json.dumps(["ctranslate2", _FORM, import_ctranslate2().__version__, quantization, sums], sort_keys=True)
+    owner = f"{run.model_path.resolve()} {quantization}"
+    return cached_file(key, ".ctranslate2", write=write, read=_unpacked, owner=owner)
 
-    origin = json.dumps([_FORM, import_ctranslate2().__version__, sums], sort_keys=True).encode()
-    key = f"ctranslate2 {run.model_path.resolve()} {quantization}"
-    return cached_file(key, ".ctranslate2", write=write, read=read)
+
+def _unpacked(view: memoryview) -> dict[str, bytes]:
+    return {name: own.tobytes() for name, own in safetensors.numpy.load(bytes(view)).items()}
