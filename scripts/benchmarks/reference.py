@@ -19,7 +19,6 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import SPECIAL
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 from transformer_mt.training.batch_stream import BatchStream, TrainingCorpora
-from transformer_mt.training.build import build_parts
 from transformer_mt.training.session import build_session
 from transformer_mt.training.trainer import Trainer
 
@@ -130,8 +129,7 @@ def generated_corpora(sizes: Sizes) -> TrainingCorpora:
 def reference_trainer(sizes: Sizes, folder: Path, *, precision: str = "auto", device: str = "auto") -> Trainer:
     """A trainer as made by `tmt train`, at step 0."""
     corpora, tokenizer = generated_corpora(sizes), Numbers(sizes.vocabulary)
-    parts = build_parts(sizes.config(precision, device))
-    return build_session(parts, Run(folder), corpora, tokenizer=tokenizer).trainer
+    return build_session(sizes.config(precision, device), Run(folder), corpora, tokenizer=tokenizer).trainer
 
 
 def reference_batches(sizes: Sizes) -> Iterator[Batch]:

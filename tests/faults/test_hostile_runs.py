@@ -240,8 +240,10 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         f"an optimizer whose {old[:20]} is {new[:20]}": (TRAIN, optimizer(old, new), says)
         for old, new, says in (
             ('"betas": [0.9, 0.98]', '"betas": "x"', FOREIGN_STATE),
-            ('"exp_avg": {', '"exp_avg_sq": 7, "other": {', "state.json: damaged"),
-            ('"averaging": {', '"random": 7, "other": {', "state.json: damaged"),
+            ('"exp_avg": {', '"exp_avg_sq": 7, "other": {', FOREIGN_STATE),
+            ('"averaging": {', '"random": 7, "other": {', FOREIGN_STATE),
+            (f'"{MOMENTS}.exp_avg"', '"state.random.0.cpu"', FOREIGN_STATE),
+            (f'"{MOMENTS}.exp_avg"', "[]", "state.json: damaged"),
             ('{"tensor": ', '{"tensor": 1, "tensor": "x', "state.json: damaged"),
             ('"param_groups": [', '"param_groups": [7, ', FOREIGN_STATE),
             ('"param_groups": ', f'"param_groups": {"[" * 10**5}', "state.json: damaged"),

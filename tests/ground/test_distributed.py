@@ -3,8 +3,6 @@ import socket
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.processes import OneOf
 
 from transformer_mt.ground import distributed
@@ -32,11 +30,6 @@ def problem() -> str:
     message = str(caught.value)
     assert message.endswith("; start all processes together with torchrun, or unset WORLD_SIZE to train with one")
     return message
-
-
-@given(value=st.floats(allow_nan=False))
-def test_the_sum_over_one_process_is_its_value(value: float) -> None:
-    assert Distributed().all_reduce(value) == value
 
 
 def test_only_the_main_process_writes() -> None:

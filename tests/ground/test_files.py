@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
-from support.crashes import crash_everywhere
+from support.failing_disk import crash_everywhere
 
 from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.ground.files import (
@@ -141,7 +141,7 @@ def test_a_crash_leaves_the_old_content_or_the_new(tmp_path: Path) -> None:
     def check() -> None:
         assert path.read_bytes() in (b"old", b"new")
 
-    assert crash_everywhere(lambda: write_atomically(path, b"new"), check) >= 3
+    assert crash_everywhere(tmp_path, lambda: write_atomically(path, b"new"), check) >= 3
     assert path.read_bytes() == b"new"
 
 

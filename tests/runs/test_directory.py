@@ -11,7 +11,16 @@ from support.small_training import opened
 
 from transformer_mt.ground.errors import TmtError
 from transformer_mt.runs import directory
-from transformer_mt.runs.directory import CHECKPOINTS, CONFIG, METRICS, MODEL, TRAIN_LOG, Run, newest_run
+from transformer_mt.runs.directory import (
+    CHECKPOINTS,
+    CONFIG,
+    METRICS,
+    MODEL,
+    TOKENIZER,
+    TRAIN_LOG,
+    Run,
+    newest_run,
+)
 from transformer_mt.runs.weights import digest, pack, weights_of
 from transformer_mt.runs.words import WORDS
 from transformer_mt.training.reports import ValidationReport
@@ -62,6 +71,13 @@ def test_error_names_the_damaged_model(
     run = Path(shutil.copytree(trained, tmp_path / "run"))
     (run / MODEL).write_bytes(change((trained / MODEL).read_bytes()))
     assert problem(Run.open(run).network).startswith(f"{run / MODEL}: {expected}")
+
+
+@pytest.mark.parametrize("name", [CONFIG, TOKENIZER, MODEL])
+def test_a_file_that_disappears_is_a_one_line_error(trained: Path, tmp_path: Path, name: str) -> None:
+    run = Run.open(Path(shutil.copytree(trained, tmp_path / "run")))
+    (run.path / name).unlink()
+    assert problem(run.network).startswith(f"{run.path / name}: missing; ")
 
 
 def test_nothing_in_a_run_can_execute(trained: Path) -> None:
@@ -122,13 +138,15 @@ def test_opened_model_keeps_its_words_and_heads(trained: Path, tmp_path: Path, m
     assert model.known is not None
     assert model.alignment is not None
     assert model.alignment == Run.open(trained).alignment()
-    read = Run._read_if_there
+    shutil.copytree(trained, path, dirs_exist_ok=True)
+    read = Run._read
 
-    def replacing(run: Run, name: str) -> bytes | None:
-        shutil.copytree(trained, path, dirs_exist_ok=True)
+    def replacing(run: Run, name: str) -> bytes:
+        if name == WORDS:
+            shutil.copytree(other, path, dirs_exist_ok=True)
         return read(run, name)
 
-    monkeypatch.setattr(Run, "_read_if_there", replacing)
+    monkeypatch.setattr(Run, "_read", replacing)
     assert problem(lambda: Model.open(Run.open(path), device="cpu")) == f"{path}: has just been overwritten; try again"
 
 

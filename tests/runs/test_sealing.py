@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from support.crashes import crash_everywhere
+from support.failing_disk import crash_everywhere
 
 from transformer_mt.ground.errors import MachineError
 from transformer_mt.ground.files import write_directory
@@ -24,7 +24,7 @@ def test_crash_while_replacing_leaves_the_old_or_the_new_directory(tmp_path: Pat
         assert list(path.parent.iterdir()) == [path]
         assert files_of(path) in (OLD, NEW)
 
-    assert crash_everywhere(lambda: write_directory(path, NEW), check) >= 9
+    assert crash_everywhere(tmp_path, lambda: write_directory(path, NEW), check) >= 9
     assert files_of(path) == NEW
 
 
@@ -34,7 +34,7 @@ def test_crash_while_writing_leaves_nothing_or_the_whole_directory(tmp_path: Pat
     def check() -> None:
         assert not path.exists() or files_of(path) == NEW
 
-    assert crash_everywhere(lambda: write_directory(path, NEW), check) >= 9
+    assert crash_everywhere(tmp_path, lambda: write_directory(path, NEW), check) >= 9
 
 
 def test_directories_too_deep_to_delete_are_a_one_line_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

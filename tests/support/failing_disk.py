@@ -4,7 +4,7 @@ import builtins
 import io
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +100,14 @@ class _Torn:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+
+def crash_everywhere(directory: Path, write: Callable[[], None], check: Callable[[], None]) -> int:
+    """Crash at the first change, then at the second …, and check each state; return the number of changes."""
+    for number in range(1, 100):
+        with failing(FailingDisk(directory, fails=number, fault=Crash)) as disk, suppress(Crash):
+            write()
+        if disk.count < number:
+            return disk.count
+        check()
+    raise AssertionError("endless")

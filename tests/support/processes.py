@@ -4,7 +4,9 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import TypeVar, cast
 
-from transformer_mt.ground.distributed import Distributed, Number
+from torch import Tensor
+
+from transformer_mt.ground.distributed import Distributed
 
 T = TypeVar("T")
 
@@ -15,7 +17,7 @@ class OneOf(Distributed):
     def __init__(self, world_size: int, rank: int) -> None:
         self.world_size, self.rank, self.local_rank = world_size, rank, rank
 
-    def all_reduce(self, value: Number) -> Number:
+    def all_reduce(self, value: Tensor) -> Tensor:
         return self.world_size * value
 
     def all_gather(self, make: Callable[[], T]) -> list[T]:

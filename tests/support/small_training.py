@@ -16,7 +16,6 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import digest, weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora
-from transformer_mt.training.build import build_parts
 from transformer_mt.training.reports import Report, StepReport, ValidationReport
 from transformer_mt.training.session import TrainingSession, build_session, open_training
 
@@ -85,7 +84,7 @@ def unwritten(
     config: Config, run: Run, corpora: TrainingCorpora, *, distributed: Distributed | None = None, **given: Any
 ) -> TrainingSession:
     """A session at step 0 that writes nothing."""
-    return build_session(build_parts(config, distributed), run, corpora, **given)
+    return build_session(config, run, corpora, distributed, **given)
 
 
 def train(session: TrainingSession, *, until: int | None = None) -> list[Report]:

@@ -10,6 +10,7 @@ from support.small_training import VALIDATION, opened
 from typing_extensions import override
 
 from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.runs.directory import Run
 from transformer_mt.runs.doubt import DOUBT, Doubt
 from transformer_mt.training.doubt import FEWEST, PAIRS, choose_doubt
 from transformer_mt.training.reports import FinishReport
@@ -72,6 +73,6 @@ def test_training_chooses_when_to_doubt_at_its_end(tmp_path: Path) -> None:
     assert (run.path / DOUBT).exists()
     chosen = run.doubt()
     assert chosen == choose_doubt(Translator.load(run.path), VALIDATION)
-    run.keep_beside()
+    run.complete_snapshot()
     run.save_beside(DOUBT, Doubt(threshold=-9.0))
-    assert (run.doubt(), run.anew().doubt()) == (chosen, Doubt(threshold=-9.0))
+    assert (run.doubt(), Run(run.path).doubt()) == (chosen, Doubt(threshold=-9.0))

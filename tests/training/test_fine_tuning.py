@@ -119,7 +119,7 @@ def test_a_packed_run_has_only_the_builtin_corpus(data: Path, tmp_path: Path, mo
     run = parent(tmp_path, f"data.corpus={data}")
     config = run.config()
     monkeypatch.setattr(Run, "config", lambda _: config)
-    monkeypatch.setattr(Run, "pack", "a file")
+    monkeypatch.setattr(run, "pack", "a file")
     _, (note,) = mixture_for(run, OWN)
     assert note.endswith("the parent's data: its content is not recorded")
 

@@ -42,9 +42,7 @@ def assert_equal_to_one(together: list[list[Tensor]], alone: list[Tensor]) -> No
 
 
 def test_processes_agree_on_sums(found: list[dict[str, Any]]) -> None:
-    for whole, half, tensor in both(found, "sums"):
-        assert (whole, half, tensor.tolist()) == (5, 2.0, [2.0, 1.0])
-        assert isinstance(whole, int)
+    assert [tensor.tolist() for tensor in both(found, "sums")] == 2 * [[2.0, 1.0]]
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="the sockets of a process are read as on Linux")

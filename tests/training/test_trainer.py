@@ -1,7 +1,6 @@
 import copy
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from transformer_mt.ground.errors import Diverged, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora, train_tokenizer
-from transformer_mt.training.build import build_parts
 from transformer_mt.training.reports import FinishReport, Validation, ValidationReport
 from transformer_mt.training.trainer import Trainer
 
@@ -110,7 +108,7 @@ def test_accumulated_gradient_is_that_of_the_mean_over_all_tokens(tmp_path: Path
     other = opened(tmp_path / "other", *WITHOUT_DROPOUT).trainer
     batches = [other.stream.take() for _ in range(3)]
     assert len({batch.target_tokens for batch in batches}) > 1
-    total = sum(other.parts.objective(other.model, batch) for batch in batches)
+    total = sum(other.objective(other.model, batch) for batch in batches)
     mean = total / sum(batch.target_tokens for batch in batches)
     expected = torch.autograd.grad(mean, list(other.model.parameters()))
     torch.testing.assert_close(gradients_of_a_step(trainer), list(expected), rtol=1e-4, atol=1e-6)
@@ -285,8 +283,10 @@ def test_numbers_are_checked_every_step_only_on_a_cpu(tmp_path: Path, monkeypatc
     config = small_config("training.log_every=700")
     on_gpu = Trainer(
         trainer.run,
-        replace(build_parts(config), device=torch.device("meta")),
+        config,
         copy.deepcopy(trainer.model),
+        device=torch.device("meta"),
+        distributed=trainer.distributed,
         stream=trainer.stream,
         schedule=trainer.optimizer.schedule,
         validate=trainer.validate,

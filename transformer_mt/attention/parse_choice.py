@@ -65,8 +65,7 @@ class _Reader(Generic[Parsed]):
             inspect.signature(entry).bind(*numbers)
             return entry(*numbers)
         except TypeError:
-            problem = f"{self.text!r}: write it as {usage(name, entry)}"
-            raise InputError(self.key, problem, "correct it") from None
+            raise InputError(self.key, f"{self.text!r}: write it as {usage(name, entry)}", "correct it") from None
         except ValueError as error:
             raise InputError(self.key, f"{self.text!r}: {error}") from None
 

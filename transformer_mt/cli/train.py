@@ -183,7 +183,7 @@ def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
                     show(report)
                     if distributed.world_size > 1 and os.getppid() != launcher:  # the launcher was killed
                         request.number = signal.SIGTERM
-                    if distributed.all_reduce(int(request.number is not None)):
+                    if any(distributed.all_gather(lambda: request.number)):
                         break
             # All processes meet here, even if only one of them got the signal.
             request.number = max(distributed.all_gather(lambda: request.number or 0)) or None
@@ -204,7 +204,7 @@ def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
     trainer = session.trainer
     corpus = session.corpus
     yield from session.notes
-    yield f"run {path}: {trainer.device.type}, {str(trainer.parts.precision).removeprefix('torch.')}"
+    yield f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus {corpus.name}: {corpus.sizes} pairs, {' → '.join(corpus.languages)}"
     left_out = [describe_all(corpus.left_out, corpus.config)] if corpus.left_out else []
     if long := trainer.stream.encoded.too_long:

@@ -38,7 +38,7 @@ Name = Annotated[str, Field(pattern="^[A-Za-z0-9_-]+$")]  # part of a key that T
 
 
 class Section(BaseModel):
-    """A frozen part of the configuration; unknown keys and wrong types are errors."""
+    """A frozen part of the configuration, or of a run; unknown keys and wrong types are errors."""
 
     model_config = ConfigDict(
         frozen=True, strict=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True

@@ -69,7 +69,7 @@ def cached_file(
     *,
     write: Callable[[IO[bytes]], object],
     read: Callable[[memoryview], Content],
-    owner: str | None = None,
+    owner: str = "",
 ) -> Content:
     """Return `read` of the file cached under this key. `write` makes a missing file.
 
@@ -78,12 +78,11 @@ def cached_file(
     old file, and processes that have it open can still read it.
     """
     with cache_folder() as folder:
-        prefix = "" if owner is None else f"{_digest(owner)}-"
+        prefix = owner and f"{_digest(owner)}-"
         path = folder / f"{prefix}{_digest(key)}{suffix}"
         with _alone(path):
             try:
-                with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
-                    return read(_intact(file))
+                return read(_intact(path))
             except FileNotFoundError:
                 pass
             except (OSError, ValueError):  # Arrow's own errors are ValueErrors
@@ -91,15 +90,13 @@ def cached_file(
                 remove(path)
             with temporary_file(folder) as file:
                 _seal(file, write)
-                content = read(_intact(file))
-                if sys.platform == "win32":  # cannot rename an open file
-                    file.close()
+                file.close()  # Windows cannot rename an open file
                 rename(Path(file.name), path)
-                for other in folder.glob(f"{prefix}*") if prefix else ():
-                    if other.stem != path.stem:
-                        with suppress(OSError):  # on Windows, if it is open
-                            other.unlink()
-                return content
+            for other in folder.glob(f"{prefix}*") if prefix else ():
+                if other.stem != path.stem:
+                    with suppress(OSError):  # on Windows, if it is open
+                        other.unlink()
+            return read(_intact(path))
 
 
 def _digest(text: str) -> str:
@@ -116,7 +113,7 @@ def temporary_table(schema: "Schema", batches: "Iterable[RecordBatch]") -> "Tabl
     """A table of these batches in a file that is already deleted. The mapping keeps its content alive."""
     with cache_folder() as folder, temporary_file(folder) as file:
         _seal(file, partial(_write, schema=schema, batches=batches))
-        return _table(_intact(file), schema)
+        return _table(_view(file)[_DIGEST:], schema)
 
 
 def _write(file: IO[bytes], schema: "Schema", batches: "Iterable[RecordBatch]") -> None:
@@ -152,9 +149,10 @@ def _seal(file: IO[bytes], write: Callable[[IO[bytes]], object]) -> None:
     file.flush()
 
 
-def _intact(file: IO[bytes]) -> memoryview:
+def _intact(path: Path) -> memoryview:
     """The content of a file. Raises `ValueError` if it does not match its digest."""
-    view = _view(file)
+    with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
+        view = _view(file)
     if view[:_DIGEST] != hashlib.blake2b(view[_DIGEST:]).digest():
         raise ValueError("another content")
     return view[_DIGEST:]

@@ -23,7 +23,6 @@ from typing_extensions import override
 from transformer_mt.ground.errors import MachineError, TmtError
 
 T = TypeVar("T")
-Number = TypeVar("Number", int, float, Tensor)
 
 # Timeouts for a lost process: within a step or a validation, and while it loads, encodes or writes for all.
 TIMEOUT = timedelta(minutes=15)
@@ -54,8 +53,8 @@ class Distributed:
         """True in the process that writes files and messages."""
         return self.rank == 0
 
-    def all_reduce(self, value: Number) -> Number:
-        """Return the sum of all processes' values to every process. A tensor stays on its device."""
+    def all_reduce(self, value: Tensor) -> Tensor:
+        """Return the sum of all processes' tensors to every process, on its device."""
         return value
 
     def all_gather(self, make: Callable[[], T]) -> list[T]:
@@ -88,14 +87,10 @@ class ProcessGroup(Distributed):
         self._patient_group: Any = dist.new_group(backend="gloo", timeout=LONG_TIMEOUT)
 
     @override
-    def all_reduce(self, value: Number) -> Number:
-        if isinstance(value, Tensor):
-            total = value.detach().clone()
-            dist.all_reduce(total)
-            return total
-        scalar = torch.tensor(value, dtype=torch.int64 if isinstance(value, int) else torch.float64)
-        dist.all_reduce(scalar, group=self._group)
-        return type(value)(scalar.item())
+    def all_reduce(self, value: Tensor) -> Tensor:
+        total = value.detach().clone()
+        dist.all_reduce(total)
+        return total
 
     @override
     def all_gather(self, make: Callable[[], T], group: Any = None) -> list[T]:

@@ -36,8 +36,7 @@ def active_heads(module: InspectableAttention) -> tuple[int, ...]:
 
 def head_names(model: Seq2Seq) -> list[HeadName]:
     """Every active head of a model, by stack and layer."""
-    layers = attention_layers(model).items()
-    return [layer.head(number) for layer, module in layers for number in active_heads(module)]
+    return [layer.head(number) for layer, module in attention_layers(model).items() for number in active_heads(module)]
 
 
 # Values of `--layer` and `--head` that select every head.

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, PlainValidator
+from pydantic import Field, PlainSerializer, PlainValidator
 
+from transformer_mt.config.sections import Section
 from transformer_mt.ground.head_names import HeadName
 
 ALIGNMENT = "alignment.json"
@@ -16,13 +17,11 @@ def _cross_head(name: object) -> HeadName:
     return head
 
 
-class AlignmentHeads(BaseModel):
+class AlignmentHeads(Section):
     """The heads, how they were chosen, and their error rate on the validation pairs with known links.
 
     `chosen_by` is `links` (from the links of validation pairs), `guess` (no known links) or `given` (by the user).
     """
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
     heads: Annotated[
         tuple[Annotated[HeadName, PlainValidator(_cross_head), PlainSerializer(str)], ...],

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic_core import from_json
 from torch import Tensor
 
 from transformer_mt.config.sections import TrainingConfig
@@ -35,7 +34,7 @@ from transformer_mt.ground.memory import free_memory, require
 from transformer_mt.runs.checksums import saved_sums, sha256
 from transformer_mt.runs.directory import CHECKPOINTS, MODEL, Run, saved_steps
 from transformer_mt.runs.packed import PROGRESS
-from transformer_mt.runs.weights import Tensors, pack, specs_of, unpack
+from transformer_mt.runs.weights import Tensors, digest, pack, specs_of, unpack
 
 Natural = Annotated[int, Field(ge=0, lt=2**53)]
 VALUES = "state.json"
@@ -69,8 +68,7 @@ class Progress(BaseModel):
 
     def aims(self, training: TrainingConfig) -> TrainingConfig:
         """Return the run's section with the number of steps and epochs that its latest start set."""
-        changes = {"steps": self.steps, "epochs": self.epochs} if self.steps else {}
-        return training.model_copy(update=changes)
+        return training.model_copy(update={"steps": self.steps, "epochs": self.epochs} if self.steps else {})
 
     def is_complete(self, training: TrainingConfig) -> bool:
         """True once all steps are done, or all epochs if the configuration counts epochs."""
@@ -166,15 +164,14 @@ class Checkpoints:
         content = read_regular(path / STATE, limit=size)
         tensors = unpack(content, path=path / STATE)
         sums = saved_sums(content)
-        ours = Run(self.run.path, step)
-        weights = ours.read_weights(self.weights)
-        read = {MODEL: ours.sums()["tensors"]} | {name: sha256(own) for name, own in files.items()}
+        weights = Run(self.run.path, step).read_weights(self.weights)
+        read = {MODEL: digest(weights)} | {name: sha256(own) for name, own in files.items()}
         if damaged := [name for name, own in read.items() if sums.get(name) != own]:
             raise MachineError(path / damaged[0], f"damaged (its SHA-256 is not the one in {STATE})", "restore both")
         progress = _parse_progress(files[PROGRESS], step=step, path=path / PROGRESS)
         try:
-            state = put_tensors(from_json(files[VALUES]), tensors, "state")
-        except (KeyError, ValueError):  # a name without a tensor, or invalid JSON
+            state = put_tensors(files[VALUES], tensors)
+        except (KeyError, RecursionError, TypeError, ValueError):  # a name without a tensor, or invalid JSON
             raise MachineError(path / VALUES, "damaged", "restore it, or overwrite the run") from None
         return Checkpoint(progress, weights, state)
 
@@ -196,31 +193,24 @@ def take_tensors(tree: Any, tensors: Tensors, name: str) -> Any:
     raise TypeError(f"{name} is of type {type(tree).__name__}")
 
 
-def put_tensors(tree: Any, tensors: Tensors, name: str) -> Any:
-    """Invert `take_tensors`; numeric keys become integers again.
+def put_tensors(content: bytes, tensors: Tensors) -> Any:
+    """Invert `take_tensors`, from its values as JSON; numeric keys become integers again.
 
-    Raises `ValueError` for a tensor in the wrong place, `KeyError` for a missing one.
+    Raises `KeyError` for a missing tensor, and `RecursionError`, `TypeError` or `ValueError` for other content.
     """
-    if isinstance(tree, list):
-        return [put_tensors(value, tensors, f"{name}.{index}") for index, value in enumerate(tree)]
-    if isinstance(tree, dict):
-        if tree == {"tensor": name}:
-            return tensors[name]
-        if tree.keys() == {"tensor"}:
-            raise ValueError(f"another tensor than {name}")
-        return {_key(key): put_tensors(value, tensors, f"{name}.{key}") for key, value in tree.items()}
-    return tree
 
+    def put(entry: dict[str, Any]) -> Any:
+        if entry.keys() == {"tensor"}:
+            return tensors[entry["tensor"]]
+        return {int(key) if key.isdecimal() else key: value for key, value in entry.items()}
 
-def _key(key: str) -> str | int:
-    return int(key) if key.isdecimal() and str(int(key)) == key else key
+    return json.loads(content, object_hook=put)
 
 
 def newest_progress(run: Run) -> Progress:
     """The progress saved in the last checkpoint, without reading its other files; step 0 without checkpoints."""
     if run.pack:
-        content = run.pack.read(PROGRESS, limit=_LIMITS[PROGRESS])
-        return _parse_progress(content, step=None, path=run.path / PROGRESS)
+        return _parse_progress(run.pack.read(PROGRESS, limit=_LIMITS[PROGRESS]), step=None, path=run.path / PROGRESS)
     steps = saved_steps(run.path / CHECKPOINTS)
     return _read_progress(run, steps[-1]) if steps else Progress()
 

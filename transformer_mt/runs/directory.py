@@ -24,6 +24,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,8 +98,7 @@ class Run:
         self.path = path
         self.step = step
         self.model_path = path / MODEL if step is None else path / CHECKPOINTS / f"step-{step}" / MODEL
-        self._kept: dict[str, Any] = {}  # a snapshot of small files by name; None for a missing file
-        self._opened: Pack | None = None
+        self._snapshot: dict[str, Any] = {}  # small files by name, as first read; None for a missing one
 
     @classmethod
     def create(
@@ -120,16 +120,10 @@ class Run:
             raise InputError(path, f"not a run directory (no {CONFIG})", f"train one with: tmt train --run-dir {path}")
         return run
 
-    @property
+    @cached_property
     def pack(self) -> Pack | None:
         """The packed run, read once, if `path` is a file. Raises `InputError` if it is another file."""
-        if self._opened is None and self.path.is_file():
-            self._opened = Pack(self.path)
-        return self._opened
-
-    def anew(self) -> "Run":
-        """Return a copy of this object that reads all files again."""
-        return Run(self.path, self.step)
+        return Pack(self.path) if self.path.is_file() else None
 
     def exists(self) -> bool:
         """True if there is a complete run directory or a packed run. Raises `InputError` for any other file."""
@@ -168,7 +162,7 @@ class Run:
 
     def words(self) -> TrainingWords | None:
         """The words of the training data; None if unknown. Raises `MachineError` if the file is damaged."""
-        content = self._beside(WORDS)
+        content = self._own(WORDS)
         return None if content is None else unpack_words(content, path=self.path / WORDS)
 
     def alignment(self) -> AlignmentHeads | None:
@@ -180,8 +174,8 @@ class Run:
         return self._parsed(DOUBT, Doubt, Doubt())
 
     def _parsed(self, name: str, kind: type[BaseModel], missing: BaseModel | None) -> Any:
-        content = self._beside(name)
         try:
+            content = self._own(name)
             return missing if content is None else kind.model_validate_json(content)
         except (InputError, ValidationError):
             raise MachineError(self.path / name, "damaged", "restore it, or delete it to go without") from None
@@ -190,18 +184,15 @@ class Run:
         """Write `ALIGNMENT` or `DOUBT` atomically. Raises `MachineError` if that fails."""
         write_atomically(self.path / name, content.model_dump_json().encode())
 
-    def keep_beside(self) -> None:
-        """Take a snapshot of the small files; `words`, `alignment` and `doubt` read from it from now on.
+    def complete_snapshot(self) -> None:
+        """Read the small files that no checksum ties to the weights: `words`, `alignment`, `doubt`.
 
         Raises `MachineError` if the run has been replaced since its configuration was read.
         """
-        self._kept |= {name: self._read_if_there(name) for name in (WORDS, ALIGNMENT, DOUBT)}
-        for name in (CONFIG, TOKENIZER):
-            if self._read(name) != self._own(name):
-                raise MachineError(self.path, "has just been overwritten", "try again")
-
-    def _beside(self, name: str) -> bytes | None:
-        return self._kept[name] if name in self._kept else self._read_if_there(name)
+        for name in (WORDS, ALIGNMENT, DOUBT):
+            self._own(name)
+        if any(self._read(name) != self._own(name) for name in (CONFIG, TOKENIZER)):
+            raise MachineError(self.path, "has just been overwritten", "try again")
 
     def network(self) -> "Seq2Seq":
         """Load the network; its weights belong to the `config()` and `tokenizer()` of this object.
@@ -269,21 +260,21 @@ class Run:
 
         return pack(weights, {name: sha256(self._own(name)) for name in (CONFIG, TOKENIZER)})
 
-    def _own(self, name: str) -> bytes:
-        """The configuration or vocabulary as first read, so that later damage shows up as a wrong checksum."""
-        if name not in self._kept:
-            self._kept[name] = self._read(name)
-        content: bytes = self._kept[name]
-        return content
+    def _own(self, name: str) -> Any:
+        """The content of a small file as first read, so that later damage shows up as a wrong checksum.
+
+        None if a file that training writes later, or that older runs lack, is missing.
+        """
+        if name not in self._snapshot:
+            is_there = name in (CONFIG, TOKENIZER) or self._has(name)
+            self._snapshot[name] = self._read(name) if is_there else None
+        return self._snapshot[name]
 
     def _read(self, name: str) -> bytes:
         limit = _LIMITS[name]
         if name == TOKENIZER:  # there may be more tokens than configured, one for each character
             limit = min(limit, 2**20 + 2**7 * self.config().tokenizer.vocabulary_size)
         return self.pack.read(name, limit=limit) if self.pack else read_regular(self.path / name, limit=limit)
-
-    def _read_if_there(self, name: str) -> bytes | None:
-        return self._read(name) if self._has(name) else None
 
     def small_files(self) -> dict[str, bytes]:
         """The files that a packed run has too, without the weights. Raises `MachineError` if one cannot be read."""
@@ -311,7 +302,7 @@ class Run:
 
         Raises `MachineError` if the file is too large or has more than two million lines.
         """
-        content = self._read_if_there(METRICS) or b""
+        content = self._read(METRICS) if self._has(METRICS) else b""
         if content.count(b"\n") > _MOST_LINES:
             raise MachineError(self.path / METRICS, f"more than {_MOST_LINES:,} lines", "delete it to go without")
         for line in BytesIO(content):
@@ -338,7 +329,7 @@ class Run:
         """Clean up after a crash: delete half-written files, restore checkpoints set aside. Needs the lock."""
         checkpoints = self.path / CHECKPOINTS
         with write_errors(self.path):
-            for path in map(self.path.joinpath, os.listdir(self.path)):
+            for path in list(self.path.iterdir()):
                 if path.name not in PARTS and original_name(path.name) in PARTS:
                     remove(path)
             for path in map(checkpoints.joinpath, _names(checkpoints)):

@@ -1,11 +1,8 @@
-"""The parts of a training that do not depend on its data, so that errors come before reading the corpus."""
-
-from collections.abc import Callable
-from dataclasses import dataclass
+"""Checks of a configuration before the corpus is read, and the first weights."""
 
 import torch
 
-from transformer_mt.config.sections import Config, TrainingConfig
+from transformer_mt.config.sections import Config
 from transformer_mt.ground.device import choose_device, choose_precision, free_memory_of
 from transformer_mt.ground.distributed import Distributed
 from transformer_mt.ground.errors import InputError
@@ -15,46 +12,36 @@ from transformer_mt.ground.registry import lookup
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build_model import build_model, checking_size
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.training.averaging import AVERAGING, Averaging
-from transformer_mt.training.objective import Objective, build_objective
+from transformer_mt.training.averaging import AVERAGING
+from transformer_mt.training.objective import build_objective
 from transformer_mt.training.optimizer import OPTIMIZERS
-from transformer_mt.training.reports import VALIDATION_METRICS, Validation
+from transformer_mt.training.reports import VALIDATION_METRICS
 from transformer_mt.training.schedules import schedule_function
 
 
-@dataclass(frozen=True)
-class TrainingParts:
-    """The parts of a training that its configuration chooses."""
-
-    config: Config
-    distributed: Distributed
-    device: torch.device
-    precision: torch.dtype
-    objective: Objective
-    averaging: Callable[[Seq2Seq, TrainingConfig], Averaging]
-    score_of: Callable[[Validation], float]
-
-
-def build_parts(config: Config, distributed: Distributed | None = None) -> TrainingParts:
-    """Build the configured parts. Raises `InputError` for unknown names, incompatible values, or too large a model."""
+def check_configuration(config: Config, distributed: Distributed) -> None:
+    """Raise `InputError` for unknown names, incompatible values, or too large a model."""
     training = config.training
-    distributed = distributed or Distributed()
     schedule_function(config.schedule)
-    local_rank = None if distributed.world_size == 1 else distributed.local_rank
-    device = choose_device(training.device, local_rank=local_rank, key="training.device")
-    objective = build_objective(config.objective)
+    device = device_of(config, distributed)
+    build_objective(config.objective)
     if (config.tokenizer.kind, config.tokenizer.sampling) == ("bpe", "subword"):
         raise InputError("tokenizer.sampling", "subword needs a unigram vocabulary", "choose none, or another kind")
-    precision = choose_precision(training.precision, device)
+    choose_precision(training.precision, device)
     lookup(OPTIMIZERS, config.optimizer.name, key="optimizer.name")
-    averaging = lookup(AVERAGING, training.averaging, key="training.averaging")
-    score_of = lookup(VALIDATION_METRICS, training.best_metric, key="training.best_metric")
+    lookup(AVERAGING, training.averaging, key="training.averaging")
+    lookup(VALIDATION_METRICS, training.best_metric, key="training.best_metric")
     with torch.device("meta"):  # without values
         model = initial_model(config, device, vocabulary_size=config.tokenizer.vocabulary_size)
     if distributed.world_size > 1 and any(isinstance(module, BatchNorm) for module in model.modules()):
         problem = "batch would use separate statistics in each process"
         raise InputError("model.norm", problem, "choose layer, or train with one process")
-    return TrainingParts(config, distributed, device, precision, objective, averaging, score_of)
+
+
+def device_of(config: Config, distributed: Distributed) -> torch.device:
+    """The device that this process trains on. Raises as `choose_device`."""
+    local_rank = None if distributed.world_size == 1 else distributed.local_rank
+    return choose_device(config.training.device, local_rank=local_rank, key="training.device")
 
 
 def initial_model(config: Config, device: torch.device, *, vocabulary_size: int) -> Seq2Seq:

@@ -87,8 +87,7 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
         if problem:
             notes.append(f"not mixing in {one.corpus}, the parent's data: {problem}")
         elif one.corpus != own.name:
-            languages = data.model_dump(include={"source_language", "target_language"})
-            found[name] = one.model_copy(update=languages)
+            found[name] = one.model_copy(update=data.model_dump(include={"source_language", "target_language"}))
     each = old_pairs(len(own.splits["train"]))
     total = sum(one.weight for one in found.values())
     if found:
@@ -140,8 +139,7 @@ def load_parent(config: Config) -> tuple[Tokenizer, Seq2Seq]:
     parent = Run.open(Path(config.init_from.run))
     network = parent.network()
     if digest(weights_of(network)) != config.init_from.weights:
-        remedy = "overwrite the run"
-        raise InputError(parent.path, "its weights do not match init_from.weights", remedy)
+        raise InputError(parent.path, "its weights do not match init_from.weights", "overwrite the run")
     return taken_vocabulary(config, parent), network
 
 

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
 from transformer_mt.config.sections import AdamConfig, AdamWConfig, OptimizerSection
-from transformer_mt.ground.device import random_states, restore_random_states
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.registry import lookup
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -140,21 +139,17 @@ def _try_to_resume(config: OptimizerSection, model: nn.Module) -> str | None:
 
     Uses a copy of the model with small parameters, and the file formats of a checkpoint.
     """
-    device = next(model.parameters()).device
-    before = random_states(device)
-    try:
+    with torch.random.fork_rng():
         whole, resumed = (ScheduledOptimizer(_made(config, _small(model)), lambda step: 1e-3) for _ in range(2))
         _walk(whole, first=1)
         values, tensors = _saved(whole)
-        tree = put_tensors(from_json(values), unpack(tensors, path=Path(STATE)), "optimizer")
+        tree = put_tensors(values, unpack(tensors, path=Path(STATE)))
         resumed.load(tree["state"])
         for there, here in zip(tree["parameters"], resumed.parameters, strict=True):
             here.data.copy_(there)
         for optimizer in (whole, resumed):
             torch.manual_seed(0)
             _walk(optimizer, first=STEPS_TRIED + 1)
-    finally:
-        restore_random_states(before, device)
     return None if _saved(whole) == _saved(resumed) else "its steps differ after resuming"
 
 

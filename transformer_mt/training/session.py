@@ -3,11 +3,12 @@
 import copy
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
+from tqdm import tqdm  # `tqdm.auto` would need ipywidgets in a notebook
 from typing_extensions import override
 
 from transformer_mt.config.sections import Config, TrainingConfig
@@ -17,7 +18,7 @@ from transformer_mt.ground import plugins
 from transformer_mt.ground.distributed import Distributed
 from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.ground.files import make_directory, original_name, write_errors
-from transformer_mt.ground.progress import bar, working
+from transformer_mt.ground.progress import working
 from transformer_mt.ground.seeds import derive_seed
 from transformer_mt.links.choose_heads import choose_heads
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -35,7 +36,7 @@ from transformer_mt.training.batch_stream import (
     train_tokenizer,
     training_words,
 )
-from transformer_mt.training.build import TrainingParts, build_parts, initial_model
+from transformer_mt.training.build import check_configuration, device_of, initial_model
 from transformer_mt.training.doubt import choose_doubt
 from transformer_mt.training.fine_tuning import load_parent, take_weights, taken_vocabulary, vocabulary_notes
 from transformer_mt.training.reports import FinishReport, Report, StepReport
@@ -74,28 +75,31 @@ class TrainingSession:
         `break` saves a checkpoint. With several processes, or at interpreter exit, only the last periodic one remains.
         Raises `Diverged` if loss or weights stop being finite, and `MachineError` if memory or a file fails.
         """
+        trainer = self.trainer
+        in_notebook = "ipykernel" in sys.modules
+        place = sys.stdout if in_notebook else sys.stderr
+        is_hidden = not (progress and (in_notebook or place.isatty()))
+        start = trainer.progress.step
         try:
-            with bar("training", len(self)) if progress else nullcontext(lambda _: None) as done:
-                done(self.trainer.progress.step)
-                for report in self.trainer.train():
+            with tqdm(desc="training", total=len(self), initial=start, file=place, disable=is_hidden) as bar:
+                for report in trainer.train():
                     if isinstance(report, FinishReport):
-                        self.trainer.distributed.broadcast_from_main(self._write_choices)
-                    done(isinstance(report, StepReport))
+                        trainer.distributed.broadcast_from_main(self._write_choices)
+                    bar.update(isinstance(report, StepReport))
                     yield report
         except GeneratorExit:
-            is_alone = self.trainer.distributed.world_size == 1
-            trainer = self.trainer
+            is_alone = trainer.distributed.world_size == 1
             if is_alone and trainer.progress.step != trainer.saved_step and not sys.is_finalizing():
                 trainer.save()
             raise
         finally:
-            release(self.trainer.run.path)
+            release(trainer.run.path)
 
     def _write_choices(self) -> None:
         """Choose the heads for word links and the threshold of doubt, with the weights to use."""
         trainer = self.trainer
         try:
-            weights = trainer.run.anew().read_weights(trainer.checkpoints.weights)  # may differ from the last step's
+            weights = Run(trainer.run.path).read_weights(trainer.checkpoints.weights)  # may differ from the last step's
         except MachineError:  # damaged meanwhile; opening the run will report it
             return
         model = copy.deepcopy(trainer.model).eval()
@@ -107,7 +111,7 @@ class TrainingSession:
         if chosen:
             trainer.run.save_beside(ALIGNMENT, chosen)
         with working("choosing when to doubt a translation"):
-            validate = Validator(pairs, self.tokenizer, self.config, trainer.device, trainer.distributed)
+            validate = trainer.validate
             trainer.run.save_beside(DOUBT, choose_doubt(validate.translator(model), validate.kept))
 
 
@@ -126,24 +130,27 @@ def open_training(
     Raises `InputError` for invalid settings, for a directory with other files, for a run that another process trains,
     and, listing the differences, for a changed configuration or changed data; `MachineError` if no checkpoint is sound.
     """
-    parts = build_parts(config, distributed)  # errors come before reading the corpus
+    distributed = distributed or Distributed()
+    check_configuration(config, distributed)
     run = Run(Path(path))
-    on_main = parts.distributed.broadcast_from_main
     with ExitStack() as unless_opened:
-        exists = on_main(lambda: _lock(run, unless_opened))
-        corpora, config = parts.distributed.main_first(lambda: open_corpora(parts.config, corpus))
-        parts = replace(parts, config=config)
-        begun = on_main(run.config) if exists and not overwrite else None
-        session = _resumed(parts, run, corpora, begun) if begun else _started(parts, run, corpora, exists=exists)
+        exists = distributed.broadcast_from_main(lambda: _lock(run, unless_opened))
+        corpora, config = distributed.main_first(lambda: open_corpora(config, corpus))
+        if exists and not overwrite:
+            session = _resumed(config, run, corpora, distributed)
+        else:
+            session = _started(config, run, corpora, distributed, exists=exists)
         unless_opened.pop_all()
     return session
 
 
-def _started(parts: TrainingParts, run: Run, corpora: TrainingCorpora, *, exists: bool) -> TrainingSession:
+def _started(
+    config: Config, run: Run, corpora: TrainingCorpora, distributed: Distributed, *, exists: bool
+) -> TrainingSession:
     """Create a run, replacing one that `exists`."""
-    config = parts.config.model_copy(update={"plugins": plugins.names()})
-    on_main = parts.distributed.broadcast_from_main
-    session = build_session(replace(parts, config=config), run, corpora)
+    config = config.model_copy(update={"plugins": plugins.names()})
+    on_main = distributed.broadcast_from_main
+    session = build_session(config, run, corpora, distributed)
     on_main(lambda: _create(run, config, corpora, session.tokenizer, exists=exists))
     on_main(run.remove_leftovers)
     on_main(lambda: run.forget_metrics_after(0))
@@ -152,15 +159,16 @@ def _started(parts: TrainingParts, run: Run, corpora: TrainingCorpora, *, exists
     return session
 
 
-def _resumed(parts: TrainingParts, run: Run, corpora: TrainingCorpora, begun: Config) -> TrainingSession:
-    """Resume a run from its newest sound checkpoint. It was created with the configuration `begun`."""
-    config = as_begun(parts.config, begun)
-    on_main = parts.distributed.broadcast_from_main
+def _resumed(config: Config, run: Run, corpora: TrainingCorpora, distributed: Distributed) -> TrainingSession:
+    """Resume a run from its newest sound checkpoint."""
+    on_main = distributed.broadcast_from_main
+    begun = on_main(run.config)
+    config = as_begun(config, begun)
     tokenizer = on_main(lambda: require_same(run, config, corpora))
     parent = None
     if config.init_from.run and not saved_steps(run.path / CHECKPOINTS):  # stopped before it saved the parent's weights
         tokenizer, parent = on_main(lambda: load_parent(config))
-    session = _assembled(replace(parts, config=config), run, corpora, tokenizer, parent=parent, begun=begun.training)
+    session = _assembled(config, run, corpora, tokenizer, distributed, parent=parent, begun=begun.training)
     on_main(run.remove_leftovers)
     notes = resume_newest(session.trainer)
     if parent and not on_main(session.trainer.checkpoints.steps):
@@ -169,15 +177,20 @@ def _resumed(parts: TrainingParts, run: Run, corpora: TrainingCorpora, begun: Co
 
 
 def build_session(
-    parts: TrainingParts, run: Run, corpora: TrainingCorpora, *, tokenizer: Tokenizer | None = None
+    config: Config,
+    run: Run,
+    corpora: TrainingCorpora,
+    distributed: Distributed | None = None,
+    *,
+    tokenizer: Tokenizer | None = None,
 ) -> TrainingSession:
     """Build a session at step 0 of a new run. Writes nothing.
 
     The vocabulary is `tokenizer`, or that of another run, or learned from the corpora; the weights are those of the
     parent run, or depend only on the seed. Raises `InputError` for a parent or vocabulary that does not fit.
     """
-    config = parts.config
-    on_main = parts.distributed.broadcast_from_main
+    distributed = distributed or Distributed()
+    on_main = distributed.broadcast_from_main
     parent = None
     notes: list[str] = []
     if config.init_from.run:
@@ -191,14 +204,15 @@ def build_session(
     if config.init_from.run or config.tokenizer.from_run:
         with working("looking for characters missing from the vocabulary"):
             notes += vocabulary_notes(config, corpora.weighted, tokenizer)
-    return _assembled(parts, run, corpora, tokenizer, parent=parent, notes=notes)
+    return _assembled(config, run, corpora, tokenizer, distributed, parent=parent, notes=notes)
 
 
 def _assembled(
-    parts: TrainingParts,
+    config: Config,
     run: Run,
     corpora: TrainingCorpora,
     tokenizer: Tokenizer,
+    distributed: Distributed,
     *,
     parent: Seq2Seq | None,
     begun: TrainingConfig | None = None,
@@ -208,10 +222,9 @@ def _assembled(
 
     `begun` is the training section that a resumed run was created with: its schedule keeps that number of steps.
     """
-    config = parts.config
-    distributed = parts.distributed
+    device = device_of(config, distributed)
     said = [*corpora.main.notes, *(line for other, _ in corpora.others for line in other.notes)]
-    model = initial_model(config, parts.device, vocabulary_size=tokenizer.size)  # and the random state to train with
+    model = initial_model(config, device, vocabulary_size=tokenizer.size)  # and the random state to train with
     if parent:
         take_weights(model, parent, config)
         said.append(f"starting from the weights and vocabulary of {config.init_from.run}")
@@ -229,9 +242,11 @@ def _assembled(
     if not begun and warmup != configured:
         remark = f"{warmup} instead of {configured}, because training has only {steps} steps; the peak stays"
         said.append(f"schedule.warmup: {remark}")
-    schedule = build_schedule(config, steps)
-    validate = Validator(corpora.main.splits["validation"], tokenizer, config, parts.device, distributed)
-    trainer = Trainer(run, parts, model, stream=stream, schedule=schedule, validate=validate)
+    validate = Validator(corpora.main.splits["validation"], tokenizer, config, device, distributed)
+    trainer = Trainer(
+        run, config, model, device=device, distributed=distributed, stream=stream,
+        schedule=build_schedule(config, steps), validate=validate,
+    )  # fmt: skip
     return TrainingSession(config, trainer, corpora.main, tokenizer, (*said, *validate.notes))
 
 

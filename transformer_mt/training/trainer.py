@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,15 @@ import torch
 from torch import Tensor, nn
 
 from transformer_mt.batching.batches import Batch
-from transformer_mt.ground.device import compute_in, describe_machine, random_states, restore_random_states
+from transformer_mt.config.sections import Config
+from transformer_mt.ground.device import (
+    choose_precision,
+    compute_in,
+    describe_machine,
+    random_states,
+    restore_random_states,
+)
+from transformer_mt.ground.distributed import Distributed
 from transformer_mt.ground.errors import Diverged, MachineError, is_out_of_memory
 from transformer_mt.ground.memory import return_freed
 from transformer_mt.ground.seeds import derive_seed
@@ -19,19 +27,20 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.checkpoints import STATE, Checkpoint, Checkpoints, Progress
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import require_specs, specs_of, weights_of
+from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.training.batch_stream import BatchStream
-from transformer_mt.training.build import TrainingParts
-from transformer_mt.training.objective import mask_tokens
+from transformer_mt.training.objective import build_objective, mask_tokens
 from transformer_mt.training.optimizer import build_optimizer, reason
 from transformer_mt.training.reports import (
+    VALIDATION_METRICS,
     FinishReport,
     MetricsLog,
     Report,
     StepReport,
-    Validation,
     ValidationReport,
 )
 from transformer_mt.training.schedules import Schedule
+from transformer_mt.training.validation import Validator
 
 # Steps between validations, unless configured: at least five validations, so that a short run keeps checkpoints.
 MOST_BETWEEN = 200
@@ -47,25 +56,29 @@ class Trainer:
     def __init__(
         self,
         run: Run,
-        parts: TrainingParts,
+        config: Config,
         model: Seq2Seq,
         *,
+        device: torch.device,
+        distributed: Distributed,
         stream: BatchStream,
         schedule: Schedule,
-        validate: Callable[[Seq2Seq], Validation],
+        validate: Validator,
     ) -> None:
-        self.parts = parts
-        self.config = parts.config.training
+        self.config = config.training
         self.run = run
         self.stream = stream
         self.validate = validate
-        self.device = parts.device
-        self.model = model.to(self.device)
-        self.distributed = parts.distributed
-        self.wrapped = self.distributed.wrap(self.model)
-        self.machine = describe_machine(self.device, processes=self.distributed.world_size)
-        self.optimizer = build_optimizer(parts.config.optimizer, self.model, schedule)
-        self.averaging = parts.averaging(self.model, self.config)
+        self.device = device
+        self.precision = choose_precision(self.config.precision, device)
+        self.model = model.to(device)
+        self.distributed = distributed
+        self.wrapped = distributed.wrap(self.model)
+        self.machine = describe_machine(device, processes=distributed.world_size)
+        self.objective = build_objective(config.objective)
+        self.max_grad_norm = config.optimizer.max_grad_norm
+        self.optimizer = build_optimizer(config.optimizer, self.model, schedule)
+        self.averaging = AVERAGING[self.config.averaging](self.model, self.config)
         self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()))
         log_every = max(1, min(self.config.log_every, stream.steps_of(1)))  # at least once per epoch
         self.steps = stream.steps_of(self.config.epochs) if self.config.epochs else self.config.steps
@@ -129,8 +142,7 @@ class Trainer:
         loss: float | Tensor = self._accumulate(batches, tokens)
         is_looked_at = step % self.check_every == 0
         with self._naming(max(batches, key=lambda batch: batch.labels.numel())):
-            limit = self.parts.config.optimizer.max_grad_norm
-            norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+            norm: float | Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), self.max_grad_norm)
             if is_looked_at:
                 loss = float(loss)
                 norm = float(norm)
@@ -163,8 +175,8 @@ class Trainer:
         """
         batch = replace(batch, source=mask_tokens(batch.source, share=self.config.token_masking))
         with self._naming(batch):
-            with compute_in(self.parts.precision, self.device):
-                loss = self.parts.objective(self.wrapped, batch) / tokens
+            with compute_in(self.precision, self.device):
+                loss = self.objective(self.wrapped, batch) / tokens
             loss.backward()
         return loss.detach()
 
@@ -177,7 +189,7 @@ class Trainer:
             validation = self.validate(self.averaging.candidate().eval())
         if not math.isfinite(validation.loss):
             raise self._diverged("validation loss", progress.step)
-        best = progress.add_validation(self.parts.score_of(validation))
+        best = progress.add_validation(VALIDATION_METRICS[self.config.best_metric](validation))
         if best and self.distributed.is_main:
             self.run.save_model(weights_of(self.averaging.candidate()))
         seconds = time.perf_counter() - start

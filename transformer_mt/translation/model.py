@@ -40,9 +40,9 @@ class Model:
         engine does not support; `MachineError` for damaged files.
         """
         opening = resolve(lookup(engines(), engine, key="engine").open)
-        run = run.anew()
+        run = Run(run.path, run.step)
         opened = opening(run, device=device, quantization=quantization)
-        run.keep_beside()
+        run.complete_snapshot()
         config = run.config()
         return cls(config, run.tokenizer().toward(config.data.target_language), opened, run)
 

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,10 +10,11 @@ from torch import Tensor, nn
 
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import Config
+from transformer_mt.ground.distributed import Distributed
 from transformer_mt.ground.errors import MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.training.build import build_parts
+from transformer_mt.training.build import check_configuration
 from transformer_mt.training.session import TrainingSession, build_session, open_corpora
 from transformer_mt.training.trainer import Trainer
 
@@ -30,9 +30,9 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
 
     Raises `MachineError` if one batch cannot be learned.
     """
-    parts = build_parts(config)  # errors come before reading the corpus
-    corpora, config = open_corpora(parts.config)
-    session = build_session(replace(parts, config=config), Run(Path("unwritten")), corpora)
+    check_configuration(config, Distributed())  # errors come before reading the corpus
+    corpora, config = open_corpora(config)
+    session = build_session(config, Run(Path("unwritten")), corpora)
     note(*session.notes)
     stream = session.trainer.stream
     rows = stream.plan[0]  # timing may go on to another epoch
@@ -47,7 +47,7 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
 def _sizes(session: TrainingSession) -> Iterator[str]:
     trainer = session.trainer
     corpus = session.corpus
-    yield f"device      {trainer.device.type}, {str(trainer.parts.precision).removeprefix('torch.')}"
+    yield f"device      {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus      {corpus.name}: {corpus.sizes} pairs, {sum(corpus.left_out.values())} left out"
     yield f"vocabulary  {session.tokenizer.size} tokens"
     yield f"batches     {len(trainer.stream.plan)} per epoch, at most {trainer.config.batch_tokens} tokens per side"
