@@ -62,7 +62,7 @@ class LoadedPage:
         opened.page.goto(address)
         opened.page.locator(wait).first.wait_for()
         yield opened
-        opened.page.wait_for_load_state("networkidle")
+        opened.finish()
         context.close()
         assert not opened.problems, opened.problems
 
@@ -139,6 +139,11 @@ class LoadedPage:
         for _ in range(seconds // 2):
             self.page.clock.run_for(2_000)
             self.settle()
+
+    def finish(self) -> None:
+        """Wait until all answers have come, so that no problem is missed."""
+        while self.page.evaluate("0") == 0 and self.under_way:
+            self.page.wait_for_timeout(5)
 
     def settle(self) -> None:
         """Wait until all requests of the page are answered and the answers read."""
