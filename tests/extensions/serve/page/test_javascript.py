@@ -4,32 +4,26 @@ import math
 import sys
 import unicodedata
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from support.hostile_text import HOSTILE_TEXTS
 from support.page import LoadedPage
-from support.serving import Served
 from torch.nn import functional as F
 
 from transformer_mt.attention.graphs import GRAPHS
 from transformer_mt.attention.positions import rotated, sinusoids
-from transformer_mt.attention.worked_example import one_head, simple_attention
+from transformer_mt.attention.worked_example import one_head
 from transformer_mt.text.direction import direction
 from transformer_mt.text.terminal import escape_controls
 from transformer_mt.training.objective import cross_entropy
 from transformer_mt.training.schedules import noam
 from transformer_mt.views.matrix import Blocks, Scale
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
 pytestmark = pytest.mark.slow
 
-SCRIPTS = Path(__file__).parent / "javascript"
 RUN = """async (name) => {
   await import(`/javascript/${name}.js`);
   return (await import("/javascript/check.js")).failures();
@@ -37,22 +31,14 @@ RUN = """async (name) => {
 CALLS = "([module, calls]) => import(`/page/${module}.js`).then((m) => calls.map(([name, ...of]) => m[name](...of)))"
 
 
-@pytest.fixture(scope="module")
-def page(chromium: "Browser", served: Served) -> Iterator[LoadedPage]:
-    """The page, with the tests beside it."""
-    with LoadedPage.opened(chromium, served.server.address) as opened:
-        opened.page.route("**/javascript/*", lambda route: route.fulfill(path=SCRIPTS / Path(route.request.url).name))
-        yield opened
+@pytest.mark.parametrize("name", ["drawings", "keyboard", "layout", "numbers", "pictures"])
+def test_javascript(name: str, scripted: LoadedPage) -> None:
+    assert scripted.page.evaluate(RUN, name) == []
 
 
-@pytest.mark.parametrize("name", ["drawings", "keyboard", "numbers", "pictures"])
-def test_javascript(name: str, page: LoadedPage) -> None:
-    assert page.page.evaluate(RUN, name) == []
-
-
-def called(page: LoadedPage, module: str, calls: list[Any]) -> list[Any]:
+def called(scripted: LoadedPage, module: str, calls: list[Any]) -> list[Any]:
     """What calls of a module's functions return; a call is a name and arguments."""
-    found: list[Any] = page.page.evaluate(CALLS, [module, calls])
+    found: list[Any] = scripted.page.evaluate(CALLS, [module, calls])
     return found
 
 
@@ -75,21 +61,11 @@ def normal(*shape: int) -> torch.Tensor:
 
 def arithmetic() -> Iterator[tuple[Any, ...]]:
     """Expected numbers of the model, and the call that computes them in the page."""
-    words, roles, scores = normal(3, 3), normal(3, 3, 2), normal(6, 6)
-    heads = [words @ role for role in roles]
-    for attended, of in ((simple_attention(words), [words] * 3), (one_head(words, *roles), [*heads, 2**-0.5])):
-        yield [attended.scores, attended.weights, attended.contexts], "attended", *of
-    yield heads[0], "multiplied", words, roles[0]
-    for temperature in (0.1, 1, 4):
-        odd = torch.tensor([3.0, -40.0, 2.5, 700.0, 699.0], dtype=torch.float64)
-        yield (odd / temperature).softmax(0), "softmax", odd, temperature
-    yield [0, 0], "softmax", [-math.inf, -math.inf]
-    yield scores.softmax(1), "maskedWeights", scores, False
-    later = torch.ones(6, 6, dtype=torch.bool).triu(1)
-    yield scores.masked_fill(later, -math.inf).softmax(1).masked_fill(later, math.nan), "maskedWeights", scores, True
-    values = np.array([-40, 40, -90, 90, *np.random.default_rng(1).normal(0, 20, 300)])
-    yield np.histogram(np.clip(values, -40, 40), bins=20, range=(-40, 40))[0], "histogram", values, 40, 20
-    for d in (2, 8, 64):
+    words, roles = normal(3, 3), normal(3, 3, 2)
+    attended = one_head(words, *roles)
+    found = [attended.scores, attended.weights, attended.contexts]
+    yield found, "attended", *(words @ role for role in roles), 2**-0.5
+    for d in (2, 64):
         encodings, (query, key) = sinusoids(40, d, torch.device("cpu"), torch.float64), normal(2, d)
         turned = [rotated(one.expand(1, 1, 40, d), start=0)[0, 0] for one in (query, key)]
         for distance, place in ((0, 0), (1, 7), (5, 0), (30, 7)):
@@ -116,23 +92,36 @@ def arithmetic() -> Iterator[tuple[Any, ...]]:
             yield mask[i, j], "isNeighbour", name, i, j, {"k": 1, "l": 1, "c": 0} | more
 
 
-def test_arithmetic_is_the_models(page: LoadedPage) -> None:
+def test_arithmetic_is_the_models(scripted: LoadedPage) -> None:
     cases = [*arithmetic()]
     calls = [[plain(one) for one in call] for _, *call in cases]
-    for (expected, *call), found in zip(cases, called(page, "arithmetic", calls), strict=True):
+    for (expected, *call), found in zip(cases, called(scripted, "arithmetic", calls), strict=True):
         np.testing.assert_allclose(numbers(found), numbers(expected), atol=1e-9, err_msg=str(call))
 
 
-def test_texts_and_scales_are_the_terminals(page: LoadedPage) -> None:
+def test_texts_and_scales_are_the_terminals(scripted: LoadedPage) -> None:
     odd = [c for c in map(chr, range(sys.maxunicode)) if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")]
     texts = ["".join(odd), *(text for text in HOSTILE_TEXTS if "\ud800" not in text)]  # Playwright cannot send it
-    assert called(page, "dom", [["visible", text] for text in texts]) == [*map(escape_controls, texts)]
-    texts = ["Der", "كلب", "שלום", "3 كلاب", "«كلב»", "١٢ Hunde", "▁كلب", "ܫܠܡܐ", "ߒߞߏ", "𞤀𞤁", "1 .", "", "老师", "नमस्ते"]
-    assert called(page, "dom", [["direction", text] for text in texts]) == [*map(direction, texts)]
-    for rows in ([[0.25, 0.75], [None, 1.0]], [[-0.3, 0.1]], [[0.001, -0.004]], [[250.0, 3.0]], [[0.0, 0.0]]):
-        scale = Scale.of([np.array(rows, float)])
-        flat = [number for row in rows for number in row if number is not None]
-        found = called(page, "shades", [["scaleOf", [rows]], *(["level", one, scale.largest] for one in flat)])
-        assert found == [
-            pytest.approx({"largest": scale.largest, "unit": scale.unit}), *(Blocks(scale).level(one) for one in flat)
-        ]
+    assert called(scripted, "dom", [["visible", text] for text in texts]) == [*map(escape_controls, texts)]
+    texts = [
+        "Der",
+        "كلب",
+        "שלום",
+        "3 كلاب",
+        "«كلב»",
+        "١٢ Hunde",
+        "▁كلب",
+        "ܫܠܡܐ",
+        "ߒߞߏ",
+        "𞤀𞤁",
+        "1 .",
+        "",
+        "老师",
+        "नमस्ते",
+    ]
+    assert called(scripted, "dom", [["direction", text] for text in texts]) == [*map(direction, texts)]
+    for row in ([0.25, 0.75], [-0.3, 0.1], [0.001, -0.004], [250.0, 3.0], [0.0, 0.0]):
+        scale = Scale.of([np.array([row])])
+        found = called(scripted, "shades", [["scaleOf", [[row]]], *(["level", one, scale.largest] for one in row)])
+        assert list(found[0].values()) == pytest.approx([scale.largest, scale.unit])
+        assert found[1:] == [Blocks(scale).level(one) for one in row]

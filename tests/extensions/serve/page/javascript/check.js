@@ -69,3 +69,24 @@ export function pressed(within, selector, noted) {
   all(within, selector).forEach((one) => one.click());
   return noted.splice(0);
 }
+
+/** Show children in a box of this many pixels until `check` has looked at them, drawn and laid out. */
+export async function laidOut(width, children, check) {
+  const box = drawn(children);
+  box.style.width = `${width}px`;
+  document.querySelector("main").prepend(box);
+  await new Promise((done) => new ResizeObserver(() => requestAnimationFrame(done)).observe(box));
+  try {
+    await check(box);
+  } finally {
+    box.remove();
+  }
+}
+
+/** Press a key at an element; the element with the focus then, and whether the browser ignores the key. */
+export function press(one, key, more = {}) {
+  one.focus();
+  const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
+  document.activeElement.dispatchEvent(event);
+  return [document.activeElement, event.defaultPrevented];
+}

@@ -1,7 +1,7 @@
 // Arrow keys between elements that are one tab stop.
 
 import { roving } from "/page/keyboard.js";
-import { equal, test } from "./check.js";
+import { equal, press, test } from "./check.js";
 
 // Positions of buttons, left and top, by name.
 const PLACES = { a: [0, 0], b: [100, 4], c: [10, 40], d: [160, 60], e: [0, 200] };
@@ -21,10 +21,8 @@ function moves(keys, options = {}, more = {}) {
   const entered = [...box.children].filter((one) => one.tabIndex === 0).map((one) => one.id);
   equal(entered, ["b"]);
   const found = keys.map(([from, key]) => {
-    box.querySelector(`#${from}`).focus();
-    const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more });
-    document.activeElement.dispatchEvent(event);
-    return document.activeElement.id + (event.defaultPrevented ? "" : " left alone");
+    const [{ id }, isTaken] = press(box.querySelector(`#${from}`), key, more);
+    return id + (isTaken ? "" : " left alone");
   });
   const stops = [...box.children].filter((one) => one.tabIndex === 0);
   equal(stops.map((one) => one.id), [document.activeElement.id]);

@@ -1,8 +1,10 @@
 // Numbers and texts as the page writes them, to the digit.
 
-import { dropped, normals, randomScores, uniforms } from "/page/arithmetic.js";
+import {
+  dropped, histogram, maskedWeights, multiplied, normals, randomScores, softmax, uniforms,
+} from "/page/arithmetic.js";
 import { drawChart } from "/page/chart.js";
-import { column, decimal, direction, logarithm, mixed, probability, scroller, visible } from "/page/dom.js";
+import { column, decimal, direction, logarithm, mixed, probability, visible } from "/page/dom.js";
 import { headToShow } from "/page/heads.js";
 import { smallMatrix } from "/page/matrix.js";
 import { legend } from "/page/shades.js";
@@ -62,6 +64,17 @@ test("random numbers are repeatable, and spread as they should", () => {
   }
 });
 
+test("softmax, products and histograms are as by hand", () => {
+  close(softmax([0, Math.log(3)]), [0.25, 0.75]);
+  close(softmax([700, 700 + Math.log(3) / 2], 0.5), [0.25, 0.75]); // no overflow
+  close(softmax([-Infinity, 0]), [0, 1]);
+  close(softmax([-Infinity, -Infinity]), [0, 0]);
+  equal(multiplied([[1, 2], [3, 4]], [[1, 0, 1], [0, 10, 1]]), [[1, 20, 3], [3, 40, 7]]);
+  equal(maskedWeights([[5, 7], [2, 2]], true), [[1, null], [0.5, 0.5]]);
+  equal(maskedWeights([[2, 2], [5, 5]], false), [[0.5, 0.5], [0.5, 0.5]]);
+  equal(histogram([-90, -40, -21, -20, 0, 19, 20, 40, 90], 40, 4), [3, 1, 2, 3]);
+});
+
 test("texts without letters take the given direction", () => {
   equal([direction("(", "rtl"), direction("3"), direction("a", "rtl")], ["rtl", "ltr", "ltr"]);
   equal(visible("\ud800"), "⟨U+D800⟩"); // Playwright cannot send it
@@ -72,21 +85,6 @@ test("own sentences keep their order around foreign words", () => {
   const shown = drawn(mixed(said));
   equal(texts(shown, "bdi bdi"), ["▁كلب", "▁بيت"]);
   equal(texts(shown, "bdi[dir=ltr]"), [said]);
-});
-
-test("an area without controls is reachable if it scrolls", async () => {
-  const tried = async (width) => {
-    const text = Object.assign(document.createElement("pre"), { textContent: "x".repeat(50) });
-    const area = scroller("a name", null, text);
-    area.style.width = width;
-    document.querySelector("main").prepend(area);
-    await new Promise((done) => new ResizeObserver(() => requestAnimationFrame(done)).observe(area));
-    const found = [area.tabIndex, area.getAttribute("aria-label")];
-    area.remove();
-    return found;
-  };
-  equal(await tried("90px"), [0, "a name"]);
-  equal(await tried("900px"), [-1, null]);
 });
 
 test("the head to show has a matrix", () => {
