@@ -157,7 +157,7 @@ def tried(fault: Fault) -> str:
         change(copy, fault)
         if module.suffix == ".js":
             page = Path("tests/extensions/serve/page")
-            views = [page / "test_drawings.py", page / f"test_{module.stem}.py"]
+            views = [page / "test_javascript.py", page / f"test_{module.stem}.py"]
             first = [str(view) for view in views if (ROOT / view).exists()]
             # Shorter timeouts: a hanging page blocks its test forever.
             seen = notices(copy, *first, *every, seconds=300) or notices(copy, str(page), *every, seconds=600)

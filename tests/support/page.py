@@ -1,6 +1,7 @@
 """The page in a browser; a test fails if anything is logged, fails, is refused or goes to another origin."""
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -14,7 +15,7 @@ except ImportError:  # the tests are skipped
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Request, Response
 
-__all__ = ["VIEWS", "Drawing", "LoadedPage", "expect", "small_texts", "violations"]
+__all__ = ["VIEWS", "LoadedPage", "expect", "misfits", "small_texts", "violations"]
 
 # For each view below the translation, the element it draws.
 VIEWS = {
@@ -62,7 +63,7 @@ class LoadedPage:
         opened.page.goto(address)
         opened.page.locator(wait).first.wait_for()
         yield opened
-        opened.page.wait_for_load_state("networkidle")
+        opened.finish()
         context.close()
         assert not opened.problems, opened.problems
 
@@ -118,6 +119,14 @@ class LoadedPage:
     def expect_attribute(self, selector: str, name: str, value: str) -> None:
         expect(self.find(selector)).to_have_attribute(name, value)
 
+    def reply(self, route: str, content: Any, *, status: int = 200, times: int | None = None, retry: str = "") -> None:
+        """Answer a route with this content, or this text, always or so many times."""
+        self.expected.add(status)
+        body = content if isinstance(content, str) else json.dumps(content)
+        headers = {"Content-Type": "application/json"} | ({"Retry-After": retry} if retry else {})
+        answer = {"status": status, "headers": headers, "body": body}
+        self.page.route(f"**/v1/{route}", lambda sent: sent.fulfill(**answer), times=times)  # type: ignore[arg-type]
+
     def type(self, sentence: str) -> None:
         """Replace the sentence key by key, and wait until its translation is drawn."""
         field = self.find("#source")
@@ -140,6 +149,11 @@ class LoadedPage:
             self.page.clock.run_for(2_000)
             self.settle()
 
+    def finish(self) -> None:
+        """Wait until all answers have come, so that no problem is missed."""
+        while self.page.evaluate("0") == 0 and self.under_way:
+            self.page.wait_for_timeout(5)
+
     def settle(self) -> None:
         """Wait until all requests of the page are answered and the answers read."""
         while self.page.evaluate(f"fetch('{NEUTRAL}').then((answer) => answer.text())") and self.under_way:
@@ -149,55 +163,6 @@ class LoadedPage:
     def press(self, *keys: str) -> None:
         for key in keys:
             self.page.keyboard.press(key)
-
-    def module(self, name: str, expression: str, *arguments: Any) -> Any:
-        """Evaluate an expression of a module's exports, `m`, and arguments, `a`, in the browser.
-
-        `draw(id, …)` draws the picture of that id in a tab.
-        """
-        draw = "draw = (id, ...of) => every.find(([own]) => own === id)[2](...of)"
-        every = "every = Object.values((await import('/page/tabs.js')).tabs).flatMap(({ pictures }) => pictures)"
-        program = f"const m = await import('/page/{name}.js'), {every}, {draw}; return {expression};"
-        return self.page.evaluate(f"async (a) => {{ {program} }}", list(arguments))
-
-    def drawing(self, module: str, call: str, *arguments: Any) -> "Drawing":
-        """The drawing that a call of a module makes of these arguments."""
-        return Drawing(self, module, call, arguments)
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """The drawing of a module's call, made again for each question, in an element `all`."""
-
-    opened: LoadedPage
-    module: str
-    call: str
-    arguments: Sequence[Any]
-
-    def found(self, expression: str) -> Any:
-        """The value of an expression of `all`."""
-        put = f"all.append(...[{self.call}].flat(Infinity).filter((one) => one))"
-        program = f"((all) => {{ {put}; return {expression}; }})(document.createElement('div'))"
-        return self.opened.module(self.module, program, *self.arguments)
-
-    def each(self, selector: str, expression: str) -> list[Any]:
-        """The value of an expression of each element `one` at a selector."""
-        found: list[Any] = self.found(f"[...all.querySelectorAll('{selector}')].map((one) => {expression})")
-        return found
-
-    def texts(self, selector: str) -> list[str]:
-        return self.each(selector, "one.textContent")
-
-    def attribute(self, selector: str, name: str) -> list[str]:
-        return self.each(selector, f"one.getAttribute('{name}')")
-
-    def attributes(self, selector: str, *names: str) -> list[list[str]]:
-        return self.each(selector, f"{list(names)}.map((name) => one.getAttribute(name))")
-
-    def pressed(self, selector: str) -> list[Any]:
-        """Click each element at a selector, and return the `gone` list of the call."""
-        found: list[Any] = self.found(f"(all.querySelectorAll('{selector}').forEach((one) => one.click()), gone)")
-        return found
 
 
 # Visible texts of less than 24 CSS pixels, as drawn.
@@ -223,9 +188,30 @@ def small_texts(opened: LoadedPage, within: str) -> list[str]:
     return found
 
 
-def violations(opened: LoadedPage) -> list[str]:
-    """The violations that axe-core finds on the current page."""
+# Whether the page is wider than its window, and visible controls of less than 24 CSS pixels, once it is laid out.
+MISFITS = """async () => {
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const isWide = document.documentElement.scrollWidth > innerWidth;
+  const controls = [...document.querySelectorAll("button, select")].filter((one) => one.checkVisibility());
+  const small = controls.filter((one) => {
+    const { width, height } = one.getBoundingClientRect();
+    return Math.min(width, height) < 24;
+  });
+  return [...(isWide ? [`wider than ${innerWidth}`] : []), ...small.map((one) => one.outerHTML)];
+}"""
+
+
+def misfits(opened: LoadedPage) -> list[str]:
+    """What does not fit: a page wider than its window, and controls too small for a finger."""
+    found: list[str] = opened.page.evaluate(MISFITS)
+    return found
+
+
+def violations(opened: LoadedPage, within: str = "html", *rules: str) -> list[str]:
+    """The violations that axe-core finds in an element, of these rules or of any."""
     from axe_playwright_python.sync_playwright import Axe
 
-    opened.expect_count("[aria-busy=true]", 0)  # a panel that waits for an answer is faded
-    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in Axe().run(opened.page).response["violations"]]
+    opened.expect_count("[aria-busy=true]:visible", 0)  # a panel that waits for an answer is faded
+    options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
+    found = Axe().run(opened.page, within, options).response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found]

@@ -8,12 +8,22 @@ import pytest
 from support.command_line import tmt as tmt
 from support.serving import Served, serving, train_run
 
+# Enough to learn the few pairs in three seconds.
+SIZES = {
+    "model__width": "32",
+    "model__decoder_layers": "2",
+    "schedule__warmup": "30",
+    "schedule__learning_rate": "0.01",
+    "training__steps": "150",
+    "training__validate_every": "50",
+    "training__checkpoint_every": "50",
+}
+
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `runs/one`, trained on `data`; read-only."""
-    sizes = {"training__steps": "60", "training__validate_every": "30", "training__checkpoint_every": "30"}
-    return train_run(tmp_path_factory.mktemp("serve"), **sizes)
+    return train_run(tmp_path_factory.mktemp("serve"), **SIZES)
 
 
 @pytest.fixture(scope="session")

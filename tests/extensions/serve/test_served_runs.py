@@ -6,15 +6,16 @@ import shutil
 from pathlib import Path
 from urllib.parse import quote
 
-import pytest
 from support.sentences import small_tokenizer
 from support.serving import Served, serving, write_run
 from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
 
+from transformer_mt.config.toml import load_config
 from transformer_mt.extensions.serve.served_runs import RUNS_IN_MEMORY, Runs
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import READY, Run
 from transformer_mt.runs.weights import weights_of
+from transformer_mt.views.subject import examples
 
 SENTENCE = {"source": "Der Hund schläft."}
 
@@ -38,16 +39,16 @@ def test_runs_are_listed_newest_first(own_runs: Path) -> None:
         assert served.ask("translate", **SENTENCE).status == 200
 
 
-@pytest.mark.parametrize("name", ["three", "", ".", "..", "../one", "one/", "runs/one", "one\x00", "ONE", "{path}"])
-def test_paths_are_not_names_of_runs(name: str, served: Served, home: Path) -> None:
-    name = name.format(path=home / "runs/one")
-    message = "run: unknown name; choose one that /v1/runs lists"
-    for answer in (
-        served.ask("translate", run=name, **SENTENCE),
-        served.ask("lens", run=name, target="a", **SENTENCE),
-        served.get(f"/v1/curves?run={quote(name)}"),
-    ):
-        assert (answer.status, answer.json) == (404, {"error": message})
+def test_paths_are_not_names_of_runs(served: Served, home: Path) -> None:
+    path = str(home / "runs/one")
+    for name in ("three", "", ".", "..", "../one", "one/", "runs/one", "one\x00", "ONE", path):
+        for answer in (
+            served.ask("translate", run=name, **SENTENCE),
+            served.ask("lens", run=name, target="a", **SENTENCE),
+            served.get(f"/v1/curves?run={quote(name)}"),
+        ):
+            assert (answer.status, [*answer.json]) == (404, ["error"])
+            assert answer.json["error"].startswith("run: ")
 
 
 def test_runs_of_the_same_name_are_distinguished(own_runs: Path, tmp_path: Path) -> None:
@@ -74,15 +75,15 @@ def test_new_weights_are_used_at_once_with_their_step(own_runs: Path) -> None:
     path = own_runs / "one"
     with serving(own_runs) as served:
         before = served.ask("translate", **SENTENCE).json
-        assert before["step"] == 60
+        assert before["step"] == 150
         run = Run(path)
         run.save_model({name: 1.5 * tensor for name, tensor in weights_of(run.network()).items()})
         # As in training: weights first, then the checkpoint with their step.
-        assert served.ask("translate", **SENTENCE).json["step"] == 60
-        progress = path / "checkpoints/step-60/progress.json"
-        progress.write_text(json.dumps(json.loads(progress.read_text()) | {"best_step": 30}))
+        assert served.ask("translate", **SENTENCE).json["step"] == 150
+        progress = path / "checkpoints/step-150/progress.json"
+        progress.write_text(json.dumps(json.loads(progress.read_text()) | {"best_step": 50}))
         after = served.ask("translate", **SENTENCE).json
-        assert after["step"] == served.get("/v1/runs").json["runs"][0]["best_step"] == 30
+        assert after["step"] == served.get("/v1/runs").json["runs"][0]["best_step"] == 50
         assert after["log_probability"] != before["log_probability"]
 
 
@@ -98,31 +99,33 @@ def test_answers_use_the_newest_choices_of_training(own_runs: Path) -> None:
             assert served.ask("translate", **SENTENCE).json["doubtful"] == (not threshold)
 
 
-@pytest.mark.parametrize(
-    "name", ["model.safetensors", "config.toml", "tokenizer.model", "checkpoints/step-60/progress.json"]
-)
-def test_damaged_run_gets_503_and_may_recover(name: str, own_runs: Path) -> None:
-    path = own_runs / "one" / name
+def test_damaged_run_gets_503_and_may_recover(own_runs: Path) -> None:
     with serving(own_runs) as served:
-        content = path.read_bytes()
-        path.write_bytes(b"damaged")
-        os.utime(own_runs / "one/model.safetensors", (1e9, 1e9))
-        answer = served.ask("translate", **SENTENCE)
-        assert answer.status == 503
-        assert len(answer.json["error"].splitlines()) == 1
-        assert served.get("/v1/runs").status == 200
-        path.write_bytes(content)
-        assert served.ask("translate", **SENTENCE).status == 200
+        for name in ("model.safetensors", "config.toml", "tokenizer.model", "checkpoints/step-150/progress.json"):
+            path = own_runs / "one" / name
+            content = path.read_bytes()
+            path.write_bytes(b"damaged")
+            os.utime(own_runs / "one/model.safetensors", (1e9, 1e9))
+            answer = served.ask("translate", **SENTENCE)
+            assert answer.status == 503
+            assert len(answer.json["error"].splitlines()) == 1
+            assert served.get("/v1/runs").status == 200
+            path.write_bytes(content)
+            assert served.ask("translate", **SENTENCE).status == 200
 
 
-def test_damaged_run_is_listed_with_its_error(own_runs: Path) -> None:
-    for name, file in (("bad", "config.toml"), ("odd", "tokenizer.model")):
+def test_damaged_and_new_runs_are_listed_without_views(own_runs: Path) -> None:
+    for name, file in (("bad", "config.toml"), ("odd", "tokenizer.model"), ("new", "model.safetensors")):
         shutil.copytree(own_runs / "one", own_runs / name)
         (own_runs / name / file).write_text("damaged")
+    (own_runs / "new/model.safetensors").unlink()
     with serving(own_runs) as served:
-        runs = served.get("/v1/runs").json["runs"]
-        assert {one["run"] for one in runs if "error" in one} == {"bad", "odd"}
-        assert {one["run"] for one in runs if "stacks" in one} == {"one"}
+        found = {one["run"]: one for one in served.get("/v1/runs").json["runs"]}
+        assert {name for name, one in found.items() if "error" in one} == {"bad", "odd"}
+        assert found["one"].keys() - found["new"].keys() == {
+            "stacks", "methods", "search", "max_length", "example", "examples", "has_links", "checkpoints",
+        }  # fmt: skip
+        assert served.ask("translate", run="new", **SENTENCE).status == 503
 
 
 def test_run_to_open_is_named(own_runs: Path, home: Path) -> None:
@@ -136,9 +139,9 @@ def test_run_without_measurements_has_no_curves(own_runs: Path) -> None:
     with serving(own_runs) as served:
         metrics = own_runs / "one/metrics.jsonl"
         with metrics.open("a") as file:
-            file.write('{"step": 61, "kind": "training", "loss": 1.5, "learning_rate": 0.1}\n')
+            file.write('{"step": 151, "kind": "training", "loss": 1.5, "learning_rate": 0.1}\n')
         answer = served.get("/v1/curves?run=one")
-        assert answer.json["runs"][0]["training_loss"][-1] == [61, 1.5]
+        assert answer.json["runs"][0]["training_loss"][-1] == [151, 1.5]
         metrics.write_text("")
         assert served.get("/v1/curves?run=one").status == 422
         metrics.unlink()
@@ -164,31 +167,27 @@ def test_three_runs_stay_in_memory(tmp_path: Path) -> None:
     assert len(loaded) == 5
 
 
-def test_only_runs_with_a_model_list_their_views(own_runs: Path) -> None:
-    shutil.copytree(own_runs / "one", own_runs / "new")
-    (own_runs / "new/model.safetensors").unlink()
-    with serving(own_runs) as served:
-        found = {one["run"]: one for one in served.get("/v1/runs").json["runs"]}
-        assert found["one"].keys() - found["new"].keys() == {
-            "stacks", "methods", "search", "max_length", "example", "examples", "has_links", "checkpoints",
-        }  # fmt: skip
-        assert served.ask("translate", run="new", **SENTENCE).status == 503
-
-
 def test_deleted_checkpoint_is_an_error(own_runs: Path) -> None:
     pair = {**SENTENCE, "target": "The dog."}
     with serving(own_runs) as served:
-        assert served.ask("history", **pair, checkpoint=30).status == 200
-        (own_runs / "one/checkpoints/step-30/model.safetensors").write_bytes(b"damaged")
-        assert served.ask("history", **pair, checkpoint=30).status == 503
-        shutil.rmtree(own_runs / "one/checkpoints/step-30")
-        problem = "checkpoint: no number 30; choose one that /v1/runs lists"
-        assert served.ask("history", **pair, checkpoint=30).json == {"error": problem}
+        assert served.ask("history", **pair, checkpoint=50).status == 200
+        (own_runs / "one/checkpoints/step-50/model.safetensors").write_bytes(b"damaged")
+        assert served.ask("history", **pair, checkpoint=50).status == 503
+        shutil.rmtree(own_runs / "one/checkpoints/step-50")
+        assert served.ask("history", **pair, checkpoint=50).status == 422
         shutil.rmtree(own_runs / "one/checkpoints")
-        answer = served.ask("history", **pair, checkpoint=30)
-        problem = "checkpoint: this run has none; choose a run that keeps them"
-        assert (answer.status, answer.json) == (422, {"error": problem})
+        answer = served.ask("history", **pair, checkpoint=50)
+        assert answer.status == 422
+        assert answer.json["error"].startswith("checkpoint: this run has none")
 
 
 def test_ready_model_is_named_ready() -> None:
     assert list(Runs(lambda: [READY], device="cpu", opened=print).find()) == ["ready"]
+
+
+def test_built_in_corpus_has_three_examples_in_either_direction(tmp_path: Path) -> None:
+    for source, target, first in (("de", "en", "Kannst du"), ("en", "de", "Can you")):
+        data = load_config(None, [f"data.source_language={source}", f"data.target_language={target}"]).data
+        found = examples(tmp_path, data)
+        assert len(found) == 3
+        assert found[0].startswith(first)

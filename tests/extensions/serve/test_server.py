@@ -1,6 +1,5 @@
 """The command: its port, address and end, and its documentation."""
 
-import errno
 import json
 import os
 import re
@@ -11,23 +10,21 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 import torch
-from support.command_line import PROGRAM, Outcome, Tmt
+from support.command_line import PROGRAM, Tmt
 from support.serving import Served, serving
 
 from transformer_mt.cli.main import run
 from transformer_mt.extensions.serve import server
-from transformer_mt.extensions.serve.server import is_open_to_others, listen
+from transformer_mt.extensions.serve.server import listen
 
 README = (Path(__file__).parents[3] / "transformer_mt/extensions/serve/serve.md").read_text("utf-8")
-IN_USE = os.strerror(errno.EADDRINUSE)
-NO_RUN = "not a run directory (no config.toml); train one with: tmt train --run-dir {empty}"
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/#key=([\w-]{22})\n")
 
 
@@ -60,27 +57,23 @@ def test_port_in_use_is_refused(busy: int) -> None:
         listen("127.0.0.1", first.getsockname()[1])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        ("{runs} --port {busy}", 3, f"--port: {{busy}} cannot be opened ({IN_USE}); give another, or 0 for any"),
-        ("{runs} --host 192.0.2.1", 2, "--host: '192.0.2.1' is not an address of this machine; leave it out"),
-        ("{runs} --host 'no host'", 2, "--host: 'no host' is not an address of this machine; leave it out"),
-        ("{runs} --host 127..1", 2, "--host: '127..1' is not an address of this machine; leave it out"),
-        ("{runs} --host " + 64 * "a", 2, f"--host: '{64 * 'a'}' is not an address of this machine; leave it out"),
-        ("nowhere", 2, "nowhere: no such directory; give one with runs"),
-        ("{empty}", 2, "{empty}: no trained model to serve; train one with: tmt train"),
-        ("--model {empty}", 2, f"{{empty}}: {NO_RUN}"),
-        ("{runs} --model {runs}/one", 2, "--model: DIR also says which runs to serve; give one of them"),
-        ("{runs} --device abacus", 3, "--device: this machine has no 'abacus'; use auto or cpu"),
-    ],
-)
-def test_invalid_arguments_are_one_line_errors(
-    arguments: str, code: int, message: str, home: Path, busy: int, tmp_path: Path, tmt: Tmt
-) -> None:
+# Arguments, the exit code, and the place of the problem.
+WRONG = [
+    ("{runs} --port {busy}", 3, "--port: {busy} "),
+    *((f"{{runs}} --host {host}", 2, f"--host: '{host.strip(chr(39))}' ")
+      for host in ("192.0.2.1", "'no host'", "127..1", 64 * "a")),
+    ("nowhere", 2, "nowhere: "), ("{empty}", 2, "{empty}: "), ("--model {empty}", 2, "{empty}: "),
+    ("{runs} --model {runs}/one", 2, "--model: "), ("{runs} --device abacus", 3, "--device: "),
+]  # fmt: skip
+
+
+def test_invalid_arguments_are_one_line_errors(home: Path, busy: int, tmp_path: Path, tmt: Tmt) -> None:
     names = {"busy": busy, "empty": tmp_path, "runs": home / "runs"}
-    outcome = tmt("serve", *shlex.split(arguments.format(**names)))
-    assert outcome == Outcome(code, "", f"tmt: error: {message.format(**names)}\n")
+    for arguments, code, place in WRONG:
+        outcome = tmt("serve", *shlex.split(arguments.format(**names)))
+        assert (outcome.code, outcome.out) == (code, ""), arguments
+        assert outcome.err.startswith(f"tmt: error: {place.format(**names)}")
+        assert outcome.err.count("\n") == 1
 
 
 def test_key_in_the_environment_survives_restarts(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,14 +85,11 @@ def test_key_in_the_environment_survives_restarts(home: Path, monkeypatch: pytes
             assert served.get("/v1/runs", Authorization="Bearer x").status == 401
 
 
-@pytest.mark.parametrize("key", ["x" * 21, "x" * 21 + "é", "x" * 30 + "#", "x" * 30 + "\n"])
-def test_unsafe_key_in_the_environment_is_refused(
-    key: str, home: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unsafe_key_in_the_environment_is_refused(home: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server.PageServer, "run", lambda self: None)
-    monkeypatch.setenv("TMT_KEY", key)
-    error = "TMT_KEY: not a key; give at least 22 random letters, digits, - and _"
-    assert tmt("serve", str(home / "runs"), "--port", "0") == Outcome(2, "", f"tmt: error: {error}\n")
+    for key in ("x" * 21, "x" * 21 + "é", "x" * 30 + "#", "x" * 30 + "\n"):
+        monkeypatch.setenv("TMT_KEY", key)
+        assert tmt("serve", str(home / "runs"), "--port", "0").mistake.startswith("TMT_KEY: not a key")
 
 
 @pytest.mark.slow
@@ -122,25 +112,16 @@ def test_command_prints_its_address_serves_and_ends(number: signal.Signals, code
         assert (process.stdout.read(), process.stderr.read()) == ("", "")
 
 
-def test_is_open_to_others_excludes_loopback() -> None:
-    for host, open_to_others in (("127.0.0.1", False), ("localhost", False), ("0.0.0.0", True)):
-        with closing(listen(host, 0)) as found:
-            assert is_open_to_others(found) == open_to_others
-    with suppress(OSError), closing(listen("::1", 0)) as found:
-        assert not is_open_to_others(found)
-
-
-@pytest.mark.parametrize("options", [[], ["--quiet"]])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0", "0.0.0.0 --quiet"])
 def test_serving_other_machines_prints_a_warning(
-    options: list[str], home: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
+    host: str, home: Path, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr(server.PageServer, "run", lambda self: None)
-    host = ("--host", "0.0.0.0", "--port", "0", "--open")
-    outcome = tmt("serve", "--model", str(home / "runs/one"), *host, *options)
-    assert outcome.err.startswith("tmt: --host 0.0.0.0: open to other machines, and unencrypted: ")
-    assert outcome.err.count("\n") == 1
+    outcome = tmt("serve", "--model", str(home / "runs/one"), "--port", "0", "--open", "--host", *host.split())
+    warning = "tmt: --host 0.0.0.0: open to other machines, and unencrypted: "
+    assert outcome.err.count("\n") == outcome.err.startswith(warning) == host.startswith("0")
     assert opened == [outcome.out.strip()]
 
 
@@ -182,7 +163,7 @@ def test_documented_curl_lines_work(served: Served) -> None:
         path = url.partition(served.host)[2].replace("builtin", "one")
         asked.add(path.partition("?")[0])
         body = words[words.index("--json") + 1] if "--json" in words else ""
-        for theirs, ours in {"builtin": "one", "400": "30", "cross.2.1": "cross.1.1", "▁Could": "▁The"}.items():
+        for theirs, ours in {"builtin": "one", "400": "50", "cross.2.1": "cross.1.1", "▁Could": "▁The"}.items():
             body = body.replace(theirs, ours)
         headers = dict(word.split(": ", 1) for option, word in pairwise(words) if option == "-H")
         fields = [tuple(word.split("=", 1)) for option, word in pairwise(words) if option in ("-d", "--data-urlencode")]

@@ -1,6 +1,6 @@
 // The guided course: one stop at a time, with a picture, a question and something to try.
 
-import { button, element, foreign } from "./dom.js";
+import { button, element, foreign, visible } from "./dom.js";
 import { explained } from "./heads.js";
 import { drawPicture, needsOf } from "./pictures.js";
 import { addTab, ofPair, tabs } from "./tabs.js";
@@ -75,7 +75,7 @@ function drawStop(course, wanted, { change }) {
   const lesson = course.lessons[number - 1];
   const stops = course.lessons.map((one, place) => element("li", {},
     button(`stop ${place + 1}`, () => change({ stop: place + 1 }), {
-      "aria-current": place + 1 === number ? "step" : null, "aria-label": `Stop ${place + 1}: ${one.title}`,
+      "aria-current": place + 1 === number ? "step" : null, "aria-label": `Stop ${place + 1}: ${visible(one.title)}`,
     }, String(place + 1))));
   return [
     element("nav", { class: "stops", "aria-label": "Stops" }, element("ol", {}, stops)),

@@ -1,4 +1,4 @@
-"""A tiny trained run, served, and a browser that opens its page and records errors."""
+"""A browser that opens the page of the served run, and records errors."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -7,37 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from benchmarks.page import browser_path
-from support.command_line import tmt as tmt
 from support.page import LoadedPage, expect
-from support.serving import Served, serving, train_run
+from support.serving import Served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# Enough to learn the few pairs in three seconds.
-SIZES = {
-    "model__width": "32",
-    "model__decoder_layers": "2",
-    "schedule__warmup": "30",
-    "schedule__learning_rate": "0.01",
-    "training__steps": "150",
-    "training__validate_every": "50",
-    "training__checkpoint_every": "50",
-}
 # Starts a browser with command-line options.
 Launch = Callable[..., "Browser"]
-
-
-@pytest.fixture(scope="session")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `runs/one`, trained on `data`; read-only."""
-    return train_run(tmp_path_factory.mktemp("page"), **SIZES)
-
-
-@pytest.fixture(scope="session")
-def served(home: Path) -> Iterator[Served]:
-    with serving(home / "runs") as served:
-        yield served
 
 
 @pytest.fixture(scope="session")
@@ -67,4 +44,13 @@ def chromium(launch: Launch) -> Iterator["Browser"]:
 def opened(chromium: "Browser", served: Served) -> Iterator[LoadedPage]:
     """The page with its first translation."""
     with LoadedPage.opened(chromium, served.server.address) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def scripted(chromium: "Browser", served: Served) -> Iterator[LoadedPage]:
+    """A page for all tests of its modules alone, with our scripts in `/javascript`."""
+    scripts = Path(__file__).parent / "javascript"
+    with LoadedPage.opened(chromium, served.server.address) as opened:
+        opened.page.route("**/javascript/*", lambda sent: sent.fulfill(path=scripts / Path(sent.request.url).name))
         yield opened

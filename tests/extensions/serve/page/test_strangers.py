@@ -1,6 +1,6 @@
-"""A page from another origin, or by a rebound name, gets nothing from the server."""
+"""A page from another origin gets nothing from the server."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
@@ -55,14 +55,3 @@ def test_page_from_another_origin_gets_nothing(chromium: "Browser", served: Serv
         # Not even an opaque response arrives, because of Cross-Origin-Resource-Policy.
         assert page.evaluate(ASK, [f"http://{served.host}", served.key]) == ["TypeError", "TypeError", "TypeError"]
     context.close()
-
-
-def test_rebound_name_gets_nothing(launch: Callable[..., "Browser"], served: Served) -> None:
-    browser = launch("--host-resolver-rules=MAP evil.test 127.0.0.1")
-    page = browser.new_page()
-    answer = page.goto(f"http://evil.test:{served.port}/#key={served.key}")
-    assert answer.status == 421
-    found = page.evaluate(ASK, ["", served.key])
-    assert [one.split()[0] for one in found] == ["421", "421", "421"]
-    assert "runs" not in "".join(found)
-    browser.close()

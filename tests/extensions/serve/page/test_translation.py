@@ -1,29 +1,14 @@
-"""View 1: typing, translations, links, unseen words, several sentences, errors."""
+"""View 1: typing, translations, links, several sentences, the key, and what happens when the server fails."""
 
-from pathlib import Path
+from typing import Any
 
 import pytest
 from support.page import LoadedPage, expect
 from support.serving import Served
 
-from transformer_mt.translation.translator import Translator
-
 pytestmark = pytest.mark.slow
 
-
-@pytest.fixture(scope="session")
-def translator(home: Path) -> Translator:
-    return Translator.load(home / "runs/one")
-
-
-def words(opened: LoadedPage, line: str) -> list[str]:
-    return opened.find(f"#translation .{line} .word bdi").all_inner_texts()
-
-
-def test_key_leaves_the_address_bar_and_survives_a_reload(opened: LoadedPage) -> None:
-    assert "key" not in opened.page.url
-    opened.page.reload()
-    opened.wait("#translation .linked")
+BUSY = {"error": "the server: 16 requests are waiting; try again in a second"}
 
 
 def test_no_address_of_the_page_has_the_key(opened: LoadedPage, served: Served) -> None:
@@ -44,49 +29,26 @@ def test_no_address_of_the_page_has_the_key(opened: LoadedPage, served: Served) 
     assert len(addresses) >= 2
     assert addresses[0].endswith("#stop=3&view=course")
     assert not [address for address in addresses if "key" in address]
+    opened.page.reload()
+    opened.wait("#translation .linked")  # the key survives
 
 
-def test_typed_text_is_translated(opened: LoadedPage, translator: Translator) -> None:
-    sentence = "Der Vogel wartet."
-    opened.type(sentence)
-    opened.expect_part("#translation .above", "Vogel")
-    assert words(opened, "above") == ["Der", "Vogel", "wartet", "."]
-    [[found]] = translator.translate([sentence])
-    assert "".join(words(opened, "below")) == found.text.replace(" ", "")
-    opened.expect_text("#spoken", found.text)
-    assert opened.find("#spoken bdi").get_attribute("lang") == "en"
-    assert opened.find("#translation .above").get_attribute("lang") == "de"
-
-
-@pytest.mark.parametrize("light", ["hover", "focus"])
-def test_links_are_highlighted_by_pointer_and_keyboard(opened: LoadedPage, served: Served, light: str) -> None:
+def test_typed_text_is_translated_and_linked(opened: LoadedPage, served: Served) -> None:
     opened.type("Der Baum fällt.")
-    opened.expect_part("#translation .above", "Baum")
-    alignment = served.ask("translate", source="Der Baum fällt.", align=True).json["alignment"]
-    source, target = alignment["links"][0]
-    number = f"{alignment['shares'][target][source]:.2f}".lstrip("0")
-    getattr(opened.find("#translation .below .word").nth(target), light)()
-    lit = opened.find("#translation .link-number.lit")
-    assert number in lit.all_text_contents()
-    expect(opened.find("#translation .above .word").nth(source)).to_have_class("word lit")
-    opened.expect_count("#translation path.link.lit", lit.count())
-
-
-def test_links_are_available_as_text(opened: LoadedPage) -> None:
-    opened.click(".as-text > summary")
-    first, *others = opened.find(".as-text li").first.locator("bdi").all()
-    assert first.get_attribute("lang") == "en"
-    assert {other.get_attribute("lang") for other in others} == {"de"}
-
-
-def test_unseen_words_are_marked_and_listed(opened: LoadedPage) -> None:
-    opened.type("Der Quaxl wartet.")
-    opened.expect_text("#translation .unseen bdi", "Quaxl")
-    opened.expect_part(".remarks .warning", ["Quaxl"])
-    opened.expect_attribute(".remarks .warning bdi", "lang", "de")
-    opened.type("der quaxl wartet.")
-    read = opened.find(".remarks li").filter(has_text="Read with capitals")
-    expect(read.locator("bdi")).to_have_attribute("lang", "de")
+    opened.expect_text("#translation .above .word bdi", ["Der", "Baum", "fällt", "."])
+    found = served.ask("translate", source="Der Baum fällt.", align=True).json
+    opened.expect_text("#translation .below .word bdi", found["alignment"]["target_words"])
+    opened.expect_text("#spoken", found["translation"])
+    opened.expect_attribute("#spoken bdi", "lang", "en")
+    source, target = found["alignment"]["links"][0]
+    number = f"{found['alignment']['shares'][target][source]:.2f}".lstrip("0")
+    word = opened.find("#translation .below .word").nth(target)
+    for light in (word.hover, word.focus):
+        opened.find("h1").hover()
+        opened.expect_count(".lit", 0)
+        light()
+        opened.expect_part("#translation .link-number.lit >> nth=0", number)
+        expect(opened.find("#translation .above .word").nth(source)).to_have_class("word lit")
 
 
 def test_several_sentences_are_offered(opened: LoadedPage) -> None:
@@ -108,31 +70,23 @@ def test_long_sentence_is_reported_next_to_it(opened: LoadedPage) -> None:
     opened.expect_part("#translation .above", "wartet")
 
 
-def test_missing_key_is_explained(opened: LoadedPage) -> None:
+def test_missing_key_is_explained_until_an_address_has_it(opened: LoadedPage, served: Served) -> None:
     opened.expected = {401}
     opened.page.evaluate("sessionStorage.clear()")
     opened.page.reload()
     opened.expect_part("#problem", "open the address that tmt serve printed again")
-
-
-def test_opening_a_new_address_renews_the_key(opened: LoadedPage, served: Served) -> None:
-    opened.expected = {401}
-    opened.page.evaluate("sessionStorage.setItem('tmt key', 'key of an earlier server')")
-    opened.fill("#source", "Der Vogel wartet.")
-    opened.expect_part("#source-problem", "no valid key")
     opened.page.evaluate("document.body.dataset.opened = 'once'")
     opened.page.goto(served.server.address)
-    opened.expect_part("#translation .above", "Vogel")
-    opened.expect_text("#source-problem", "")
+    opened.expect_text("#problem", "")
+    opened.wait("#translation .linked")
     assert "key" not in opened.page.url
-    assert opened.find("body").get_attribute("data-opened") == "once", "the page was reloaded"
+    opened.expect_attribute("body", "data-opened", "once")  # the page was not reloaded
 
 
 def test_failed_requests_are_retried(opened: LoadedPage) -> None:
-    opened.expected, asked = {500}, list[str]()
+    asked = list[str]()
     opened.hold_clock()
-    fault = {"status": 500, "content_type": "application/json", "body": '{"error": "a bug in tmt"}'}
-    opened.page.route("**/v1/translate", lambda route: route.fulfill(**fault), times=1)  # type: ignore[arg-type]
+    opened.reply("translate", {"error": "a bug in tmt"}, status=500, times=1)
     opened.fill("#source", "Der Vogel wartet.")
     opened.page.clock.run_for(100)
     opened.expect_text("#source-problem", "a bug in tmt")
@@ -178,11 +132,10 @@ def test_lost_server_is_reported(opened: LoadedPage) -> None:
 
 
 def test_busy_server_is_reported_and_retried(opened: LoadedPage) -> None:
-    opened.expected, asked = {503}, list[str]()
+    asked = list[str]()
     opened.hold_clock()
     opened.page.on("request", lambda sent: asked.append(sent.url.rpartition("/")[2]))
-    answer = busy_response("2")
-    opened.page.route("**/v1/translate", lambda route: route.fulfill(**answer), times=1)  # type: ignore[arg-type]
+    opened.reply("translate", BUSY, status=503, times=1, retry="2")
     opened.fill("#source", "Der Vogel wartet.")
     opened.page.clock.run_for(100)
     opened.expect_part("#source-problem", "16 requests are waiting")
@@ -196,21 +149,14 @@ def test_busy_server_is_reported_and_retried(opened: LoadedPage) -> None:
     opened.expect_text("#source-problem", "")
 
 
-def busy_response(seconds: str) -> dict[str, object]:
-    """The response of a busy server: 16 requests are waiting, retry after some seconds."""
-    body = '{"error": "the server: 16 requests are waiting; try again in a second"}'
-    return {"status": 503, "headers": {"Retry-After": seconds}, "content_type": "application/json", "body": body}
-
-
 def test_aborted_retry_ends_at_once(opened: LoadedPage) -> None:
-    opened.expected = {503}
     opened.hold_clock()
-    opened.page.route("**/v1/runs", lambda route: route.fulfill(**busy_response("60")))  # type: ignore[arg-type]
-    opened.module("server", """[
-      globalThis.ends = "waits",
-      globalThis.stop = new AbortController(),
-      void m.ask("runs", null, { signal: stop.signal }).catch(({ name }) => { globalThis.ends = name; }),
-    ].length""")  # fmt: skip
+    opened.reply("runs", BUSY, status=503, retry="60")
+    opened.page.evaluate("""async () => {
+      const { ask } = await import("/page/server.js");
+      [globalThis.ends, globalThis.stop] = ["waits", new AbortController()];
+      ask("runs", null, { signal: stop.signal }).catch(({ name }) => { globalThis.ends = name; });
+    }""")
     opened.settle()
     assert opened.page.evaluate("ends") == "waits"
     opened.page.evaluate("stop.abort()")
@@ -218,30 +164,23 @@ def test_aborted_retry_ends_at_once(opened: LoadedPage) -> None:
     assert opened.page.evaluate("ends") == "AbortError"
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ({"status": 503, "body": '{"error": "not today"}'}, "not today"),
-        ({"status": 200, "body": '{"fine": '}, "translate: the answer was cut off; try again"),
-    ],
-)
-def test_invalid_response_is_reported_next_to_the_sentence(
-    opened: LoadedPage, answer: dict[str, object], said: str
-) -> None:
-    opened.expected = {503}
-    opened.page.route("**/v1/translate", lambda route: route.fulfill(**answer))  # type: ignore[arg-type]
-    opened.fill("#source", "Der Vogel wartet.")
-    opened.expect_text("#source-problem", said)
+def test_invalid_response_is_reported_next_to_the_sentence(opened: LoadedPage) -> None:
+    answers: list[tuple[int, Any, str]] = [
+        (503, {"error": "not today"}, "not today"), (200, '{"fine": ', "translate: the answer was cut off; try again"),
+    ]  # fmt: skip
+    for status, content, said in answers:
+        opened.reply("translate", content, status=status)
+        opened.fill("#source", said)
+        opened.expect_text("#source-problem", said)
 
 
 def test_newest_sentence_wins(opened: LoadedPage) -> None:
-    field = opened.find("#source")
     for sentence in ("Der Mann.", "Der Mann wartet.", "Der Vogel fällt."):
-        field.fill(sentence)
+        opened.fill("#source", sentence)
         opened.page.wait_for_timeout(90)
     opened.expect_part("#translation .above", "Vogel")
-    opened.page.wait_for_load_state("networkidle")
-    assert words(opened, "above") == ["Der", "Vogel", "fällt", "."]
+    opened.settle()
+    opened.expect_text("#translation .above .word bdi", ["Der", "Vogel", "fällt", "."])
 
 
 def test_timers_fire_on_time(opened: LoadedPage) -> None:
@@ -249,15 +188,12 @@ def test_timers_fire_on_time(opened: LoadedPage) -> None:
     opened.hold_clock()
     asked: list[str] = []
     opened.page.on("request", lambda sent: asked.append(sent.url.rpartition("/")[2]))
-
-    def due(after: int, wanted: str) -> None:
+    for after, wanted in ((10_000, "runs"), (80, "translate")):
+        if wanted == "translate":
+            opened.fill("#source", "Der Vogel wartet.")
         opened.page.clock.run_for(after - 1)
         opened.settle()
         assert wanted not in asked, f"{wanted} before {after} ms"
         opened.page.clock.run_for(1)
         opened.settle()
         assert wanted in asked, f"{wanted} not after {after} ms"
-
-    due(10_000, "runs")
-    opened.fill("#source", "Der Vogel wartet.")
-    due(80, "translate")

@@ -4,19 +4,17 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from support.page import LoadedPage, expect
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[4]
+# Runs code with arguments, and returns the lines that it prints.
+Python = Callable[..., list[str]]
 START = "import transformer_mt as package; print(package.__file__); from transformer_mt.cli.main import main; main()"
 
 SIZES = ("model.width=32", "model.feed_forward_width=32", "tokenizer.vocabulary_size=300", "training.device=cpu")
@@ -57,52 +55,32 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def test_page_starts_from_an_installed_wheel(chromium: "Browser", installed: Path, home: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", START, "serve", str(home / "runs"), "--port", "0"]
-    environment = os.environ | {"PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
-        try:
-            assert Path(process.stdout.readline().strip()).is_relative_to(installed)
-            with LoadedPage.opened(chromium, process.stdout.readline().strip()) as opened:
-                expect(opened.find("#translation .below .word").first).to_be_visible()
-        finally:
-            process.kill()
+@pytest.fixture
+def python(installed: Path, tmp_path: Path) -> Python:
+    """Run Python code with arguments and the installed package; the lines that it prints."""
 
-
-def test_installed_wheel_writes_a_saved_page(chromium: "Browser", installed: Path, home: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", START, "page", "page.html", "--model", str(home / "runs/one")]
-    environment = os.environ | {"PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert Path(done.stdout.partition("\n")[0]).is_relative_to(installed)
-    with LoadedPage.opened(chromium, (tmp_path / "page.html").as_uri()) as opened:
-        expect(opened.find(".matrix")).to_be_visible()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [(("lesson",), " 1  Why one vector is not enough"), (("translate", "Guten Tag!"), "Good afternoon!")],
-)
-def test_installed_wheel_has_the_course_and_the_ready_model(
-    arguments: tuple[str, ...], line: str, installed: Path, tmp_path: Path
-) -> None:
-    command, environment = [sys.executable, "-c", START, *arguments], os.environ | {"PYTHONPATH": str(installed)}
-    done = subprocess.run(command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert line in done.stdout.splitlines()
-
-
-def test_installed_wheel_trains_with_a_named_configuration_and_plugin(
-    installed: Path, home: Path, tmp_path: Path
-) -> None:
-    data, environment = str(home / "data"), os.environ | {"PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
-
-    def python(*arguments: str) -> list[str]:
-        command = [sys.executable, "-c", *arguments]
+    def python(code: str, *arguments: str) -> list[str]:
+        environment = os.environ | {"PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-c", code, *arguments]
         done = subprocess.run(command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True)
         return done.stdout.splitlines()
 
-    options = [part for size in (*SIZES, "training.steps=20") for part in ("--set", size)]
-    place, trained = python(START, "train", "multi30k", "--data", data, *options)
+    return python
+
+
+def test_installed_wheel_has_all_files(python: Python, installed: Path, home: Path, tmp_path: Path) -> None:
+    place, *_ = python(START, "page", "page.html", "--model", str(home / "runs/one"))
     assert Path(place).is_relative_to(installed)
+    assert (tmp_path / "page.html").stat().st_size > 100_000
+    assert " 1  Why one vector is not enough" in python(START, "lesson")
+    assert "Good afternoon!" in python(START, "translate", "Guten Tag!")
+
+
+def test_installed_wheel_trains_with_a_named_configuration_and_plugin(
+    python: Python, home: Path, tmp_path: Path
+) -> None:
+    data, options = str(home / "data"), [part for size in (*SIZES, "training.steps=20") for part in ("--set", size)]
+    _, trained = python(START, "train", "multi30k", "--data", data, *options)
     assert trained.startswith("runs/multi30k: validation loss ")
     assert len(python(START, "translate", "--quiet", "Der Hund schläft.")) == 2
     assert "width = 256" in python(START, "config", "multi30k")
