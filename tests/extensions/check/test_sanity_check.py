@@ -25,9 +25,10 @@ def training(tmp_path: Path) -> TrainingSession:
 def test_shapes_match_the_batch(training: TrainingSession) -> None:
     batch = training.trainer.stream.take()
     found = shapes(training.trainer.model, batch)
-    size, length = batch.decoder_input.shape
-    assert f"{size}×{length}×16" in found.values()
-    assert f"{size}×{batch.source.shape[1]}×16" in found.values()
+    rows, length = batch.decoder_input.shape
+    assert f"{rows}×{length}×16" in found.values()
+    assert {*found} < {name for name, _ in training.trainer.model.named_modules()}
+    assert f"{rows}×{batch.source.shape[1]}×16" in found.values()
     assert not any(module._forward_hooks for module in training.trainer.model.modules())
 
 
