@@ -27,7 +27,7 @@ def sentencepiece_model(side: str, size: int) -> bytes:
     """A model of one side of the small corpus, with sentencepiece's default normalisation, as Marian's have."""
     model = io.BytesIO()
     sentences = [getattr(pair, side) for pair in PAIRS]
-    options = {"vocab_size": size, "hard_vocab_limit": False, "minloglevel": 2}
+    options: dict[str, Any] = {"vocab_size": size, "hard_vocab_limit": False, "minloglevel": 2}
     sentencepiece.SentencePieceTrainer.Train(sentence_iterator=iter(sentences), model_writer=model, **options)
     return model.getvalue()
 

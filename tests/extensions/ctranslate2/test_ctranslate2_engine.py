@@ -1,3 +1,4 @@
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -173,7 +174,8 @@ def test_non_finite_numbers_are_a_one_line_error(tokenizer: Tokenizer) -> None:
 
 
 def test_few_batches_are_in_memory_at_a_time(other: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine, encode = other.model.engine, other.model.tokenizer.encode
+    engine: Any = other.model.engine
+    encode = other.model.tokenizer.encode
     watched = Mock(wraps=engine._translator)
     monkeypatch.setattr(engine, "_translator", watched)
     monkeypatch.setattr(engine, "batches", 2)

@@ -151,7 +151,7 @@ def test_default_head_is_the_one_that_matters_most(
 ) -> None:
     monkeypatch.setattr(head_importance, "BATCH_TOKENS", 5 * 20)  # several copies at a time, not all
     model = varied_model("model.attention.head_mask=['cross.2.1']", vocabulary=tokenizer.size)
-    found = row_of(model, tokenizer, word="3", stack=stack)
+    found: Any = row_of(model, tokenizer, word="3", stack=stack)
     row = None if stack == "encoder" else found.row
     assert found.choice.log_probability == pytest.approx(log_probability(model, tokenizer, row), abs=5e-5)
     names = [name for name in head_names(model) if name.stack == stack or (stack is None and name.stack != "encoder")]
@@ -303,7 +303,7 @@ def test_summary_has_the_largest_contributions(tokenizer: Tokenizer) -> None:
 
 @pytest.mark.parametrize("stack", ["cross", "encoder"])
 def test_title_names_the_row_and_the_reason_for_the_head(stack: str, tokenizer: Tokenizer) -> None:
-    found = explained(tokenizer, stack=stack, layer=None, head=None)
+    found: Any = explained(tokenizer, stack=stack, layer=None, head=None)
     title, reason, *_ = printed(found, width=500)
     _, layer, head = found.head
     name, token = {"cross": "Cross-attention", "encoder": "Encoder self-attention"}[stack], found.token

@@ -53,8 +53,9 @@ def test_logits_equal_marians(tmp_path: Path, changes: dict[str, Any]) -> None:
 
 def test_configuration_says_what_the_folder_says(tmp_path: Path) -> None:
     config = imported(tmp_path, dropout=0.25, attention_dropout=0.125, max_position_embeddings=37).config()
-    assert (config.model.dropout, config.model.attention.dropout) == (0.25, 0.125)
-    assert [config.model.max_length, config.search.max_length, config.search.max_length_margin] == [37] * 3
+    model: Any = config.model
+    assert (model.dropout, model.attention.dropout) == (0.25, 0.125)
+    assert [model.max_length, config.search.max_length, config.search.max_length_margin] == [37] * 3
     assert (config.data.source_language, config.data.target_language) == ("de", "en")
     (tmp_path / "marian/tokenizer_config.json").write_text("{}", "utf-8-sig")
     data = import_marian(tmp_path / "marian", tmp_path / "other").config().data

@@ -2,6 +2,7 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -144,7 +145,7 @@ def test_curves_have_only_measurements(tmp_path: Path) -> None:
     (tmp_path / METRICS).write_text(text)
     found = read_curves(Run(tmp_path))
     training = [(2, 7.5), (4, 6.0)], [(4, 5.5)], [(2, 1e-4), (4, 2e-4)], [(4, 0.0)]
-    assert found == curves(*training) | {FLOOR: []}  # without a configuration
+    assert found == {**curves(*training), FLOOR: []}  # without a configuration
     assert list(to_json(plot_runs({"r": found}).data)["runs"][0]) == ["run", *CURVES, FLOOR]
 
 
@@ -157,7 +158,7 @@ def test_floor_is_the_entropy_of_the_smoothed_targets(tmp_path: Path, smoothing:
     found = read_curves(Run(path))
     q = np.full(tokenizer.size, smoothing / tokenizer.size)
     q[0] += 1 - smoothing
-    floor = pytest.approx(-(q * np.log(q)).sum()) if smoothing else None
+    floor: Any = pytest.approx(-(q * np.log(q)).sum()) if smoothing else None
     assert found[FLOOR] == ([(2, floor), (4, floor)] if smoothing else [])
     names = [series.name for series in panels_of({"r": found})[0].series]
     assert names[2:] == ["floor of the smoothed training loss"] * bool(smoothing)
