@@ -23,11 +23,11 @@ CODES = (">>fra<<", ">>deu<<")
 
 
 @cache
-def sentencepiece_model(side: str, size: int, kind: str = "unigram") -> bytes:
+def sentencepiece_model(side: str, size: int) -> bytes:
     """A model of one side of the small corpus, with sentencepiece's default normalisation, as Marian's have."""
     model = io.BytesIO()
     sentences = [getattr(pair, side) for pair in PAIRS]
-    options = {"vocab_size": size, "model_type": kind, "hard_vocab_limit": False, "minloglevel": 2}
+    options: dict[str, Any] = {"vocab_size": size, "hard_vocab_limit": False, "minloglevel": 2}
     sentencepiece.SentencePieceTrainer.Train(sentence_iterator=iter(sentences), model_writer=model, **options)
     return model.getvalue()
 
@@ -101,10 +101,6 @@ def write_marian(folder: Path, tensors: Tensors | None = None, **changes: Any) -
     found = random_tensors(config) if tensors is None else tensors
     (folder / "model.safetensors").write_bytes(safetensors.torch.save(found))
     return folder
-
-
-def read_tensors(folder: Path) -> Tensors:
-    return safetensors.torch.load((folder / "model.safetensors").read_bytes())
 
 
 def positions(length: int, width: int) -> Tensor:

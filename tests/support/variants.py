@@ -1,6 +1,6 @@
 """Every model variant; a new table entry with arguments fails its tests until it is added here."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 
 import pytest
 
@@ -77,6 +77,16 @@ REPRESENTATIVES = [
     (RECURRENT, "model.score=additive"),
     *ENTRIES[-4:-1],
 ]
+
+
+def supported(variants: Iterable[Variant], possible: Mapping[str, Container[str]]) -> list[Variant]:
+    """The variants whose names are all in a program's table of possible ones, without their numbers."""
+    chosen = {each: dict(setting.removeprefix("model.").split("=", 1) for setting in each) for each in variants}
+    return [
+        each
+        for each, values in chosen.items()
+        if all(name.partition("(")[0] in possible[key] for key, name in values.items() if key in possible)
+    ]
 
 
 def quick_for_some(variants: Iterable[Variant], quick: Container[Variant]) -> pytest.MarkDecorator:

@@ -4,6 +4,7 @@ import pytest
 import torch
 from support.small_training import TRAIN, corpus_in_memory, small_config, unwritten
 
+from transformer_mt.batching.batches import Batch
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.extensions.check.sanity_check import overfit, shapes, try_largest
 from transformer_mt.runs.directory import Run
@@ -24,9 +25,10 @@ def training(tmp_path: Path) -> TrainingSession:
 def test_shapes_match_the_batch(training: TrainingSession) -> None:
     batch = training.trainer.stream.take()
     found = shapes(training.trainer.model, batch)
-    size, length = batch.decoder_input.shape
-    assert f"{size}×{length}×16" in found.values()
-    assert f"{size}×{batch.source.shape[1]}×16" in found.values()
+    rows, length = batch.decoder_input.shape
+    assert f"{rows}×{length}×16" in found.values()
+    assert {*found} < {name for name, _ in training.trainer.model.named_modules()}
+    assert f"{rows}×{batch.source.shape[1]}×16" in found.values()
     assert not any(module._forward_hooks for module in training.trainer.model.modules())
 
 
@@ -39,24 +41,24 @@ def test_one_batch_is_overfitted(training: TrainingSession, tmp_path: Path) -> N
     assert not list(tmp_path.iterdir())
 
 
-def test_largest_and_longest_batches_are_tried(training: TrainingSession) -> None:
-    stream = training.trainer.stream
-    batches = [stream.encoded.batch(rows) for rows in stream.plan]
-    before = [parameter.clone() for parameter in training.trainer.model.parameters()]
-    tried = list(try_largest(training.trainer))
-    largest, longest = tried[0], tried[-1]
-    cells = [batch.source.numel() + batch.decoder_input.numel() for batch in batches]
-    widths = [max(batch.source.shape[1], batch.decoder_input.shape[1]) for batch in batches]
-    assert largest.source.numel() + largest.decoder_input.numel() == max(cells)
-    assert max(longest.source.shape[1], longest.decoder_input.shape[1]) == max(widths)
-    for parameter, old in zip(training.trainer.model.parameters(), before, strict=True):
-        assert parameter.grad is None
-        assert torch.equal(parameter, old)
+def size(batch: Batch) -> int:
+    return batch.source.numel() + batch.decoder_input.numel()
 
 
-def test_longest_batch_considers_both_sides(tmp_path: Path) -> None:
+def longest(batch: Batch) -> int:
+    return max(batch.source.shape[1], batch.decoder_input.shape[1])
+
+
+def test_largest_and_longest_batches_are_tried(tmp_path: Path) -> None:
     long = [SentencePair("der Hund sieht die Katze und sucht das Haus", f"no {number}") for number in range(2)]
     corpora = TrainingCorpora(corpus_in_memory([*TRAIN, *long]))
     trainer = unwritten(small_config(), Run(tmp_path / "run"), corpora).trainer
-    _, longest = try_largest(trainer)
-    assert set(longest.pairs) == {31, 32}
+    batches = [trainer.stream.encoded.batch(rows) for rows in trainer.stream.plan]
+    before = [parameter.clone() for parameter in trainer.model.parameters()]
+    first, last = try_largest(trainer)
+    assert size(first) == max(map(size, batches))
+    assert longest(last) == max(map(longest, batches))
+    assert set(last.pairs) == {31, 32}
+    for parameter, old in zip(trainer.model.parameters(), before, strict=True):
+        assert parameter.grad is None
+        assert torch.equal(parameter, old)

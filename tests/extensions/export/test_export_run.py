@@ -12,7 +12,6 @@ import pytest
 from support.small_training import VALIDATION, opened
 
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.extensions.ctranslate2 import ctranslate2_format
 from transformer_mt.extensions.export import export_run as exporting
 from transformer_mt.extensions.export import parity as comparison
@@ -61,17 +60,11 @@ def _odd(run: Run) -> int:
     return 1 + sum(len(run.tokenizer().encode(normalize(text))) < run.config().model.max_length for text in texts)
 
 
-def test_at_most_twenty_sentences_are_compared(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
-    translate = Translator.translate
-    monkeypatch.setattr(
-        Translator,
-        "translate",
-        lambda self, sources, *rest, **options: (seen.extend(sources), translate(self, sources, *rest, **options))[1],
-    )
-    parity = comparison.compare(*_opened(run), [pair.source for pair in VALIDATION * 9], quantization=None)
-    assert seen == seen[: parity.sentences] * 2
-    assert parity.sentences == 17 + _odd(run) <= comparison.SENTENCES
+def test_at_most_twenty_sentences_that_fit_are_compared(run: Run) -> None:
+    long = "der Hund sieht das Haus " * 20
+    for sources, count in (([pair.source for pair in VALIDATION * 9], 17), ([long], 0)):
+        parity = comparison.compare(*_opened(run), sources, quantization=None)
+        assert parity.sentences == count + _odd(run) <= comparison.SENTENCES
 
 
 def _opened(run: Run) -> tuple[Model, Model]:
@@ -87,69 +80,42 @@ def _translated(folder: Path, *arguments: str, stdin: bytes = b"", code: int = 0
     return ended.stdout.decode().splitlines(), ended.stderr.decode()
 
 
-def test_exported_script_translates(exported: tuple[Path, Parity], run: Run) -> None:
+def test_exported_script_translates_each_line_whatever_it_holds(exported: tuple[Path, Parity]) -> None:
     folder, _ = exported
     composed = [pair.source for pair in VALIDATION]
     sources = [*composed, *(unicodedata.normalize("NFD", f"\ufeff{text}\u00ad") for text in composed)]
     lines, said = _translated(folder, *sources)
-    assert len(lines) == len(sources)
+    assert (len(lines), said) == (len(sources), "")
     assert lines[: len(composed)] == lines[len(composed) :]
-    assert said == ""
-    assert _translated(folder, stdin="\n".join(sources).encode()) == (lines, "")
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (b"", ""),
-        (b" \t\xe2\x80\x8b", ""),  # no character remains
-        (b"a " * 500, "sentence 2: 1000 tokens, the model takes at most 30; split it\n"),
-        (b"\xff\xfe", None),  # not UTF-8
-    ],
-)
-def test_exported_script_keeps_the_lines_whatever_they_hold(
-    text: bytes, said: str | None, exported: tuple[Path, Parity]
-) -> None:
-    first, last = VALIDATION[0].source, VALIDATION[1].source
-    lines, found = _translated(
-        exported[0], stdin=b"\n".join((first.encode(), text, last.encode())), code=2 * bool(said)
-    )
-    assert len(lines) == 3
-    assert [lines[0], lines[2]] == _translated(exported[0], first, last)[0]
-    if said is not None:
-        assert (lines[1], found) == ("", said)
+    odd = [b"", b" \t\xe2\x80\x8b", b"\xff\xfe", b"a " * 500]  # no character remains; not UTF-8; too long
+    stdin = b"\n".join([composed[0].encode(), *odd, composed[1].encode()])
+    found, said = _translated(folder, stdin=stdin, code=2)
+    assert said == "sentence 5: 1000 tokens, the model takes at most 30; split it\n"
+    assert (found[0], *found[1:3], found[4], found[5]) == (lines[0], "", "", "", lines[1])
 
 
 def test_exported_script_answers_each_line_as_it_arrives(exported: tuple[Path, Parity]) -> None:
     command = [sys.executable, str(exported[0] / SCRIPT)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdin
-        assert process.stdout
-        assert process.stderr
+        given, printed, said = process.stdin, process.stdout, process.stderr
+        assert given and printed and said  # noqa: PT018
         for _ in range(2):
-            process.stdin.write(f"{VALIDATION[0].source}\n".encode())
-            process.stdin.flush()
-            assert process.stdout.readline().endswith(b"\n")
+            given.write(f"{VALIDATION[0].source}\n".encode())
+            given.flush()
+            assert printed.readline().endswith(b"\n")
         process.send_signal(signal.SIGINT)
-        assert (process.wait(), process.stderr.read()) == (-signal.SIGINT, b"")
+        assert (process.wait(), said.read()) == (-signal.SIGINT, b"")
 
 
-def test_quantized_export_reports_differences_without_failing(run: Run, tmp_path: Path) -> None:
-    parity = export_run(run, tmp_path / "int8", VALIDATION, to=TO, quantization="int8")
-    exact = export_run(run, tmp_path / "exact", VALIDATION, to=TO, quantization=None)
-    assert parity.quantization == "int8"
-    sizes = [(tmp_path / name / "model.bin").stat().st_size for name in ("int8", "exact")]
-    assert sizes[0] < 0.5 * sizes[1]
-    assert exact.same == exact.sentences == parity.sentences
-    assert [*parity_lines(parity)] == [f"{parity.same} of {parity.sentences} greedy translations are the same"]
-
-
-@pytest.mark.parametrize("quantization", ["int16", "float16", "bfloat16"])
-def test_ctranslate2_prints_nothing(
-    run: Run, tmp_path: Path, quantization: str, capfd: pytest.CaptureFixture[str]
+def test_quantized_export_reports_differences_without_failing(
+    run: Run, exported: tuple[Path, Parity], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    export_run(run, tmp_path / "model", VALIDATION[:1], to=TO, quantization=quantization)
+    parity = export_run(run, tmp_path / "int8", VALIDATION, to=TO, quantization="int8")
     assert "[ctranslate2]" not in capfd.readouterr().err
+    assert parity.quantization == "int8"
+    sizes = [(folder / "model.bin").stat().st_size for folder in (tmp_path / "int8", exported[0])]
+    assert sizes[0] < 0.5 * sizes[1]
+    assert [*parity_lines(parity)] == [f"{parity.same} of {parity.sentences} greedy translations are the same"]
 
 
 def test_sampling_run_is_compared_without_sampling(run: Run) -> None:
@@ -174,13 +140,14 @@ def test_differing_export_is_not_written(run: Run, tmp_path: Path, monkeypatch: 
     with pytest.raises(MachineError) as error:
         export_run(run, tmp_path / "model", VALIDATION, to=TO, quantization=None)
     assert f"{tmp_path / 'model'}: not written, because only " in str(error.value)
-    assert " translations are the same, first difference: " in str(error.value)
-    assert str(error.value).endswith(" there; please report it")
     assert os.listdir(tmp_path) == []
     parity = export_run(run, tmp_path / "model", VALIDATION, to=TO, quantization="int16")
     (first, *_) = parity.differences
     ((own,),) = Translator.load(run.path, device="cpu").translate([first.source], SearchConfig(beam=1))
-    assert (first.source, first.ours) == (VALIDATION[0].source, own.text)
+    assert (first.source, first.ours) == (
+        VALIDATION[0].source,
+        own.text,
+    )
     assert first.ours != first.theirs
     assert parity.same + len(parity.differences) == parity.sentences
 
@@ -189,37 +156,31 @@ def test_leftovers_of_a_killed_export_are_restored_or_deleted(run: Run, tmp_path
     folder, old, half = (tmp_path / name for name in ("model", ".model.old", ".model.0123456789abcdef.new"))
     for path in (old, half):  # killed between the two renames
         path.mkdir()
-        (path / SCRIPT).write_text("killed")
         (path / PARITY).touch()
     (tmp_path / ".other.0123456789abcdef.new").mkdir()
-
-    def again(overwrite: bool) -> None:
-        require_possible(folder, to=TO, quantization=None, overwrite=overwrite)
-        export_run(run, folder, VALIDATION[:1], to=TO, quantization=None)
-
     with pytest.raises(InputError, match="/model: exists already; "):
-        again(False)
-    assert (folder / SCRIPT).read_text() == "killed"
-    again(True)
+        require_possible(folder, to=TO, quantization=None, overwrite=False)
+    assert os.listdir(folder) == [PARITY]
+    require_possible(folder, to=TO, quantization=None, overwrite=True)
+    export_run(run, folder, VALIDATION[:1], to=TO, quantization=None)
     assert set(os.listdir(folder)) == FILES
     assert sorted(os.listdir(tmp_path)) == [".other.0123456789abcdef.new", "model"]
     old.mkdir()
-    (old / "letters").write_text("mine")
+    (old / "letters").touch()
     with pytest.raises(InputError, match=r"/\.model\.old: letters is not part of an export and would be deleted; "):
-        again(True)
-    assert (old / "letters").read_text() == "mine"
+        require_possible(folder, to=TO, quantization=None, overwrite=True)
+    assert (old / "letters").exists()
 
 
 @pytest.mark.parametrize(
     ("name", "overwrite", "problem"),
     [
-        (".", True, "does not end in a name; give the folder by its name"),
-        ("..", True, "does not end in a name; give the folder by its name"),
-        ("export", False, "exists already; give another name, or --overwrite"),
-        ("own", True, "letters is not part of an export and would be deleted; give another folder"),
-        ("model", True, "without parity.json it is no export, and would be deleted; give another folder"),
-        ("link", True, "not a directory (links are refused); restore it or train again"),
-        ("file", True, "not a directory (links are refused); restore it or train again"),
+        ("..", True, "does not end in a name; "),
+        ("export", False, "exists already; "),
+        ("own", True, "letters is not part of an export and would be deleted; "),
+        ("model", True, "without parity.json it is no export, and would be deleted; "),
+        ("link", True, "not a directory (links are refused); "),
+        ("file", True, "not a directory (links are refused); "),
     ],
 )
 def test_only_exports_are_replaced_and_only_on_request(
@@ -234,31 +195,21 @@ def test_only_exports_are_replaced_and_only_on_request(
     require_possible(Path("export"), to=TO, quantization=None, overwrite=True)
     with pytest.raises(TmtError) as error:
         require_possible(Path(name), to=TO, quantization=None, overwrite=overwrite)
-    assert str(error.value) == f"{name}: {problem}"
+    assert str(error.value).startswith(f"{name}: {problem}")
 
 
-def test_long_sentences_are_left_out(run: Run, tmp_path: Path) -> None:
-    long = SentencePair("der Hund sieht das Haus " * 20, "too long")
-    parity = export_run(run, tmp_path / "model", (long,), to=TO, quantization=None)
-    assert parity.sentences == _odd(run)
-
-
-def test_foreign_files_are_never_deleted(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "model"
-    (folder / "model.bin").mkdir(parents=True)
-    (folder / "model.bin" / "thesis.txt").write_text("years of work")
-    with pytest.raises(InputError, match=r"model: model.bin is not part of an export and would be deleted; "):
-        require_possible(folder, to=TO, quantization=None, overwrite=True)
-    (folder / "model.bin").rename(tmp_path / "aside")
-    require_possible(folder, to=TO, quantization=None, overwrite=True)
-    compare = exporting.compare
+def test_files_that_come_meanwhile_are_never_deleted(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    letters, compare = tmp_path / "model" / "model.bin" / "letters", exporting.compare
+    letters.parent.parent.mkdir()
+    require_possible(tmp_path / "model", to=TO, quantization=None, overwrite=True)
 
     def meanwhile(*arguments: Any, **options: Any) -> Parity:
-        (tmp_path / "aside").rename(folder / "model.bin")
+        letters.parent.mkdir()
+        letters.touch()
         return compare(*arguments, **options)
 
     monkeypatch.setattr(exporting, "compare", meanwhile)
     with pytest.raises(InputError, match=r"model: model.bin is not part of an export"):
-        export_run(run, folder, VALIDATION, to=TO, quantization=None)
-    assert (folder / "model.bin" / "thesis.txt").read_text() == "years of work"
+        export_run(run, tmp_path / "model", VALIDATION, to=TO, quantization=None)
+    assert letters.exists()
     assert os.listdir(tmp_path) == ["model"]

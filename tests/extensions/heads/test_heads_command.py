@@ -1,9 +1,9 @@
 """`tmt heads`, and `tmt attend --without`."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from support.command_line import PAIRS, Tmt
 
 from transformer_mt.text.terminal import escape_controls
@@ -20,67 +20,44 @@ def test_table_names_every_head(data: str, on_run: Tmt) -> None:
     assert outcome.lines[0].startswith("15 sentences, loss ")
     assert all(any(line.startswith(f"{head} ") for line in outcome.lines) for head in HEADS)
     assert max(map(len, outcome.lines)) <= 80
+    found = on_run("heads", "--data", data, "--split", "test", "--sentences", "3", "--quiet", "--json")
+    assert (found.err, found.json["sentences"]) == ("", 3)
+    assert [head["head"] for head in found.json["heads"]] == HEADS
 
 
-def test_json(data: str, on_run: Tmt) -> None:
-    options = ("--data", data, "--split", "test", "--sentences", "3", "--quiet")
-    outcome = on_run("heads", *options, "--json")
-    assert outcome.code == 0, outcome.err
-    found = outcome.json
-    assert found["sentences"] == 3
-    assert [head["head"] for head in found["heads"]] == HEADS
+@pytest.mark.parametrize("score", ["dot", "none"])
+def test_recurrent_models_have_one_head_or_none(
+    score: str, recurrent: Callable[[str], str], data: str, tmt: Tmt
+) -> None:
+    outcome = tmt("heads", "--data", data, "--model", recurrent(score), "--quiet", "--sentences", "3")
+    if score == "none":
+        assert outcome.mistake.endswith(": this model has no attention to show; choose a model that has")
+    assert any(line.startswith("cross.1.1 ") for line in outcome.lines) == (score == "dot")
 
 
-def test_unknown_split(data: str, on_run: Tmt) -> None:
-    assert on_run("heads", "--data", data, "--split", "dev").mistake.startswith("--split: 'dev' is unknown")
-
-
-def test_skips_long_pairs(on_run: Tmt) -> None:
+def test_skips_long_pairs(data: str, on_run: Tmt) -> None:
     for name, short in (("long", ""), ("mixed", "Der Hund.")):
         for language in ("de", "en"):
             Path(f"{name}.{language}").write_text(f"{'Hund ' * 99}\n{short}\n" * 3, "utf-8")
     command = ("heads", "--split", "train", "--data")
-    outcome = on_run(*command, "long.de,long.en", "--quiet")
-    message = "--split train: no pair fits the model's 96 tokens; give another"
-    assert (outcome.code, outcome.out, outcome.err) == (2, "", f"tmt: error: {message}\n")
-    outcome = on_run(*command, "mixed.de,mixed.en")
-    assert outcome.code == 0
-    assert re.search(r"^tmt: measuring on \d sentences of", outcome.err, re.MULTILINE)
+    mistake = on_run(*command, "long.de,long.en").mistake
+    assert mistake == "--split train: no pair fits the model's 96 tokens; give another"
+    assert "\ntmt: measuring on 3 sentences of" in f"\n{on_run(*command, 'mixed.de,mixed.en').err}"
+    assert on_run("heads", "--data", data, "--split", "dev").mistake.startswith("--split: 'dev' is unknown")
 
 
-def test_recurrent_model(recurrent: Callable[[str], str], data: str, tmt: Tmt) -> None:
-    outcome = tmt("heads", "--data", data, "--model", recurrent("dot"), "--quiet", "--sentences", "3")
-    assert outcome.code == 0
-    assert any(line.startswith("cross.1.1 ") for line in outcome.lines)
-
-
-def test_without_prints_both_translations(on_run: Tmt) -> None:
-    attend = ("attend", SOURCE)
-    outcome = on_run(*attend, "--without", "encoder.1.1,cross.1.2", "--without", "cross.1.1")
-    assert outcome.code == 0, outcome.err
-    usual = on_run(*attend, "--json").json["target"]
-    found = on_run(*attend, "--without", "encoder.1.1,cross.1.2,cross.1.1", "--json").json
-    title = "without encoder.1.1, cross.1.2, cross.1.1:"
+def test_without_shows_both_translations_or_the_given_one(on_run: Tmt) -> None:
+    heads = ["encoder.1.1", "cross.1.2", "cross.1.1"]
+    off = ("attend", SOURCE, "--without", ",".join(heads[:2]), "--without", heads[2])
+    usual, found = on_run("attend", SOURCE, "--json").json["target"], on_run(*off, "--json").json
+    title = f"without {', '.join(heads)}:"
     own, usual_line = (escape_controls(text) for text in (found["target"], usual))
-    assert outcome.lines[:2] == [f"{title} {own}", f"{'as usual:':<{len(title)}} {usual_line}"]
-    assert (found["without"], found["usual"]) == (["encoder.1.1", "cross.1.2", "cross.1.1"], usual)
-
-
-def test_without_and_target(on_run: Tmt) -> None:
-    attend = ("attend", SOURCE, "--target", TARGET)
-    whole = on_run(*attend, "--json").json
-    off = on_run(*attend, "--without", "encoder.1.1", "--json").json
-    assert (off["without"], off["usual"]) == (["encoder.1.1"], None)
-    [[_, *whole_others], *_] = whole["stacks"]["encoder"]["weights"]
-    [[masked, *others], *_] = off["stacks"]["encoder"]["weights"]
-    assert (masked, others) == (None, whole_others)
-    assert whole["stacks"]["cross"] != off["stacks"]["cross"]
-    assert on_run(*attend, "--without", "encoder.1.1").lines[0] == "without encoder.1.1: the given translation"
-
-
-def test_without_names_unknown_heads(on_run: Tmt) -> None:
-    for text, problem in (
-        ("cross.9.1", "the model has no head cross.9.1; it has "),
-        ("cross", "'cross' is not a head; "),
-    ):
-        assert on_run("attend", SOURCE, "--without", text).mistake.startswith(f"--without: {problem}")
+    assert on_run(*off).lines[:2] == [f"{title} {own}", f"{'as usual:':<{len(title)}} {usual_line}"]
+    assert (found["without"], found["usual"]) == (heads, usual)
+    given = ("attend", SOURCE, "--target", TARGET, "--without", heads[0])
+    masked = on_run(*given, "--json").json
+    assert (masked["without"], masked["usual"]) == (heads[:1], None)
+    assert [row is None for row in masked["stacks"]["encoder"]["weights"][0]] == [True, False]
+    assert on_run(*given).lines[0] == "without encoder.1.1: the given translation"
+    mistake = on_run("attend", SOURCE, "--without", "cross.9.1").mistake
+    assert mistake.startswith("--without: the model has no head cross.9.1; it has ")

@@ -20,13 +20,16 @@ def test_the_list_and_one_stop(tmt: Tmt) -> None:
     assert tmt("lesson", "17") == Outcome(2, "", "tmt: error: N: no lesson 17; give a number from 1 to 16\n")
 
 
-def test_own_lessons_never_reach_the_terminal_unescaped(tmt: Tmt) -> None:
+def test_own_lessons_are_escaped(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("own").mkdir()
     Path("own/1.md").write_text("# A\x1b[2J\n\nB\x07.\n## Question\nC?\n## Answer\nD.\n## Try it\nCommand: \x1b]0;x\n")
-    assert tmt("lesson", "--lessons", "own").out == " 1  A␛[2J\n"
-    out = tmt("lesson", "1", "--lessons", "own", "--answer").out
-    assert all(escaped in out for escaped in ("A␛[2J", "B␇.", "␛]0;x"))
-    assert not any(ord(character) < 32 and character != "\n" for character in out)
+    outcome = tmt("lesson", "1", "--answer", "--lessons", "own")
+    monkeypatch.setenv("TMT_LESSONS", "own")
+    listed = tmt("lesson")
+    assert listed.out == " 1  A␛[2J\n"
+    assert listed.err.endswith("the texts are in own\n")
+    assert all(escaped in outcome.out for escaped in ("A␛[2J", "B␇.", "␛]0;x"))
+    assert not any(ord(character) < 32 and character != "\n" for character in outcome.out)
 
 
 def test_heads_of_the_lesson_on_cross_attention_look_where_it_says(tmt: Tmt) -> None:
@@ -35,12 +38,3 @@ def test_heads_of_the_lesson_on_cross_attention_look_where_it_says(tmt: Tmt) -> 
     found = tmt("attend", "--model", "ready", lesson.sentence, "--json").json["stacks"]["cross"]
     saw = [head[found["rows"].index("saw")] for head in found["weights"][1][:2]]
     assert [found["columns"][row.index(max(row))] for row in saw] == ["gesehen", "habe"]
-
-
-def test_the_variable_names_other_lessons(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("own").mkdir()
-    Path("own/1.md").write_text("# A\n\nB.\n## Question\nC?\n## Answer\nD.\n")
-    monkeypatch.setenv("TMT_LESSONS", "own")
-    outcome = tmt("lesson")
-    assert outcome.out == " 1  A\n"
-    assert outcome.err.endswith("the texts are in own\n")
