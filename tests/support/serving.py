@@ -12,16 +12,8 @@ from typing import Any
 
 import pytest
 
-from support.command_line import settings, write_corpus
-from transformer_mt.cli.main import run
-from transformer_mt.config.toml import load_config
 from transformer_mt.extensions.serve.server import PageServer, listen
-from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.runs.directory import Run
-from transformer_mt.runs.fingerprints import DataRecord
 from transformer_mt.runs.listing import list_runs
-from transformer_mt.runs.weights import weights_of
-from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -140,21 +132,3 @@ def serving(
         thread.join(10)
         listening.close()
         assert not thread.is_alive()
-
-
-def write_run(path: Path, model: Seq2Seq, tokenizer: Tokenizer, *settings: str) -> Path:
-    """Write an untrained run with this model."""
-    config = load_config(None, ["data.corpus=none", "training.device=cpu", "search.max_length=12", *settings])
-    run = Run.create(path, config, tokenizer, DataRecord({}, {}), None)
-    run.save_model(weights_of(model))
-    return path
-
-
-def train_run(folder: Path, **sizes: str) -> Path:
-    """A folder with `runs/one`, trained for a few steps on the few pairs of its `data`."""
-    write_corpus(folder / "data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("datasets.config.HF_DATASETS_CACHE", str(folder / "cache"))
-        where = ["--data", str(folder / "data"), "--run-dir", str(folder / "runs/one")]
-        assert run(["train", *where, *settings(**sizes)]) == 0
-    return folder

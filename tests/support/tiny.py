@@ -1,5 +1,7 @@
 """Models and sentences with small, distinct prime sizes, so that swapped axes fail."""
 
+from pathlib import Path
+
 import torch
 from torch import Tensor
 
@@ -8,7 +10,11 @@ from transformer_mt.config.sections import ModelConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.models.build_model import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.runs.directory import Run
+from transformer_mt.runs.fingerprints import DataRecord
+from transformer_mt.runs.weights import weights_of
 from transformer_mt.tokenizer.symbols import BOS, PAD, SPECIAL
+from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 VOCABULARY = 13
 
@@ -63,3 +69,11 @@ def gradients(model: Seq2Seq, loss: Tensor) -> dict[str, Tensor]:
     names, parameters = zip(*model.named_parameters(), strict=True)
     found = torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
     return dict(zip(names, found, strict=True))
+
+
+def write_run(path: Path, model: Seq2Seq, tokenizer: Tokenizer, *settings: str) -> Path:
+    """Write an untrained run with this model."""
+    config = load_config(None, ["data.corpus=none", "training.device=cpu", "search.max_length=12", *settings])
+    run = Run.create(path, config, tokenizer, DataRecord({}, {}), None)
+    run.save_model(weights_of(model))
+    return path

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import OnTerminal, Terminal, Tmt, settings, write_corpus
-from support.serving import write_run
-from support.tiny import SIZES, varied_model
+from support.tiny import SIZES, varied_model, write_run
 from transformer_mt.cli.main import run
 from transformer_mt.runs.directory import Run
 
@@ -81,3 +80,13 @@ def terminal() -> Iterator[OnTerminal]:
     """Return a function that calls `tmt` on a terminal with `typed` as its input."""
     with pytest.MonkeyPatch.context() as patch:
         yield lambda *arguments, typed="": Terminal(typed=typed, patch=patch).tmt(*arguments)
+
+
+def train_run(folder: Path, **sizes: str) -> Path:
+    """A folder with `runs/one`, trained for a few steps on the few pairs of its `data`."""
+    write_corpus(folder / "data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", str(folder / "cache"))
+        where = ["--data", str(folder / "data"), "--run-dir", str(folder / "runs/one")]
+        assert run(["train", *where, *settings(**sizes)]) == 0
+    return folder

@@ -5,17 +5,19 @@ import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.engines import both_engines, in_ctranslate2, small_tokenizer
+from support.ctranslate2 import both_engines, in_ctranslate2
+from support.engines import small_tokenizer
 from support.tiny import tiny_config
 
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.extensions.ctranslate2.ctranslate2_engine import CTranslate2Engine, _processors
 from transformer_mt.extensions.ctranslate2.ctranslate2_weights import model_files
-from transformer_mt.ground.errors import MachineError, TmtError
+from transformer_mt.ground.errors import InputError, MachineError, TmtError
 from transformer_mt.tokenizer.symbols import EOS, NEVER_GENERATED
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.engine import Task, length_penalty
+from transformer_mt.translation.glossary import Glossary
 from transformer_mt.translation.translator import Translation, Translator
 
 pytestmark = pytest.mark.slow
@@ -221,3 +223,11 @@ def test_forked_process_is_an_error(other: Translator, monkeypatch: pytest.Monke
     ):
         with pytest.raises(MachineError, match=r"^engine: CTranslate2 does not work in a forked process; open the"):
             use()
+
+
+def test_a_glossary_needs_attention(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, theirs = both_engines(tokenizer=tokenizer)
+    theirs.glossary = Glossary({"cat": "house"})
+    monkeypatch.setattr(theirs.model.engine, "search", None)  # nothing is translated before
+    with pytest.raises(InputError, match=r"^engine: ctranslate2 does not expose the model; leave it out$"):
+        theirs.translate(["dog"])

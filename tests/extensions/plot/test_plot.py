@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.sentences import small_tokenizer
-from support.serving import write_run
-from support.tiny import varied_model
+from support.tiny import varied_model, write_run
 
 from transformer_mt.extensions.plot.plot import (
     CHART_ROWS,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from support.command_line import tmt as tmt
-from support.serving import Served, serving, train_run
+from support.serving import Served, serving
+from support.workplace import train_run
 
 # Enough to learn the few pairs in three seconds.
 SIZES = {

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from support.command_line import Tmt
 from support.sentences import small_tokenizer
-from support.serving import Answer, Served, serving, write_run
-from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
+from support.serving import Answer, Served, serving
+from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model, write_run
 from support.variants import RECURRENT, VARIANTS, Variant, quick_for_some, with_sizes
 
 from transformer_mt.corpus.pairs import SentencePair

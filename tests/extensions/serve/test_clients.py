@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 import pytest
 from support.command_line import PAIRS
 from support.sentences import small_tokenizer
-from support.serving import Answer, Served, serving, write_run
-from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
+from support.serving import Answer, Served, serving
+from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model, write_run
 from support.variants import with_sizes
 
 from transformer_mt.config.sections import TokenizerConfig

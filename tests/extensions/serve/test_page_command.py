@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from support.command_line import Tmt
-from support.serving import write_run
-from support.tiny import SIZES, varied_model
+from support.tiny import SIZES, varied_model, write_run
 
 from transformer_mt.runs.directory import Run
 

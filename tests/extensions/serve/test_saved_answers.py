@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from support.sentences import small_tokenizer
-from support.serving import write_run
-from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
+from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model, write_run
 from support.variants import RECURRENT, REPRESENTATIVES, Variant, quick_for_some, with_sizes
 
 from transformer_mt.extensions.serve.saved_answers import saved_answers

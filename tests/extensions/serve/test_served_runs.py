@@ -7,8 +7,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from support.sentences import small_tokenizer
-from support.serving import Served, serving, write_run
-from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model
+from support.serving import Served, serving
+from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model, write_run
 
 from transformer_mt.config.toml import load_config
 from transformer_mt.extensions.serve.served_runs import RUNS_IN_MEMORY, Runs

@@ -9,7 +9,7 @@ import pytest
 from support.command_line import Tmt
 from support.page import LoadedPage, expect, violations
 from support.sentences import small_tokenizer
-from support.serving import write_run
+from support.tiny import write_run
 
 from transformer_mt.cli.main import run
 from transformer_mt.config.toml import load_config
