@@ -3,7 +3,6 @@
 `describe` lists the problems in the order they are checked.
 """
 
-import math
 import re
 from array import array
 from collections import Counter
@@ -33,10 +32,6 @@ _LONGEST_EXAMPLE = 200
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 # A text without such a character is Latin.
 _BEYOND_LATIN = re.compile(r"[^\x00-\u024f\u2000-\u206f\u20a0-\u20cf]")
-
-# In characters; no language's words are longer on average. Some of the work per sentence takes quadratic time, so this
-# limits texts without spaces too.
-LONGEST_WORD = 100
 
 
 def describe(problem: Problem, config: DataConfig) -> str:
@@ -183,7 +178,7 @@ def normalized_pair(pair: SentencePair) -> SentencePair:
 
 def _problems(raw: SentencePair, clean: SentencePair, config: DataConfig) -> Iterator[Problem]:
     """Yield the problems that a pair has on its own."""
-    shorter, longer = sorted(map(_words, (clean.source, clean.target)))
+    shorter, longer = sorted(map(count_words, (clean.source, clean.target)))
     if not shorter:
         yield "empty"
     if longer > config.max_words:
@@ -194,11 +189,6 @@ def _problems(raw: SentencePair, clean: SentencePair, config: DataConfig) -> Ite
         yield "copy"
     if any(_CONTROL.search(text.rstrip("\r\n")) for text in (raw.source, raw.target)):
         yield "control"
-
-
-def _words(text: str) -> int:
-    """Count the words of a normalised text; at least one, and one per `LONGEST_WORD` characters."""
-    return max(count_words(text), math.ceil(len(text) / LONGEST_WORD)) if text else 0
 
 
 def _script(text: str) -> int:

@@ -240,8 +240,8 @@ def data_of(config: DataConfig, mixed: MixedConfig) -> DataConfig:
 def _contradiction(pairs: Pairs, languages: Direction, source: SplitSource) -> InputError | None:
     """The error for words that contradict the languages of a corpus; with a remedy if both sides contradict them."""
     some = pairs[:: max(len(pairs) // LOOKED_AT, 1)]
-    one = looks_like((pair.source for pair in some), assumed=languages[0])
-    other = looks_like((pair.target for pair in some), assumed=languages[1])
+    texts = [pair.source for pair in some], [pair.target for pair in some]
+    one, other = map(looks_like, texts, languages)
     if (one, other) == languages:
         return None
     seen, assumed = (" → ".join(map(name_of, both)) for both in ((one, other), languages))

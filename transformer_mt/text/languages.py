@@ -72,7 +72,7 @@ def name_of(language: str) -> str:
     return _NAMES.get(language_of(language) or "", language)
 
 
-def looks_like(texts: Iterable[str], *, assumed: str) -> str:
+def looks_like(texts: Iterable[str], assumed: str) -> str:
     """The code of the language that normalised texts are in, or the assumed one if that may be right or isn't clear.
 
     Knows only some languages, by their frequent words, and doubts no others.

@@ -67,9 +67,14 @@ def is_unspaced(word: str) -> bool:
     return _UNSPACED_WORD.match(word) is not None
 
 
+# In characters; no language's words are longer on average. Some of the work per sentence takes quadratic time, so this
+# limits texts without spaces too.
+LONGEST_WORD = 100
+
+
 def count_words(text: str) -> int:
-    """The number of words in a normalised text, without punctuation marks."""
-    return sum(map(is_word, words(text)))
+    """The number of words in a normalised text, without marks; at least one per `LONGEST_WORD` characters."""
+    return max(sum(map(is_word, words(text))), -(-len(text) // LONGEST_WORD))
 
 
 @cache

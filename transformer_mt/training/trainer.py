@@ -173,8 +173,8 @@ class Trainer:
 
         Raises `MachineError` if memory runs out.
         """
-        batch = replace(batch, source=mask_tokens(batch.source, share=self.config.token_masking))
         with self._naming(batch):
+            batch = replace(batch, source=mask_tokens(batch.source, share=self.config.token_masking))
             with compute_in(self.precision, self.device):
                 loss = self.objective(self.wrapped, batch) / tokens
             loss.backward()
