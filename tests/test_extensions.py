@@ -66,6 +66,14 @@ def test_the_core_names_no_extension() -> None:
     assert not [(str(path), found[0]) for path, text in texts_of_the_core() if (found := named.search(text))]
 
 
+def test_the_tests_of_the_core_import_no_extension() -> None:
+    tests = Path(__file__).parent
+    other = {tests / folder for folder in ("extensions", "support", "scripts")}
+    importing = re.compile(rf"^(?:from|import) {PACKAGE}\.extensions", re.MULTILINE)
+    paths = [path for path in tests.rglob("*.py") if other.isdisjoint(path.parents)]
+    assert not [str(path) for path in paths if importing.search(path.read_text("utf-8"))]
+
+
 def test_help_lists_all_commands_and_imports_only_declarations() -> None:
     code = (
         "import sys; from transformer_mt.cli.main import run; run(['--help']); "

@@ -102,8 +102,7 @@ class Translator:
         """Load the trained model of a run directory, in float32, with the run's configured search.
 
         `ready` is the model that comes with the package. A checkpoint, `…/checkpoints/step-N`, loads the weights
-        validated at that step. The engine is `torch`, or an extension's, which may quantize
-        its weights.
+        validated at that step. The engine is `torch`, or an extension's, which may quantize its weights.
 
         Raises `InputError` for a directory that is not a run or has no model yet, for an unknown device or engine, and
         for a model that the engine does not support; `MachineError` for damaged files.
