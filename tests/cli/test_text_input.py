@@ -13,6 +13,7 @@ TARGETS = [target for _, target in PAIRS]
 @pytest.mark.parametrize(
     ("name", "content", "command"),
     [
+        ("a.jsonl", f'{{"de": "{SOURCES[0]}"}}\n', "translate --json --input a.jsonl"),
         ("a.toml", "[training]\nsteps = 7\n", "config a.toml"),
         ("l/1.md", "# A\n\nB\n## Question\nC?\n## Answer\nD.\n", "lesson --lessons l 1"),
         ("a.tsv", f"{SOURCES[0]}\tdog\n", "translate --glossary a.tsv {0}"),
