@@ -10,9 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.cells import cell_len
 from support.tiny import tiny_model
-from support.variants import REPRESENTATIVES, VARIANTS, Variant, quick_for_some
 from torch import Tensor
 
 from transformer_mt.ground.errors import InputError
@@ -88,7 +86,6 @@ LAST_BUT_ONE = ("cross.4", "cross-attention, layer 4 of 5, mean of 7 heads")
         (heads((2, 7), (5, 1)), ("cross", "cross-attention, mean of cross.2.7, cross.5.1"), heads((2, 7), (5, 1))),
         # Heads that the model lacks are ignored.
         (heads((5, 7), (6, 1), (1, 8)), ("cross", "cross-attention, mean of cross.5.7"), heads((5, 7))),
-        (heads((6, 1)), LAST_BUT_ONE, heads(*((4, head) for head in range(1, 8)))),
     ],
 )
 def test_explaining_matrix_uses_known_heads_or_the_second_last_layer(
@@ -115,8 +112,6 @@ def test_explaining_matrix_of_one_layer_or_one_matrix() -> None:
 @pytest.mark.parametrize(
     ("options", "keys"),
     [
-        ({}, [f"cross.{layer}" for layer in range(1, 6)]),
-        ({"layer": "2", "head": "6"}, ["cross.2.6"]),
         ({"layer": "3", "head": "all"}, [f"cross.3.{head}" for head in range(1, 8)]),
         ({"layer": "all", "head": "mean"}, [f"cross.{layer}" for layer in range(1, 6)]),
         ({"head": "4"}, [f"cross.{layer}.4" for layer in range(1, 6)]),
@@ -137,8 +132,6 @@ def test_layer_and_head_select_matrices(options: dict[str, str], keys: list[str]
     ("options", "message"),
     [
         ({"layer": "6"}, "layer: '6' is unknown; choose one of all, 1, 2, 3, 4, 5"),
-        ({"layer": "mean"}, "layer: 'mean' is unknown; choose one of all, 1, 2, 3, 4, 5"),
-        ({"head": "0"}, "head: '0' is unknown; choose one of mean, all, 1, 2, 3, 4, 5, 6, 7"),
         ({"head": "means"}, "head: 'means' is unknown; did you mean mean?"),
         ({"stack": "crass"}, "stack: 'crass' is unknown; did you mean cross?"),
     ],
@@ -174,20 +167,6 @@ def test_mean_over_layers_is_masked_where_all_are() -> None:
     assert not explaining_matrix(maps_of(2, 2)).masked
 
 
-@quick_for_some(VARIANTS, REPRESENTATIVES)
-def test_every_variant_has_matrices_for_every_stack(variant: Variant, tokenizer: Tokenizer) -> None:
-    model = tiny_model(*variant, vocabulary=tokenizer.size)
-    view = view_attention(model, prepare_pair(model, tokenizer, SOURCE, TARGET), words=False)
-    assert set(view.stacks) == set(model.attention_stacks())
-    for stack in view.stacks:
-        (matrix,) = layer_matrices(view, stack=stack, layer="1")
-        assert adjacency(matrix, threshold=0.1).convex
-        for form in FORMS.values():
-            assert max(map(cell_len, shown([matrix], width=80, **form))) <= 80
-    if view.stacks:
-        assert explaining_matrix(view).key == f"cross.{max(1, len(view.stacks['cross'].weights) - 1)}"
-
-
 # Data
 
 
@@ -212,15 +191,12 @@ def test_agreement_is_reported_for_each_matrix_that_has_one(tokenizer: Tokenizer
     model = tiny_model(vocabulary=tokenizer.size)
     pair = model, prepare_pair(model, tokenizer, "Der alte Mann liest.", "The old man reads.")
     view, erased = view_attention(*pair), view_attention(*pair, method="erasure")
-    matrices = layer_matrices(view, head="all", layer="1")
-    expected = []
-    for matrix in matrices:
-        scores = agreements(view, erased)[matrix.key]
-        assert (scores["tau"], scores["first"]) == agreement(matrix, erased)
-        said = f"tau {scores['tau']:.2f}, 0 is chance; the same word first in {100 * scores['first']:.0f} % of rows"
-        expected.append(f"{matrix.key}: agreement with erasure: {said}")
-    assert [*agreement_lines(matrices, erased)] == expected
-    assert [*agreement_lines(matrices[:1], erased)] == [expected[0].removeprefix("cross.1.1: ")]
+    first, second, *_ = layer_matrices(view, head="all", layer="1")
+    scores = agreements(view, erased)[first.key]
+    assert (scores["tau"], scores["first"]) == agreement(first, erased)
+    said = f"tau {scores['tau']:.2f}, 0 is chance; the same word first in {100 * scores['first']:.0f} % of rows"
+    assert next(agreement_lines([first, second], erased)) == f"cross.1.1: agreement with erasure: {said}"
+    assert [*agreement_lines([first], erased)] == [f"agreement with erasure: {said}"]
     assert not [*agreement_lines(layer_matrices(view, stack="encoder"), erased)]
 
 
@@ -302,7 +278,6 @@ WEIGHTS = matrix(
         (WEIGHTS.numbers, 0.2, [(0, 0, 0.75), (0, 2, 0.2), (1, 1, 1.0)], True),
         ([[-0.5, 3.0]], 0.125, [(0, 0, -0.5), (0, 1, 3.0)], False),  # 0.5 / (0.5 + 3.0) = 1/7
         ([[-0.5, 3.0]], 0.15, [(0, 1, 3.0)], False),
-        ([[0.0, 0.0]], 0.1, [], False),
         ([[NAN, NAN], [0.5, 0.5]], 0.1, [(1, 0, 0.5), (1, 1, 0.5)], True),  # rows without neighbours are ignored
     ],
 )
