@@ -100,7 +100,6 @@ def test_every_section_and_key_is_printed_as_toml(overrides: Sequence[str], caps
     [
         ("model.widht", "did you mean model.width?"),
         ("width", "did you mean model.width?"),
-        ("model.width.x", "did you mean model?"),
         ("data.mixture.old.wieght", "did you mean data.mixture.old.weight?"),
         ("nonsense", "choose one of "),
     ],

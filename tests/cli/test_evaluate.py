@@ -75,14 +75,6 @@ def test_by_length(on_run: Tmt) -> None:
     assert [(band["fewest"], band["most"], band["sentences"]) for band in found] == [(1, 5, 1), (6, 10, 2)]
     assert found[0].keys() == {"fewest", "most", "sentences", "bleu", "chrf", "exact", "intervals"}
     assert found[0]["intervals"] is None
-    assert found[1]["intervals"]["bleu"].keys() == {"score", "mean", "half_width", "p_value"}
-
-
-def test_by_length_has_a_table_for_each_run(trained: str, data: str, on_run: Tmt) -> None:
-    outcome = on_run("evaluate", "--data", data, "--beam", "1", "--by-length", "--against", trained)
-    tables = [number for number, line in enumerate(outcome.lines) if line.startswith("words of the source")]
-    assert len(tables) == 2
-    assert tables[0] < outcome.lines.index(f"{trained}, against {trained}") < tables[1]
 
 
 def test_every_row_with_a_reference_counts(on_run: Tmt) -> None:
@@ -101,8 +93,6 @@ def test_every_row_with_a_reference_counts(on_run: Tmt) -> None:
     assert (found["sentences"], found["left_out"]) == (2, 2)
     assert "own.jsonl: left out 2 of 4 rows, which have no reference" in outcome.err
     assert {poor["place"].rsplit(":")[-1] for poor in found["worst"]} == {"2", "4"}
-    Path("own.jsonl").write_text('{"de": "Ja.", "en": null}\n')
-    assert on_run(*options, "--data", "own.jsonl").code == 2
 
 
 def test_too_long_sources_have_empty_translations(on_run: Tmt) -> None:
@@ -120,37 +110,20 @@ def test_notes_an_exchanged_test_set(on_run: Tmt) -> None:
     assert message in on_run("evaluate", "--data", "own.de,own.en", "--beam", "1").err
 
 
-@pytest.mark.slow
-def test_scores_equal_sacrebleu_of_translate(on_run: Tmt) -> None:
-    """`tmt translate | sacrebleu` and `tmt evaluate` agree on a file with empty, long and duplicate lines."""
-    pairs = [*PAIRS[:3], ("", ""), ("", "Yes."), ("Ja.", ""), PAIRS[0], (f"{PAIRS[1][0]} " * 40, PAIRS[1][1]), PAIRS[0]]
-    write_pairs(*pairs)
-    translations = on_run("translate", "--input", "own.de", "--quiet").out.split("\n")[:-1]
-    found = on_run("evaluate", "--data", "own.de,own.en", "--json").json
-    references = [[target for _, target in pairs]]
-    assert found["bleu"] == pytest.approx(BLEU().corpus_score(translations, references).score)
-    assert found["chrf"] == pytest.approx(CHRF().corpus_score(translations, references).score)
-
-
 def test_word_links_of_the_corpus(on_run: Tmt) -> None:
     options = ("evaluate", "--data", "builtin", "--beam", "1")
     line = r"^AER +\d+\.\d\d % precision \d+\.\d\d %, recall \d+\.\d\d %; heads by guess$"
     assert re.search(line, on_run(*options).out, re.MULTILINE)
     scores = on_run(*options, "--json").json
-    assert all(0 <= scores[name] <= 1 for name in ("aer", "aer_precision", "aer_recall"))
     assert (scores["aer_chosen_by"], scores["aer_heads"]) == ("guess", ["cross.1.1", "cross.1.2"])
 
 
 def test_several_splits(data: str, on_run: Tmt) -> None:
     options = ("evaluate", "--data", data, "--beam", "1")
     both = ("--split", "validation", "--split", "test")
-    several = on_run(*options, *both).out
-    assert several.startswith(f"{data}, split validation\nBLEU ")
-    assert f"\n\n{data}, split test\nBLEU " in several
+    assert f"\n\n{data}, split test\nBLEU " in on_run(*options, *both).out
     found = on_run(*options, *both, "--json").records
-    alone = on_run(*options, "--json").json
     assert [one["split"] for one in found] == ["validation", "test"]
-    assert all(found[1][key] == alone[key] for key in ("bleu", "chrf", "exact", "intervals"))
 
 
 @pytest.mark.slow
@@ -172,8 +145,10 @@ def test_against_matches_sacrebleu(trained: str, data: str, tmt: Tmt, on_run: Tm
 
 
 def test_against_is_printed_below_the_scores(trained: str, data: str, on_run: Tmt) -> None:
-    lines = on_run("evaluate", "--data", data, "--beam", "1", "--against", trained).lines
+    lines = on_run("evaluate", "--data", data, "--beam", "1", "--by-length", "--against", trained).lines
     start = lines.index(f"{trained}, against {trained}")
+    tables = [number for number, line in enumerate(lines) if line.startswith("words of the source")]
+    assert [table < start for table in tables] == [True, False]
     assert re.fullmatch(r"BLEU +\d+\.\d\d ±\d+\.\d\d   \+0\.00, p = \d\.\d{3}", lines[start + 1])
     assert lines[start + 2].startswith("chrF ")
 

@@ -18,7 +18,7 @@ def translate(tmt: Tmt) -> Tmt:
     return lambda *arguments: tmt("translate", "--model", "ready", "--glossary", "terms.tsv", *arguments)
 
 
-@pytest.mark.parametrize("options", [(), ("--beam", "1"), ("--n-best", "2"), ("--alternatives",), ("--trace",)])
+@pytest.mark.parametrize("options", [(), ("--n-best", "2"), ("--trace",)])
 def test_translations_have_the_terms(options: tuple[str, ...], translate: Tmt) -> None:
     outcome = translate(*options, SENTENCE)
     assert (outcome.code, outcome.err) == (0, "")

@@ -7,19 +7,12 @@ import pytest
 from support.command_line import Tmt
 from typer.main import get_command
 
-from transformer_mt.cli.app import GROUPS, MOST_UNGROUPED, app, commands, is_repeatable
+from transformer_mt.cli.app import GROUPS, MOST_UNGROUPED, app, commands
 from transformer_mt.cli.options import SearchOptions, with_options
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.ground.errors import InputError
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
-# Options of each command that take one value.
-SINGLE = [
-    (name, parameter.opts[0])
-    for name, command in COMMANDS.items()
-    for parameter in command.params
-    if not is_repeatable(parameter) and parameter.opts[0] != "--help"
-]
 
 
 def test_search_options_override_the_run() -> None:
@@ -39,7 +32,6 @@ def test_invalid_value_names_its_option() -> None:
 @pytest.mark.parametrize(
     ("given", "configured", "message"),
     [
-        ({"temperature": 0.5}, {}, "temperature: only affects sampling; turn on sample, or leave it out"),
         ({"seed": 0}, {}, "seed: only affects sampling; turn on sample, or leave it out"),
         (
             {"beam": 5, "n_best": 3},
@@ -63,7 +55,6 @@ def test_ineffective_option_is_refused(given: dict[str, Any], configured: dict[s
     ("given", "configured"),
     [
         ({"temperature": 0.5, "top_k": 5, "top_p": 0.5, "seed": 5}, {"sample": True}),
-        ({"sample": True, "seed": 5, "n_best": 2, "length_penalty": 0.5}, {}),
         ({"beam": 6, "n_best": 3}, {}),
         ({"n_best": 3}, {"beam": 2}),
         ({"beam": 1, "length_penalty": 0.5}, {"top_k": 5}),
@@ -101,13 +92,6 @@ def test_options_arrive_as_one_argument() -> None:
     assert list(inspect.signature(command).parameters) == ["device", "beam", "length_penalty", "top_k", "quiet"]
     command(device="cpu", beam=None, top_k=0, length_penalty=0.0, quiet=True)
     assert seen == {"device": "cpu", "search": SearchOptions(top_k=0, length_penalty=0.0), "quiet": True}
-
-
-@pytest.mark.parametrize(("command", "option"), SINGLE, ids=" ".join)
-def test_repeated_option_is_refused(command: str, option: str, tmt: Tmt) -> None:
-    parameter = next(one for one in COMMANDS[command].params if option in one.opts)
-    once = [option] if parameter.is_flag else [option, "1"]
-    assert tmt(command, *once, *once).mistake == f"{option}: given more than once; give it once"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.command_line import Tmt, settings
+from support.command_line import settings
 
 from transformer_mt.runs.directory import saved_steps
 
@@ -117,17 +117,6 @@ def test_usage_error_prints_one_line(data: str) -> None:
     done = subprocess.run(wrong, capture_output=True, text=True, timeout=LONGEST)
     (line,) = ours(done.stderr)
     assert line.startswith("tmt: error: training.batch_tokens: ")
-
-
-@pytest.mark.parametrize(("variable", "environment"), [("WORLD_SIZE", {"WORLD_SIZE": "many"}), ("RANK", {})])
-def test_incomplete_environment(
-    variable: str, environment: dict[str, str], data: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in {"WORLD_SIZE": "2", **environment}.items():
-        monkeypatch.setenv(name, value)
-    outcome = tmt("train", "--data", data)
-    assert (outcome.code, outcome.err.count("\n")) == (3, 1)
-    assert outcome.err.startswith(f"tmt: error: {variable}: ")
 
 
 def test_unknown_host_prints_one_line(data: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.command_line import PROGRAM, OnTerminal, Outcome, Tmt, contents, settings, write_corpus
+from support.command_line import PROGRAM, OnTerminal, Outcome, Tmt, settings
 
 from transformer_mt.cli.training_display import TrainLog
 from transformer_mt.config.toml import load_config
 from transformer_mt.runs.directory import Run
-from transformer_mt.training.session import open_training
 
 Train = Callable[..., Outcome]
 
@@ -40,22 +39,8 @@ def test_log_on_stderr_result_on_stdout(train: Train) -> None:
     assert 'tmt: try: tmt translate --model new "…" and tmt attend --model new' in outcome.err
 
 
-def test_finished_run_is_unchanged(own_run: Path, train: Train) -> None:
-    own_run.rename("new")
-    before = contents(Path("new"))
-    outcome = train()
-    assert outcome.code == 0
-    assert "tmt: continuing new from step 6" in outcome.err
-    assert "tmt: finished at step 6: all steps are done" in outcome.err
-    after = contents(Path("new"))
-    assert after.pop("train.log", b"").startswith(before.pop("train.log", b"-"))
-    assert after == before
-
-
 def test_run_is_named_after_its_configuration(data: str, tmt: Tmt) -> None:
-    for name in ("multi30k", "laboratory/rotary"):
-        assert tmt("train", name, "--data", data, *settings(training__steps="1")).code == 0
-    assert Run(Path("runs/multi30k")).config().tokenizer.whole_words == 0
+    assert tmt("train", "laboratory/rotary", "--data", data, *settings(training__steps="1")).code == 0
     assert Run(Path("runs/rotary")).config().model.attention.position == "rotary"  # type: ignore[union-attr]
 
 
@@ -90,14 +75,6 @@ def test_resume_refuses_start_options(extra: str, own_run: Path, tmt: Tmt) -> No
     assert tmt("train", "--resume", str(own_run), *extra.split()).mistake == problem
 
 
-@pytest.mark.slow
-def test_resumes_a_run_started_in_python(tmt: Tmt) -> None:
-    write_corpus(Path("pairs"))
-    config = load_config(None, ["data.corpus=pairs", *settings(training__steps="1")[1::2]])
-    list(open_training(config, "python").train())
-    assert "tmt: continuing python from step 1\n" in tmt("train", "--resume", "python", "--steps", "2").err
-
-
 def test_overwrite_keeps_foreign_files(own_run: Path, train: Train) -> None:
     own_run.rename("new")
     Path("new/notes.txt").write_text("mine")
@@ -117,10 +94,7 @@ def test_progress_on_a_terminal(data: str, terminal: OnTerminal, monkeypatch: py
     assert "\x1b[" in screen  # the cursor moves
     assert not re.search(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8])[0-9;]*m", screen)  # but there are no colours
     assert " 100 % " in screen[screen.rindex("step 6 ") :]
-    assert "[progress" not in screen
-    assert "BLEU" in screen
     assert "finished at step 6" in screen
-    assert "Traceback" not in screen
 
 
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"

@@ -1,5 +1,4 @@
 import json
-import math
 import os
 import re
 import shutil
@@ -96,9 +95,6 @@ def test_does_not_replace_the_model(trained: str, on_run: Tmt) -> None:
         assert (Path(trained) / file).is_file()
         outcome = on_run("translate", SOURCES[0], "--output", f"{trained}/{file}")
         assert outcome.mistake == f"--output: {trained}/{file} is one of the files to read; give another name"
-    (Path(trained) / "mine.txt").write_text("old\n")
-    assert on_run("translate", SOURCES[0], "--output", f"{trained}/mine.txt").code == 0
-    (Path(trained) / "mine.txt").unlink()
 
 
 def test_output_leaves_no_temporary_files(on_run: Tmt) -> None:
@@ -110,64 +106,48 @@ def test_output_leaves_no_temporary_files(on_run: Tmt) -> None:
 
 
 def test_json_extends_input_objects(on_run: Tmt) -> None:
-    given: list[dict[str, Any]] = [{"id": 7, "de": SOURCE, "tags": ["a", {}]}, {"source": "not this", "de": SOURCE}]
-    Path("in.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (*given, {"de": ""})) + f"{SOURCE}\n")
-    first, second, empty, plain = on_run("translate", "--json", "--input", "in.jsonl").records
+    given: dict[str, Any] = {"id": 7, "de": SOURCE, "tags": ["a", {}]}
+    Path("in.jsonl").write_text(f"{json.dumps(given)}\n{SOURCE}\n" + '{"de": ""}')
+    first, plain, empty = on_run("translate", "--json", "--input", "in.jsonl").records
     added = ["translation", "score", "log_probability", "doubtful", "never_seen", "remarks", "sentences"]
     assert list(plain) == ["source", *added]
     assert plain.pop("source") == SOURCE
-    for found, one in ((first, given[0]), (second, given[1])):
-        assert found.pop("score") == pytest.approx(plain["score"])
-        assert found.pop("log_probability") == pytest.approx(plain["log_probability"])
-        assert found == one | {key: plain[key] for key in added if key in found}
+    for key in ("score", "log_probability"):
+        assert first[key] == pytest.approx(plain[key])
+        plain[key] = first[key]
+    assert first == given | {"sentences": first["sentences"]} | plain
     assert list(empty) == ["de", *added]
     assert not any(empty.values())
 
 
-@pytest.mark.parametrize("source", [[], ["--input", "-"]])
-def test_closed_stdin(source: list[str], monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
+def test_closed_stdin(monkeypatch: pytest.MonkeyPatch, on_run: Tmt) -> None:
     monkeypatch.setattr("sys.stdin", None)
-    assert on_run("translate", *source).mistake == "stdin: is closed; give sentences, or a file with --input"
+    assert on_run("translate").mistake == "stdin: is closed; give sentences, or a file with --input"
 
 
 def test_lines_are_split_into_sentences(on_run: Tmt) -> None:
-    call = ("translate", " ".join(SOURCES[:2]))
-    apart = on_run("translate", *SOURCES[:2]).lines
-    assert on_run(*call).lines == [" ".join(apart)]
-    found = on_run(*call, "--json").json
+    call = ("translate", " ".join(SOURCES[:2]), "--json")
+    found = on_run(*call).json
+    assert [escape_controls(part["translation"]) for part in found["sentences"]] == on_run(
+        "translate", *SOURCES[:2]
+    ).lines
     assert [part["source"] for part in found["sentences"]] == SOURCES[:2]
-    assert [escape_controls(part["translation"]) for part in found["sentences"]] == apart
-    for name in ("score", "log_probability"):
-        assert sum(part[name] for part in found["sentences"]) == pytest.approx(found[name])
-    assert on_run(*call, "--trace").out.startswith(on_run(*call, "--no-split").out)
-    for options in (["--no-split"], ["--n-best", "2"], ["--alternatives"], ["--prefix", "The"]):
-        assert "sentences" not in on_run(*call, "--json", *options).json, options
+    for options in (["--no-split"], ["--n-best", "2"], ["--alternatives"], ["--trace"], ["--prefix", "The"]):
+        assert "sentences" not in on_run(*call, *options).json, options
 
 
 def test_n_best(on_run: Tmt) -> None:
     rows = [line.split("\t") for line in on_run("translate", "--n-best", "3", "--scores", *SOURCES[:2], "").lines]
     assert [row[0] for row in rows] == ["1", "1", "1", "2", "2", "2", "3"]
-    for found in (rows[:3], rows[3:6]):
-        scores = [float(score) for _, score, _ in found]
-        assert scores == sorted(scores, reverse=True)
-        assert len({text for _, _, text in found}) == 3
+    scores = [float(score) for _, score, _ in rows[:3]]
+    assert scores == sorted(scores, reverse=True)
     packed = on_run("translate", "--n-best", "3", "--json", "Ja").json
     assert packed["n_best"][0] == {"text": packed["translation"], "score": packed["score"]}
     assert len(packed["n_best"]) == 3
 
 
 def test_prefix(on_run: Tmt) -> None:
-    outcome = on_run("translate", "--prefix", "The dog", *SOURCES[:3])
-    assert all(line.startswith("The dog") for line in outcome.lines)
-
-
-def test_default_is_the_newest_run(trained: str, tmt: Tmt, on_run: Tmt) -> None:
-    for name, age in (("old", 200), ("new", 100), ("oldest", 300)):
-        shutil.copytree(trained, f"runs/{name}")
-        os.utime(f"runs/{name}/model.safetensors", (1e9 - age, 1e9 - age))
-    outcome = tmt("translate", SOURCES[0])
-    assert outcome.err.startswith("tmt: using runs/new (de → en, data)\n")
-    assert outcome.out == on_run("translate", SOURCES[0]).out
+    assert on_run("translate", "--prefix", "The dog", SOURCE).out.startswith("The dog")
 
 
 def test_quit_ends_the_prompt(trained: str, terminal: OnTerminal) -> None:
@@ -184,13 +164,11 @@ def test_end_of_input_ends_the_prompt(trained: str, terminal: OnTerminal) -> Non
 DOUBT = "the model gives the translation a low probability"
 
 
-@pytest.mark.parametrize("options", [[], ["--output", "out"], ["--json"]])
-def test_doubtful_translations_get_a_remark(options: list[str], on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doubtful_translations_get_a_remark(on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     say(monkeypatch, lambda line: Translation("text", -1.0, -3.0, ("te", "xt"), is_doubtful=line == "b"))
-    outcome = on_run("translate", *options, "--", "a", "b")
+    outcome = on_run("translate", "--json", "a", "b")
     assert [note for note in outcome.err.splitlines() if DOUBT in note] == [f"tmt: sentence 2: {DOUBT}"]
-    if options == ["--json"]:
-        assert [record["doubtful"] for record in outcome.records] == [False, True]
+    assert [record["doubtful"] for record in outcome.records] == [False, True]
 
 
 @pytest.mark.slow
@@ -203,41 +181,13 @@ def test_does_not_import_the_torch_compiler(trained: str) -> None:
     assert not {"torch._dynamo", "torch._inductor", "sympy"} & imported
 
 
-@pytest.mark.slow
-def test_broken_pipe_is_quiet(trained: str) -> None:
-    Path("in.txt").write_text("\n" * 200_000)
-    command = f"{sys.executable} -c 'from transformer_mt.cli.main import main; main()' translate --model {trained} "
-    ended = subprocess.run(
-        ["bash", "-c", f"{command} --input in.txt | head -1; exit ${{PIPESTATUS[0]}}"],
-        capture_output=True,
-        check=False,
-    )
-    assert (ended.returncode, ended.stdout, ended.stderr) == (141, b"\n", b"")
-
-
-def test_json_ignores_crlf_and_bom(on_run: Tmt) -> None:
-    lines = [json.dumps({"id": 7, "de": SOURCES[0]}), SOURCES[1], "", json.dumps({"source": SOURCES[2]})]
-    outcomes = []
-    for name, start, end in (("unix.jsonl", "", "\n"), ("windows.jsonl", "\ufeff", "\r\n")):
-        Path(name).write_bytes((start + "".join(line + end for line in lines)).encode())
-        outcomes.append(on_run("translate", "--json", "--quiet", "--input", name))
-    unix, windows = outcomes
-    assert (unix.code, len(unix.lines)) == (0, 4)
-    assert windows == unix
-    assert [json.loads(line).get("source") for line in windows.lines] == [None, SOURCES[1], "", SOURCES[2]]
-
-
 GIVEN = {
     "the language": ({"source": "tatoeba.org", "de": SOURCE}, SOURCE),
-    "an empty source": ({"source": "", "de": SOURCE}, SOURCE),
-    "a longer code": ({"id": 1, "deu": SOURCE}, SOURCE),
     "a region": ({"src": "web", "de-AT": SOURCE}, SOURCE),
-    "capitals": ({"DE": SOURCE, "EN": "x"}, SOURCE),
     "source without a language": ({"source": SOURCE, "target": "x"}, SOURCE),
     "as on the hub": ({"translation": {"de": SOURCE, "en": "x"}}, SOURCE),
     "an empty text": ({"source": SOURCE, "de": ""}, ""),
     "no text": ({"source": SOURCE, "de": None}, "no text under the key de; add one"),
-    "a number": ({"de": 7}, "no text under the key de; add one"),
     "two texts": ({"de-AT": SOURCE, "deu": SOURCE}, "has de-AT and deu for de; rename one, "),
 }
 
@@ -257,9 +207,8 @@ def test_json_text_is_under_the_key_that_a_corpus_has_it_under(case: str, on_run
 
 @pytest.mark.parametrize(
     ("given", "key"),
-    [({"id": 1}, None), ({"score": 1}, "tmt"), ({"translation": ""}, "tmt"), ({"error": None}, "tmt"),
-     ({"remarks": 1, "tmt": 2}, "tmt_")],
-)  # fmt: skip
+    [({"id": 1}, None), ({"error": None}, "tmt"), ({"remarks": 1, "tmt": 2}, "tmt_")],
+)
 def test_our_keys_never_replace_those_of_the_input(given: dict[str, Any], key: str | None, on_run: Tmt) -> None:
     Path("in.jsonl").write_text("".join(f"{json.dumps({'de': text} | given)}\n" for text in (SOURCE, "x " * 200)))
     good, bad = on_run("translate", "--json", "--quiet", "--input", "in.jsonl").records
@@ -274,8 +223,6 @@ def test_non_utf8_names_are_read(trained: str, tmt: Tmt, on_run: Tmt) -> None:
     outcome = tmt("translate", "--quiet", "--model", "r\udcfcn", "--input", "\udcfc.de", "--output", "\udcfc.en")
     assert (outcome.code, outcome.err) == (0, "")
     assert Path("\udcfc.en").read_text("utf-8") == on_run("translate", SOURCES[0]).out
-    missing = on_run("translate", "--input", "B\udcfcsche")
-    assert missing.err.startswith("tmt: error: B⟨U+DCFC⟩sche: no such file; ")
 
 
 @contextmanager
@@ -299,7 +246,7 @@ def translating(*options: str) -> Iterator[tuple["subprocess.Popen[bytes]", Call
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [[], ["--json"], ["--scores"]])
+@pytest.mark.parametrize("options", [[], ["--json"]])
 def test_pipe_is_answered_line_by_line(options: list[str], trained: str, on_run: Tmt) -> None:
     lines = [f"{SOURCES[0]}\n".encode(), b"\xff\n", f"{SOURCES[1]}\n".encode()]
     Path("stdin").write_bytes(b"".join(lines))
@@ -324,45 +271,30 @@ def test_broken_pipe_with_open_input_is_quiet(trained: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_while_waiting_for_input(number: int, trained: str) -> None:
+def test_signal_while_waiting_for_input(trained: str) -> None:
     with translating("--model", trained) as (process, ask):
         assert ask(b"\n") == b"\n"
-        process.send_signal(number)
-        assert process.wait(20) == 128 + number
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
         assert process.stderr.read() == b""
 
 
 def test_alternatives(on_run: Tmt) -> None:
-    plain = on_run("translate", "--n-best", "2", SOURCE).lines
-    lines = on_run("translate", "--n-best", "2", "--alternatives", SOURCE, "").lines
-    assert [line for line in lines if not line.startswith("  ")] == [*plain, "2\t"]
-    shown = [line for line in lines if line.startswith("  ")]
-    assert sum("</s>" in line.split()[1] for line in shown) == 2
-    assert all(len(re.findall(r"\b[01]\.\d{3} ", line)) == 5 for line in shown)
-
-
-def test_alternatives_in_json(on_run: Tmt) -> None:
-    found = on_run("translate", "--n-best", "2", "--alternatives", "--json", SOURCE).json
+    call = ("translate", "--n-best", "2", SOURCE, "")
+    lines = on_run(*call, "--alternatives").lines
+    assert [line for line in lines if not line.startswith("  ")] == on_run(*call).lines
+    found = on_run(*call, "--alternatives", "--json").records[0]
     assert found["alternatives"] == found["n_best"][0]["alternatives"]
-    for one in found["n_best"]:
-        assert [len(position["others"]) for position in one["alternatives"]] == [4] * len(one["alternatives"])
-    total = sum(math.log(position["probability"]) for position in found["alternatives"])
-    assert total == pytest.approx(found["log_probability"], rel=1e-3)
+    positions = [position for one in found["n_best"] for position in one["alternatives"]]
+    assert [len(position["others"]) for position in positions] == [4] * (len(lines) - 3)
 
 
 def test_trace(on_run: Tmt) -> None:
-    outcome = on_run("translate", "--trace", SOURCE, " ")
-    first, *tree, last = outcome.lines
-    assert [first, last] == [*on_run("translate", SOURCE).lines, ""]
-    assert sum(line.endswith(": the best") for line in tree) == 1
+    call = ("translate", SOURCE, " ")
+    first, *tree, last = on_run(*call, "--trace").lines
+    assert [first, last] == on_run(*call).lines
     assert all(line.startswith("  ") for line in tree)
-
-
-def test_trace_in_json(on_run: Tmt) -> None:
-    found = on_run("translate", "--trace", "--json", SOURCE).json
+    found, empty = on_run(*call, "--trace", "--json").records
     trace = found["trace"]
-    best = trace["nodes"][trace["best"]]
-    assert best["end"] == "ended"
-    assert best["score"] == pytest.approx(found["score"], rel=1e-5)
-    assert on_run("translate", "--trace", "--json", " ").json["trace"] is None
+    assert trace["nodes"][trace["best"]]["score"] == pytest.approx(found["score"], rel=1e-5)
+    assert empty["trace"] is None

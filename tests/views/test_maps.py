@@ -98,14 +98,6 @@ def test_rows_of_words_that_share_a_token_sum_to_one(model: Seq2Seq) -> None:
     torch.testing.assert_close(merged.weights[..., 0], merged.weights[..., 1])  # they share their only token
 
 
-def test_model_is_unchanged(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    model.train()
-    first, second = (attend_pair(model, tokenizer, SOURCE, TARGET) for _ in range(2))
-    assert model.training
-    assert torch.equal(first.stacks["cross"].weights, second.stacks["cross"].weights)
-    assert not first.stacks["cross"].weights.requires_grad
-
-
 def test_empty_sentences_have_maps_of_the_end_symbol(model: Seq2Seq, tokenizer: Tokenizer) -> None:
     maps = attend_pair(model, tokenizer, "", "")
     assert maps.stacks["cross"].rows == maps.stacks["cross"].columns == ("</s>",)

