@@ -11,7 +11,6 @@ from transformer_mt.attention.build_attention import build_attention, build_posi
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.attention.positions import (
     POSITIONS,
-    AttentionPosition,
     Place,
     Position,
     Relative,
@@ -78,18 +77,6 @@ def test_distant_positions_are_exact_in_single_precision() -> None:
 
 
 # On the embeddings or in attention
-
-
-@every_position
-def test_a_position_acts_on_embeddings_or_attention_but_not_both(name: str) -> None:
-    text = POSITION_EXAMPLES[name]
-    inside = position_of(text)
-    if issubclass(POSITIONS[name], AttentionPosition):
-        assert type(build_position(text, None)) is Position
-        assert type(inside) is POSITIONS[name]
-    else:
-        assert type(build_position(text, None)) is POSITIONS[name]
-        assert type(inside) is Position
 
 
 @every_position
@@ -166,18 +153,7 @@ def test_alibi_has_a_slope_per_head(queries: int) -> None:
 # Messages
 
 WRONG = {
-    (
-        "sinusoid",
-        "dot",
-    ): "'sinusoid' is unknown; did you mean sinusoidal? (or load its plugin: tmt --plugin FILE)",
-    ("sinusoidal(5)", "dot"): "'sinusoidal(5)': write it as sinusoidal; correct it",
-    ("none(1)", "dot"): "'none(1)': write it as none; correct it",
-    ("relative", "dot"): "'relative': write it as relative(max_distance); correct it",
-    ("relative(", "dot"): "'relative(' is not a name or a call such as relative(max_distance) or rotary; correct it",
-    (
-        "relative(2) & rotary",
-        "dot",
-    ): "'relative(2) & rotary' is not a name or a call such as relative(max_distance) or rotary; correct it",
+    ("sinusoid", "dot"): "'sinusoid' is unknown; did you mean sinusoidal? (or load its plugin: tmt --plugin FILE)",
     ("relative(0)", "dot"): "'relative(0)': the maximum distance must be at least 1",
     ("relative(2)", "cosine"): "'relative(2)': it adds to the keys of a dot product, and this score is not one; choose "
     "another score, or rotary",

@@ -54,24 +54,6 @@ def test_an_indivisible_width_suggests_sizes_that_fit(width: int, heads: int, re
     assert math.remainder(numbers[0], heads) == math.remainder(width, numbers[1]) == 0
 
 
-@pytest.mark.parametrize(
-    ("key", "name", "nearest"),
-    [
-        ("model.attention.kind", "lineer", "linear"),
-        ("model.attention.qk_projection", "independant", "independent"),
-        ("model.norm", "layers", "layer"),
-        ("model.residual", "prenorm", "pre_norm"),
-        ("model.feed_forward", "swiglue", "swiglu"),
-        ("model.attention.score", "scaleddot", "scaled_dot"),
-        ("model.attention.position", "sinusoids", "sinusoidal"),
-        ("model.attention.graph", "completed", "complete"),
-    ],
-)
-def test_an_unknown_name_suggests_the_nearest(key: str, name: str, nearest: str) -> None:
-    own = "(or load its plugin: tmt --plugin FILE)"
-    assert message(f"{key}={name}") == f"{key}: {name!r} is unknown; did you mean {nearest}? {own}"
-
-
 @quick_for_some(VARIANTS, REPRESENTATIVES)
 def test_builds_a_model_without_memory_for_its_weights(variant: Variant) -> None:
     before = torch.get_rng_state()

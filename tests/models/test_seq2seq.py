@@ -18,9 +18,11 @@ from transformer_mt.tokenizer.symbols import PAD
 pytestmark = pytest.mark.usefixtures("float64")
 
 UNSCALED = {"model.norm=none", "model.norm=batch"}
+UNTIED = [("model.tied=none",), ("model.tied=target",)]
 
 every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=" ".join)
 some_variants = quick_for_some(VARIANTS, REPRESENTATIVES)
+representatives = pytest.mark.parametrize("variant", REPRESENTATIVES, ids=" ".join)
 
 TOLERANCE = {"rtol": 0.0, "atol": 1e-10}
 
@@ -73,7 +75,7 @@ def test_selecting_rows_midway_equals_decoding_them_separately(variant: Variant)
         torch.testing.assert_close(logits, model(source[chosen], target[chosen])[:, cut:], **TOLERANCE)
 
 
-@quick_for_some(VARIANTS, [REPRESENTATIVES[0], REPRESENTATIVES[3]])
+@representatives
 @settings(max_examples=3)
 @given(seed=st.integers(0, 999), in_order=st.booleans(), most=st.sampled_from([3, 7, 41]))
 @torch.no_grad()
@@ -106,7 +108,7 @@ def test_padding_changes_neither_outputs_nor_gradients(variant: Variant) -> None
     torch.testing.assert_close(gradients(model, some_loss(padded_logits, padded_real)), expected, **TOLERANCE)
 
 
-@some_variants
+@representatives
 def test_a_source_of_padding_only_yields_finite_outputs_and_gradients(variant: Variant) -> None:
     model, target = tiny_model(*variant), targets(7, 4)
     logits = model(sentences(5, 0), target)
@@ -131,10 +133,9 @@ def test_no_gradient_flows_from_the_future(variant: Variant) -> None:
     assert reads_the_past
 
 
-@some_variants
-@pytest.mark.parametrize("tied", ["all", "target", "none"])
-def test_gradients_reach_every_parameter(variant: Variant, tied: str) -> None:
-    model, target = tiny_model(*variant, f"model.tied={tied}"), targets(7, 4)
+@quick_for_some([*VARIANTS, *UNTIED], [*REPRESENTATIVES, *UNTIED])
+def test_gradients_reach_every_parameter(variant: Variant) -> None:
+    model, target = tiny_model(*variant), targets(7, 4)
     found = gradients(model, some_loss(model(sentences(5, 3), target), target != PAD))
     assert [name for name, gradient in found.items() if not gradient.any()] == []
 
@@ -163,7 +164,7 @@ def test_every_layer_shows_its_weights(variant: Variant) -> None:
             assert name != "decoder" or not weights.triu(1).any()
 
 
-@some_variants
+@representatives
 def test_dropout_acts_only_in_training(variant: Variant) -> None:
     model = tiny_model(*variant, "model.dropout=0.5")
     source, target = sentences(5, 3), targets(7, 4)
@@ -185,11 +186,10 @@ def test_half_precision_stays_close_to_single_precision(variant: Variant) -> Non
 
 
 # Without norms, or with norms that have not measured anything yet, the states grow from layer to layer.
-@quick_for_some([v for v in VARIANTS if not UNSCALED & set(v)], REPRESENTATIVES)
-@pytest.mark.parametrize("tied", ["all", "none"])
+@quick_for_some([v for v in VARIANTS if not UNSCALED & set(v)] + UNTIED, [*REPRESENTATIVES, *UNTIED])
 @torch.no_grad()
-def test_an_untrained_model_is_nearly_uniform(variant: Variant, tied: str) -> None:
-    model = tiny_model(*variant, "model.width=96", f"model.tied={tied}", vocabulary=503)
+def test_an_untrained_model_is_nearly_uniform(variant: Variant) -> None:
+    model = tiny_model(*variant, "model.width=96", vocabulary=503)
     logits = model(sentences(*[23] * 11, vocabulary=503), targets(*[29] * 11, vocabulary=503))
     assert 0.5 < logits.std().item() < 2.0
     entropy = F.cross_entropy(logits.flatten(0, 1), torch.randint(503, (11 * 29,))).item()

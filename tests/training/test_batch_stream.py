@@ -1,6 +1,5 @@
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -70,23 +69,6 @@ def test_sampled_mixtures_are_segmented_again_each_epoch() -> None:
     assert mixture.pairs_of(0)[0].batch(range(62)).source.equal(first.source)
     for pair, source in zip(first.pairs, first.source.tolist(), strict=True):
         assert TOKENIZER.decode([token for token in source if token not in SPECIAL]) == [*TRAIN, *OLD][pair].source
-
-
-def test_sampled_mixture_encodes_only_the_pairs_of_an_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts: list[str] = []
-    encode = Tokenizer.encode_batch
-
-    def noted(self: Tokenizer, batch: list[str], **options: Any) -> list[list[int]]:
-        texts.extend(batch)
-        return encode(self, batch, **options)
-
-    mixture = mixed(8 / 31, "tokenizer.sampling=subword")
-    monkeypatch.setattr(Tokenizer, "encode_batch", noted)
-    for epoch in (1, 2):
-        texts.clear()
-        expected = [[*TRAIN, *OLD][position] for position in taken(mixture, epoch)]
-        assert sorted(texts) == sorted(text for pair in expected for text in (pair.source, pair.target))
-        assert len(expected) == 31 + 8
 
 
 @pytest.mark.parametrize("count", [0, 3])

@@ -50,7 +50,7 @@ def test_value_and_gradients_match_the_readable_form(smoothing: float, scale: fl
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_logits_far_from_zero_match_the_readable_form(sign: float) -> None:
+def test_logits_far_from_zero_match_the_readable_form_in_float32(sign: float) -> None:
     states, output, labels = problem(dtype=torch.float32)
     with torch.no_grad():
         output.bias += sign * 200.0
@@ -63,16 +63,6 @@ def test_gradients_scale_with_the_upstream_gradient() -> None:
     _, *gradients = with_gradients(fast(states, output, labels), states, output)
     _, *scaled = with_gradients(fast(states, output, labels) / 8, states, output)
     torch.testing.assert_close(scaled, [gradient / 8 for gradient in gradients])
-
-
-def test_padding_is_ignored() -> None:
-    states, output, labels = problem()
-    with torch.no_grad():
-        changed = torch.where(labels[..., None] == PAD, 100.0, states).requires_grad_()
-    found, expected = (with_gradients(fast(x, output, labels), x, output) for x in (changed, states))
-    torch.testing.assert_close(found, expected, rtol=0.0, atol=0.0)
-    assert torch.count_nonzero(found[1][labels == PAD]) == 0
-    assert (found[1][labels != PAD] != 0.0).all()
 
 
 def test_batch_of_only_padding_has_zero_loss() -> None:

@@ -122,24 +122,23 @@ def test_unknown_characters_are_counted(parent: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "message"),
+    ("override", "problem"),
     [
-        ("model.width=32", r"^model.width: .* differs in .*, whose weights are used; do not change its sizes$"),
-        ("model.decoder_layers=2", r"^model.decoder_layers: decoder.* differs in"),
-        (
-            "tokenizer.vocabulary_size=299",
-            r"^tokenizer.vocabulary_size: is 300 in .*, whose vocabulary is used, and 299",
-        ),
-        (
-            "tokenizer.whole_words=7",
-            r"^tokenizer.whole_words: is 1900 in .*, whose vocabulary is used, and 7 now; do not",
-        ),
-        ("tokenizer.kind=bpe", r"^tokenizer.kind: is unigram in .* and bpe now; do not set it$"),
+        ("model.width=32", ".* differs in .*, whose weights are used; do not change its sizes$"),
+        ("model.decoder_layers=2", "decoder.* differs in"),
+        ("tokenizer.vocabulary_size=299", "is 300 in .*, whose vocabulary is used, and 299"),
+        ("tokenizer.whole_words=7", "is 1900 in .*, whose vocabulary is used, and 7 now; do not"),
+        ("tokenizer.kind=bpe", "is unigram in .* and bpe now; do not set it$"),
     ],
 )
-def test_incompatible_model_or_vocabulary_is_refused(parent: Path, tmp_path: Path, override: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        child(config_from(parent, override), tmp_path / "child")
+def test_incompatible_model_or_vocabulary_is_refused(parent: Path, tmp_path: Path, override: str, problem: str) -> None:
+    key = override.partition("=")[0]
+    configs = [config_from(parent, override)]
+    if key == "tokenizer.kind":
+        configs.append(small_config(f"tokenizer.from_run={parent}", override))  # only the vocabulary
+    for config in configs:
+        with pytest.raises(InputError, match=f"^{key}: {problem}"):
+            child(config, tmp_path / "child")
     assert not (tmp_path / "child").exists()
 
 
@@ -148,10 +147,3 @@ def test_changed_parent_is_refused(parent: Path, tmp_path: Path) -> None:
     config = config.model_copy(update={"init_from": config.init_from.model_copy(update={"weights": "0" * 64})})
     with pytest.raises(InputError, match=r"do not match init_from.weights; overwrite the run$"):
         child(config, tmp_path / "child")
-
-
-def test_another_kind_than_that_of_a_taken_vocabulary_is_refused(parent: Path, tmp_path: Path) -> None:
-    config = small_config(f"tokenizer.from_run={parent}", "tokenizer.kind=bpe")
-    with pytest.raises(InputError, match=r"^tokenizer\.kind: is unigram in .*parent, whose .* and bpe now; "):
-        child(config, tmp_path / "run")
-    assert not (tmp_path / "run").exists()

@@ -196,10 +196,18 @@ def test_late_state_that_cannot_be_saved_is_a_one_line_error(tmp_path: Path, mon
         list(session.train())
 
 
-@pytest.mark.parametrize("made", [None, "adam", SGD, object()], ids=["none", "text", "class", "other"])
-def test_other_objects_than_optimizers_are_refused(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(OPTIMIZERS, "adam", lambda model, _: made)
-    with pytest.raises(InputError, match=r"^optimizer\.name: adam returns \w+, not a torch optimizer with a"):
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        *((lambda _, made=made: made, r"returns \w+, not a torch optimizer with a") for made in (None, "adam", SGD)),
+        (lambda model: SGD([model.table.weight, model.output.bias]), "does not get each parameter exactly once; "),
+    ],
+)
+def test_other_objects_than_optimizers_of_all_parameters_are_refused(
+    make: Any, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(OPTIMIZERS, "adam", lambda model, _: make(model))
+    with pytest.raises(InputError, match=rf"^optimizer\.name: adam {problem}"):
         build_optimizer(configured("adam"), Small(), schedule)
 
 
@@ -225,9 +233,3 @@ def test_resumption_trial_leaves_the_random_state() -> None:
     before = torch.get_rng_state()
     build_optimizer(configured("adam"), model, schedule)
     assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_optimizer_without_a_parameter_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(OPTIMIZERS, "adam", lambda model, _: SGD([model.table.weight, model.output.bias]))
-    with pytest.raises(InputError, match=r"^optimizer\.name: adam does not get each parameter exactly once; "):
-        build_optimizer(configured("adam"), Small(), schedule)

@@ -1,4 +1,5 @@
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,12 +12,9 @@ from transformer_mt.ground.errors import InputError
 from transformer_mt.training.schedules import (
     SCHEDULES,
     build_schedule,
-    constant,
-    cosine,
     depends_on_steps,
     fitting_warmup,
     inverse_sqrt,
-    linear,
     noam,
 )
 
@@ -50,32 +48,21 @@ def test_noam_matches_the_formula(step: int, width: int, factor: float, warmup: 
     assert noam(step, width=width, factor=factor, warmup=warmup, learning_rate=0.0) == pytest.approx(expected)
 
 
-@given(step=steps, peak=peaks, warmup=warmups)
-def test_constant_warms_up_and_stays(step: int, peak: float, warmup: int) -> None:
-    expected = peak if step > warmup else peak * step / warmup
-    assert constant(step, learning_rate=peak, warmup=warmup) == pytest.approx(expected)
+# The share of the peak after `past` steps since the warm-up, with `rest` steps in all: just above zero at the end.
+DECAYS: dict[str, Callable[[int, int], float]] = {
+    "constant": lambda past, rest: 1.0,
+    "linear": lambda past, rest: 1 - past / (rest + 1),
+    "cosine": lambda past, rest: (1 + math.cos(math.pi * past / (rest + 1))) / 2,
+}
 
 
+@pytest.mark.parametrize("name", DECAYS)
 @given(peak=peaks, warmup=st.integers(1, 50), rest=st.integers(1, 50))
-def test_linear_falls_in_equal_parts_to_just_above_zero(peak: float, warmup: int, rest: int) -> None:
-    found = [
-        linear(step, learning_rate=peak, warmup=warmup, steps=warmup + rest) for step in range(1, warmup + rest + 1)
-    ]
-    expected = [peak * step / warmup for step in range(1, warmup)]
-    expected += [peak * left / (rest + 1) for left in range(rest + 1, 0, -1)]
-    assert found == pytest.approx(expected)
-
-
-@given(peak=peaks, warmup=st.integers(1, 50), rest=st.integers(1, 50))
-def test_cosine_falls_along_half_a_period(peak: float, warmup: int, rest: int) -> None:
-    for step in range(warmup, warmup + rest + 1):
-        angle = math.pi * (step - warmup) / (rest + 1)
-        found = cosine(step, learning_rate=peak, warmup=warmup, steps=warmup + rest)
-        assert found == pytest.approx(peak * (1 + math.cos(angle)) / 2)
-    for step in range(1, warmup):
-        assert cosine(step, learning_rate=peak, warmup=warmup, steps=warmup + rest) == pytest.approx(
-            peak * step / warmup
-        )
+def test_rates_rise_evenly_and_decay_by_the_formula(name: str, peak: float, warmup: int, rest: int) -> None:
+    ending = {"steps": warmup + rest} if name != "constant" else {}
+    found = [SCHEDULES[name](step, learning_rate=peak, warmup=warmup, **ending) for step in range(1, warmup + rest + 1)]
+    expected = [step / warmup for step in range(1, warmup)] + [DECAYS[name](past, rest) for past in range(rest + 1)]
+    assert found == pytest.approx([peak * share for share in expected])
 
 
 @every_schedule

@@ -82,8 +82,7 @@ def test_progress_counts_steps_also_after_resuming(
     assert ("1/1" in out, err) == (True, "")
 
 
-@pytest.mark.parametrize("steps", [1, pytest.param(4, marks=pytest.mark.slow)])
-def test_training_builds_its_model_once(steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_builds_its_model_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[tuple[str, int]] = []
 
     def counted(*arguments: Any, **options: Any) -> Any:
@@ -93,7 +92,7 @@ def test_training_builds_its_model_once(steps: int, tmp_path: Path, monkeypatch:
 
     for module in ("models.build_model", "training.build"):
         monkeypatch.setattr(f"transformer_mt.{module}.build_model", counted)
-    list(opened(tmp_path, f"training.steps={steps}").train())
+    list(opened(tmp_path, "training.steps=1").train())
     assert (tmp_path / ALIGNMENT).exists()
     assert built == [("meta", 300), ("cpu", 300)]  # the first without values
 
@@ -158,14 +157,13 @@ def test_missing_split_is_refused_before_writing(there: str, missing: str, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("without_gradients", [torch.no_grad, torch.inference_mode])
-def test_training_works_with_gradients_disabled(without_gradients: Any, tmp_path: Path) -> None:
+def test_training_works_with_gradients_disabled(tmp_path: Path) -> None:
     list(opened(tmp_path / "with").train())
-    with without_gradients():
+    with torch.no_grad():
         train(opened(tmp_path / "without"), until=4)
         assert not torch.is_grad_enabled()
     continued = opened(tmp_path / "without")
-    with without_gradients():
+    with torch.inference_mode():
         list(continued.train())
     first, second = (Run.open(tmp_path / name).network() for name in ("with", "without"))
     assert weights_digest(first) == weights_digest(second)

@@ -19,7 +19,7 @@ from transformer_mt.tokenizer.prepared import Preparer
 from transformer_mt.tokenizer.sentencepiece_model import learned_scores, load_model, write_model
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 from transformer_mt.training.fine_tuning import init_from_run
-from transformer_mt.training.session import TrainingSession, open_training
+from transformer_mt.training.session import open_training
 from transformer_mt.translation.alternatives import find_alternatives
 
 TAGS = ["<2en>", "<2fr>", "<#bt>"]
@@ -46,14 +46,19 @@ def test_no_text_has_a_tag(tokenizer: Tokenizer) -> None:
         assert tokenizer.decode(ids) == text
 
 
-def test_sources_toward_a_language_start_with_its_tag_and_targets_do_not(tokenizer: Tokenizer) -> None:
-    plain, french = [tokenizer.encode(text) for text in TEXTS[:3]], tokenizer.toward("fr")
-    tag = tokenizer.tags["<2fr>"]
-    assert french.encode_batch(TEXTS[:3]) == [[tag, *ids] for ids in plain]
-    assert french.encode(TEXTS[0]) == [tag, *plain[0]]
-    assert french.target.encode_batch(TEXTS[:3]) == plain
-    assert french.decode(french.encode(TEXTS[0])) == TEXTS[0]
-    assert french.toward("en").encode(TEXTS[0])[0] == tokenizer.tags["<2en>"]
+def test_sources_start_with_the_tags_of_language_and_corpus_and_targets_do_not(tokenizer: Tokenizer) -> None:
+    plain, ids = [tokenizer.encode(text) for text in TEXTS[:3]], tokenizer.tags
+    for language, tag, tags in (
+        ("fr", "", ["<2fr>"]), ("fr", "bt", ["<2fr>", "<#bt>"]), ("de", "bt", ["<#bt>"]),
+        ("bt", "", []), ("", "fr", []),  # neither kind of tag is mistaken for the other
+    ):  # fmt: skip
+        toward = tokenizer.toward(language, tag=tag)
+        assert toward.encode_batch(TEXTS[:3]) == [[*map(ids.get, tags), *each] for each in plain]
+        assert toward.encode(TEXTS[0]) == [*map(ids.get, tags), *plain[0]]
+        assert toward.target.encode_batch(TEXTS[:3]) == plain
+        assert toward.decode(toward.encode(TEXTS[0])) == TEXTS[0]
+        assert toward.toward("en").encode(TEXTS[0])[0] == ids["<2en>"]
+        assert toward.toward("de", tag="other").encode(TEXTS[0]) == plain[0]
 
 
 def test_sampled_sources_start_with_the_tag() -> None:
@@ -61,16 +66,6 @@ def test_sampled_sources_start_with_the_tag() -> None:
     drawn = tokenizer.encode_batch(TEXTS[:3], sampling=sampling)
     found = tokenizer.toward("fr").encode_batch(TEXTS[:3], sampling=sampling)
     assert found == [[tokenizer.tags["<2fr>"], *ids] for ids in drawn]
-
-
-def test_sources_of_a_tagged_corpus_start_with_its_tag_after_the_language(tokenizer: Tokenizer) -> None:
-    plain, both = tokenizer.encode(TEXTS[0]), tokenizer.toward("fr", tag="bt")
-    assert both.encode(TEXTS[0]) == [tokenizer.tags["<2fr>"], tokenizer.tags["<#bt>"], *plain]
-    assert tokenizer.toward("de", tag="bt").encode(TEXTS[0]) == [tokenizer.tags["<#bt>"], *plain]
-    assert both.target.encode(TEXTS[0]) == both.toward("de", tag="other").encode(TEXTS[0]) == plain
-    assert both.decode(both.encode(TEXTS[0])) == TEXTS[0]
-    # Neither kind of tag is mistaken for the other.
-    assert tokenizer.toward("bt").tag == tokenizer.toward("", tag="fr").tag == ()
 
 
 def test_a_tag_belongs_to_the_first_word(tokenizer: Tokenizer) -> None:
@@ -126,50 +121,37 @@ def both(folder: Path, *overrides: str) -> Config:
     return small_config(f"data.corpus={folder}", french, *sizes, *overrides)
 
 
-def session(config: Config, path: Path) -> TrainingSession:
-    return open_training(config, path)
+session = open_training
 
 
-def test_sources_of_each_corpus_start_with_its_tag(tmp_path: Path) -> None:
-    stream = session(both(tmp_path / "data"), tmp_path / "run").trainer.stream
-    tags = stream._tokenizer.tags
-    assert list(tags) == ["<2en>", "<2fr>"]
-    pairs = stream.encoded
-    assert len(pairs) == 2 * len(TRAIN)
-    found = [int(pairs.source[row][0]) for row in range(len(pairs))]
-    assert found == [tags["<2en>"]] * len(TRAIN) + [tags["<2fr>"]] * len(TRAIN)
-
-
-def test_resumes_bit_exactly(tmp_path: Path) -> None:
-    assert_resumed(lambda path: session(both(tmp_path / "data"), path), tmp_path)
+def mixing(config: Config, **mixture: MixedConfig) -> Config:
+    """The configuration with this mixture."""
+    return config.model_copy(update={"data": config.data.model_copy(update={"mixture": mixture})})
 
 
 def test_languages_of_a_mixture_are_resolved_in_one_spelling(tmp_path: Path) -> None:
     config = both(tmp_path / "data")
     mixed = config.data.mixture["french"].model_copy(update={"source_language": "deu", "target_language": "auto"})
-    data = config.data.model_copy(update={"mixture": {"french": mixed}})
-    found = session(config.model_copy(update={"data": data}), tmp_path / "run")
+    found = session(mixing(config, french=mixed), tmp_path / "run")
     assert found.config.data.directions() == {"en": "de", "fr": "de"}
     assert list(found.tokenizer.tags) == ["<2en>", "<2fr>"]
 
 
-@pytest.mark.parametrize(("parent", "target"), [("plain", "fr"), ("both", "es"), ("both", "")])
-def test_vocabulary_without_a_tag_is_refused(parent: str, target: str, tmp_path: Path) -> None:
+def test_vocabulary_without_a_tag_is_refused(tmp_path: Path) -> None:
     config = both(tmp_path / "data")
-    data = config.data if parent == "both" else config.data.model_copy(update={"mixture": {}})
-    trained(session(config.model_copy(update={"data": data}), tmp_path / "parent"))
-    mixed = config.data.mixture["french"].model_copy(update={"target_language": target})
-    if target == "es":
-        (tmp_path / "loud.de-es.tsv").write_bytes((tmp_path / "loud.de-fr.tsv").read_bytes())
-        mixed = mixed.model_copy(update={"corpus": str(tmp_path / "loud.de-es.tsv")})
-    vocabulary = config.tokenizer.model_copy(update={"from_run": str(tmp_path / "parent")})
-    update = {"data": config.data.model_copy(update={"mixture": {"other": mixed} if target else {}})}
-    changed = config.model_copy(update=update | {"tokenizer": vocabulary})
-    if not target:
-        assert session(changed, tmp_path / "run").tokenizer.tag  # the main language has one
-        return
-    with pytest.raises(InputError, match=rf"^data.mixture: the vocabulary has no tag <2(en|{target})>; "):
-        session(changed, tmp_path / "run")
+    french = config.data.mixture["french"]
+    for name, one in (("plain", mixing(config)), ("both", config)):
+        session(one, tmp_path / name).trainer.save()
+    (tmp_path / "loud.de-es.tsv").write_bytes((tmp_path / "loud.de-fr.tsv").read_bytes())
+    spanish = MixedConfig(corpus=str(tmp_path / "loud.de-es.tsv"), target_language="es")
+    for name, mixture, missing in (("plain", french, "(en|fr)"), ("both", spanish, "es"), ("both", None, "")):
+        vocabulary = config.tokenizer.model_copy(update={"from_run": str(tmp_path / name)})
+        changed = mixing(config, **({"other": mixture} if mixture else {})).model_copy(update={"tokenizer": vocabulary})
+        if mixture is None:
+            assert session(changed, tmp_path / "run").tokenizer.tag  # the main language has one
+            continue
+        with pytest.raises(InputError, match=rf"^data.mixture: the vocabulary has no tag <2{missing}>; "):
+            session(changed, tmp_path / "run")
 
 
 def test_language_that_no_tag_can_name_is_refused() -> None:
@@ -182,8 +164,7 @@ def back(folder: Path, tag: str = "bt", *overrides: str) -> Config:
     config = both(folder, *overrides)
     copy = folder.parent / "back.de-en.tsv"
     copy.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in TRAIN), "utf-8")
-    mixture = {"back": MixedConfig(corpus=str(copy), tag=tag)}
-    return config.model_copy(update={"data": config.data.model_copy(update={"mixture": mixture})})
+    return mixing(config, back=MixedConfig(corpus=str(copy), tag=tag))
 
 
 def test_only_sources_of_the_tagged_corpus_start_with_its_tag(tmp_path: Path) -> None:
@@ -200,11 +181,12 @@ def test_only_sources_of_the_tagged_corpus_start_with_its_tag(tmp_path: Path) ->
 def test_a_tagged_corpus_may_have_a_language_of_its_own(tmp_path: Path) -> None:
     config = both(tmp_path / "data")
     french = config.data.mixture["french"].model_copy(update={"tag": "bt"})
-    data = config.data.model_copy(update={"mixture": {"french": french}})
-    begun = session(config.model_copy(update={"data": data}), tmp_path / "run")
-    pairs = begun.trainer.stream.encoded
-    assert begun.tokenizer.pieces(pairs.source[len(TRAIN)].tolist())[:2] == ["<2fr>", "<#bt>"]
-    assert begun.tokenizer.pieces(pairs.source[0].tolist())[0] == "<2en>"
+    begun = session(mixing(config, french=french), tmp_path / "run")
+    assert list(begun.tokenizer.tags) == ["<2en>", "<2fr>", "<#bt>"]
+    pairs, tags = begun.trainer.stream.encoded, {*begun.tokenizer.tags.values()}
+    found = [[token for token in pairs.source[row].tolist() if token in tags] for row in range(len(pairs))]
+    pieces = [begun.tokenizer.pieces(each) for each in found]
+    assert pieces == [["<2en>"]] * len(TRAIN) + [["<2fr>", "<#bt>"]] * len(TRAIN)
 
 
 def test_a_tagged_corpus_resumes_bit_exactly_and_not_with_another_tag(tmp_path: Path) -> None:
@@ -218,7 +200,7 @@ def test_a_run_with_a_tagged_corpus_can_be_fine_tuned_without_it(tmp_path: Path)
     config = back(tmp_path / "data")
     trained(session(config, tmp_path / "parent"))
     vocabulary = config.tokenizer.model_copy(update={"from_run": str(tmp_path / "parent")})
-    plain = config.model_copy(update={"tokenizer": vocabulary, "data": config.data.model_copy(update={"mixture": {}})})
+    plain = mixing(config).model_copy(update={"tokenizer": vocabulary})
     assert session(plain, tmp_path / "plain").tokenizer.tag == ()
     start = InitFromConfig(run=str(tmp_path / "parent"), weights=init_from_run(tmp_path / "parent").weights)
     assert session(config.model_copy(update={"init_from": start}), tmp_path / "again").tokenizer.tags

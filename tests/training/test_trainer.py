@@ -8,7 +8,6 @@ import pytest
 import torch
 from support.processes import OneOf
 from support.small_training import (
-    TRAIN,
     corpus_in_memory,
     opened,
     small_config,
@@ -24,7 +23,7 @@ from transformer_mt.ground.errors import Diverged, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora, train_tokenizer
-from transformer_mt.training.reports import FinishReport, Validation, ValidationReport
+from transformer_mt.training.reports import FinishReport, StepReport, Validation, ValidationReport
 from transformer_mt.training.trainer import Trainer
 
 WITHOUT_DROPOUT = ("model.dropout=0", "model.attention.dropout=0")
@@ -34,20 +33,8 @@ def test_reports_come_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     returned: list[None] = []
     monkeypatch.setattr("transformer_mt.training.trainer.return_freed", lambda: returned.append(None))
     reports = list(opened(tmp_path, "training.steps=7", "training.log_every=3").train())
-    kinds = [(type(report).__name__.removesuffix("Report"), report.step) for report in reports]
-    steps = [("Step", step) for step in range(1, 8)]
-    first, second, rest = steps[:3], steps[3:6], steps[6:]
-    assert kinds == [
-        *first,
-        ("Window", 3),
-        *second[:1],
-        ("Validation", 4),
-        *second[1:],
-        ("Window", 6),
-        *rest,
-        ("Validation", 7),
-        ("Finish", 7),
-    ]
+    kinds = [f"{type(report).__name__[0]}{report.step}" for report in reports]  # step, window, validation, finish
+    assert " ".join(kinds) == "S1 S2 S3 W3 S4 V4 S5 S6 W6 S7 V7 F7"
     assert [report.epoch for report in steps_of(reports)] == sorted(report.epoch for report in steps_of(reports))
     assert all(report.seconds > 0 for report in steps_of(reports))
     assert validations_of(reports)[0].best
@@ -71,8 +58,8 @@ def test_divergence_is_a_one_line_error_and_keeps_the_checkpoint(tmp_path: Path)
     assert all(tensor.isfinite().all() for tensor in weights_of(again.model).values())
 
 
-def gradients_of_a_step(trainer: Trainer) -> list[Tensor]:
-    """The gradients that the optimizer gets in the next step."""
+def gradients_of_a_step(trainer: Trainer) -> tuple[list[Tensor], StepReport]:
+    """The gradients that the optimizer gets in the next step, and its report."""
     seen: list[Tensor] = []
     step = trainer.optimizer.step
 
@@ -81,37 +68,29 @@ def gradients_of_a_step(trainer: Trainer) -> list[Tensor]:
         return step(number)
 
     trainer.optimizer.step = observed  # type: ignore[method-assign]
-    trainer.step()
-    return seen
+    return seen, trainer.step()
 
 
 def test_gradients_are_clipped_to_the_norm(tmp_path: Path) -> None:
-    trainer = opened(tmp_path, "optimizer.max_grad_norm=0.001").trainer
-    norm = torch.cat([gradient.flatten() for gradient in gradients_of_a_step(trainer)]).norm()
+    gradients, report = gradients_of_a_step(opened(tmp_path, "optimizer.max_grad_norm=0.001").trainer)
+    norm = torch.cat([gradient.flatten() for gradient in gradients]).norm()
     assert float(norm) == pytest.approx(0.001, rel=1e-3)
-    assert trainer.step().gradient_norm > 0.01
+    assert report.gradient_norm > 0.01
 
 
-def test_step_loss_is_the_mean_over_its_tokens(tmp_path: Path) -> None:
-    trainer = opened(tmp_path, *WITHOUT_DROPOUT, "objective.label_smoothing=0").trainer
-    model = trainer.model
-    batch = opened(tmp_path / "other").trainer.stream.take()
-    with torch.no_grad():
-        log_p = model(batch.source, batch.decoder_input).log_softmax(dim=-1)
-    chosen = log_p.gather(2, batch.labels[:, :, None])[:, :, 0][batch.labels != 0]
-    assert trainer.step().loss == pytest.approx(-float(chosen.mean()), rel=1e-5)
-    assert len(TRAIN) > len(batch.pairs)
-
-
-def test_accumulated_gradient_is_that_of_the_mean_over_all_tokens(tmp_path: Path) -> None:
-    trainer = opened(tmp_path, *WITHOUT_DROPOUT, "training.accumulation_steps=3", "optimizer.max_grad_norm=999").trainer
+@pytest.mark.parametrize("accumulated", [1, 3])
+def test_loss_and_gradient_are_those_of_the_mean_over_all_tokens(tmp_path: Path, accumulated: int) -> None:
+    overrides = (f"training.accumulation_steps={accumulated}", "optimizer.max_grad_norm=999")
+    trainer = opened(tmp_path, *WITHOUT_DROPOUT, *overrides).trainer
     other = opened(tmp_path / "other", *WITHOUT_DROPOUT).trainer
-    batches = [other.stream.take() for _ in range(3)]
-    assert len({batch.target_tokens for batch in batches}) > 1
+    batches = [other.stream.take() for _ in range(accumulated)]
+    assert len({batch.target_tokens for batch in batches}) > accumulated // 2
     total = sum(other.objective(other.model, batch) for batch in batches)
     mean = total / sum(batch.target_tokens for batch in batches)
     expected = torch.autograd.grad(mean, list(other.model.parameters()))
-    torch.testing.assert_close(gradients_of_a_step(trainer), list(expected), rtol=1e-4, atol=1e-6)
+    gradients, report = gradients_of_a_step(trainer)
+    torch.testing.assert_close(gradients, list(expected), rtol=1e-4, atol=1e-6)
+    assert report.loss == pytest.approx(mean.item(), rel=1e-5)
 
 
 def validated_with(trainer: Trainer, scores: list[tuple[float, float, float]]) -> FinishReport:
@@ -330,14 +309,13 @@ def test_weights_on_a_gpu_are_checked_before_saving_and_validating(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("place", "error"),
     [
-        torch.OutOfMemoryError("CUDA out of memory. Tried"),
-        MemoryError(),
-        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+        ("optimizer", torch.OutOfMemoryError("CUDA out of memory. Tried")),
+        ("optimizer", MemoryError()),
+        ("model", RuntimeError("DefaultCPUAllocator: can't allocate memory")),
     ],
 )
-@pytest.mark.parametrize("place", ["model", "optimizer"])
 def test_out_of_memory_error_names_batch_and_remedy(
     tmp_path: Path, error: BaseException, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
