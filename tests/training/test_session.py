@@ -22,7 +22,6 @@ from support.small_training import (
 
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import Corpus
-from transformer_mt.extensions.check.sanity_check import check_training
 from transformer_mt.ground.errors import InputError
 from transformer_mt.links.counts import link_counts
 from transformer_mt.models.build_model import build_model
@@ -213,8 +212,6 @@ def test_unknown_name_is_refused_before_reading_the_corpus(
     monkeypatch.setattr("transformer_mt.training.session.load_corpus", None)
     with pytest.raises(InputError, match=re.escape(key)):
         open_training(load_config(None, [f"{key}=nobody"]), tmp_path / "run")
-    with pytest.raises(InputError, match=re.escape(key)):
-        next(check_training(load_config(None, [f"{key}=nobody"]), print))
 
 
 def test_sampling_from_bpe_is_refused_before_reading_the_corpus(

@@ -1,18 +1,15 @@
 """One model for several target languages or kinds of sources: tags at the start of each source say which."""
 
-import json
 from pathlib import Path
 
 import pytest
-from support.small_training import TRAIN, VALIDATION, assert_resumed, small_config
+from support.small_training import TRAIN, assert_resumed
 from support.small_training import train as trained
+from support.tagged import back, both, mixing
 
 from transformer_mt import Translator
-from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, TokenizerConfig
+from transformer_mt.config.sections import DataConfig, InitFromConfig, MixedConfig, TokenizerConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.extensions.export.export_run import export_run
-from transformer_mt.extensions.pack.pack_run import pack_run
 from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.tokenizer.prepared import Preparer
@@ -104,29 +101,7 @@ def test_directions_have_the_main_one_first() -> None:
     assert list(DataConfig(source_language="de", target_language="en").directions().items()) == [("en", "de")]
 
 
-def shouted(pair: SentencePair) -> SentencePair:
-    return SentencePair(pair.source, pair.target.upper())
-
-
-def both(folder: Path, *overrides: str) -> Config:
-    """The small corpus in German and English, and the same with shouted targets, called French."""
-    folder.mkdir(exist_ok=True)
-    for name, pairs in (("train", TRAIN), ("val", VALIDATION)):
-        lines = (json.dumps({"de": pair.source, "en": pair.target}) + "\n" for pair in pairs)
-        (folder / f"{name}.jsonl").write_text("".join(lines), "utf-8")
-    loud = folder.parent / "loud.de-fr.tsv"
-    loud.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in map(shouted, TRAIN)), "utf-8")
-    french = f'data.mixture.french={{corpus="{loud}", target_language="fr"}}'
-    sizes = ("tokenizer.vocabulary_size=400", "model.max_length=97", "training.batch_tokens=300")
-    return small_config(f"data.corpus={folder}", french, *sizes, *overrides)
-
-
 session = open_training
-
-
-def mixing(config: Config, **mixture: MixedConfig) -> Config:
-    """The configuration with this mixture."""
-    return config.model_copy(update={"data": config.data.model_copy(update={"mixture": mixture})})
 
 
 def test_languages_of_a_mixture_are_resolved_in_one_spelling(tmp_path: Path) -> None:
@@ -157,14 +132,6 @@ def test_vocabulary_without_a_tag_is_refused(tmp_path: Path) -> None:
 def test_language_that_no_tag_can_name_is_refused() -> None:
     with pytest.raises(InputError, match=r"^data.mixture: no tag can be made of the language 'a b'; "):
         Tokenizer.train(TEXTS, TokenizerConfig(vocabulary_size=330), tags=["<2en>", "<2a b>"])
-
-
-def back(folder: Path, tag: str = "bt", *overrides: str) -> Config:
-    """The small corpus, mixed with a copy of itself under a tag."""
-    config = both(folder, *overrides)
-    copy = folder.parent / "back.de-en.tsv"
-    copy.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in TRAIN), "utf-8")
-    return mixing(config, back=MixedConfig(corpus=str(copy), tag=tag))
 
 
 def test_only_sources_of_the_tagged_corpus_start_with_its_tag(tmp_path: Path) -> None:
@@ -217,19 +184,6 @@ def test_tag_that_is_not_a_short_name_is_refused(tag: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_packed_run_translates_without_the_tag(tmp_path: Path) -> None:
-    trained(session(back(tmp_path / "data"), tmp_path / "run"))
-    (tmp_path / "packed.zip").write_bytes(pack_run(Run.open(tmp_path / "run"), precision="float32"))
-    found = [Translator.load(path, device="cpu") for path in (tmp_path / "run", tmp_path / "packed.zip")]
-    sources = [TRAIN[0].source, f"<#bt> {TRAIN[0].source}"]
-    first, second = ([ranked[0].tokens for ranked in one.translate(sources)] for one in found)
-    assert first == second
-    tag = found[1].model.tokenizer.tags["<#bt>"]
-    prepared = found[1].model.prepare.lines(sources, split=False)
-    assert not any(tag in line.sentences[0].ids for line in prepared)
-
-
-@pytest.mark.slow
 def test_empty_lines_stay_empty(tmp_path: Path) -> None:
     trained(session(both(tmp_path / "data"), tmp_path / "run"))
     translator = Translator.load(tmp_path / "run", device="cpu")
@@ -238,25 +192,6 @@ def test_empty_lines_stay_empty(tmp_path: Path) -> None:
     (line,) = translator.model.prepare.lines([""], split=False)
     assert find_alternatives(translator.model, line.sentences[0], ranked[0][0], count=2) == []
     assert find_alternatives(translator.model, line.sentences[0], ranked[2][0], count=2) == []
-
-
-@pytest.mark.slow
-def test_exports_write_the_tag_before_sources_only(tmp_path: Path) -> None:
-    package = pytest.importorskip("transformers")
-    trained(session(both(tmp_path / "data"), tmp_path / "run"))
-    for to in ("ctranslate2", "transformers"):
-        export_run(Run.open(tmp_path / "run"), tmp_path / to, VALIDATION, to=to)
-    script = (tmp_path / "ctranslate2/translate.py").read_text("utf-8")
-    assert "[['<2en>'] + read]" in script
-    assert "> 95:" in script  # with the tag and the end symbol, 97
-    card = (tmp_path / "transformers/README.md").read_text("utf-8")
-    assert "leave out `<2en>` in labels" in card
-    names = {"tokenizer": package.AutoTokenizer.from_pretrained(tmp_path / "transformers"), "targets": ["A dog.", ""]}
-    exec(card.split("```python\n")[2].split("```")[0], names)
-    found = [names["tokenizer"].convert_ids_to_tokens(label) for label in names["labels"]]
-    assert [label[-1] for label in found] == ["</s>", "</s>"]
-    assert "<2en>" not in found[0]
-    assert found[1] == ["</s>"]
 
 
 @pytest.mark.slow

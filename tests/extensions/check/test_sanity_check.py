@@ -5,8 +5,10 @@ import torch
 from support.small_training import TRAIN, corpus_in_memory, small_config, unwritten
 
 from transformer_mt.batching.batches import Batch
+from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.extensions.check.sanity_check import overfit, shapes, try_largest
+from transformer_mt.extensions.check.sanity_check import check_training, overfit, shapes, try_largest
+from transformer_mt.ground.errors import InputError
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.batch_stream import TrainingCorpora
 from transformer_mt.training.session import TrainingSession
@@ -62,3 +64,9 @@ def test_largest_and_longest_batches_are_tried(tmp_path: Path) -> None:
     for parameter, old in zip(trainer.model.parameters(), before, strict=True):
         assert parameter.grad is None
         assert torch.equal(parameter, old)
+
+
+def test_an_unknown_name_is_refused_before_reading_the_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer_mt.training.session.load_corpus", None)
+    with pytest.raises(InputError, match=r"^objective\.name: "):
+        next(check_training(load_config(None, ["objective.name=nobody"]), print))
