@@ -177,7 +177,7 @@ def test_signal_ends_a_command_quietly(
 @pytest.mark.slow
 def test_signal_keeps_the_old_output(trained: str, workplace: Path) -> None:
     (workplace / "letters.en").write_text("old")
-    program = hanging_in("transformer_mt.cli.line_io", "Output.lines")
+    program = hanging_in("transformer_mt.cli.line_io", "TranslationJob.run")
     code, _, err = stopped(
         ["translate", "--model", trained, "--output", "letters.en", "Ja"],
         signal.SIGTERM,
