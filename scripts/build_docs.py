@@ -34,6 +34,8 @@ ELSEWHERE = {
 # A Markdown link outside code, with its target and anchor.
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]*)(#[^)\s]*)?\)")
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
+# Either; a link may have code as its label.
+LINK_OR_CODE = re.compile(f"{LINK.pattern}|{CODE.pattern}", CODE.flags)
 
 
 def main(
@@ -74,7 +76,7 @@ def on_site(text: str, source: Path, pages: Path) -> str:
 
     def rewritten(link: re.Match[str]) -> str:
         mark, label, target, anchor = link[1], link[2], link[3], link[4] or ""
-        if not target or "://" in target:
+        if not target or "://" in target:  # without a target, code
             return link[0]
         path = Path(os.path.normpath(source.parent / target))
         if path in names:
@@ -89,9 +91,7 @@ def on_site(text: str, source: Path, pages: Path) -> str:
         shutil.copy(path, copy)
         return f"{mark}[{label}]({copy.relative_to(pages).as_posix()}{anchor})"
 
-    # Odd parts are code.
-    parts = CODE.split(text)
-    return "".join(part if number % 2 else LINK.sub(rewritten, part) for number, part in enumerate(parts))
+    return LINK_OR_CODE.sub(rewritten, text)
 
 
 def command_reference() -> Iterator[str]:

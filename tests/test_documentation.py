@@ -223,7 +223,8 @@ def test_every_page_is_on_the_site_once(tmp_path: Path) -> None:
 
 def test_links_are_rewritten_for_the_site(tmp_path: Path) -> None:
     text = "[a](docs/views.md#x) [b](configs) [c](scripts/fuzz.py) [d](https://e.org) `[e](docs/views.md)`"
-    expected = "[a](views.md#x) b [c](scripts/fuzz.py) [d](https://e.org) `[e](docs/views.md)`"
+    text += " [`f`](docs/views.md)"
+    expected = "[a](views.md#x) b [c](scripts/fuzz.py) [d](https://e.org) `[e](docs/views.md)` [`f`](views.md)"
     assert on_site(text, README, tmp_path) == expected
     assert (tmp_path / "scripts/fuzz.py").is_file()
     with pytest.raises(SystemExit, match=r"README\.md: docs/nowhere\.md does not exist"):
