@@ -127,7 +127,7 @@ def test_run_saves_the_cleaning_report(tmp_path: Path) -> None:
     assert train["examples"]["empty"] == [{"number": 32, "source": "", "target": "x"}]
 
 
-# What becomes what in data.json.
+# Replacements in data.json: the old bytes, the new ones.
 DAMAGE = {
     "no JSON": (b"{", b""),
     "no splits": (b'"splits": {', b'"splits": {}, "x": {'),

@@ -76,11 +76,15 @@ def attention_of(model: Seq2Seq, source: Source, target: Target) -> dict[str, li
         require_finite(model(source, target))
     read, written = source.shape[1], target.shape[1]
     sizes = {"encoder": (read, read), "decoder": (written, written), "cross": (written, read)}
+    found = dict(recording)
     for stack, modules in model.attention_stacks().items():
-        if [layer.shape[2:] for layer in recording[stack]] != [sizes[stack]] * len(modules):
-            problem = f"the {STACKS[stack]} of this model is over other tokens than this view shows"
-            raise InputError("model.kind", problem, "use the lens or erasure")
-    return dict(recording)
+        if [layer.shape[2:] for layer in found[stack]] != [sizes[stack]] * len(modules):
+            raise InputError(
+                "model.kind",
+                f"the {STACKS[stack]} of this model is over other tokens than this view shows",
+                "use the lens or erasure",
+            )
+    return found
 
 
 def _joined(steps: list[Tensor]) -> Tensor:

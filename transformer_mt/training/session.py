@@ -186,7 +186,7 @@ def build_session(
 ) -> TrainingSession:
     """Build a session at step 0 of a new run. Writes nothing.
 
-    The vocabulary is `tokenizer`, or that of another run, or learned from the corpora; the weights are those of the
+    The vocabulary is `tokenizer`, or comes from another run, or is learned from the corpora. The weights come from the
     parent run, or depend only on the seed. Raises `InputError` for a parent or vocabulary that does not fit.
     """
     distributed = distributed or Distributed()

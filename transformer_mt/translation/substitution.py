@@ -1,7 +1,7 @@
 """Terms of a glossary in a finished translation.
 
 The model translates as usual, and its alignment heads link the words. Then the target term replaces the words that are
-linked to the source term. Luong et al. (2015) replaced unknown words in this way, by those of a dictionary. Song et al.
+linked to the source term. Luong et al. (2015) replaced unknown words in this way, with a dictionary. Song et al.
 (2020) put terms in while they decode, with a head that learns to align.
 
 Limits: of the words around a term, only *a* and *an* change. A term gets no place if no word is linked to it.

@@ -43,8 +43,8 @@ class Translation:
     If a line was translated sentence by sentence, `sentences` has their translations, and score and ln p are sums.
     `is_doubtful` means that the mean ln p per token is lower than for almost all right translations (`Model.doubt`), in
     one of the sentences. It is always false for samples, which are meant to be unlikely, and after a prefix.
-    `terms` are those of the glossary that occur in the source. They are only in `text`: tokens and numbers are those of
-    the translation without them.
+    `terms` are the glossary's terms in the source. Only `text` has them: tokens and numbers belong to the translation
+    without them.
     """
 
     text: str

@@ -38,7 +38,7 @@ def traced(
 
 @dataclass(frozen=True, kw_only=True)
 class Details:
-    """What to show of each line in addition to its translation.
+    """Choices of what to show in addition to the translation of a line.
 
     `split` lists the sentences, `alternatives` is the number of other tokens at each position.
     """
