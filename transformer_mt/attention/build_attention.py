@@ -18,9 +18,8 @@ from transformer_mt.attention.projections import QK_PROJECTIONS, Independent, Pr
 from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.config.sections import AttentionConfig
 from transformer_mt.ground.errors import InputError
-from transformer_mt.ground.registry import lookup
+from transformer_mt.ground.registry import Table
 
-POSITION = "model.attention.position"
 # A projected state in a formula.
 _PROJECTED = re.compile(r"\bh(?:_j)? W(_[qkv])?")
 # The only value of each key that linear attention supports, and why.
@@ -41,7 +40,7 @@ def softmax_attention(config: AttentionConfig, width: int) -> AttentionFactory:
 
     def layer(stack: str) -> MultiHeadAttention:
         projections, score = build_score(config, width=width)
-        normaliser = lookup(NORMALISERS, config.normaliser, key="model.attention.normaliser")()
+        normaliser = NORMALISERS.find(config.normaliser)()
         make = partial(MultiHeadAttention, projections, score, normaliser, dropout=config.dropout)
         if stack == "cross":
             return make(Position(), Complete())
@@ -65,10 +64,13 @@ def linear_attention(config: AttentionConfig, width: int) -> AttentionFactory:
     return lambda stack: LinearAttention(width=width, heads=config.heads, causal=stack == "decoder")
 
 
-ATTENTION: dict[str, Callable[[AttentionConfig, int], AttentionFactory]] = {
-    "softmax": softmax_attention,
-    "linear": linear_attention,
-}
+ATTENTION: Table[Callable[[AttentionConfig, int], AttentionFactory]] = Table(
+    "model.attention.kind",
+    {
+        "softmax": softmax_attention,
+        "linear": linear_attention,
+    },
+)
 
 
 def build_attention(config: AttentionConfig, *, width: int) -> AttentionFactory:
@@ -78,7 +80,7 @@ def build_attention(config: AttentionConfig, *, width: int) -> AttentionFactory:
     the future. `cross` leads from the decoder to the memory: a bipartite graph without positions. All layers of a stack
     may share a position. Incompatible choices raise `InputError`, at the latest when the first layer is made.
     """
-    make = lookup(ATTENTION, config.kind, key="model.attention.kind")(config, width)
+    make = ATTENTION.find(config.kind)(config, width)
     return (lambda stack: with_biases(make(stack))) if config.bias else make
 
 
@@ -98,8 +100,8 @@ def build_score(config: AttentionConfig, *, width: int) -> tuple[Projections, Sc
 
     Raises `InputError` for shared projections that the score does not support.
     """
-    score = lookup(SCORES, config.score, key="model.attention.score")
-    key = "model.attention.qk_projection"
+    score = SCORES.find(config.score)
+    key = QK_PROJECTIONS.key
     table = {name: partial(entry, width, config.heads) for name, entry in QK_PROJECTIONS.items()}
     chosen = parse_choice(config.qk_projection, table, key=key)
     if score.prescribed and not isinstance(chosen, Independent):
@@ -127,8 +129,8 @@ def build_position(text: str, place: Place | None) -> Position:
         name: entry for name, entry in POSITIONS.items() if issubclass(entry, AttentionPosition) == inside
     }
     table = {name: partial(entry, place) for name, entry in entries.items()} if inside else entries
-    return parse_choice(text, table, key=POSITION)
+    return parse_choice(text, table, key=POSITIONS.key)
 
 
 def _position_class(text: str) -> type[Position]:
-    return lookup(POSITIONS, text.partition("(")[0].strip(), key=POSITION)
+    return POSITIONS.find(text.partition("(")[0].strip())

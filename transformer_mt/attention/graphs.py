@@ -17,6 +17,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from transformer_mt.attention.parse_choice import parse_choice
+from transformer_mt.ground.registry import Table
 
 Places = Int[Tensor, "..."]
 Related = Bool[Tensor, "..."]
@@ -172,11 +173,22 @@ class Edges(Graph):
         return related
 
 
-GRAPHS: dict[str, Callable[..., Graph]] = {"complete": Complete, "causal": Causal, "band": Band, "strided": Strided}
-GRAPHS |= {"fixed": Fixed, "grid": Grid, "edges": Edges}
+GRAPHS: Table[Callable[..., Graph]] = Table(
+    "model.attention.graph",
+    {
+        "complete": Complete,
+        "causal": Causal,
+        "band": Band,
+        "strided": Strided,
+        "fixed": Fixed,
+        "grid": Grid,
+        "edges": Edges,
+    },
+    given=0,
+)
 
 
 def build_graph(text: str) -> Graph:
     """Build the graph that the configuration describes, such as `band(3) | fixed(8, 1)`. Raises `InputError`."""
     operators = {ast.BitAnd: operator.and_, ast.BitOr: operator.or_}
-    return parse_choice(text, GRAPHS, key="model.attention.graph", operators=operators)
+    return parse_choice(text, GRAPHS, key=GRAPHS.key, operators=operators)

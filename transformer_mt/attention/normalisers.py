@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from transformer_mt.attention.shapes import Mask, Scores
+from transformer_mt.ground.registry import Table
 
 
 class Normaliser(nn.Module, ABC):
@@ -98,4 +99,6 @@ def ranked(scores: Scores) -> tuple[Scores, Scores, Tensor]:
     return shifted, shifted.sort(dim=-1, descending=True).values, ranks
 
 
-NORMALISERS: dict[str, type[Normaliser]] = {"softmax": Softmax, "sparsemax": Sparsemax, "entmax15": Entmax15}
+NORMALISERS: Table[type[Normaliser]] = Table(
+    "model.attention.normaliser", {"softmax": Softmax, "sparsemax": Sparsemax, "entmax15": Entmax15}
+)

@@ -18,6 +18,7 @@ from transformer_mt.attention.hooks import show
 from transformer_mt.attention.initialisation import embedding_table
 from transformer_mt.attention.scores import Score
 from transformer_mt.attention.shapes import Heads, Keys, Queries, Scores, States
+from transformer_mt.ground.registry import Table
 
 
 class Position(nn.Module):
@@ -212,10 +213,14 @@ def distances(queries: int, keys: int, *, device: torch.device) -> Int[Tensor, "
     return torch.arange(keys, device=device) - torch.arange(keys - queries, keys, device=device)[:, None]
 
 
-POSITIONS: dict[str, type[Position]] = {
-    "none": Position,
-    "sinusoidal": Sinusoidal,
-    "alibi": Alibi,
-    "relative": Relative,
-    "rotary": Rotary,
-}
+POSITIONS: Table[type[Position]] = Table(
+    "model.attention.position",
+    {
+        "none": Position,
+        "sinusoidal": Sinusoidal,
+        "alibi": Alibi,
+        "relative": Relative,
+        "rotary": Rotary,
+    },
+    given=1,  # the place; positions of the embeddings take nothing
+)

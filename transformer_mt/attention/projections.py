@@ -15,6 +15,7 @@ from typing_extensions import override
 from transformer_mt.attention.hooks import show
 from transformer_mt.attention.initialisation import drawn
 from transformer_mt.attention.shapes import Keys, KeyStates, Queries, QueryStates
+from transformer_mt.ground.registry import Table
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,9 @@ class Unprojected(Projections):
         return states[:, None]
 
 
-QK_PROJECTIONS: dict[str, Callable[..., Projections]] = {"independent": Independent, "collaborative": Collaborative}
+QK_PROJECTIONS: Table[Callable[..., Projections]] = Table(
+    "model.attention.qk_projection", {"independent": Independent, "collaborative": Collaborative}, given=2
+)
 
 
 def split_heads(x: Float[Tensor, "B N HD"], heads: int) -> Float[Tensor, "B H N d"]:

@@ -16,6 +16,7 @@ from transformer_mt.attention.hooks import show
 from transformer_mt.attention.initialisation import drawn
 from transformer_mt.attention.projections import HeadSizes, Independent, QueriesOnly
 from transformer_mt.attention.shapes import Keys, Queries, Scores
+from transformer_mt.ground.registry import Table
 
 
 class Score(nn.Module, ABC):
@@ -138,11 +139,14 @@ class Euclidean(Score):
         return (queries @ keys.transpose(-1, -2) - squares / 2) / self.temperature
 
 
-SCORES: dict[str, type[Score]] = {
-    "scaled_dot": ScaledDot,
-    "dot": Dot,
-    "bilinear": Bilinear,
-    "additive": Additive,
-    "cosine": Cosine,
-    "euclidean": Euclidean,
-}
+SCORES: Table[type[Score]] = Table(
+    "model.attention.score",
+    {
+        "scaled_dot": ScaledDot,
+        "dot": Dot,
+        "bilinear": Bilinear,
+        "additive": Additive,
+        "cosine": Cosine,
+        "euclidean": Euclidean,
+    },
+)

@@ -11,6 +11,7 @@ from transformer_mt.cli.options import Data, Set, resolve_config
 from transformer_mt.cli.terminal import result
 from transformer_mt.config.sections import CHOSEN, Config, Section
 from transformer_mt.config.toml import find_key, key_lines, named_configs, section_lines
+from transformer_mt.ground.registry import TABLES
 
 
 def config(
@@ -64,36 +65,13 @@ def explain_key(key: str, resolved: Config) -> Iterator[str]:
 
 def choices(key: str) -> Mapping[str, Any]:
     """The variants a key chooses from, by their spelling; empty if the key is not a choice from a table."""
-    from transformer_mt.attention.build_attention import ATTENTION
-    from transformer_mt.attention.graphs import GRAPHS
-    from transformer_mt.attention.normalisers import NORMALISERS
+    import transformer_mt.training.build  # noqa: F401 - it imports all tables
     from transformer_mt.attention.parse_choice import usage
-    from transformer_mt.attention.positions import POSITIONS, AttentionPosition
-    from transformer_mt.attention.projections import QK_PROJECTIONS
-    from transformer_mt.attention.scores import SCORES
-    from transformer_mt.ground.device import PRECISIONS
-    from transformer_mt.models.blocks import NORMS, RESIDUALS
-    from transformer_mt.models.positionwise import FEED_FORWARDS
-    from transformer_mt.models.recurrent import FinalStates
-    from transformer_mt.training.averaging import AVERAGING
-    from transformer_mt.training.reports import VALIDATION_METRICS
 
-    tables: dict[str, Mapping[str, Any]] = {
-        "model.attention.kind": ATTENTION,
-        "model.attention.score": SCORES,
-        "model.attention.normaliser": NORMALISERS,
-        "model.attention.qk_projection": {usage(name, entry, given=2): entry for name, entry in QK_PROJECTIONS.items()},
-        "model.attention.position": {
-            usage(name, entry, given=issubclass(entry, AttentionPosition)): entry for name, entry in POSITIONS.items()
-        },
-        "model.attention.graph": {usage(name, entry): entry for name, entry in GRAPHS.items()},
-        "model.score": {**SCORES, "none": FinalStates},
-        "model.norm": NORMS,
-        "model.residual": RESIDUALS,
-        "model.feed_forward": {usage(name, entry, given=2): entry for name, entry in FEED_FORWARDS.items()},
-        "training.averaging": AVERAGING,
-        "training.best_metric": VALIDATION_METRICS,
-        "training.precision": PRECISIONS,
-    }
-    tables |= {f"{field}.{choice.key}": choice.table for field, choice in CHOSEN.items()}
-    return tables.get(key, {})
+    for field, choice in CHOSEN.items():
+        if key == f"{field}.{choice.key}":
+            return choice.table
+    table = TABLES.get(key)
+    if table is None or table.given is None:
+        return table or {}
+    return {usage(name, entry, given=table.given): entry for name, entry in table.items()}

@@ -7,11 +7,11 @@ from torch import Tensor
 
 from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.ground.memory import free_memory
-from transformer_mt.ground.registry import lookup
+from transformer_mt.ground.registry import Table
 
 DEVICES = ("cpu", "cuda", "mps")
 
-PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+PRECISIONS = Table("training.precision", {"float32": torch.float32, "bfloat16": torch.bfloat16})
 
 
 def choose_device(name: str, *, local_rank: int | None = None, key: str = "device") -> torch.device:
@@ -56,7 +56,7 @@ def choose_precision(name: str, device: torch.device) -> torch.dtype:
     `InputError` for an unknown name.
     """
     if name != "auto":
-        return lookup(PRECISIONS, name, key="training.precision")
+        return PRECISIONS.find(name)
     if device.type == "cuda":
         fast = torch.cuda.get_device_capability(device) >= (8, 0)
     else:

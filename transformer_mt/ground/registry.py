@@ -3,11 +3,32 @@
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from transformer_mt.ground.errors import InputError
 
 Variant = TypeVar("Variant")
+
+
+class Table(dict[str, Variant]):
+    """The variants of a configuration key, by name.
+
+    Names with numbers, such as `band(3)`, need `given`: so many first arguments of an entry come from the program.
+    """
+
+    def __init__(self, key: str, variants: Mapping[str, Variant], *, given: int | None = None) -> None:
+        super().__init__(variants)
+        self.key = key
+        self.given = given
+        TABLES[key] = self
+
+    def find(self, name: str) -> Variant:
+        """Return the variant of that name. Raises `InputError` with the nearest name if it is unknown."""
+        return lookup(self, name, key=self.key)
+
+
+# All tables by their keys. A table is here once its module is imported.
+TABLES: dict[str, Table[Any]] = {}
 
 
 def lookup(table: Mapping[str, Variant], name: str, *, key: str) -> Variant:

@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from transformer_mt.attention.hooks import show
 from transformer_mt.attention.shapes import States
+from transformer_mt.ground.registry import Table
 from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.seq2seq import TokenMask
 
@@ -172,5 +173,5 @@ class PostNorm(Residual):
         return show(self, "x′", self.norm(show(self, "z", self.dropout(y, onto=x), "B Q D"), mask), "B Q D")
 
 
-NORMS: dict[str, type[Norm]] = {"layer": LayerNorm, "batch": BatchNorm, "rms": RMSNorm, "none": NoNorm}
-RESIDUALS: dict[str, type[Residual]] = {"pre_norm": PreNorm, "post_norm": PostNorm}
+NORMS: Table[type[Norm]] = Table("model.norm", {"layer": LayerNorm, "batch": BatchNorm, "rms": RMSNorm, "none": NoNorm})
+RESIDUALS: Table[type[Residual]] = Table("model.residual", {"pre_norm": PreNorm, "post_norm": PostNorm})

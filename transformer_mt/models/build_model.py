@@ -17,17 +17,24 @@ from transformer_mt.attention.scores import SCORES, Score
 from transformer_mt.config.sections import ModelConfig, RecurrentConfig, TransformerConfig
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.head_names import HeadName
-from transformer_mt.ground.registry import lookup
+from transformer_mt.ground.registry import Table
 from transformer_mt.models.blocks import NORMS, RESIDUALS, NoNorm
 from transformer_mt.models.head_mask import mask_heads
 from transformer_mt.models.layers import LayerFactory
 from transformer_mt.models.positionwise import FEED_FORWARDS, Embedding, Embeddings
-from transformer_mt.models.recurrent import Decoder, Encoder, FinalStates, RecurrentSeq2Seq, SourceAttention
+from transformer_mt.models.recurrent import (
+    Decoder,
+    Encoder,
+    FinalStates,
+    RecurrentSeq2Seq,
+    SourceAttention,
+    SourceReader,
+)
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.models.transformer import Transformer
 
 # Scores of a recurrent decoder; `none` turns attention off.
-RECURRENT_SCORES: dict[str, type[Score] | None] = {**SCORES, "none": None}
+RECURRENT_SCORES: Table[type[Score | FinalStates]] = Table("model.score", {**SCORES, "none": FinalStates})
 
 
 def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
@@ -35,7 +42,7 @@ def build_model(config: ModelConfig, *, vocabulary_size: int) -> Seq2Seq:
 
     Raises `InputError` for an unknown name and for incompatible sizes and choices.
     """
-    model = lookup(MODELS, config.kind, key="model.kind")(config, vocabulary_size)
+    model = MODELS.find(config.kind)(config, vocabulary_size)
     if isinstance(config, TransformerConfig):
         key = "model.attention.head_mask"
         mask_heads(model, [HeadName.parse(text, key=key) for text in config.attention.head_mask], key=key)
@@ -85,8 +92,10 @@ def build_recurrent(config: RecurrentConfig, vocabulary_size: int) -> RecurrentS
     width = config.width
     dropout = config.dropout
     embeddings = build_embeddings(config, Position(), vocabulary_size)
-    score = lookup(RECURRENT_SCORES, config.score, key="model.score")
-    reader = SourceAttention(*with_projections(score, Unprojected(width))) if score else FinalStates()
+    score = RECURRENT_SCORES.find(config.score)
+    reader: SourceReader = FinalStates()
+    if issubclass(score, Score):
+        reader = SourceAttention(*with_projections(score, Unprojected(width)))
     encoder = Encoder(width=width, layers=config.encoder_layers, dropout=dropout)
     decoder = Decoder(reader, width=width, layers=config.decoder_layers, dropout=dropout)
     return RecurrentSeq2Seq(embeddings, encoder, decoder, dropout=dropout, max_length=config.max_length)
@@ -101,10 +110,10 @@ def build_layer_factory(config: TransformerConfig) -> LayerFactory:
         wider = width // heads * heads + heads
         remedy = f"set model.width to {wider} or model.attention.heads to {near}"
         raise InputError("model.width", f"{width} is not divisible by {heads} heads", remedy)
-    norm = lookup(NORMS, config.norm, key="model.norm")
-    residual = lookup(RESIDUALS, config.residual, key="model.residual")
+    norm = NORMS.find(config.norm)
+    residual = RESIDUALS.find(config.residual)
     networks = {name: partial(network, width, config.feed_forward_width) for name, network in FEED_FORWARDS.items()}
-    feed_forward = partial(parse_choice, config.feed_forward, networks, key="model.feed_forward")
+    feed_forward = partial(parse_choice, config.feed_forward, networks, key=FEED_FORWARDS.key)
     return LayerFactory(
         attention=build_attention(config.attention, width=width),
         feed_forward=feed_forward,
@@ -121,4 +130,6 @@ def build_embeddings(config: ModelConfig, position: Position, vocabulary_size: i
     return Embeddings(scaled(source), scaled(target), tie_output=config.tied != "none")
 
 
-MODELS: dict[str, Callable[[Any, int], Seq2Seq]] = {"transformer": build_transformer, "recurrent": build_recurrent}
+MODELS: Table[Callable[[Any, int], Seq2Seq]] = Table(
+    "model.kind", {"transformer": build_transformer, "recurrent": build_recurrent}
+)

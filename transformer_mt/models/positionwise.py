@@ -18,6 +18,7 @@ from transformer_mt.attention.hooks import show
 from transformer_mt.attention.initialisation import fill
 from transformer_mt.attention.positions import Position
 from transformer_mt.attention.shapes import States
+from transformer_mt.ground.registry import Table
 from transformer_mt.models.dropout import Dropout
 from transformer_mt.models.seq2seq import TokenMask
 
@@ -121,4 +122,6 @@ class SwiGLU(FeedForward):
         return self.output(F.silu(self.gate(x)) * self.value(x))
 
 
-FEED_FORWARDS: dict[str, Callable[..., FeedForward]] = {"relu": ReLU, "gelu": GELU, "silu": SiLU, "swiglu": SwiGLU}
+FEED_FORWARDS: Table[Callable[..., FeedForward]] = Table(
+    "model.feed_forward", {"relu": ReLU, "gelu": GELU, "silu": SiLU, "swiglu": SwiGLU}, given=2
+)

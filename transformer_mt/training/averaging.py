@@ -6,6 +6,7 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 from typing_extensions import override
 
 from transformer_mt.config.sections import TrainingConfig
+from transformer_mt.ground.registry import Table
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.weights import Tensors, load_weights, weights_of
 
@@ -71,4 +72,4 @@ class ExponentialMovingAverage(Averaging):
         load_weights(self.model, state)
 
 
-AVERAGING = {"none": Averaging, "ema": ExponentialMovingAverage}
+AVERAGING = Table("training.averaging", {"none": Averaging, "ema": ExponentialMovingAverage})

@@ -8,7 +8,6 @@ from transformer_mt.ground.distributed import Distributed
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.memory import require
 from transformer_mt.ground.plugins import naming_plugins
-from transformer_mt.ground.registry import lookup
 from transformer_mt.models.blocks import BatchNorm
 from transformer_mt.models.build_model import build_model, checking_size
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -28,9 +27,9 @@ def check_configuration(config: Config, distributed: Distributed) -> None:
     if (config.tokenizer.kind, config.tokenizer.sampling) == ("bpe", "subword"):
         raise InputError("tokenizer.sampling", "subword needs a unigram vocabulary", "choose none, or another kind")
     choose_precision(training.precision, device)
-    lookup(OPTIMIZERS, config.optimizer.name, key="optimizer.name")
-    lookup(AVERAGING, training.averaging, key="training.averaging")
-    lookup(VALIDATION_METRICS, training.best_metric, key="training.best_metric")
+    OPTIMIZERS.find(config.optimizer.name)
+    AVERAGING.find(training.averaging)
+    VALIDATION_METRICS.find(training.best_metric)
     with torch.device("meta"):  # without values
         model = initial_model(config, device, vocabulary_size=config.tokenizer.vocabulary_size)
     if distributed.world_size > 1 and any(isinstance(module, BatchNorm) for module in model.modules()):

@@ -17,7 +17,7 @@ from typing_extensions import override
 from transformer_mt.attention.shapes import Logits, States, Target
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import CrossEntropyConfig, ObjectiveConfig
-from transformer_mt.ground.registry import lookup
+from transformer_mt.ground.registry import Table
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 from transformer_mt.training.chunked_loss import Sum, chunked_linear_cross_entropy
 
@@ -83,9 +83,9 @@ def entropy_of_targets(label_smoothing: float, vocabulary: int) -> float:
     return math.fsum(-count * q * math.log(q) for count, q in ((1, own), (vocabulary - 1, other)) if q)
 
 
-OBJECTIVES: dict[str, Callable[..., Objective]] = {"cross_entropy": CrossEntropy}
+OBJECTIVES: Table[Callable[..., Objective]] = Table("objective.name", {"cross_entropy": CrossEntropy})
 
 
 def build_objective(config: ObjectiveConfig) -> Objective:
     """Build the configured objective. Raises `InputError` for an unknown name."""
-    return lookup(OBJECTIVES, config.name, key="objective.name")(config)
+    return OBJECTIVES.find(config.name)(config)

@@ -16,7 +16,7 @@ from torch.optim import Adam, AdamW, Optimizer
 
 from transformer_mt.config.sections import AdamConfig, AdamWConfig, OptimizerSection
 from transformer_mt.ground.errors import InputError
-from transformer_mt.ground.registry import lookup
+from transformer_mt.ground.registry import Table
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.checkpoints import STATE, put_tensors, take_tensors
 from transformer_mt.runs.weights import Tensors, pack, unpack
@@ -24,7 +24,6 @@ from transformer_mt.training.schedules import Schedule
 
 # Steps of the resumption trial before stopping, and after.
 STEPS_TRIED = 3
-_KEY = "optimizer.name"
 
 
 def adam(model: nn.Module, config: AdamConfig) -> Optimizer:
@@ -48,7 +47,7 @@ def split_parameters(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Para
     return matrices, [each for each in model.parameters() if each.ndim <= 1 or id(each) in by_token]
 
 
-OPTIMIZERS: dict[str, Callable[[nn.Module, Any], Optimizer]] = {"adam": adam, "adamw": adamw}
+OPTIMIZERS: Table[Callable[[nn.Module, Any], Optimizer]] = Table("optimizer.name", {"adam": adam, "adamw": adamw})
 
 
 class ScheduledOptimizer:
@@ -115,22 +114,22 @@ def build_optimizer(config: OptimizerSection, model: nn.Module, schedule: Schedu
     optimizer = ScheduledOptimizer(_made(config, model), schedule)
     if sorted(map(id, optimizer.parameters)) != sorted(id(each) for each in model.parameters() if each.requires_grad):
         problem = f"{config.name} does not get each parameter exactly once"
-        raise InputError(_KEY, problem, "pass it all of them, or freeze the others")
+        raise InputError(OPTIMIZERS.key, problem, "pass it all of them, or freeze the others")
     try:
         why = _try_to_resume(config, model)
     except Exception as error:  # optimizers may raise anything
         why = reason(error)
     if why:
         problem = f"{config.name} cannot be resumed exactly ({why})"
-        raise InputError(_KEY, problem, "choose or write another")
+        raise InputError(OPTIMIZERS.key, problem, "choose or write another")
     return optimizer
 
 
 def _made(config: OptimizerSection, model: nn.Module) -> Optimizer:
-    made = lookup(OPTIMIZERS, config.name, key=_KEY)(model, config)
+    made = OPTIMIZERS.find(config.name)(model, config)
     if not (isinstance(made, Optimizer) and all("lr" in group for group in made.param_groups)):
         problem = f"{config.name} returns {type(made).__name__}, not a torch optimizer with a learning rate"
-        raise InputError(_KEY, problem, "return one")
+        raise InputError(OPTIMIZERS.key, problem, "return one")
     return made
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, SupportsFloat
 from transformer_mt.config.sections import TrainingConfig
 from transformer_mt.ground.errors import MachineError
 from transformer_mt.ground.files import make_directory, require_directory, write_errors
+from transformer_mt.ground.registry import Table
 from transformer_mt.runs.directory import TENSORBOARD, Run
 from transformer_mt.text.terminal import JsonObject
 
@@ -57,11 +58,14 @@ class Validation:
 
 
 # The metrics for choosing the best weights, signed so that higher is better.
-VALIDATION_METRICS: dict[str, Callable[[Validation], float]] = {
-    "loss": lambda validation: -validation.loss,
-    "bleu": lambda validation: validation.bleu,
-    "chrf": lambda validation: validation.chrf,
-}
+VALIDATION_METRICS: Table[Callable[[Validation], float]] = Table(
+    "training.best_metric",
+    {
+        "loss": lambda validation: -validation.loss,
+        "bleu": lambda validation: validation.bleu,
+        "chrf": lambda validation: validation.chrf,
+    },
+)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from functools import partial
 
 from transformer_mt.config.sections import Config, NoamConfig, ScheduleConfig
 from transformer_mt.ground.errors import InputError
-from transformer_mt.ground.registry import lookup
+from transformer_mt.ground.registry import Table
 
 # Maps the step, counted from 1, to the learning rate.
 Schedule = Callable[[int], float]
@@ -52,20 +52,23 @@ def cosine(step: int, *, learning_rate: float, warmup: int, steps: int) -> float
     return learning_rate * min(step / warmup, fall)
 
 
-SCHEDULES: dict[str, Callable[..., float]] = {
-    "noam": noam,
-    "constant": constant,
-    "inverse_sqrt": inverse_sqrt,
-    "linear": linear,
-    "cosine": cosine,
-}
+SCHEDULES: Table[Callable[..., float]] = Table(
+    "schedule.name",
+    {
+        "noam": noam,
+        "constant": constant,
+        "inverse_sqrt": inverse_sqrt,
+        "linear": linear,
+        "cosine": cosine,
+    },
+)
 
 
 def schedule_function(config: ScheduleConfig) -> Callable[..., float]:
     """The configured function. Raises `InputError` for an unknown name, or if two keys set the peak."""
     if isinstance(config, NoamConfig) and config.learning_rate and config.factor != NoamConfig().factor:
         raise InputError("schedule.learning_rate", "schedule.factor sets another peak", "leave one of them out")
-    return lookup(SCHEDULES, config.name, key="schedule.name")
+    return SCHEDULES.find(config.name)
 
 
 def build_schedule(config: Config, steps: int | None = None) -> Schedule:
@@ -98,7 +101,7 @@ def fitting_warmup(config: Config, steps: int) -> int:
 
 def depends_on_steps(config: ScheduleConfig) -> bool:
     """True if the learning rate depends on the total number of steps."""
-    return "steps" in inspect.signature(lookup(SCHEDULES, config.name, key="schedule.name")).parameters
+    return "steps" in inspect.signature(SCHEDULES.find(config.name)).parameters
 
 
 def _progress(step: int, *, warmup: int, steps: int) -> float:
