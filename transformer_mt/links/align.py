@@ -9,14 +9,14 @@ A matrix of attention weights becomes links in these steps:
 3. Diagonal neighbours support each other, 0.1 (x_t−1,s−1 + x_t+1,s+1), because translation mostly preserves word order
    (`supported`).
 4. Every target word is linked to the source word with its largest share, if that is large enough, and every source word
-   to the target word with most of it, if that is enough (`linked`).
+   to the target word with most of it, if that is enough (`links_of`).
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from transformer_mt.corpus.pairs import Link, Pairs, format_links
 from transformer_mt.ground.errors import InputError
@@ -91,15 +91,6 @@ def supported(shares: Matrices) -> Matrices:
     return _rows_to_one(shares + _NEIGHBOUR * diagonal * has_shares)
 
 
-def linked(shares: Matrices) -> Bool[np.ndarray, "*N T S"]:
-    """Step 4: True where two words are linked. Ties are all linked."""
-    if not shares.size:
-        return np.zeros(shares.shape, bool)
-    of_source = shares / np.maximum(shares.sum(axis=-2, keepdims=True), np.finfo(shares.dtype).tiny)
-    by_row = (shares == shares.max(axis=-1, keepdims=True)) & (shares > ROW)
-    return by_row | (of_source == of_source.max(axis=-2, keepdims=True)) & (of_source > COLUMN)
-
-
 def _rows_to_one(numbers: Matrices) -> Matrices:
     """Divide each row by its sum; an empty row stays empty."""
     sums = numbers.sum(axis=-1, keepdims=True)
@@ -107,8 +98,13 @@ def _rows_to_one(numbers: Matrices) -> Matrices:
 
 
 def links_of(shares: Float[np.ndarray, "T S"]) -> set[Link]:
-    """Step 4 for one pair: its links (source word, target word)."""
-    return {(s, t) for t, s in np.argwhere(linked(shares)).tolist()}
+    """Step 4: the links (source word, target word) of a pair. Ties are all linked."""
+    if not shares.size:
+        return set()
+    of_source = shares / np.maximum(shares.sum(axis=0), np.finfo(shares.dtype).tiny)
+    by_row = (shares == shares.max(axis=1, keepdims=True)) & (shares > ROW)
+    by_column = (of_source == of_source.max(axis=0)) & (of_source > COLUMN)
+    return {(s, t) for t, s in np.argwhere(by_row | by_column).tolist()}
 
 
 def word_shares(
@@ -120,15 +116,14 @@ def word_shares(
         extent = f"it has {names[0]} to {names[-1]}" if names else "it has no cross-attention"
         raise InputError("alignment", f"the model has no head {missing[0]}", extent)
     mixture = np.array([[float(name in heads) / len(heads) for name in names] for heads in groups], np.float32)
-    matrices: dict[int, Float[np.ndarray, "N T S"]] = {}
+    found = {}
     for row, weights in word_weights(model, tokenizer, pairs) if pairs else ():
-        source = pairs[row].source
-        target = pairs[row].target
-        rows, columns = np.ix_(word_places(target), word_places(source))
-        means = np.einsum("nh,hts->nts", mixture, weights["cross"][:, rows, columns])
-        matrices[row] = np.zeros((len(groups), len(words(target)), len(words(source))), np.float32)
-        matrices[row][:, rows, columns] = supported(competing_shares(means))
-    return [matrices[row] for row in range(len(pairs))]
+        cross = weights["cross"][:, :, :-1]  # without `</s>`
+        rows, columns = np.ix_(word_places(pairs[row].target), word_places(pairs[row].source))
+        means = np.einsum("nh,hts->nts", mixture, cross[:, rows, columns])
+        found[row] = np.zeros((len(groups), *cross.shape[1:]), np.float32)
+        found[row][:, rows, columns] = supported(competing_shares(means))
+    return [found[row] for row in range(len(pairs))]
 
 
 def cross_heads(model: Seq2Seq) -> list[HeadName]:

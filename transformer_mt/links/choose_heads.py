@@ -28,7 +28,7 @@ def choose_heads(model: Seq2Seq, tokenizer: Tokenizer, validation: Pairs) -> Ali
     layers = [tuple(of_layer) for _, of_layer in groupby(heads, key=lambda name: name.layer)]
     candidates = list(dict.fromkeys([tuple(heads), *layers, *((name,) for name in heads)]))
     matrices = word_shares(model, tokenizer, pairs, candidates)
-    predicted = zip(*([links_of(shares) for shares in of_pair] for of_pair in matrices), strict=True)
-    rates = [count_links(links, map(gold_links, pairs)).error_rate for links in predicted]
+    gold = list(map(gold_links, pairs))
+    rates = [count_links(map(links_of, shares), gold).error_rate for shares in zip(*matrices, strict=True)]
     best = rates.index(min(rates))
     return AlignmentHeads(heads=candidates[best], chosen_by="links", error_rate=rates[best])

@@ -119,9 +119,10 @@ def find_row(sides: Mapping[str, Tokens], *, word: str | None, token: int) -> tu
     The word is matched exactly, or else ignoring case; or it is a number from 1, in the first side. By default, it is
     the first word of the first side with at least `CONTENT` letters. Raises `InputError` if it does not exist.
     """
-    first, words = next((title, side.words) for title, side in sides.items())
+    first = next(iter(sides))
+    words = sides[first].words
     if word is None:
-        content = [words[at][:1].isalpha() * (1 + (len(words[at]) >= CONTENT)) for at in range(len(words))]
+        content = [text[:1].isalpha() * (1 + (len(text) >= CONTENT)) for text in words]
         found = [(first, content.index(max(content)))]
     else:
         word = normalize(word)
@@ -133,10 +134,10 @@ def find_row(sides: Mapping[str, Tokens], *, word: str | None, token: int) -> tu
             if form(text) == form(word)
         ]
         found += [(first, place) for place in range(len(words)) if str(place + 1) == word]
-    if not found:
-        texts = " or ".join("the translation" if title == "target" else "the source" for title in sides)
-        every = dict.fromkeys(text for side in sides.values() for text in side.words)
-        raise InputError("word", f"{word!r} is not in {texts}", suggest(str(word), every))
+        if not found:
+            texts = " or ".join("the translation" if title == "target" else "the source" for title in sides)
+            every = dict.fromkeys(text for side in sides.values() for text in side.words)
+            raise InputError("word", f"{word!r} is not in {texts}", suggest(word, every))
     title, place = found[0]
     rows = [row for row, owners in enumerate(sides[title].words_of_piece) if place in owners]
     if not 1 <= token <= len(rows):

@@ -10,16 +10,18 @@ from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.ground.errors import InputError
 from transformer_mt.links.recording import attention_of
-from transformer_mt.links.tokens import over_words, prepare_pair
+from transformer_mt.links.tokens import PairTokens, over_words
 from transformer_mt.models.batches import batches
 from transformer_mt.models.head_mask import active_heads
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.tokenizer.prepared import PreparedSentence
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
+OverTokens = Float[np.ndarray, "H Q K"]
+OverWords = Float[np.ndarray, "H W V"]
 
-def word_weights(
-    model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs
-) -> Iterator[tuple[int, dict[str, Float[np.ndarray, "H W V"]]]]:
+
+def word_weights(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> Iterator[tuple[int, dict[str, OverWords]]]:
     """Yield each pair's number, and the attention over words of each stack's heads, ordered as in `head_names`.
 
     The last column is the special symbol, `</s>` or in the decoder `<s>`; it has no row. Pairs come in the order of
@@ -29,19 +31,21 @@ def word_weights(
     if encoded.too_long:
         raise InputError(f"{encoded.too_long} of the pairs", f"more than {model.max_length} tokens", "shorten them")
     for rows, batch in batches(model, encoded):
-        weights = {}
-        for stack, layers in attention_of(model, batch.source, batch.decoder_input).items():
-            modules = model.attention_stacks()[stack]
+        weights = attention_of(model, batch.source, batch.decoder_input)
+        for stack, modules in model.attention_stacks().items():
             heads = [[head - 1 for head in active_heads(module)] for module in modules]
-            active = [layer[:, of_layer] for layer, of_layer in zip(layers, heads, strict=True)]
-            weights[stack] = torch.cat(active, dim=1).float().numpy(force=True)
+            weights[stack] = [layer[:, active] for layer, active in zip(weights[stack], heads, strict=True)]
+        of_stacks = {stack: torch.cat(layers, dim=1).float().numpy(force=True) for stack, layers in weights.items()}
         for place, row in enumerate(rows.tolist()):
-            tokens = prepare_pair(model, tokenizer, pairs[row].source, pairs[row].target)
-            matrices = {}
-            for stack, of_heads in weights.items():
-                down, across = (side.membership() for side in tokens.sides(stack))
-                cut = of_heads[place, :, : down.shape[1], : across.shape[1]]
-                if stack == "decoder":  # its symbol precedes the words
-                    across = np.roll(across, -1, axis=0)
-                matrices[stack] = over_words(cut, down[:-1], across)
-            yield row, matrices
+            source = PreparedSentence(pairs[row].source, tuple(encoded.source[row][:-1].tolist()), tokenizer)
+            target = PreparedSentence(pairs[row].target, tuple(encoded.target[row].tolist()), tokenizer.target)
+            tokens = PairTokens.of(source, target, limit=model.max_length)
+            yield row, {stack: _of_words(tokens, stack, of_pairs[place]) for stack, of_pairs in of_stacks.items()}
+
+
+def _of_words(tokens: PairTokens, stack: str, weights: OverTokens) -> OverWords:
+    """The weights of a pair's heads in a padded batch, over its words."""
+    down, across = (side.membership() for side in tokens.sides(stack))
+    if stack == "decoder":  # its symbol precedes the words
+        across = np.roll(across, -1, axis=0)
+    return over_words(weights[:, : down.shape[1], : across.shape[1]], down[:-1], across)

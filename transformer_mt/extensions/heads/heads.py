@@ -12,7 +12,7 @@ from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.evaluation.intervals import Estimate, estimate, estimates
 from transformer_mt.ground.head_names import STACKS, HeadName
-from transformer_mt.links.word_weights import word_weights
+from transformer_mt.links.word_weights import OverWords, word_weights
 from transformer_mt.models.head_mask import head_names, without_heads
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.text.brief import Brief
@@ -29,7 +29,6 @@ LOOKS = {
 }  # fmt: skip
 
 PerHead = Float[np.ndarray, " H"]
-OverWords = Float[np.ndarray, "H W V"]
 
 
 @dataclass(frozen=True)
