@@ -163,7 +163,7 @@ def row(cells: list[str], systems: list[dict[str, list[str]]], own: Pairs, old: 
     """A row of the table, about the last of these systems."""
     for name, pairs in (("own", own), ("old", old)):
         texts = [one[name] for one in systems]
-        found = compare_texts(texts, [pair.translations for pair in pairs], language="en")["bleu"][-1]
+        found = compare_texts(texts, [pair.translations for pair in pairs], language="en")[-1]["bleu"]
         cells = [*cells, found.text(), "" if found.p_value is None else f"{found.p_value:.3f}"]
     return f"| {' | '.join([*cells, str(systems[-1]['steps'])])} |"
 

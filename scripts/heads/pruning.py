@@ -96,7 +96,9 @@ def _score_lines(translator: Translator, pairs: Pairs, pruned: list[HeadName]) -
         losses.append(sentence_losses(model, encoded))
         texts.append(best_texts(translator, pairs))
     language = translator.model.config.data.target_language
-    before, after = compare_texts(texts, [pair.translations for pair in pairs], language=language)["bleu"]
+    before, after = (
+        one["bleu"] for one in compare_texts(texts, [pair.translations for pair in pairs], language=language)
+    )
     bleu = (before.text(), after.text(), after.change(before.score))
     tokens = encoded.target_lengths.double().numpy()
     figures = (estimate(each, tokens).text(4) for each in (*losses, losses[1] - losses[0]))

@@ -1,7 +1,7 @@
 """`tmt evaluate`: score a model on test sets."""
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _METRICS = {"bleu": "BLEU", "bleu_lowercase": "BLEU, lowercase", "chrf": "chrF"}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Tested:
     """A test set: its pairs, the place of each (`test.tsv:17`), and the number of rows without a reference."""
 
@@ -51,31 +51,22 @@ class Tested:
     left_out: int
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Report:
-    """The scores of one run on a test set."""
+    """The scores of one run on a test set, and its worst translations by their places."""
 
     run: str
     scores: "Scores"
     intervals: "Mapping[str, Interval]"
-    worst: "Sequence[Poor]"
-    places: Sequence[str]
+    worst: "Mapping[str, Poor]"
 
     def to_json(self) -> JsonObject:
         """The `--json` object of this run."""
         from transformer_mt.views.serialise import to_json
 
-        scores = dataclasses.asdict(self.scores)
-        del scores["translations"]
-        found = {"run": self.run} | scores | {"intervals": to_json(self.intervals)}
-        worst = [dataclasses.asdict(poor) | {"place": self.places[poor.number - 1]} for poor in self.worst]
+        found: JsonObject = {"run": self.run, **to_json(self.scores), "intervals": to_json(self.intervals)}
+        worst = [to_json(poor) | {"place": place} for place, poor in self.worst.items()]
         return found | ({"worst": worst} if worst else {})
-
-    def worst_lines(self) -> Iterator[str]:
-        """Yield the worst translations."""
-        for poor in self.worst:
-            yield from ("", f"{self.run}, {self.places[poor.number - 1]}, chrF {poor.chrf:.2f}")
-            yield from (f"  {name:12}{getattr(poor, name)}" for name in ("source", "translation", "reference"))
 
 
 @with_options("search", SearchOptions, but=("sample", *OF_DRAWS, "n_best"))
@@ -179,27 +170,22 @@ def _reports(
         note(f"translating {len(test.pairs)} sentences of {test.corpus}, split {test.split}, beam {beam}{of}")
         alignment = _alignment(run.model) if any(pair.links for pair in test.pairs) else None
         with working("", total=len(test.pairs)):
-            scores.append(
-                evaluation.evaluate(run, test.pairs, alignment=alignment, by_length=by_length, split=sentences)
-            )
-        if rows := scores[-1].untranslated:
+            one = evaluation.evaluate(run, test.pairs, alignment=alignment, by_length=by_length, split=sentences)
+        if rows := one.untranslated:
             first = ", ".join(test.places[row - 1] for row in rows[:3])
             note(f"too long for the model, with an empty translation: {len(rows)} (first: {first})")
+        scores.append(one)
     references = [pair.translations for pair in test.pairs]
     systems = [one.translations for one in scores]
     with working("resampling the test set"):
         intervals = evaluation.compare_texts(systems, references, language=runs[0].model.config.data.target_language)
     note(*scores[0].notes)
-    return [
-        Report(
-            run.model.name,
-            one,
-            {name: of_runs[number] for name, of_runs in intervals.items()},
-            evaluation.find_poorest(one.translations, test.pairs, count=worst) if worst else (),
-            test.places,
-        )
-        for number, (run, one) in enumerate(zip(runs, scores, strict=True))
-    ]
+    reports = []
+    for run, one, margins in zip(runs, scores, intervals, strict=True):
+        poorest = evaluation.find_poorest(one.translations, test.pairs, count=worst) if worst else []
+        places = {test.places[poor.number - 1]: poor for poor in poorest}
+        reports.append(Report(run.model.name, one, margins, places))
+    return reports
 
 
 def _alignment(model: "OpenedModel") -> "AlignmentHeads | None":
@@ -214,13 +200,34 @@ def _alignment(model: "OpenedModel") -> "AlignmentHeads | None":
 
 
 def _lines(reports: Sequence[Report]) -> Iterator[str]:
-    """Yield the scores of a test set, with further runs below the first."""
+    """Yield the scores of a test set, with further runs below the first, and the worst translations."""
     first, *others = reports
-    scores = first.scores
-    for name, title in _METRICS.items():
-        margin = f"±{first.intervals[name].half_width:.2f}" if name in first.intervals else ""
-        yield f"{title:16} {getattr(scores, name):6.2f} {margin:5}   {scores.signature[name]}"
-    yield f"exact            {100 * scores.exact:6.2f} %"
+    yield from _metric_lines(first, first.scores.signature)
+    yield from _about_lines(first.scores)
+    yield from _band_lines(first.scores.by_length)
+    for other in others:
+        yield from ("", f"{other.run}, against {first.run}")
+        changes = {name: one.change(first.intervals[name].score) for name, one in other.intervals.items()}
+        yield from _metric_lines(other, changes)
+        yield from _band_lines(other.scores.by_length)
+    for report in reports:
+        for place, poor in report.worst.items():
+            yield from ("", f"{report.run}, {place}, chrF {poor.chrf:.2f}")
+            yield f"  source      {poor.source}"
+            yield f"  translation {poor.translation}"
+            yield f"  reference   {poor.reference}"
+
+
+def _metric_lines(report: Report, remarks: "Mapping[str, str]") -> Iterator[str]:
+    """Yield the scores that have a remark, and the exact matches."""
+    for name, remark in remarks.items():
+        margin = f"±{report.intervals[name].half_width:.2f}" if name in report.intervals else ""
+        yield f"{_METRICS[name]:16} {getattr(report.scores, name):6.2f} {margin:5}   {remark}"
+    yield f"exact            {100 * report.scores.exact:6.2f} %"
+
+
+def _about_lines(scores: "Scores") -> Iterator[str]:
+    """Yield the agreement with known word links, and the numbers of sentences and references."""
     if scores.aer is not None and scores.aer_precision is not None and scores.aer_recall is not None:
         shares = f"precision {100 * scores.aer_precision:.2f} %, recall {100 * scores.aer_recall:.2f} %"
         yield f"AER              {100 * scores.aer:6.2f} % {shares}; heads by {scores.aer_chosen_by}"
@@ -228,16 +235,6 @@ def _lines(reports: Sequence[Report]) -> Iterator[str]:
     if scores.references > scores.sentences:
         mean = scores.references / scores.sentences
         yield f"references       {scores.references:6d}   {mean:.1f} a sentence; each counts"
-    yield from _band_lines(scores.by_length)
-    for other in others:
-        yield from ("", f"{other.run}, against {first.run}")
-        for name, interval in other.intervals.items():
-            change = interval.change(first.intervals[name].score)
-            yield f"{_METRICS[name]:16} {interval.score:6.2f} ±{interval.half_width:.2f}   {change}"
-        yield f"exact            {100 * other.scores.exact:6.2f} %"
-        yield from _band_lines(other.scores.by_length)
-    for report in reports:
-        yield from report.worst_lines()
 
 
 def _band_lines(bands: "Sequence[BandScores] | None") -> Iterator[str]:

@@ -85,7 +85,7 @@ class Scores:
     long for the model; their translations are empty.
     """
 
-    translations: tuple[str, ...] = field(repr=False, compare=False)
+    translations: tuple[str, ...] = field(repr=False, compare=False, metadata={"hidden": True})
     sentences: int
     references: int
     bleu: float
@@ -211,8 +211,8 @@ def _normalized(texts: Iterable[str]) -> list[str]:
 
 def compare_texts(
     systems: Sequence[Texts], references: Sequence[Texts], *, language: str = "", tokenizer: str = ""
-) -> dict[str, list[Interval]]:
-    """Return the BLEU and chrF interval of each system, and whether it differs from the first.
+) -> list[dict[str, Interval]]:
+    """Return the intervals of each system's `bleu` and `chrf`, and whether it differs from the first.
 
     Paired bootstrap resampling (Koehn 2004), sacrebleu's `--paired-bs`: 1,000 draws, seed 12345. Equal scores have
     p = 1, where sacrebleu has 1/1001.
@@ -225,7 +225,8 @@ def compare_texts(
     theirs = list(map(_normalized, references))
     metrics = {"bleu": BLEU(tokenize=tokenizer or bleu_tokenizer(language, theirs)[0]), "chrf": CHRF()}
     _, found = PairedTest(named, metrics, list(zip_longest(*theirs)), test_type="bs")()
-    return {"bleu": _intervals(found["BLEU"]), "chrf": _intervals(found["chrF2"])}
+    both = zip(_intervals(found["BLEU"]), _intervals(found["chrF2"]), strict=True)
+    return [{"bleu": bleu, "chrf": chrf} for bleu, chrf in both]
 
 
 def _intervals(results: list[Any]) -> list[Interval]:
@@ -273,7 +274,6 @@ def score_bands(
             same = {name: getattr(own, name) for name in ("sentences", "bleu", "chrf", "exact")}
             intervals = None
             if len(rows) > 1:
-                found = compare_texts([texts], theirs, tokenizer=tokenizer)
-                intervals = {name: interval for name, (interval,) in found.items()}
+                (intervals,) = compare_texts([texts], theirs, tokenizer=tokenizer)
             bands.append(BandScores(fewest=fewest, most=end and end - 1, **same, intervals=intervals))
     return tuple(bands)
