@@ -52,37 +52,30 @@ class _CrossEntropy(torch.autograd.Function):
     def forward(ctx: Any, smoothing: float, labels: Tensor, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         """Return the loss, summed over N rows: states N D, weight V D, bias V, labels N."""
         precise = torch.promote_types(states.dtype, torch.float32)  # the type of sums
-        means = weight.mean(dim=0, dtype=precise), bias.mean(dtype=precise)
-        loss = torch.zeros((), dtype=precise, device=states.device)
+        mean_weight, mean_bias = weight.mean(dim=0, dtype=precise), bias.mean(dtype=precise)
+        loss = mean_bias.new_zeros(())
         gradients = [torch.zeros_like(tensor, dtype=precise) for tensor in (states, weight, bias)]
         of_states, of_weight, of_bias = gradients
         rows = CPU_ROWS if states.device.type == "cpu" else GPU_ROWS
         # Reuse buffers: allocating them would take longer than the computation.
         computed = states.new_empty(min(rows, len(states)), len(bias))
-        summed = computed if states.dtype == precise else torch.empty_like(computed, dtype=precise)
-        # On a GPU always shift: reading the bound would wait for it.
-        needs_shift = states.device.type != "cpu" or bool(_largest_logit(states, weight, bias) > LARGEST_EXPONENT)
-        for first in range(0, len(states), rows):
-            h, label, of_h = (x[first : first + rows] for x in (states, labels[:, None], of_states))
+        summed = computed.to(precise)  # the same buffer, unless the types differ
+        shift = _needs_shift(states, weight, bias)
+        for h, label, of_h in zip(*(x.split(rows) for x in (states, labels[:, None], of_states)), strict=True):
             low = computed[: len(h)]
-            z = summed[: len(h)]
-            z.copy_(torch.mm(h, weight.t(), out=low)).add_(bias)
-            top = z.amax(dim=-1, keepdim=True) if needs_shift else 0.0
+            z = summed[: len(h)].copy_(torch.mm(h, weight.t(), out=low)).add_(bias)
             chosen = z.gather(1, label)
-            e = z.sub_(top).exp_() if needs_shift else z.exp_()
-            total = e.sum(dim=-1, keepdim=True)
-            mean = (h.to(precise) @ means[0] + means[1])[:, None]
-            loss += (top + total.log() - (1 - smoothing) * chosen - smoothing * mean).sum()
-            if any(ctx.needs_input_grad):
-                e = low.copy_(e.scatter_add_(1, label, (smoothing - 1) * total))
-                torch.div(e @ weight, total, out=of_h)
-                _add_product(of_weight, e.t(), (h / total).to(h.dtype))
-                _add_product(of_bias[:, None], e.t(), (1 / total).to(h.dtype))
-        if any(ctx.needs_input_grad):
-            of_states -= smoothing * means[0]
-            of_weight -= smoothing / len(bias) * states.sum(dim=0, dtype=precise)
-            of_bias -= smoothing / len(bias) * len(states)
-            ctx.save_for_backward(*(gradient.to(states.dtype) for gradient in gradients))
+            mean = (h.to(precise) @ mean_weight + mean_bias)[:, None]
+            e, total, log_total = _exponentials(z, shift=shift)
+            loss += (log_total - (1 - smoothing) * chosen - smoothing * mean).sum()
+            scaled = low.copy_(e.scatter_add_(1, label, (smoothing - 1) * total))  # ∂loss/∂z Σ e, without ε/V
+            torch.div(scaled @ weight, total, out=of_h)
+            _add_product(of_weight, scaled.t(), h / total)
+            _add_product(of_bias[:, None], scaled.t(), 1 / total)
+        of_states -= smoothing * mean_weight
+        of_weight -= smoothing / len(bias) * states.sum(dim=0, dtype=precise)
+        of_bias -= smoothing / len(bias) * len(states)
+        ctx.save_for_backward(*(gradient.to(states.dtype) for gradient in gradients))
         return loss
 
     @staticmethod
@@ -91,17 +84,26 @@ class _CrossEntropy(torch.autograd.Function):
         return None, None, *(kept * upstream[0].to(kept.dtype) for kept in ctx.saved_tensors)
 
 
-def _largest_logit(states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """An upper bound for the absolute value of all logits: |h·w + b| ≤ ‖h‖ ‖w‖ + |b|."""
-    if not len(states):
-        return torch.zeros(())
+def _needs_shift(states: Tensor, weight: Tensor, bias: Tensor) -> bool:
+    """False if no logit is too large for exp: |h·w + b| ≤ ‖h‖ ‖w‖ + |b|. On a GPU, reading the bound would wait."""
+    if states.device.type != "cpu" or not len(states):
+        return True
     precise = torch.promote_types(states.dtype, torch.float32)
     lengths = [torch.linalg.vector_norm(x, dim=-1, dtype=precise).max() for x in (states, weight)]
-    return lengths[0] * lengths[1] + bias.abs().max()
+    return bool(lengths[0] * lengths[1] + bias.abs().max() > LARGEST_EXPONENT)
+
+
+def _exponentials(z: Tensor, *, shift: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """e = exp(z), in place; Σ e; and log Σ exp(z). With `shift`, e is divided by its largest value."""
+    top = z.amax(dim=-1, keepdim=True) if shift else 0.0
+    e = z.sub_(top).exp_() if shift else z.exp_()
+    total = e.sum(dim=-1, keepdim=True)
+    return e, total, top + total.log()
 
 
 def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
     """total ← total + left right, in the precision of `total`."""
+    right = right.to(left.dtype)
     if total.dtype == left.dtype:
         total.addmm_(left, right)
     else:
