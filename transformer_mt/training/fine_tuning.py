@@ -10,7 +10,6 @@ from transformer_mt.config.fine_tuning import fine_tuning_defaults, old_pairs
 from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, NoamConfig
 from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load_corpus import Corpus, data_of, held_out_texts, load_corpus
-from transformer_mt.corpus.pairs import Fingerprint
 from transformer_mt.corpus.source import BUILTIN, IMPORTED, short_code
 from transformer_mt.ground.errors import InputError, TmtError
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -72,45 +71,46 @@ def mixture_for(parent: Run, own: Corpus) -> tuple[dict[str, MixedConfig], list[
     All but the built-in one must be on disk and match the fingerprints of the run.
     """
     theirs = parent.config().data
-    target = own.languages[1]
-    recorded = {} if parent.pack else parent.data().fingerprints
-    first = MixedConfig.model_validate(theirs.model_dump(include={*MixedConfig.model_fields}) | {"hold_out": True})
+    main = MixedConfig.model_validate(theirs.model_dump(include={*MixedConfig.model_fields}) | {"hold_out": True})
     found = {}
     notes = []
-    for name, one in {"parent": first, **{f"parent-{key}": one for key, one in theirs.mixture.items()}}.items():
-        data, split = (theirs, "train") if one is first else (data_of(theirs, one), f"{one.corpus} train")
-        problem: str | None = None
-        if short_code(data.target_language) != short_code(target) and len(theirs.directions()) == 1:
-            problem = f"translates into {data.target_language}, not {target}"
-        elif one.corpus not in (BUILTIN, own.name):
-            problem = _not_at_hand(data, recorded.get(split), main=None if one is first else theirs, cut=one.hold_out)
-        if problem:
+    for name, one in {"parent": main, **{f"parent-{key}": one for key, one in theirs.mixture.items()}}.items():
+        data = theirs if one is main else data_of(theirs, one)
+        if problem := _why_not(parent, one, data, own, is_main=one is main):
             notes.append(f"not mixing in {one.corpus}, the parent's data: {problem}")
         elif one.corpus != own.name:
             found[name] = one.model_copy(update=data.model_dump(include={"source_language", "target_language"}))
+    if not found:
+        return {}, notes
     each = old_pairs(len(own.splits["train"]))
+    names = ", ".join(one.corpus for one in found.values())
+    amount = f"{each:g} pairs per pair of yours, so that the model does not forget"
+    notes.append(f"mixing in the parent's data ({names}): {amount}; to turn it off: --only-own")
     total = sum(one.weight for one in found.values())
-    if found:
-        names = ", ".join(one.corpus for one in found.values())
-        amount = f"{each:g} pairs per pair of yours, so that the model does not forget"
-        notes.append(f"mixing in the parent's data ({names}): {amount}; to turn it off: --only-own")
-    return {key: one.model_copy(update={"weight": each * one.weight / total}) for key, one in found.items()}, notes
+    return {name: one.model_copy(update={"weight": each * one.weight / total}) for name, one in found.items()}, notes
 
 
-def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, main: DataConfig | None, cut: bool) -> str | None:
-    """Why a corpus, mixed into `main` (None: it is the main one), cannot be mixed in: it is missing or has changed.
+def _why_not(parent: Run, one: MixedConfig, data: DataConfig, own: Corpus, *, is_main: bool) -> str | None:
+    """Why a corpus of the parent cannot be mixed into `own`; None if it can.
 
-    None if it can.
+    It has another target language, or is missing, or has changed. `data` is the section to load it with.
     """
-    if data.corpus == IMPORTED or recorded is None:
+    theirs = parent.config().data
+    target = own.languages[1]
+    if short_code(data.target_language) != short_code(target) and len(theirs.directions()) == 1:
+        return f"translates into {data.target_language}, not {target}"
+    if one.corpus in (BUILTIN, own.name):
+        return None
+    recorded = None if parent.pack else parent.data().fingerprints.get("train" if is_main else f"{one.corpus} train")
+    if one.corpus == IMPORTED or recorded is None:
         return "its content is not recorded"
     try:
-        others = main and "overlap" in data.remove and load_corpus(main, offline=True)
-        texts = held_out_texts(others) if others else frozenset[str]()
-        found = load_corpus(data, mixed=bool(main), cut=cut, held_out=texts, offline=True).fingerprints["train"]
+        cuts_overlap = not is_main and "overlap" in data.remove
+        texts = held_out_texts(load_corpus(theirs, offline=True)) if cuts_overlap else frozenset[str]()
+        now = load_corpus(data, mixed=not is_main, cut=one.hold_out, held_out=texts, offline=True).fingerprints["train"]
     except TmtError as error:
         return error.problem
-    return DataRecord({"train": recorded}, {}).difference(DataRecord({"train": found}, {}))
+    return DataRecord({"train": recorded}, {}).difference(DataRecord({"train": now}, {}))
 
 
 def place_of(path: Path) -> str:
