@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from transformer_mt.cli.options import AUTO, RUNS, SearchOptions
 from transformer_mt.cli.terminal import note
-from transformer_mt.config.sections import DataConfig
+from transformer_mt.config.sections import DataConfig, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import BUILTIN, absolute, corpus_name
 from transformer_mt.ground.errors import InputError, TmtError
@@ -50,15 +50,13 @@ def open_translator(
     """
     lookup(dict.fromkeys((AUTO, *engines())), engine, key="engine")
     run = find_run(path) if path else default_run()
-    model = None
     if engine == AUTO:
-        engine = next((name for name, one in engines().items() if quantization in one.quantizations), OWN)
         chosen = search.applied_to(run.config().search)
-        is_greedy = chosen.beam == chosen.n_best == 1 and not chosen.sample  # then results do not depend on the engine
-        if pays and is_greedy and not quantization and device in (AUTO, "cpu"):
-            model = _converted(run, device=device)
-    model = model or Model.open(run, device=device, engine=engine, quantization=quantization)
-    model = model if to is None else model.toward(to)
+        model = _opened_by_auto(run, chosen, device=device, quantization=quantization, pays=pays)
+    else:
+        model = Model.open(run, device=device, engine=engine, quantization=quantization)
+    if to is not None:
+        model = model.toward(to)
     if path is None:
         data = model.config.data
         name, hint = ("the ready model", "; train your own with: tmt train") if run.path == READY else (run.path, "")
@@ -66,15 +64,18 @@ def open_translator(
     return Translator(model, search=search.applied_to(model.config.search))
 
 
-def _converted(run: Run, *, device: str) -> Model | None:
-    """The model with the first other engine that suits the device and supports it, noted on stderr; None without."""
-    for name, entry in engines().items():
-        with suppress(TmtError):
-            if name != OWN and resolve(entry.suits)(device):
-                model = Model.open(run, device=device, engine=name)
-                note(f"translating with {name} (--engine {OWN}: our own search)")
-                return model
-    return None
+def _opened_by_auto(run: Run, search: SearchConfig, *, device: str, quantization: str | None, pays: bool) -> Model:
+    """The model with another engine, noted on stderr, if that is faster and the same, or stores weights as wanted."""
+    is_greedy = search.beam == search.n_best == 1 and not search.sample  # then results do not depend on the engine
+    if pays and is_greedy and not quantization and device in (AUTO, "cpu"):
+        for name, entry in engines().items():
+            with suppress(TmtError):
+                if name != OWN and resolve(entry.suits)(device):
+                    model = Model.open(run, device=device, engine=name)
+                    note(f"translating with {name} (--engine {OWN}: our own search)")
+                    return model
+    engine = next((name for name, one in engines().items() if quantization in one.quantizations), OWN)
+    return Model.open(run, device=device, engine=engine, quantization=quantization)
 
 
 def default_run() -> Run:
