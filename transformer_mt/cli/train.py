@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from transformer_mt.training.session import TrainingSession
 
 
+Vocabulary = Annotated[
+    Path | None, Option("--vocabulary", metavar="RUN", help="Use this run's vocabulary, but new weights.")
+]
+
+
 def train(
     config: ConfigFile = None,
     data: Data = None,
@@ -31,9 +36,7 @@ def train(
     init_from: Annotated[
         Path | None, Option("--from", metavar="RUN", help="Fine-tune this run: start from its weights.")
     ] = None,
-    vocabulary: Annotated[
-        Path | None, Option("--vocabulary", metavar="RUN", help="Use this run's vocabulary, but new weights.")
-    ] = None,
+    vocabulary: Vocabulary = None,
     resume: Annotated[
         Path | None, Option(metavar="RUN", help="Resume a run; raise --steps or --epochs to extend it.")
     ] = None,
@@ -73,15 +76,11 @@ def train(
         if any((config, data, run, init_from, vocabulary, overwrite)):
             raise InputError("--resume", f"takes its settings from {resume}", "add only --steps, --epochs or --set")
         resolved = _resumed(resume, overrides)
-    elif init_from:
-        if vocabulary:
-            raise InputError("--vocabulary", "--from also sets the vocabulary", "give one of them")
-        resolved = initialised(
-            init_from, run, config=config, data=data, overrides=overrides, only_own=only_own, overwrite=overwrite
-        )
     else:
-        overrides = [*(vocabulary_of(vocabulary) if vocabulary else ()), *overrides]
-        resolved = resolve_config(config, data=data, overrides=overrides)
+        resolved = new_config(
+            config, data, overrides, init_from=init_from, vocabulary=vocabulary, run=run, only_own=only_own,
+            overwrite=overwrite,
+        )  # fmt: skip
     default = RUNS / (config.stem if config else short_name(resolved.data.corpus))
     raise typer.Exit(_train(resolved, resume or run or default, overwrite=overwrite))
 
@@ -109,34 +108,30 @@ def _resumed(path: Path, overrides: list[str]) -> "Config":
     return load_config(begun.config(), [*ends, *overrides])
 
 
-def vocabulary_of(path: Path) -> list[str]:
-    """The tokenizer keys that take the vocabulary of a run."""
-    from transformer_mt.runs.directory import Run, named_path
-    from transformer_mt.training.fine_tuning import place_of
-
-    theirs = Run.open(path).config().tokenizer.model_dump() | {"from_run": place_of(named_path(path))}
-    return [f"tokenizer.{key}={json.dumps(value, ensure_ascii=False)}" for key, value in theirs.items()]
-
-
-def initialised(
-    init_from: Path,
-    run: Path | None,
-    *,
+def new_config(
     config: Path | None,
     data: str | None,
     overrides: list[str],
+    *,
+    init_from: Path | None,
+    vocabulary: Path | None,
+    run: Path | None = None,
     only_own: bool = False,
     overwrite: bool = False,
 ) -> "Config":
-    """The parent run's configuration, changed by the options, for fine-tuning. Says what it mixes in.
+    """The configuration of a new run, from a file or from the run to fine-tune, changed by the options.
 
-    `run` is where the new run will be; one that has begun there from this parent goes on.
+    `run` is where the new run will be; one that has begun there from this parent goes on. Says what it mixes in.
     """
     from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS
     from transformer_mt.corpus.source import short_name
     from transformer_mt.runs.directory import Run, named_path
     from transformer_mt.training.fine_tuning import fine_tuned
 
+    if not init_from:
+        return resolve_config(config, data=data, overrides=[*_vocabulary_of(vocabulary), *overrides])
+    if vocabulary:
+        raise InputError("--vocabulary", "--from also sets the vocabulary", "give one of them")
     if config or data is None:
         problem = f"takes the configuration from {init_from}, but not the data"
         raise InputError("--from", problem, "give --data, and no CONFIG")
@@ -156,6 +151,17 @@ def initialised(
     if os.environ.get("RANK", "0") == "0":  # only one process prints
         note(*notes)
     return resolved
+
+
+def _vocabulary_of(path: Path | None) -> list[str]:
+    """The tokenizer keys that take the vocabulary of a run, if one is given."""
+    from transformer_mt.runs.directory import Run, named_path
+    from transformer_mt.training.fine_tuning import place_of
+
+    if path is None:
+        return []
+    theirs = Run.open(path).config().tokenizer.model_dump() | {"from_run": place_of(named_path(path))}
+    return [f"tokenizer.{key}={json.dumps(value, ensure_ascii=False)}" for key, value in theirs.items()]
 
 
 def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
