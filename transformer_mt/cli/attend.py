@@ -71,7 +71,7 @@ class AttendOptions(SentenceOptions, MatrixOptions):
     """All options, in help order: matrix options first."""
 
 
-@with_options("options", AttendOptions, but=("n_best",))
+@with_options
 def attend(
     sentence: LookedAt = None,
     model: ModelOption = None,

@@ -13,18 +13,17 @@ from transformer_mt.cli.options import (
     DEFAULT_ENGINE,
     IF_USED,
     SOURCES,
+    BeamOptions,
     Device,
     EngineOption,
     Json,
     ModelOption,
     NoSplit,
     Quantization,
-    SearchOptions,
     To,
     with_options,
 )
 from transformer_mt.cli.terminal import literal_console, note, result
-from transformer_mt.config.changed_search import OF_DRAWS
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.progress import working
 from transformer_mt.text.terminal import JsonObject, escaped_json
@@ -69,7 +68,7 @@ class Report:
         return found | ({"worst": worst} if worst else {})
 
 
-@with_options("search", SearchOptions, but=("sample", *OF_DRAWS, "n_best"))
+@with_options
 def evaluate(
     model: ModelOption = None,
     data: Annotated[
@@ -81,7 +80,7 @@ def evaluate(
         Option(metavar="NAME", help="Split to translate; repeatable. [test]", rich_help_panel=DATA),
     ] = None,
     *,
-    search: SearchOptions,
+    search: BeamOptions,
     against: Annotated[list[Path] | None, Option(metavar="RUN", help="Compare with this run; repeatable.")] = None,
     by_length: Annotated[
         bool, Option("--by-length", help="Also score by source length.", rich_help_panel=OUTPUT)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer_mt.cli.options import AUTO, RUNS, SearchOptions
+from transformer_mt.cli.options import AUTO, RUNS, BeamOptions
 from transformer_mt.cli.terminal import note
 from transformer_mt.config.sections import DataConfig, SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
@@ -35,7 +35,7 @@ MOST_WORDS_NAMED = 9
 
 def open_translator(
     path: Path | None,
-    search: SearchOptions,
+    search: BeamOptions,
     *,
     device: str,
     engine: str = OWN,

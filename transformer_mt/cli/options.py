@@ -1,8 +1,8 @@
 """Options shared by several commands, including search options, and dataclasses of options."""
 
 import inspect
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -100,19 +100,11 @@ def _number(metavar: str, description: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchOptions:
-    """Search options, named and ordered as in the search section and the help; None if not given."""
+class BeamOptions:
+    """Options of a beam search, named and ordered as in the search section and the help; None if not given."""
 
     beam: Annotated[int | None, _number("N", "Beam size; 1 is greedy.")] = None
     length_penalty: Annotated[float | None, _number("X", "Higher values favour longer translations.")] = None
-    sample: Annotated[
-        bool | None, Option("--sample", help="Sample instead of beam search.", rich_help_panel=SEARCH)
-    ] = None
-    temperature: Annotated[float | None, _number("X", "Below 1, likely tokens become likelier.")] = None
-    top_k: Annotated[int | None, _number("K", "Sample from the K likeliest tokens; 0 is all.")] = None
-    top_p: Annotated[float | None, _number("P", "Sample from the likeliest tokens up to probability P.")] = None
-    seed: Annotated[int | None, _number("N", "Random seed for --sample.")] = None
-    n_best: Annotated[int | None, _number("N", "Number of different translations.")] = None
 
     def applied_to(self, configured: SearchConfig) -> SearchConfig:
         """The run's search, changed by the options. Raises `InputError` for an invalid or ineffective option."""
@@ -123,34 +115,46 @@ class SearchOptions:
         refuse(self._given(), problem, remedy)
 
     def _given(self) -> dict[str, Any]:
-        values = {field.name: getattr(self, field.name) for field in fields(SearchOptions)}
-        return {name: value for name, value in values.items() if value is not None}
+        keys = SearchConfig.model_fields  # subclasses have other options too
+        return {key: value for key, value in vars(self).items() if key in keys and value is not None}
 
 
-def with_options(
-    name: str, kind: Callable[..., Any], *, but: Collection[str] = ()
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Replace the keyword-only parameter `name` of a command by options: the fields of a dataclass, except `but`.
+@dataclass(frozen=True, kw_only=True)
+class OneBestOptions(BeamOptions):
+    """Search options for a single translation, also a sampled one."""
 
-    The command receives an instance of the dataclass.
-    """
-    own = inspect.signature(kind).parameters.values()
-    added = [field for field in own if field.name not in but]
+    sample: Annotated[
+        bool | None, Option("--sample", help="Sample instead of beam search.", rich_help_panel=SEARCH)
+    ] = None
+    temperature: Annotated[float | None, _number("X", "Below 1, likely tokens become likelier.")] = None
+    top_k: Annotated[int | None, _number("K", "Sample from the K likeliest tokens; 0 is all.")] = None
+    top_p: Annotated[float | None, _number("P", "Sample from the likeliest tokens up to probability P.")] = None
+    seed: Annotated[int | None, _number("N", "Random seed for --sample.")] = None
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def wrapper(**arguments: Any) -> None:
-            values = {field.name: arguments.pop(field.name) for field in added}
-            command(**{name: kind(**values)}, **arguments)
 
-        parameters = [
-            one
-            for given in inspect.signature(command).parameters.values()
-            for one in (added if given.name == name else [given])
-        ]
-        # Typer reads both.
-        wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return wrapper
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions(OneBestOptions):
+    """All search options."""
 
-    return decorate
+    n_best: Annotated[int | None, _number("N", "Number of different translations.")] = None
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each field of its dataclass, in place of the parameter that receives it."""
+    before = inspect.signature(command).parameters
+    (place,) = (name for name, one in before.items() if is_dataclass(one.annotation))
+    kind = before[place].annotation
+    options = inspect.signature(kind).parameters
+
+    @wraps(command)
+    def wrapper(**arguments: Any) -> None:
+        given = kind(**{name: arguments.pop(name) for name in options})
+        command(**{place: given}, **arguments)
+
+    after: list[inspect.Parameter] = []
+    for name, parameter in before.items():
+        after += options.values() if name == place else [parameter]
+    # Typer reads both.
+    wrapper.__signature__ = inspect.Signature(after)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in after}
+    return wrapper

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from transformer_mt.cli.options import (
-    DEFAULT_DEVICE,
-    Device,
-    Json,
-    Quiet,
-    SearchOptions,
-    To,
-    with_options,
-)
+from transformer_mt.cli.options import DEFAULT_DEVICE, Device, Json, OneBestOptions, Quiet, To, with_options
 from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.head_names import HeadName
@@ -31,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SentenceOptions(SearchOptions):
+class SentenceOptions(OneBestOptions):
     """Options for the sentence of a line, its search, and the output of its view."""
 
     sentence_number: Annotated[
@@ -44,7 +36,7 @@ class SentenceOptions(SearchOptions):
 
 
 # Gives a command these options in place of its parameter `options`.
-with_sentence_options = with_options("options", SentenceOptions, but=("n_best",))
+with_sentence_options = with_options
 
 
 def load_sentence(

@@ -50,7 +50,7 @@ Alternatives = Annotated[
 Trace = Annotated[bool, Option("--trace", help="Print the beam of every step as a tree.", rich_help_panel=OUTPUT)]
 
 
-@with_options("search", SearchOptions)
+@with_options
 def translate(
     sentences: Sentences = None,
     model: ModelOption = None,

@@ -8,12 +8,12 @@ from typer import Option
 from transformer_mt.cli.app import DATA
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
+    BeamOptions,
     DataToMeasure,
     Device,
     Json,
     ModelOption,
     Quiet,
-    SearchOptions,
     To,
 )
 from transformer_mt.ground.errors import InputError
@@ -55,7 +55,7 @@ def heads(
     from transformer_mt.models.head_mask import head_names
     from transformer_mt.views.serialise import to_json
 
-    opened = open_translator(model, SearchOptions(), device=device, to=to).model
+    opened = open_translator(model, BeamOptions(), device=device, to=to).model
     if not opened.network.attention_stacks():
         raise InputError(opened.path, "this model has no attention to show", "choose a model that has")
     pairs = _pairs(opened, data=data, split=split, most=sentences)

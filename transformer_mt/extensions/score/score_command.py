@@ -7,13 +7,13 @@ from typer import Option
 
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
+    BeamOptions,
     DataToMeasure,
     Device,
     Input,
     Json,
     ModelOption,
     OutputFile,
-    SearchOptions,
     TargetFile,
     To,
     files_of_pairs,
@@ -59,7 +59,7 @@ def score(
     files = files_of_pairs(input, target_file)
     if files and (data or split):
         raise InputError("--input", "already gives the pairs", "leave out --data and --split")
-    translator = open_translator(model, SearchOptions(), device=device, to=to)
+    translator = open_translator(model, BeamOptions(), device=device, to=to)
     pairs = read_pairs(*files, translator) if files else _pairs_of(translator, data, split=split or "test")
     total = 0.0
     pieces = 0
