@@ -65,30 +65,32 @@ class Trainer:
         schedule: Schedule,
         validate: Validator,
     ) -> None:
-        self.config = config.training
+        training = self.config = config.training
         self.run = run
-        self.stream = stream
-        self.validate = validate
-        self.device = device
-        self.precision = choose_precision(self.config.precision, device)
-        self.model = model.to(device)
         self.distributed = distributed
-        self.wrapped = distributed.wrap(self.model)
+        self.device = device
         self.machine = describe_machine(device, processes=distributed.world_size)
+        # From a batch to its gradient, and from gradients to new weights.
+        self.stream = stream
+        self.precision = choose_precision(training.precision, device)
+        self.model = model.to(device)
+        self.wrapped = distributed.wrap(self.model)
         self.objective = build_objective(config.objective)
         self.max_grad_norm = config.optimizer.max_grad_norm
         self.optimizer = build_optimizer(config.optimizer, self.model, schedule)
-        self.averaging = AVERAGING[self.config.averaging](self.model, self.config)
+        # The weights to validate and save.
+        self.averaging = AVERAGING[training.averaging](self.model, training)
+        self.validate = validate
         self.checkpoints = Checkpoints(run, weights_of(self.averaging.candidate()))
-        log_every = max(1, min(self.config.log_every, stream.steps_of(1)))  # at least once per epoch
-        self.steps = stream.steps_of(self.config.epochs) if self.config.epochs else self.config.steps
-        self.validate_every = self.config.validate_every or max(1, min(MOST_BETWEEN, self.steps // 5))
-        self.log = MetricsLog(run, self.config, every=log_every, is_main=self.distributed.is_main)
-        # Reading a number waits for the GPU, so there it is done only every `log_every` steps.
-        self.check_every = 1 if self.device.type == "cpu" else log_every
         self.progress = Progress()
         self.saved_step = 0
         self._can_interrupt = False
+        # How long, and how often. Reading a number waits for the GPU, so there it is done only every `log_every` steps.
+        log_every = max(1, min(training.log_every, stream.steps_of(1)))  # at least once per epoch
+        self.log = MetricsLog(run, training, every=log_every, is_main=distributed.is_main)
+        self.check_every = 1 if device.type == "cpu" else log_every
+        self.steps = stream.steps_of(training.epochs) if training.epochs else training.steps
+        self.validate_every = training.validate_every or max(1, min(MOST_BETWEEN, self.steps // 5))
 
     @property
     def can_interrupt(self) -> bool:
