@@ -9,7 +9,7 @@ import torch
 from transformer_mt.config.fine_tuning import fine_tuning_defaults, old_pairs
 from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, NoamConfig
 from transformer_mt.config.toml import differences
-from transformer_mt.corpus.load_corpus import Corpus, data_of, held_out_texts, load_corpus
+from transformer_mt.corpus.load_corpus import Corpus, data_of, held_out_texts, load_corpus, load_mixed
 from transformer_mt.corpus.pairs import Fingerprint
 from transformer_mt.corpus.source import BUILTIN, IMPORTED, short_code
 from transformer_mt.ground.errors import InputError, TmtError
@@ -105,12 +105,15 @@ def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, main: DataCo
     if data.corpus == IMPORTED or recorded is None:
         return "its content is not recorded"
     try:
-        others = main and "overlap" in data.remove and load_corpus(main, offline=True)
-        texts = held_out_texts(others) if others else frozenset[str]()
-        found = load_corpus(data, mixed=bool(main), cut=cut, held_out=texts, offline=True).fingerprints["train"]
+        if main is None:
+            corpus = load_corpus(data, offline=True)
+        else:
+            others = load_corpus(main, offline=True) if "overlap" in data.remove else None
+            texts = held_out_texts(others) if others else frozenset[str]()
+            corpus = load_mixed(data, cut=cut, held_out=texts, offline=True)
     except TmtError as error:
         return error.problem
-    return DataRecord({"train": recorded}, {}).difference(DataRecord({"train": found}, {}))
+    return DataRecord({"train": recorded}, {}).difference(DataRecord({"train": corpus.fingerprints["train"]}, {}))
 
 
 def place_of(path: Path) -> str:
