@@ -11,7 +11,7 @@ import sentencepiece
 import torch
 
 from transformer_mt.batching.batches import Batch, Indices, plan_batches
-from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
+from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs, encode_sampled
 from transformer_mt.config.sections import FORMAT, Config, MixedConfig, TokenizerConfig
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import Pairs, SentencePair
@@ -75,6 +75,7 @@ class BatchStream:
         self, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer, config: Config, *, distributed: Distributed
     ) -> None:
         self._corpora, self._tokenizer, self._config, self._distributed = corpora, tokenizer, config, distributed
+        self._longest = min(config.model.max_length, config.training.batch_tokens)
         self._parts: list[EncodedPairs] = []
         self.seek(0, 0)
 
@@ -121,10 +122,10 @@ class BatchStream:
         main, *others = self._corpora
         if config.tokenizer.sampling == "subword":
             sampling = Sampling(derive_seed(config.training.seed, epoch), config.tokenizer.alpha)
-            parts = [self._encoded(main, sampling)]
+            parts = [self._sampled(main, sampling, range(len(main.pairs)))]
             for number, corpus in enumerate(others, start=1):
                 drawn = self._drawn(number, len(corpus.pairs), len(parts[0]), epoch).tolist()
-                parts.append(self._encoded(corpus, sampling, drawn))
+                parts.append(self._sampled(corpus, sampling, drawn))
             return (EncodedPairs.join(parts) if others else parts[0]), None
         if not self._parts:
             self._parts = [self._encoded(corpus) for corpus in self._corpora]
@@ -141,17 +142,13 @@ class BatchStream:
         seed = derive_seed(self._config.training.seed, number)
         return next_rows(size, self._corpora[number].weight * main, seed=seed, epoch=epoch)
 
-    def _encoded(
-        self,
-        corpus: WeightedCorpus,
-        sampling: Sampling | None = None,
-        rows: Sequence[int] | None = None,
-    ) -> EncodedPairs:
-        longest = min(self._config.model.max_length, self._config.training.batch_tokens)
-        return encode_pairs(
-            corpus.pairs, self._tokenizer.toward(corpus.language, tag=corpus.tag), max_length=longest,
-            sampling=sampling, digest=corpus.digest, rows=rows,
-        )  # fmt: skip
+    def _encoded(self, corpus: WeightedCorpus) -> EncodedPairs:
+        tokenizer = self._tokenizer.toward(corpus.language, tag=corpus.tag)
+        return encode_pairs(corpus.pairs, tokenizer, max_length=self._longest, digest=corpus.digest)
+
+    def _sampled(self, corpus: WeightedCorpus, sampling: Sampling, rows: Sequence[int]) -> EncodedPairs:
+        tokenizer = self._tokenizer.toward(corpus.language, tag=corpus.tag)
+        return encode_sampled(corpus.pairs, tokenizer, sampling, max_length=self._longest, rows=rows)
 
 
 def next_rows(pairs: int, share: float, *, seed: int, epoch: int) -> Indices:
