@@ -21,7 +21,7 @@ from transformer_mt.ground.distributed import Distributed
 from transformer_mt.ground.seeds import derive_seed
 from transformer_mt.runs.fingerprints import DataRecord
 from transformer_mt.runs.words import WORDS, pack_words, unpack_words
-from transformer_mt.tokenizer.sentencepiece_model import corpus_tag, language_tag
+from transformer_mt.tokenizer.sentencepiece_model import Start, needed_tags
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 
 # Neighbouring pairs to take together when sampling a corpus: reading one takes as long as reading the group.
@@ -32,14 +32,13 @@ _SAMPLED_TOGETHER = 100
 class WeightedCorpus:
     """A corpus to train on, the digest of its content, and the number of its pairs per pair of the main corpus.
 
-    `language` is its target language, `tag` the name of the tag that starts its sources, if any.
+    `start` is its target language and the name of the tag of its sources, if any.
     """
 
     pairs: Pairs
     digest: str
     weight: float = 1.0
-    language: str = ""
-    tag: str = ""
+    start: Start = ("", "")
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class TrainingCorpora:
     def weighted(self) -> list[WeightedCorpus]:
         """The training pairs of each corpus, the main one first."""
         return [
-            WeightedCorpus(one.splits["train"], one.fingerprints["train"].digest, of.weight, one.languages[1], of.tag)
+            WeightedCorpus(one.splits["train"], one.fingerprints["train"].digest, of.weight, (one.languages[1], of.tag))
             for one, of in [(self.main, MixedConfig(corpus=self.main.name)), *self.others]
         ]
 
@@ -143,11 +142,11 @@ class BatchStream:
         return next_rows(size, self._corpora[number].weight * main, seed=seed, epoch=epoch)
 
     def _encoded(self, corpus: WeightedCorpus) -> EncodedPairs:
-        tokenizer = self._tokenizer.toward(corpus.language, tag=corpus.tag)
+        tokenizer = self._tokenizer.toward(*corpus.start)
         return encode_pairs(corpus.pairs, tokenizer, max_length=self._longest, digest=corpus.digest)
 
     def _sampled(self, corpus: WeightedCorpus, sampling: Sampling, rows: Sequence[int]) -> EncodedPairs:
-        tokenizer = self._tokenizer.toward(corpus.language, tag=corpus.tag)
+        tokenizer = self._tokenizer.toward(*corpus.start)
         return encode_sampled(corpus.pairs, tokenizer, sampling, max_length=self._longest, rows=rows)
 
 
@@ -164,16 +163,9 @@ def next_rows(pairs: int, share: float, *, seed: int, epoch: int) -> Indices:
     return torch.cat([torch.zeros(0, dtype=torch.long), *order])[start % pairs :][: end - start]
 
 
-def needed_tags(corpora: Sequence[WeightedCorpus]) -> list[str]:
-    """The tags of the target languages, if there are several, and of the corpora."""
-    languages = dict.fromkeys(language_tag(corpus.language) for corpus in corpora)
-    own = dict.fromkeys(corpus_tag(corpus.tag) for corpus in corpora if corpus.tag)
-    return [*(languages if len(languages) > 1 else ()), *own]
-
-
 def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> Tokenizer:
     """Learn a joint vocabulary from about `config.sample` pairs per corpus, both sides; cached for large corpora."""
-    tags = needed_tags(corpora)
+    tags = needed_tags([corpus.start for corpus in corpora])
 
     def learn() -> bytes:
         pairs = list(sampled_pairs(corpora, config.sample))
