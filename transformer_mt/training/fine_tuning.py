@@ -108,8 +108,8 @@ def _not_at_hand(data: DataConfig, recorded: Fingerprint | None, *, main: DataCo
         if main is None:
             corpus = load_corpus(data, offline=True)
         else:
-            others = load_corpus(main, offline=True) if "overlap" in data.remove else None
-            texts = held_out_texts(others) if others else frozenset[str]()
+            looks_for_overlap = "overlap" in data.remove
+            texts = held_out_texts(load_corpus(main, offline=True)) if looks_for_overlap else frozenset[str]()
             corpus = load_mixed(data, cut=cut, held_out=texts, offline=True)
     except TmtError as error:
         return error.problem
