@@ -94,29 +94,36 @@ def clean_splits(
 ) -> CleanSplits:
     """Clean all splits. `hold` decides where their pairs are kept. Raises `InputError` if a split ends up empty.
 
-    With `cut`, some training pairs become the validation split. The expected script of each side is the one of most
-    sentences in the first split. A training pair with a `held_out` text is an overlap.
+    With `cut`, some training pairs become the validation split. A training pair with a `held_out` text is an overlap.
     """
     cleaners = {split: Cleaner(config, split=split, held_out=held_out) for split in splits}
     taken = {split: hold(cleaners[split].take(pairs)) for split, pairs in splits.items()}
+    cleaned = CleanSplits()
+    for split, read_in, mask, report in _chosen(cleaners, taken, cut=cut):
+        _require_pairs(report, Path(name), split, config)
+        pairs = taken[read_in]
+        kept = pairs if mask.all() else hold(compress(pairs, mask.tolist()))
+        cleaned[split] = CleanSplit(kept, Fingerprint.of(cleaners[read_in].hashes[mask]), report)
+    return cleaned
+
+
+def _chosen(
+    cleaners: Mapping[str, Cleaner], taken: Mapping[str, Pairs], *, cut: bool
+) -> Iterator[tuple[str, str, PairMask, SplitReport]]:
+    """Yield each split, the split in which its pairs were read, a mask of these, and its report.
+
+    The expected script of each side is the one of most sentences in the first split.
+    """
     scripts = next(iter(cleaners.values())).main_scripts()
     none = np.zeros(0, np.uint64)
     elsewhere = np.concatenate([none, *(cleaner.hashes for split, cleaner in cleaners.items() if split != "train")])
-    cleaned = CleanSplits()
     for split, cleaner in cleaners.items():
-        hashes = cleaner.hashes
-        kept = cleaner.finish(taken[split], scripts, elsewhere if split == "train" else none)
-        moved = chosen_for_validation(hashes, kept) if cut and split == "train" else np.zeros_like(kept)
-        kept &= ~moved
-        count = int(moved.sum())
-        parts = {split: (kept, cleaner.report(int(kept.sum()), moved=count))}
+        clean = cleaner.finish(taken[split], scripts, elsewhere if split == "train" else none)
+        moved = chosen_for_validation(cleaner.hashes, clean) if cut and split == "train" else np.zeros_like(clean)
+        kept, count = clean & ~moved, int(moved.sum())
+        yield split, split, kept, cleaner.report(int(kept.sum()), moved=count)
         if count:
-            parts["validation"] = moved, SplitReport(count, count, dict.fromkeys(PROBLEMS, 0), ())
-        for part, (mask, report) in parts.items():
-            _require_pairs(report, Path(name), part, config)
-            pairs = taken[split] if mask.all() else hold(compress(taken[split], mask.tolist()))
-            cleaned[part] = CleanSplit(pairs, Fingerprint.of(hashes[mask]), report)
-    return cleaned
+            yield "validation", split, moved, SplitReport(count, count, dict.fromkeys(PROBLEMS, 0), ())
 
 
 def _require_pairs(report: SplitReport, corpus: Path, split: str, config: DataConfig) -> None:
