@@ -60,10 +60,8 @@ def plan_batches(
     epoch. Raises `InputError` if a single pair exceeds a batch, or if there are fewer batches than processes.
     """
     generator = torch.Generator().manual_seed(derive_seed(seed, epoch))
-    count = len(source_lengths) if rows is None else len(rows)
-    shuffled = torch.randperm(count, generator=generator, dtype=torch.int32)
-    if rows is not None:
-        shuffled = rows.int()[shuffled]
+    given = torch.arange(len(source_lengths)) if rows is None else rows
+    shuffled = given.int()[torch.randperm(len(given), generator=generator, dtype=torch.int32)]
     ends = _cut_by_length(shuffled, source_lengths, target_lengths, batch_tokens)
     batches = _batches(shuffled, ends)
     return [batches[place] for place in _turns(len(ends), processes, generator)]

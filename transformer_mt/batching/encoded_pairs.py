@@ -74,7 +74,7 @@ class EncodedPairs:
 
     def batch(self, rows: Sequence[int] | Indices) -> Batch:
         """Return the padded batch of these pairs, counted from 0 over the kept pairs."""
-        index = torch.as_tensor(rows).long()
+        index = torch.as_tensor(rows)
         target = self.target.padded(index)
         ends = self.target.lengths[index].long()
         labels = F.pad(target, (0, 1), value=PAD)

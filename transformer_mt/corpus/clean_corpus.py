@@ -79,8 +79,11 @@ def mapped(pairs: Iterable[SentencePair]) -> Pairs:
     schema = pa.schema({"source": pa.string(), "target": pa.string()})
     rest = iter(pairs)
     groups = iter(lambda: list(islice(rest, _ROWS)), [])
-    columns = ([[pair.source for pair in group], [pair.target for pair in group]] for group in groups)
-    return MappedPairs(temporary_table(schema, (pa.record_batch(texts, schema=schema) for texts in columns)))
+    batches = (
+        pa.record_batch([[pair.source for pair in group], [pair.target for pair in group]], schema=schema)
+        for group in groups
+    )
+    return MappedPairs(temporary_table(schema, batches))
 
 
 def clean_splits(

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, islice, zip_longest
+from itertools import chain, filterfalse, islice, zip_longest
 
 import regex
 
@@ -72,11 +72,11 @@ class TrainingWords:
         Skips words of scripts without spaces.
         """
         both = self.source + self.target
-        total = self.source.total() + self.target.total()
-        spaced = (
-            [(-side[word], word) for word in side if not is_unspaced(word)] for side in (self.source, self.target)
+        total = both.total()
+        ranked = (
+            sorted(filterfalse(is_unspaced, side), key=lambda word: (-side[word], word))[:count]
+            for side in (self.source, self.target)
         )
-        ranked = ([word for _, word in sorted(own)[:count]] for own in spaced)
         return {word: both[word] / total for word in chain.from_iterable(zip_longest(*ranked)) if word is not None}
 
 
