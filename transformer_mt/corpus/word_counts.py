@@ -51,9 +51,12 @@ class TrainingWords:
     longest: int
 
     def __add__(self, other: "TrainingWords") -> "TrainingWords":
-        source = self.source + other.source
-        target = self.target + other.target
-        return TrainingWords(source, target, self.complete and other.complete, max(self.longest, other.longest))
+        return TrainingWords(
+            self.source + other.source,
+            self.target + other.target,
+            self.complete and other.complete,
+            max(self.longest, other.longest),
+        )
 
     def seen(self, language: str) -> "SeenWords":
         """Index the source words for lookup. `language` is their language."""

@@ -62,8 +62,8 @@ def load_model(content: bytes) -> SentencePieceProcessor:
 
 def learned_scores(processor: SentencePieceProcessor) -> PieceScores:
     """The tokens of a model with their scores, without special symbols, bytes and tags."""
-    learned = (i for i in range(len(FIRST), processor.GetPieceSize()) if not processor.IsControl(i))
-    return {processor.IdToPiece(i): processor.GetScore(i) for i in learned}
+    rest = range(len(FIRST), processor.GetPieceSize())
+    return {processor.IdToPiece(i): processor.GetScore(i) for i in rest if not processor.IsControl(i)}
 
 
 def tags_of(processor: SentencePieceProcessor) -> dict[str, int]:
