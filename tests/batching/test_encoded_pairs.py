@@ -7,7 +7,7 @@ from support.cache import cache_in
 from torch import Tensor
 
 from transformer_mt.batching import encoded_pairs
-from transformer_mt.batching.encoded_pairs import EncodedPairs, TokenColumn, encode_pairs, fitting
+from transformer_mt.batching.encoded_pairs import EncodedPairs, TokenColumn, encode_pairs, encode_sampled, fitting
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.ground.errors import InputError
@@ -116,7 +116,7 @@ def test_each_part_and_side_is_sampled_with_its_own_seed(
 ) -> None:
     monkeypatch.setattr("transformer_mt.batching.encoded_pairs.PAIRS_AT_A_TIME", 7)
     repeated = [SentencePair(pair.source, pair.source) for pair in PAIRS[:7]] * 3
-    sampled = encode_pairs(repeated, TOKENIZER, max_length=1_000, sampling=Sampling(seed=3, alpha=0.2))
+    sampled = encode_sampled(repeated, TOKENIZER, Sampling(seed=3, alpha=0.2), max_length=1_000, rows=range(21))
     parts = {
         tuple(token for token in side.padded(torch.arange(first, first + 7)).flatten().tolist() if token not in SPECIAL)
         for side in (sampled.source, sampled.target)
@@ -154,9 +154,9 @@ def test_other_pairs_vocabularies_and_limits_get_their_own_files(
 def test_sampled_pairs_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache_in(tmp_path, monkeypatch)
     sampling = Sampling(seed=3, alpha=0.2)
-    in_memory = encode_pairs(PAIRS, TOKENIZER, max_length=31, sampling=sampling)
+    in_memory = encode_sampled(PAIRS, TOKENIZER, sampling, max_length=31, rows=range(53))
     monkeypatch.setattr(encoded_pairs, "IN_MEMORY", 0)
-    stored = encode_pairs(PAIRS, TOKENIZER, max_length=31, sampling=sampling, digest="a")
+    stored = encode_sampled(PAIRS, TOKENIZER, sampling, max_length=31, rows=range(53))
     assert ids(stored.target) == ids(in_memory.target)
     assert list(tmp_path.iterdir()) == []
 

@@ -17,7 +17,7 @@ def cleaned(
     """Clean a split along with others. Returns its kept pairs and its report."""
     config = DataConfig(remove=remove or DataConfig().remove, max_words=max_words, max_ratio=3.0)
     splits = {name: [SentencePair(*pair) for pair in given] for name, given in {split: pairs, **others}.items()}
-    done = clean_splits(splits, config, name="x", cut=False)[split]
+    done = clean_splits(splits, config, name="x")[split]
     return [(pair.source, pair.target) for pair in done.pairs], done.report
 
 
@@ -81,7 +81,7 @@ def test_keeps_the_first_clean_pair_of_a_source() -> None:
 def test_a_held_out_side_is_an_overlap_in_training_only() -> None:
     splits = {name: [SentencePair(*pair) for pair in ("ax", "by", "cz", "da")] for name in ("train", "test")}
     splits["test"] = splits["test"][2:]
-    done = clean_splits(splits, DataConfig(remove=("overlap",)), name="x", cut=False, held_out=frozenset("a"))
+    done = clean_splits(splits, DataConfig(remove=("overlap",)), name="x", held_out=frozenset("a"))
     assert [part.report and part.report.found["overlap"] for part in done.values()] == [3, 0]
     assert done["train"].pairs == [SentencePair(*"by")]
     assert done["train"].report is not None

@@ -79,6 +79,8 @@ def test_chooses_a_language_variant_by_its_own_name(tmp_path: Path) -> None:
     assert texts(load(path, need="test", **both | {"target_language": "en_us"}), "test") == [("Farbe", "color")]
     with pytest.raises(InputError, match=r"x\.csv: needs the columns de and en-AU, but has de, en-GB, en-US;"):
         load(path, need="test", **both | {"target_language": "en-AU"})
+    variants = write(tmp_path / "y.csv", lines(["en,en-US", "colour,color"]))
+    assert load(variants, need="test").languages == ("en", "en-US")
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,11 @@ def test_an_error_in_a_mixed_corpus_names_its_key(main: Path) -> None:
         mixed(main, {"corpus": main}, {"corpus": "nowhere"})
 
 
+def test_an_empty_mixed_corpus_is_an_error(tmp_path: Path, main: Path) -> None:
+    with pytest.raises(InputError, match=r"^data\.mixture\.n0: .*no pairs in train; put sentence pairs into it$"):
+        mixed(main, {"corpus": write(tmp_path / "empty.jsonl", b"")})
+
+
 def test_removes_pairs_with_a_held_out_side(tmp_path: Path, main: Path) -> None:
     pairs = [*PAIRS[:2], PAIRS[3], (PAIRS[4][0], "new"), ("neu", PAIRS[5][1]), ("neu", "new")]
     other = write(tmp_path / "other.de-en.tsv", tsv(pairs))

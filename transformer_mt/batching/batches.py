@@ -1,6 +1,6 @@
 """Token-budget batches of encoded sentence pairs, ordered as a function of (seed, epoch)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +13,8 @@ from transformer_mt.ground.seeds import derive_seed
 
 Indices = Int[Tensor, " P"]
 Lengths = Int[Tensor, " P"]
+# The pairs of every batch, in training order: views of one tensor, four bytes per pair.
+BatchPlan = list[Tensor]
 
 
 @dataclass(frozen=True)
@@ -41,28 +43,6 @@ class Batch:
         return replace(self, **moved)
 
 
-class BatchPlan:
-    """The pairs of every batch, in training order. Four bytes per pair, no Python objects.
-
-    `rows` are sorted by length, `ends` are the ends of the batches in `rows`, and `order` permutes the batches.
-    """
-
-    def __init__(self, rows: Indices, ends: Sequence[int], order: Sequence[int]) -> None:
-        self._rows = rows
-        self._bounds = [0, *ends]
-        self._order = order
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    def __getitem__(self, index: int) -> Indices:
-        batch = self._order[index]
-        return self._rows[self._bounds[batch] : self._bounds[batch + 1]].long()
-
-    def __iter__(self) -> Iterator[Indices]:
-        return map(self.__getitem__, range(len(self)))
-
-
 def plan_batches(
     source_lengths: Lengths,
     target_lengths: Lengths,
@@ -80,19 +60,23 @@ def plan_batches(
     epoch. Raises `InputError` if a single pair exceeds a batch, or if there are fewer batches than processes.
     """
     generator = torch.Generator().manual_seed(derive_seed(seed, epoch))
-    count = len(source_lengths) if rows is None else len(rows)
-    shuffled = torch.randperm(count, generator=generator, dtype=torch.int32)
-    if rows is not None:
-        shuffled = rows.int()[shuffled]
+    given = torch.arange(len(source_lengths)) if rows is None else rows
+    shuffled = given.int()[torch.randperm(len(given), generator=generator, dtype=torch.int32)]
     ends = _cut_by_length(shuffled, source_lengths, target_lengths, batch_tokens)
-    return BatchPlan(shuffled, ends, _turns(len(ends), processes, generator))
+    batches = _batches(shuffled, ends)
+    return [batches[place] for place in _turns(len(ends), processes, generator)]
 
 
 def fixed_batches(source_lengths: Lengths, target_lengths: Lengths, *, batch_tokens: int) -> BatchPlan:
     """Plan batches from short to long, the same in every epoch, for validation and translation."""
     rows = torch.arange(len(source_lengths), dtype=torch.int32)
     ends = _cut_by_length(rows, source_lengths, target_lengths, batch_tokens)
-    return BatchPlan(rows, ends, range(len(ends)))
+    return _batches(rows, ends)
+
+
+def _batches(rows: Indices, ends: Sequence[int]) -> BatchPlan:
+    """The rows between these ends."""
+    return [rows[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _turns(batches: int, processes: int, generator: torch.Generator) -> list[int]:

@@ -89,38 +89,53 @@ class EncodedPairs:
         )
 
 
-def encode_pairs(
-    pairs: Pairs,
-    tokenizer: Tokenizer,
-    *,
-    max_length: int,
-    sampling: Sampling | None = None,
-    digest: str | None = None,
-    rows: Sequence[int] | None = None,
-) -> EncodedPairs:
+def encode_pairs(pairs: Pairs, tokenizer: Tokenizer, *, max_length: int, digest: str | None = None) -> EncodedPairs:
     """Encode a corpus. Pairs with more than `max_length` tokens on a side, `EOS` included, are left out and counted.
 
-    `sampling` segments source and target at random, reproducibly. More than `IN_MEMORY` pairs go to the cache folder
-    under `digest`, the digest of the pairs, if it is known. Sampled pairs last only an epoch and go to an unnamed file;
-    `rows` limits them to these pairs, in this order. Raises `InputError` if no pair of a whole corpus is left.
+    If `digest` is the digest of the pairs, more than `IN_MEMORY` of them go to the cache folder. Raises `InputError` if
+    no pair is left.
     """
-    assert rows is None or sampling
-    chosen = range(len(pairs)) if rows is None else rows
-    ids = pa.uint16() if tokenizer.size <= 2**16 else pa.int32()
-    schema = pa.schema({"source": pa.list_(ids), "target": pa.list_(ids), "pair_index": pa.int32()})
-    parts = _parts(pairs, chosen, tokenizer, max_length, sampling, schema)
-    if len(chosen) <= IN_MEMORY:
-        table = pa.Table.from_batches(parts, schema)
-    elif sampling or digest is None:
-        table = temporary_table(schema, parts)
-    else:
+    schema = _schema(tokenizer)
+    rows = range(len(pairs))
+    parts = _parts(pairs, rows, tokenizer, max_length, None, schema)
+    if digest and len(pairs) > IN_MEMORY:
         vocabulary = f"{hashlib.sha256(tokenizer.serialized).hexdigest()}-{tokenizer.tag}"
         table = cached(f"tokens-{digest}-{vocabulary}-{max_length}", schema, parts, lambda table: table)
-    if rows is None and not len(table):
-        raise InputError(
-            "model.max_length", f"all pairs have over {max_length} tokens", "raise it or training.batch_tokens"
-        )
-    return EncodedPairs(table, too_long=len(chosen) - len(table), corpus_size=len(pairs))
+    else:
+        table = pa.Table.from_batches(parts, schema)
+    return _encoded(table, pairs, rows, max_length)
+
+
+def encode_sampled(
+    pairs: Pairs, tokenizer: Tokenizer, sampling: Sampling, *, max_length: int, rows: Sequence[int]
+) -> EncodedPairs:
+    """Encode a corpus for one epoch, segmented at random but reproducibly; more than `IN_MEMORY` pairs in a file.
+
+    `rows` are the pairs to encode, in order; a `range` for a whole corpus. Otherwise as `encode_pairs`.
+    """
+    schema = _schema(tokenizer)
+    parts = _parts(pairs, rows, tokenizer, max_length, sampling, schema)
+    table = temporary_table(schema, parts) if len(rows) > IN_MEMORY else pa.Table.from_batches(parts, schema)
+    return _encoded(table, pairs, rows, max_length)
+
+
+def fitting(pairs: Pairs, tokenizer: Tokenizer, *, max_length: int) -> list[SentencePair]:
+    """The pairs that `encode_pairs` would keep: at most `max_length` tokens per side, `EOS` included."""
+    parts = _parts(pairs, range(len(pairs)), tokenizer, max_length, None, _schema(tokenizer))
+    return [pairs[row] for part in parts for row in part["pair_index"].to_pylist()]
+
+
+def _encoded(table: pa.Table, pairs: Pairs, rows: Sequence[int], max_length: int) -> EncodedPairs:
+    """The table of the pairs in these rows. Raises `InputError` if a whole corpus leaves nothing."""
+    if isinstance(rows, range) and not len(table):
+        problem = f"all pairs have over {max_length} tokens"
+        raise InputError("model.max_length", problem, "raise it or training.batch_tokens")
+    return EncodedPairs(table, too_long=len(rows) - len(table), corpus_size=len(pairs))
+
+
+def _schema(tokenizer: Tokenizer) -> pa.Schema:
+    ids = pa.list_(pa.uint16() if tokenizer.size <= 2**16 else pa.int32())
+    return pa.schema({"source": ids, "target": ids, "pair_index": pa.int32()})
 
 
 def _parts(
@@ -145,11 +160,3 @@ def _parts(
             "pair_index": [some[row] for row in kept],
         }
         yield pa.RecordBatch.from_pydict(columns, schema)
-
-
-def fitting(pairs: Pairs, tokenizer: Tokenizer, *, max_length: int) -> list[SentencePair]:
-    """The pairs that `encode_pairs` would keep: at most `max_length` tokens per side, `EOS` included."""
-    sources = tokenizer.encode_batch([pair.source for pair in pairs])
-    targets = tokenizer.target.encode_batch([pair.target for pair in pairs])
-    lengths = (map(len, side) for side in (sources, targets))
-    return [pair for pair, *both in zip(pairs, *lengths, strict=True) if max(both) < max_length]

@@ -14,6 +14,7 @@ from typing_extensions import override
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.corpus.cleaning import PROBLEMS, Cleaner, PairMask, SplitReport, describe_all
 from transformer_mt.corpus.pairs import Fingerprint, Hashes, Pairs, SentencePair
+from transformer_mt.corpus.source import ColumnChoice, SplitSource
 from transformer_mt.ground.cache import cached, temporary_table
 from transformer_mt.ground.errors import InputError
 from transformer_mt.text import normalize
@@ -78,8 +79,11 @@ def mapped(pairs: Iterable[SentencePair]) -> Pairs:
     schema = pa.schema({"source": pa.string(), "target": pa.string()})
     rest = iter(pairs)
     groups = iter(lambda: list(islice(rest, _ROWS)), [])
-    columns = ([[pair.source for pair in group], [pair.target for pair in group]] for group in groups)
-    return MappedPairs(temporary_table(schema, (pa.record_batch(texts, schema=schema) for texts in columns)))
+    batches = (
+        pa.record_batch([[pair.source for pair in group], [pair.target for pair in group]], schema=schema)
+        for group in groups
+    )
+    return MappedPairs(temporary_table(schema, batches))
 
 
 def clean_splits(
@@ -87,43 +91,51 @@ def clean_splits(
     config: DataConfig,
     *,
     name: str,
-    cut: bool,
+    cut: bool = False,
     held_out: frozenset[str] = frozenset(),
     hold: Hold = list,
 ) -> CleanSplits:
     """Clean all splits. `hold` decides where their pairs are kept. Raises `InputError` if a split ends up empty.
 
-    With `cut`, a corpus without a validation split gets one from its training pairs. The expected script of each side
-    is the one of most sentences in the first split. A training pair with a `held_out` text is an overlap.
+    With `cut`, some training pairs become the validation split. A training pair with a `held_out` text is an overlap.
     """
     cleaners = {split: Cleaner(config, split=split, held_out=held_out) for split in splits}
     taken = {split: hold(cleaners[split].take(pairs)) for split, pairs in splits.items()}
+    cleaned = CleanSplits()
+    for split, read_in, mask, report in _chosen(cleaners, taken, cut=cut):
+        _require_pairs(report, Path(name), split, config)
+        pairs = taken[read_in]
+        kept = pairs if mask.all() else hold(compress(pairs, mask.tolist()))
+        cleaned[split] = CleanSplit(kept, Fingerprint.of(cleaners[read_in].hashes[mask]), report)
+    return cleaned
+
+
+def _chosen(
+    cleaners: Mapping[str, Cleaner], taken: Mapping[str, Pairs], *, cut: bool
+) -> Iterator[tuple[str, str, PairMask, SplitReport]]:
+    """Yield each split, the split in which its pairs were read, a mask of these, and its report.
+
+    The expected script of each side is the one of most sentences in the first split.
+    """
     scripts = next(iter(cleaners.values())).main_scripts()
     none = np.zeros(0, np.uint64)
     elsewhere = np.concatenate([none, *(cleaner.hashes for split, cleaner in cleaners.items() if split != "train")])
-    cleaned = CleanSplits()
     for split, cleaner in cleaners.items():
-        pairs = taken[split]
-        hashes = cleaner.hashes
-        kept = cleaner.finish(pairs, scripts, elsewhere if split == "train" else none)
-        moved = np.zeros_like(kept)
-        if split == "train" and cut and "validation" not in splits:
-            moved = chosen_for_validation(hashes, kept)
-            kept &= ~moved
-        report = cleaner.report(int(kept.sum()), moved=int(moved.sum()))
-        if not report.kept:
-            remedy = "correct the data or change data.remove or data.max_words"
-            problem = f"no pairs in {split}"
-            if report.read:
-                problem += f" after cleaning ({describe_all(report.left_out, config)})"
-            raise InputError(Path(name), problem, remedy if report.read else "put sentence pairs into it")
-        parts = {split: (kept, report)}
-        if count := int(moved.sum()):
-            parts["validation"] = moved, SplitReport(count, count, dict.fromkeys(PROBLEMS, 0), ())
-        for part, (mask, report) in parts.items():
-            chosen = pairs if mask.all() else hold(compress(pairs, mask.tolist()))
-            cleaned[part] = CleanSplit(chosen, Fingerprint.of(hashes[mask]), report)
-    return cleaned
+        clean = cleaner.finish(taken[split], scripts, elsewhere if split == "train" else none)
+        moved = chosen_for_validation(cleaner.hashes, clean) if cut and split == "train" else np.zeros_like(clean)
+        kept, count = clean & ~moved, int(moved.sum())
+        yield split, split, kept, cleaner.report(int(kept.sum()), moved=count)
+        if count:
+            yield "validation", split, moved, SplitReport(count, count, dict.fromkeys(PROBLEMS, 0), ())
+
+
+def _require_pairs(report: SplitReport, corpus: Path, split: str, config: DataConfig) -> None:
+    """Raise `InputError` if a split has no pairs or keeps none."""
+    if not report.read:
+        raise InputError(corpus, f"no pairs in {split}", "put sentence pairs into it")
+    if not report.kept:
+        problem = f"no pairs in {split} after cleaning ({describe_all(report.left_out, config)})"
+        raise InputError(corpus, problem, "correct the data or change data.remove or data.max_words")
 
 
 def chosen_for_validation(hashes: Hashes, kept: PairMask) -> PairMask:
@@ -137,18 +149,20 @@ def chosen_for_validation(hashes: Hashes, kept: PairMask) -> PairMask:
 
 
 def cached_splits(
-    key: Sequence[Any], splits: Splits, config: DataConfig, *, name: str, cut: bool, held_out: frozenset[str]
+    sources: Mapping[str, SplitSource], choice: ColumnChoice, config: DataConfig, *, cut: bool, held_out: frozenset[str]
 ) -> CleanSplits:
     """Return the cleaned splits from the cache. If they are missing, read, clean and cache them."""
     import pyarrow as pa
 
+    key = [choice.languages, choice.columns, [source.identity for source in sources.values()]]
     settings = [sorted({*config.remove}), config.max_words, config.max_ratio, cut, sorted(held_out)]
-    place = f"corpus {json.dumps([_VERSION, normalize.VERSION, key, settings, list(splits)])}"
+    place = f"corpus {json.dumps([_VERSION, normalize.VERSION, key, settings, list(sources)])}"
     schema = pa.schema({"source": pa.string(), "target": pa.string(), "digest": pa.uint32()})
 
     def batches() -> "Iterator[RecordBatch]":
         """Yield the splits with the digests of their pairs; metadata holds the rest."""
-        clean = clean_splits(splits, config, name=name, cut=cut, held_out=held_out, hold=mapped)
+        splits = {split: source.pairs(choice) for split, source in sources.items()}
+        clean = clean_splits(splits, config, name=config.corpus, cut=cut, held_out=held_out, hold=mapped)
         content = {
             split: (len(part.pairs), part.fingerprint.digest, asdict(part.report)) for split, part in clean.items()
         }
@@ -158,7 +172,7 @@ def cached_splits(
             table = part.pairs.table.append_column("digest", digests)
             yield from table.replace_schema_metadata({"splits": json.dumps(content)}).to_batches()
 
-    return cached(place, schema, batches(), _splits_of) if splits else {}
+    return cached(place, schema, batches(), _splits_of)
 
 
 def _splits_of(table: "Table") -> CleanSplits:

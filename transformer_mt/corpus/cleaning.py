@@ -84,7 +84,7 @@ class SplitReport:
 
 
 class Cleaner:
-    """Cleans one split, by name: first pair by pair, then as a whole. Needs 40 bytes per pair.
+    """Cleans one split, by name: first pair by pair, then as a whole. Needs 48 bytes per pair.
 
     A training pair with a `held_out` side is an overlap.
     """
@@ -96,7 +96,8 @@ class Cleaner:
         self._read = 0
         self._counts: Counter[Problem] = Counter()
         self._examples: dict[Problem, list[Example]] = {}
-        self._taken = array("Q")  # per pair taken: number, pair hash, source hash, script of source and of target
+        # Per pair taken: number, pair hash, source hash, script of source and of target, held out.
+        self._taken = array("Q")
 
     def take(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
         """Yield the normalised pairs, without the pairs that are removed for a problem of their own."""
@@ -108,14 +109,15 @@ class Cleaner:
                 if problem in self._remove:
                     break
             else:
-                scripts = map(_script, (clean.source, clean.target))
-                hashes = pair_hash(clean.source, clean.target), pair_hash(clean.source, "")
-                self._taken.extend((self._read, *hashes, *scripts))
+                texts = clean.source, clean.target
+                hashes = pair_hash(*texts), pair_hash(clean.source, "")
+                is_held_out = not self._held_out.isdisjoint(texts)
+                self._taken.extend((self._read, *hashes, *map(_script, texts), is_held_out))
                 yield clean
 
     @property
     def _columns(self) -> Hashes:
-        return np.array(self._taken, np.uint64).reshape(-1, 5).T
+        return np.array(self._taken, np.uint64).reshape(-1, 6).T
 
     @property
     def hashes(self) -> Hashes:
@@ -124,7 +126,7 @@ class Cleaner:
 
     def main_scripts(self) -> list[int]:
         """The script of most sentences on each side, ignoring sentences without letters."""
-        counts = (Counter(scripts[scripts != 0].tolist()) for scripts in self._columns[3:])
+        counts = (Counter(scripts[scripts != 0].tolist()) for scripts in self._columns[3:5])
         return [max(count, key=count.__getitem__, default=0) for count in counts]
 
     def finish(self, pairs: Sequence[SentencePair], scripts: Sequence[int], elsewhere: Hashes) -> PairMask:
@@ -132,7 +134,7 @@ class Cleaner:
 
         `scripts` are the expected scripts of the two sides, `elsewhere` the hashes of pairs in other splits.
         """
-        numbers, hashes, sources, *sides = self._columns
+        numbers, hashes, sources, *sides, held_out = self._columns
         kept = np.ones(len(pairs), dtype=bool)
 
         def look_for(problem: Problem, has_problem: PairMask) -> None:
@@ -153,8 +155,7 @@ class Cleaner:
         others = [(side != 0) & (side != script) for side, script in zip(sides, scripts, strict=True)]
         look_for("script", np.any(others, axis=0))
         look_for("duplicate", repeated(hashes))
-        held_out = [{pair.source, pair.target} & self._held_out != set() for pair in pairs] if self._held_out else False
-        look_for("overlap", np.isin(hashes, elsewhere) | held_out)
+        look_for("overlap", np.isin(hashes, elsewhere) | (held_out != 0))
         look_for("ambiguous", repeated(sources))
         return kept
 

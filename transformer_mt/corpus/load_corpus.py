@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from typing import TypeVar
 
 from typing_extensions import override
 
-from transformer_mt.config.sections import DataConfig, MixedConfig, Problem
+from transformer_mt.config.sections import CorpusConfig, DataConfig, MixedConfig, Problem
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus import builtin
 from transformer_mt.corpus.clean_corpus import CleanSplit, cached_splits, clean_splits
@@ -55,6 +56,8 @@ USUAL = {"train": "train", **dict.fromkeys(("validation", "valid", "val", "dev")
 # The place of a row (`test.tsv:17`), and its pair.
 PlacedPair = tuple[str, SentencePair | None]
 
+AnyConfig = TypeVar("AnyConfig", DataConfig, MixedConfig)
+
 # Defaults of the keys that describe how one corpus is read and do not carry over to another.
 OF_ONE_CORPUS = DataConfig().model_dump(
     include={"mixture", "source_column", "target_column", "train_split", "validation_split", "test_split"}
@@ -95,7 +98,7 @@ class Corpus:
             raise InputError("splits", "empty", "give train and validation")
         has_links = all(pair.links is not None for pairs in given.values() for pair in pairs)
         config = load_config(None, [f"data.max_words={max_words}"]).data
-        return cls(name, languages, clean_splits(given, config, name=name, cut=False), config, has_links)
+        return cls(name, languages, clean_splits(given, config, name=name), config, has_links)
 
     @classmethod
     def from_file(cls, source: str | Path, *, need: str = "train") -> "Corpus":
@@ -136,45 +139,34 @@ class Corpus:
         return ", ".join(f"{split} {len(pairs)}" for split, pairs in self.splits.items())
 
 
-def load_corpus(
-    config: DataConfig,
-    *,
-    need: str = "train",
-    mixed: bool = False,
-    cut: bool = False,
-    held_out: frozenset[str] = frozenset(),
-    offline: bool = False,
-) -> Corpus:
+def load_corpus(config: DataConfig, *, need: str = "train", offline: bool = False) -> Corpus:
     """Load the configured corpus, in one of the forms of `corpus.source`.
 
     `need` is the split that must exist in a folder or data set; a single file or pair of files is that split. If it is
-    `train`, a missing validation split is cut from it, unless the corpus is `mixed` into another without `cut`.
-    Training pairs with a `held_out` text count as `overlap`. With `offline`, a hub data set must be on disk.
-    Raises `InputError` for invalid data and `MachineError` if the hub or the disk fails.
+    `train`, a missing validation split is cut from it. With `offline`, a hub data set must be on disk. Raises
+    `InputError` for invalid data and `MachineError` if the hub or the disk fails.
     """
-    corpus = parse_source(config.corpus)
     with working(f"reading {config.corpus}"):
-        if isinstance(corpus, str):
+        if config.corpus == BUILTIN:
+            return _builtin(config)
+        corpus = _cleaned(config, *_open_splits(config, need, offline=offline), cut=need == "train")
+    if need == "train" and 0 < (few := len(corpus.splits.get("validation", ()))) < FEW_PAIRS:
+        note = f"validation: too few pairs ({few}) to tell models apart; give {FEW_PAIRS} or more"
+        corpus = replace(corpus, notes=(*corpus.notes, note))
+    return corpus
+
+
+def load_mixed(config: DataConfig, *, cut: bool, held_out: frozenset[str], offline: bool = False) -> Corpus:
+    """Load a corpus to mix into another, whose languages are configured. Only its `train` split is used.
+
+    With `cut`, it loses the pairs that would validate it as the main corpus. Pairs with a `held_out` text count as
+    `overlap`. Raises as `load_corpus`.
+    """
+    with working(f"reading {config.corpus}"):
+        if config.corpus == BUILTIN:
             return _builtin(config, held_out=held_out)
-        sources, notes = _open_splits(corpus, config, need, offline=offline)
-        columns, direction_notes = choose_columns(config, sources[need], mixed=mixed)
-        notes += [f"{split}: {source.name}, {' → '.join(columns.languages)}" for split, source in sources.items()]
-        notes += direction_notes
-        cut = (cut or not mixed) and need == "train" and "validation" not in sources
-        pairs = {split: source.pairs(columns) for split, source in sources.items()}
-        key = [columns.languages, columns.columns, [source.identity for source in sources.values()]]
-        clean = cached_splits(key, pairs, config, name=config.corpus, cut=cut, held_out=held_out)
-    if contradiction := _contradiction(clean[need].pairs, columns.languages, sources[need]):
-        if need == "train" and contradiction.remedy:
-            raise contradiction
-        notes.append(str(contradiction))
-    if cut and "validation" in clean:
-        count = len(clean["validation"].pairs)
-        which = f"{count} of the {count + len(clean['train'].pairs)} training pairs, those with the smallest hashes"
-        notes.append(f"validation: no such split; taking {which}")
-    if need == "train" and not mixed and "validation" in clean and (few := len(clean["validation"].pairs)) < FEW_PAIRS:
-        notes.append(f"validation: too few pairs ({few}) to tell models apart; give {FEW_PAIRS} or more")
-    return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
+        opened = _open_splits(config, "train", offline=offline)
+        return _cleaned(config, *opened, cut=cut, held_out=held_out, mixed=True)
 
 
 def read_split(config: DataConfig, split: str) -> tuple[str, Iterable[PlacedPair], list[str]]:
@@ -182,14 +174,12 @@ def read_split(config: DataConfig, split: str) -> tuple[str, Iterable[PlacedPair
 
     For measuring: nothing is cleaned. Raises `InputError` as `load_corpus`; for a mistake in a row, when it is read.
     """
-    corpus = parse_source(config.corpus)
-    if isinstance(corpus, str):
-        splits = _builtin(config, held_out=frozenset()).splits
-        pairs = enumerate(lookup(splits, split, key="split"), start=1)
+    if config.corpus == BUILTIN:
+        pairs = enumerate(lookup(_builtin(config).splits, split, key="split"), start=1)
         return BUILTIN, ((f"{split}:{number}", pair) for number, pair in pairs), []
-    sources, notes = _open_splits(corpus, config, split, offline=False)
+    sources, notes = _open_splits(config, split)
     source = sources[split]
-    columns, more = choose_columns(config, source)
+    columns, more = choose_columns(config, {split: source})
     beginning = list(islice(source.pairs(columns), LOOKED_AT))
     if contradiction := _contradiction(beginning, columns.languages, source):
         more.append(str(contradiction))
@@ -197,44 +187,36 @@ def read_split(config: DataConfig, split: str) -> tuple[str, Iterable[PlacedPair
         (place, None if target is None else SentencePair(text or "", target))
         for place, text, target in source.rows(columns)
     )
-    return config.corpus, rows, [*notes, f"{split}: {source.name}, {' → '.join(columns.languages)}", *more]
+    return config.corpus, rows, [*notes, *more]
 
 
-def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, MixedConfig]]:
-    """Load the additional corpora of `data.mixture`. Only their `train` split is used.
+def _cleaned(
+    config: DataConfig,
+    sources: Sources,
+    notes: list[str],
+    *,
+    cut: bool,
+    held_out: frozenset[str] = frozenset(),
+    mixed: bool = False,
+) -> Corpus:
+    """Clean the splits of these sources, the needed one first. With `cut`, a missing validation split comes from it.
 
-    `config` must be resolved: it provides their languages. The other splits of `main` are held out. Raises
-    `InputError` and `MachineError` with the key of the corpus.
+    Raises `InputError` for a mistake in the data, and for training data in other languages than assumed.
     """
-    texts = held_out_texts(main)
-    mixture = []
-    known_names = {short_code(language): language for language in main.languages}
-    for name, mixed in config.mixture.items():
-        try:
-            corpus = load_corpus(data_of(config, mixed), mixed=True, cut=mixed.hold_out, held_out=texts)
-        except TmtError as error:
-            remedy = error.remedy.replace("data.", f"data.mixture.{name}.")
-            raise type(error)(f"data.mixture.{name}: {error.key}", error.problem, remedy) from None
-        spelled = [known_names.setdefault(short_code(language), language) for language in corpus.languages]
-        corpus = replace(corpus, languages=(spelled[0], spelled[1]))
-        report = corpus.reports["train"]
-        left_out = describe_all(+Counter(report.left_out), corpus.config) or "none"
-        said = f"mixture: {report.kept} of {report.read} pairs of {corpus.name}; left out: {left_out}"
-        mixture.append((replace(corpus, notes=(*corpus.notes, said)), mixed))
-    return mixture
-
-
-def held_out_texts(main: Corpus) -> frozenset[str]:
-    """The sources and targets of all splits but `train`."""
-    held_out = (pair for split, pairs in main.splits.items() if split != "train" for pair in pairs)
-    return frozenset(text for pair in held_out for text in (pair.source, pair.target))
-
-
-def data_of(config: DataConfig, mixed: MixedConfig) -> DataConfig:
-    """The section to load a corpus of the mixture with."""
-    own = {"source_language": mixed.source_language, "target_language": mixed.target_language}
-    changes = OF_ONE_CORPUS | mixed.model_dump(exclude={"weight", "tag", "hold_out", *own})
-    return config.model_copy(update=changes | {side: language for side, language in own.items() if language})
+    need, source = next(iter(sources.items()))
+    columns, more = choose_columns(config, sources, mixed=mixed)
+    notes = [*notes, *more]
+    cut = cut and "validation" not in sources
+    clean = cached_splits(sources, columns, config, cut=cut, held_out=held_out)
+    if contradiction := _contradiction(clean[need].pairs, columns.languages, source):
+        if need == "train" and contradiction.remedy:
+            raise contradiction
+        notes.append(str(contradiction))
+    if cut and "validation" in clean:
+        count = len(clean["validation"].pairs)
+        which = f"{count} of the {count + len(clean['train'].pairs)} training pairs, those with the smallest hashes"
+        notes.append(f"validation: no such split; taking {which}")
+    return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
 
 
 def _contradiction(pairs: Pairs, languages: Direction, source: SplitSource) -> InputError | None:
@@ -254,8 +236,44 @@ def _contradiction(pairs: Pairs, languages: Direction, source: SplitSource) -> I
     return InputError(source.name, f"this looks like {seen}, not {assumed}", change)
 
 
-def resolved(config: DataConfig, corpus: Corpus) -> DataConfig:
-    """The configuration with the languages found in the corpus."""
+def load_mixture(config: DataConfig, main: Corpus) -> list[tuple[Corpus, MixedConfig]]:
+    """Load the additional corpora of `data.mixture`. Only their `train` split is used.
+
+    `config` must be resolved: it provides their languages. The other splits of `main` are held out. Raises
+    `InputError` and `MachineError` with the key of the corpus.
+    """
+    texts = held_out_texts(main)
+    mixture = []
+    known_names = {short_code(language): language for language in main.languages}
+    for name, mixed in config.mixture.items():
+        try:
+            corpus = load_mixed(data_of(config, mixed), cut=mixed.hold_out, held_out=texts)
+        except TmtError as error:
+            remedy = error.remedy.replace("data.", f"data.mixture.{name}.")
+            raise type(error)(f"data.mixture.{name}: {error.key}", error.problem, remedy) from None
+        source, target = (known_names.setdefault(short_code(language), language) for language in corpus.languages)
+        report = corpus.reports["train"]
+        left_out = describe_all(+Counter(report.left_out), corpus.config) or "none"
+        said = f"mixture: {report.kept} of {report.read} pairs of {corpus.name}; left out: {left_out}"
+        mixture.append((replace(corpus, languages=(source, target), notes=(*corpus.notes, said)), mixed))
+    return mixture
+
+
+def held_out_texts(main: Corpus) -> frozenset[str]:
+    """The sources and targets of all splits but `train`."""
+    held_out = (pairs for split, pairs in main.splits.items() if split != "train")
+    return frozenset(text for pair in chain(*held_out) for text in (pair.source, pair.target))
+
+
+def data_of(config: DataConfig, mixed: MixedConfig) -> DataConfig:
+    """The section to load a corpus of the mixture with."""
+    own = {"source_language": mixed.source_language, "target_language": mixed.target_language}
+    changes = OF_ONE_CORPUS | mixed.model_dump(include={*CorpusConfig.model_fields})
+    return config.model_copy(update=changes | {side: language for side, language in own.items() if language})
+
+
+def resolved(config: AnyConfig, corpus: Corpus) -> AnyConfig:
+    """The section of a corpus with the languages found in it."""
     source, target = corpus.languages
     return config.model_copy(update={"source_language": source, "target_language": target})
 
@@ -265,27 +283,25 @@ def with_languages(config: DataConfig, mixed: Sequence[Corpus]) -> DataConfig:
     mixture = dict(config.mixture)
     for (name, one), corpus in zip(config.mixture.items(), mixed, strict=True):
         if one.source_language or one.target_language:
-            source, target = corpus.languages
-            mixture[name] = one.model_copy(update={"source_language": source, "target_language": target})
+            mixture[name] = resolved(one, corpus)
     return config.model_copy(update={"mixture": mixture})
 
 
-def _builtin(config: DataConfig, *, held_out: frozenset[str]) -> Corpus:
-    source, target, _ = sides(config, GERMAN_ENGLISH, name=BUILTIN)
+def _builtin(config: DataConfig, *, held_out: frozenset[str] = frozenset()) -> Corpus:
+    source, target = sides(config, GERMAN_ENGLISH, name=BUILTIN)
     if {source, target} != set(GERMAN_ENGLISH):
         problem = f"{source} and {target} are not in the built-in corpus"
         raise InputError("data.source_language, data.target_language", problem, "choose de and en, or other data")
     splits = builtin.builtin_corpus(**config.builtin.model_dump())
     if source == "en":
         splits = {split: [pair.reversed() for pair in pairs] for split, pairs in splits.items()}
-    clean = clean_splits(splits, config, name=BUILTIN, cut=False, held_out=held_out)
+    clean = clean_splits(splits, config, name=BUILTIN, held_out=held_out)
     return Corpus(BUILTIN, (source, target), clean, config, has_links=True)
 
 
-def _open_splits(
-    corpus: Hub | Path | tuple[Path, ...], config: DataConfig, need: str, *, offline: bool
-) -> SourcesAndNotes:
+def _open_splits(config: DataConfig, need: str, *, offline: bool = False) -> SourcesAndNotes:
     """The source of each split, the needed one first, and notes."""
+    corpus = parse_source(config.corpus)
     if isinstance(corpus, tuple):
         refuse_unread(corpus)
         return {need: _open_files(list(map(DataFile.named, corpus)))}, []
@@ -293,15 +309,14 @@ def _open_splits(
         sources, notes = open_hub(corpus, config, offline=offline)
     else:
         sources, notes = _open_folder(corpus, config)
-    if isinstance(corpus, Path) and need not in sources and len(sources) == 1:
-        return {need: next(iter(sources.values()))}, notes  # the only candidate
+        if need not in sources and len(sources) == 1:
+            return {need: next(iter(sources.values()))}, notes  # the only candidate
     sources = _assign(sources, config)
     if need == "train" and need not in sources:
         raise InputError(
             Path(config.corpus), f"no split train, only {', '.join(sources)}", "set data.train_split to one of them"
         )
-    lookup(sources, need, key="split")
-    return {split: sources[split] for split in dict.fromkeys((need, *sources))}, notes
+    return {need: lookup(sources, need, key="split"), **sources}, notes
 
 
 def _open_folder(folder: Path, config: DataConfig) -> SourcesAndNotes:
@@ -310,36 +325,33 @@ def _open_folder(folder: Path, config: DataConfig) -> SourcesAndNotes:
     Text files pair up by their names without the language: `train.de` and `train.en`. JSON, CSV and Parquet files count
     only under usual or configured names, because folders often hold others.
     """
-    wanted = {*USUAL, config.train_split, config.validation_split, config.test_split}
-    files_of: dict[str, list[DataFile]] = {}
-    aside: list[Path] = []
-    for path in sorted(path for path in folder.iterdir() if not path.name.startswith(".")):
-        file = DataFile.named(path)
-        is_data = file.form in ("jsonl", "tsv", *readers()) or (
-            file.stem in wanted if file.form in tables() else file.languages
-        )
-        if is_data:
-            files_of.setdefault(file.stem, []).append(file)
-        else:
-            aside.append(path)
-    splits: Sources = {}
-    for stem, files in files_of.items():
-        has_table = any(file.form in tables() for file in files)
-        if len(files) == 1 and not has_table:  # text of one side only
-            aside.append(files[0].path)
-            continue
-        if (has_table and len(files) > 1) or len({file.languages for file in files}) < len(files):
-            names = ", ".join(file.path.name for file in files)
-            raise InputError(
-                folder, f"{names}: files for the same split and language", "keep one table, or one text per side"
-            )
-        splits[stem] = _open_files(sorted(files, key=lambda file: list(map(short_code, file.languages))))
-    aside.sort()
-    names = ", ".join(path.name for path in aside[:9])
+    names = {*USUAL, config.train_split, config.validation_split, config.test_split}
+    always = ("jsonl", "tsv", *readers())
+    files = [DataFile.named(path) for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    groups: dict[str, list[DataFile]] = {}
+    for file in files:
+        if file.form in always or (file.stem in names if file.form in tables() else file.languages):
+            groups.setdefault(file.stem, []).append(file)
+    # A text on its own has one side only.
+    whole = {stem: group for stem, group in groups.items() if len(group) > 1 or group[0].form in tables()}
+    splits = {stem: _open_group(folder, group) for stem, group in whole.items()}
+    aside = [file.path for file in files if file not in whole.get(file.stem, [])]
+    ignored = ", ".join(path.name for path in aside[:9])
     if not splits:
         refuse_unread(aside)
-        raise InputError(folder, f"no data files{f', only {names}' if names else ''}", FORMS)
-    return splits, [f"{folder}: ignored: {names}"] if aside else []
+        raise InputError(folder, f"no data files{f', only {ignored}' if ignored else ''}", FORMS)
+    return splits, [f"{folder}: ignored: {ignored}"] if aside else []
+
+
+def _open_group(folder: Path, files: Sequence[DataFile]) -> SplitSource:
+    """Open the files of one split. Raises `InputError` unless they are one table, or a text of each language."""
+    texts = {file.languages for file in files if file.form not in tables()}
+    if len(files) > max(len(texts), 1):
+        names = ", ".join(file.path.name for file in files)
+        raise InputError(
+            folder, f"{names}: files for the same split and language", "keep one table, or one text per side"
+        )
+    return _open_files(sorted(files, key=lambda file: list(map(short_code, file.languages))))
 
 
 def _open_files(files: Sequence[DataFile]) -> SplitSource:

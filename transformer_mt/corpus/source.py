@@ -144,13 +144,11 @@ Sources = dict[str, SplitSource]
 SourcesAndNotes = tuple[Sources, list[str]]
 
 
-def parse_source(corpus: str) -> str | Hub | Path | tuple[Path, ...]:
-    """Parse the name of a corpus: `builtin`, a hub data set, a folder, or one or two files. Existing paths win.
+def parse_source(corpus: str) -> Hub | Path | tuple[Path, ...]:
+    """Parse the name of a corpus but `builtin`: a hub data set, a folder, or one or two files. Existing paths win.
 
     Raises `InputError` listing the forms for anything else.
     """
-    if corpus == BUILTIN:
-        return BUILTIN
     if corpus == IMPORTED:
         raise InputError("data.corpus", "the run was trained on unknown data", "give --data")
     if paths := _existing(corpus):
@@ -262,46 +260,53 @@ def source_of(record: Record, config: DataConfig, *, place: str) -> str:
     return text
 
 
-def choose_columns(config: DataConfig, source: SplitSource, *, mixed: bool = False) -> tuple[ColumnChoice, list[str]]:
-    """Choose direction and columns, as configured or as found in the source. Returns the choice and notes.
+def choose_columns(config: DataConfig, sources: Sources, *, mixed: bool = False) -> tuple[ColumnChoice, list[str]]:
+    """The direction and the columns, as configured or as found in the first source, and notes. Raises `InputError`.
 
-    A corpus that is `mixed` into another takes its languages, even if they are not stated for it. Raises `InputError`.
+    A corpus that is `mixed` into another takes its languages, even if they are not stated for it.
     """
     columns = (config.source_column, config.target_column)
     if columns.count("") == 1:
         raise InputError("data.source_column, data.target_column", "only one is given", "give both")
-    named = columns if all(map(is_language, columns)) else ()
-    known = source.languages() if columns[0] == "" or columns[0].isdecimal() else named
-    *languages, note = sides(config, known, name=source.name, mixed=mixed)
-    return ColumnChoice((languages[0], languages[1]), *columns), [note] if note else []
+    source = next(iter(sources.values()))
+    if columns[0] == "" or columns[0].isdecimal():
+        known = source.languages()
+    else:
+        known = columns if all(map(is_language, columns)) else ()
+    direction = sides(config, known, name=source.name)
+    said = " → ".join(direction)
+    given = {config.source_language, config.target_language}
+    notes = [f"{split}: {one.name}, {said}" for split, one in sources.items()]
+    if not known and (AUTO in given or (mixed and columns[0] == "")):
+        remedy = f"set {_KEYS}" if AUTO in given else "give its columns or files in this order"
+        notes.append(f"{source.name} does not name its languages: assuming {said}; {remedy}")
+    elif given == {AUTO} and tuple(map(short_code, direction)) != GERMAN_ENGLISH:
+        notes.append(f"translating {said}; to reverse, set data.source_language={direction[1]}")
+    return ColumnChoice(direction, *columns), notes
 
 
-def sides(config: DataConfig, known: Sequence[str], *, name: str, mixed: bool = False) -> tuple[str, str, str]:
-    """Source and target language, and a note: as configured, or the first direction of the known ones that fits.
+def sides(config: DataConfig, known: Sequence[str], *, name: str) -> Direction:
+    """Source and target language: both configured, one configured and the other known, or both known.
 
-    `known` are two or more languages that files or columns give, or none.
+    `known` are two or more languages that the files or columns of corpus `name` give, or none: then German and English
+    count as known. Raises `InputError`.
     """
-    given = source, target = config.source_language, config.target_language
-    is_open = AUTO in given
+    source, target = config.source_language, config.target_language
+    if AUTO not in (source, target):
+        if source == target:
+            raise InputError("data.target_language", f"{source} is also the source language", "choose another")
+        return source, target
     first, second, *more = known or GERMAN_ENGLISH
-    if source == target != AUTO:
-        raise InputError("data.target_language", f"{source} is also the source language", "choose another")
-    if is_open and more:
+    if more:
         raise InputError(name, f"has {', '.join(known)}", f"set {_KEYS} to two of them")
-    chosen = target if source == AUTO else source
-    if is_open and known and chosen != AUTO and not meant(chosen, known, place=name):
-        raise InputError(name, f"has {first} and {second}, but not {chosen}", f"set {_KEYS} to those")
+    if source == target:
+        return first, second
+    given = target if source == AUTO else source
+    if known and not meant(given, known, place=name):
+        raise InputError(name, f"has {first} and {second}, but not {given}", f"set {_KEYS} to those")
     if source == AUTO:
-        source = second if meant(target, [first], place=name) else first
-    if target == AUTO:
-        target = first if meant(source, [second], place=name) else second
-    note = ""
-    if not known and (is_open or (mixed and config.source_column == "")):
-        remedy = f"set {_KEYS}" if is_open else "give its columns or files in this order"
-        note = f"{name} does not name its languages: assuming {source} → {target}; {remedy}"
-    elif {*given} == {AUTO} and (short_code(source), short_code(target)) != GERMAN_ENGLISH:
-        note = f"translating {source} → {target}; to reverse, set data.source_language={target}"
-    return source, target, note
+        return second if meant(given, [first], place=name) else first, given
+    return given, first if meant(given, [second], place=name) else second
 
 
 def corpus_name(data: DataConfig) -> str:

@@ -76,7 +76,7 @@ def open_hub(source: Hub, config: DataConfig, *, offline: bool = False) -> Sourc
     import datasets
     from huggingface_hub import HfApi
 
-    one, other, _ = sides(config, (), name=source.name)
+    one, other = sides(config, (), name=source.name)
     names = [f"{one}-{other}", f"{other}-{one}"]
     with quiet_datasets():
         try:

@@ -74,21 +74,19 @@ class TabSeparated(SplitSource):
 
     @override
     def find(self, choice: ColumnChoice) -> tuple[list[str], int]:
-        are_numbers = choice.source_column.isdecimal() and choice.target_column.isdecimal()
-        cells = self._first
-        names = self.names if are_numbers else self._first
-        found = self.find_columns(names, choice, place=f"{self.name}:1")
-        has_heading = bool(languages_of(cells)) or (found != [] and not are_numbers)
-        if found:
-            return [self.names[names.index(name)] for name in found], has_heading
-        if has_heading or choice.source_column:
-            self.lacks(names, choice)
+        has_languages = bool(languages_of(self._first))
+        if choice.source_column.isdecimal() and choice.target_column.isdecimal():
+            return super().find(choice)[0], has_languages
+        if heading := self.find_columns(self._first, choice, place=f"{self.name}:1"):
+            return [self.names[self._first.index(name)] for name in heading], 1
+        if has_languages or choice.source_column:
+            self.lacks(self._first, choice)
         # The first two columns that are not numbers; with two columns, both.
-        texts = [
-            name for name, cell in zip(self.names, cells, strict=True) if len(cells) == 2 or not _NUMBER.fullmatch(cell)
-        ]
-        if not 2 <= len(cells) <= _MOST_COLUMNS or len(texts) < 2:
-            problem = f"expected two texts, but line 1 has {len(cells)} columns"
+        count = len(self._first)
+        cells = zip(self.names, self._first, strict=True)
+        texts = [name for name, cell in cells if count == 2 or not _NUMBER.fullmatch(cell)]
+        if not 2 <= count <= _MOST_COLUMNS or len(texts) < 2:
+            problem = f"expected two texts, but line 1 has {count} columns"
             raise InputError(self.name, problem, "set data.source_column and data.target_column")
         return self.in_direction(texts[:2], choice), 0
 
@@ -112,23 +110,26 @@ def csv_rows(file: DataFile) -> PlacedRecords:
     dropped, and so are the row numbers that R writes.
     """
     rows = _csv_cells(file)
-    _, names = next(rows, (1, list[str]()))
-    while names and not names[-1]:
-        names.pop()
+    names = _shortened(next(rows, (1, list[str]()))[1], 0)
     if not names:
         raise InputError(file.path, "no heading", "name the columns in its first line, as in de,en")
     names = [name if names.count(name) == 1 else f"{name} (twice)" for name in names]
-    is_numbered = False
-    for row, (number, cells) in enumerate(rows, start=1):
+    numbered = 0  # cells before the first column
+    for row, (line, cells) in enumerate(rows, start=1):
         if row == 1:
-            is_numbered = len(cells) == len(names) + 1 and cells[0] == "1" and cells[-1] != ""
-        own_number = cells.pop(0) if is_numbered else str(row)
-        while len(cells) > len(names) and not cells[-1]:
-            cells.pop()
-        if len(cells) != len(names) or own_number != str(row):
-            problem = f"{len(cells)} cells{' after the row number' * is_numbered}, but the heading has {len(names)}"
-            raise InputError(f"{file.path}:{number}", problem, "quote texts with separators or line ends in them")
-        yield f"{file.path}:{number}", dict(zip(names, cells, strict=True))
+            numbered = int(len(cells) == len(names) + 1 and cells[0] == "1" and cells[-1] != "")
+        texts = _shortened(cells[numbered:], len(names))
+        if len(texts) != len(names) or cells[:numbered] != [str(row)] * numbered:
+            problem = f"{len(texts)} cells{' after the row number' * numbered}, but the heading has {len(names)}"
+            raise InputError(f"{file.path}:{line}", problem, "quote texts with separators or line ends in them")
+        yield f"{file.path}:{line}", dict(zip(names, texts, strict=True))
+
+
+def _shortened(cells: list[str], count: int) -> list[str]:
+    """The cells without the empty ones at the end, but at least `count`."""
+    while len(cells) > count and not cells[-1]:
+        cells.pop()
+    return cells
 
 
 def _csv_cells(file: DataFile) -> Iterator[tuple[int, list[str]]]:

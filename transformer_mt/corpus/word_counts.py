@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain, islice, zip_longest
+from itertools import chain, filterfalse, islice, zip_longest
 
 import regex
 
@@ -51,9 +51,12 @@ class TrainingWords:
     longest: int
 
     def __add__(self, other: "TrainingWords") -> "TrainingWords":
-        source = self.source + other.source
-        target = self.target + other.target
-        return TrainingWords(source, target, self.complete and other.complete, max(self.longest, other.longest))
+        return TrainingWords(
+            self.source + other.source,
+            self.target + other.target,
+            self.complete and other.complete,
+            max(self.longest, other.longest),
+        )
 
     def seen(self, language: str) -> "SeenWords":
         """Index the source words for lookup. `language` is their language."""
@@ -72,11 +75,11 @@ class TrainingWords:
         Skips words of scripts without spaces.
         """
         both = self.source + self.target
-        total = self.source.total() + self.target.total()
-        spaced = (
-            [(-side[word], word) for word in side if not is_unspaced(word)] for side in (self.source, self.target)
+        total = both.total()
+        ranked = (
+            sorted(filterfalse(is_unspaced, side), key=lambda word: (-side[word], word))[:count]
+            for side in (self.source, self.target)
         )
-        ranked = ([word for _, word in sorted(own)[:count]] for own in spaced)
         return {word: both[word] / total for word in chain.from_iterable(zip_longest(*ranked)) if word is not None}
 
 

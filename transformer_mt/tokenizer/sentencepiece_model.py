@@ -33,6 +33,8 @@ _KINDS = {"unigram": 1, "bpe": 2}
 _MARGIN = 0.1
 
 PieceScores = dict[str, float]
+# What the sources of a corpus start with: its target language, and the name of its own tag, if any.
+Start = tuple[str, str]
 
 
 def load_model(content: bytes) -> SentencePieceProcessor:
@@ -60,8 +62,8 @@ def load_model(content: bytes) -> SentencePieceProcessor:
 
 def learned_scores(processor: SentencePieceProcessor) -> PieceScores:
     """The tokens of a model with their scores, without special symbols, bytes and tags."""
-    learned = (i for i in range(len(FIRST), processor.GetPieceSize()) if not processor.IsControl(i))
-    return {processor.IdToPiece(i): processor.GetScore(i) for i in learned}
+    rest = range(len(FIRST), processor.GetPieceSize())
+    return {processor.IdToPiece(i): processor.GetScore(i) for i in rest if not processor.IsControl(i)}
 
 
 def tags_of(processor: SentencePieceProcessor) -> dict[str, int]:
@@ -78,6 +80,13 @@ def language_tag(language: str) -> str:
 def corpus_tag(name: str) -> str:
     """The tag of sources from one corpus, such as back-translations (Caswell et al. 2019, §2)."""
     return f"<#{name}>"
+
+
+def needed_tags(starts: Sequence[Start]) -> list[str]:
+    """The tags of the target languages of corpora, if there are several, and of the corpora."""
+    languages = dict.fromkeys(language_tag(language) for language, _ in starts)
+    own = dict.fromkeys(corpus_tag(name) for _, name in starts if name)
+    return [*(languages if len(languages) > 1 else ()), *own]
 
 
 def is_unigram(processor: SentencePieceProcessor) -> bool:

@@ -11,14 +11,16 @@ from itertools import chain
 from types import MappingProxyType
 
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.ground.errors import MachineError
+from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.ground.plugins import extensions, resolve
 from transformer_mt.text.words import Span
 from transformer_mt.tokenizer.learning import learn
 from transformer_mt.tokenizer.sentencepiece_model import (
+    Start,
     corpus_tag,
     language_tag,
     load_model,
+    needed_tags,
     tags_of,
     with_tags,
     with_whole_words,
@@ -112,13 +114,27 @@ class Tokenizer:
         """The same vocabulary for target text; this one is for source text, if they differ."""
         return self._tagged(()) if self.tag else self
 
-    def toward(self, language: str, *, tag: str = "") -> "Tokenizer":
+    def toward(self, language: str, tag: str = "") -> "Tokenizer":
         """The same vocabulary for sources to translate into a language, from a corpus with this tag, if any.
 
         Each source starts with the tag of the language, if the vocabulary has one, and the tag of the corpus.
         """
-        ids = [self.tags.get(name) for name in (language_tag(language), corpus_tag(tag))]
-        return self._tagged(tuple(index for index in ids if index is not None)) if self.tags else self
+        names = (language_tag(language), corpus_tag(tag))
+        return self._tagged(tuple(self.tags[name] for name in names if name in self.tags)) if self.tags else self
+
+    def require(self, starts: Sequence[Start]) -> None:
+        """Raise `InputError` if a vocabulary lacks a tag of these corpora, the main one first."""
+        needed = needed_tags(starts)
+        if any(tag.startswith("<2") for tag in self.tags):
+            needed.append(language_tag(starts[0][0]))
+        if missing := [tag for tag in needed if tag not in self.tags]:
+            known = ", ".join(self.tags) or "none"
+            remedy = f"learn a vocabulary, or choose among its tags: {known}"
+            raise InputError("data.mixture", f"the vocabulary has no tag {missing[0]}", remedy)
+
+    def holds_text(self, source: Sequence[int]) -> bool:
+        """True for an encoded source with more than tags."""
+        return len(source) > len(self.tag)
 
     def _tagged(self, tag: tuple[int, ...]) -> "Tokenizer":
         twin = copy(self)

@@ -11,7 +11,7 @@ import sentencepiece
 import torch
 
 from transformer_mt.batching.batches import Batch, Indices, plan_batches
-from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs
+from transformer_mt.batching.encoded_pairs import IN_MEMORY, EncodedPairs, encode_pairs, encode_sampled
 from transformer_mt.config.sections import FORMAT, Config, MixedConfig, TokenizerConfig
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import Pairs, SentencePair
@@ -21,7 +21,7 @@ from transformer_mt.ground.distributed import Distributed
 from transformer_mt.ground.seeds import derive_seed
 from transformer_mt.runs.fingerprints import DataRecord
 from transformer_mt.runs.words import WORDS, pack_words, unpack_words
-from transformer_mt.tokenizer.sentencepiece_model import corpus_tag, language_tag
+from transformer_mt.tokenizer.sentencepiece_model import Start, needed_tags
 from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 
 # Neighbouring pairs to take together when sampling a corpus: reading one takes as long as reading the group.
@@ -32,14 +32,13 @@ _SAMPLED_TOGETHER = 100
 class WeightedCorpus:
     """A corpus to train on, the digest of its content, and the number of its pairs per pair of the main corpus.
 
-    `language` is its target language, `tag` the name of the tag that starts its sources, if any.
+    `start` is its target language and the name of the tag of its sources, if any.
     """
 
     pairs: Pairs
     digest: str
     weight: float = 1.0
-    language: str = ""
-    tag: str = ""
+    start: Start = ("", "")
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class TrainingCorpora:
     def weighted(self) -> list[WeightedCorpus]:
         """The training pairs of each corpus, the main one first."""
         return [
-            WeightedCorpus(one.splits["train"], one.fingerprints["train"].digest, of.weight, one.languages[1], of.tag)
+            WeightedCorpus(one.splits["train"], one.fingerprints["train"].digest, of.weight, (one.languages[1], of.tag))
             for one, of in [(self.main, MixedConfig(corpus=self.main.name)), *self.others]
         ]
 
@@ -75,6 +74,7 @@ class BatchStream:
         self, corpora: Sequence[WeightedCorpus], tokenizer: Tokenizer, config: Config, *, distributed: Distributed
     ) -> None:
         self._corpora, self._tokenizer, self._config, self._distributed = corpora, tokenizer, config, distributed
+        self._longest = min(config.model.max_length, config.training.batch_tokens)
         self._parts: list[EncodedPairs] = []
         self.seek(0, 0)
 
@@ -121,10 +121,10 @@ class BatchStream:
         main, *others = self._corpora
         if config.tokenizer.sampling == "subword":
             sampling = Sampling(derive_seed(config.training.seed, epoch), config.tokenizer.alpha)
-            parts = [self._encoded(main, sampling)]
+            parts = [self._sampled(main, sampling, range(len(main.pairs)))]
             for number, corpus in enumerate(others, start=1):
                 drawn = self._drawn(number, len(corpus.pairs), len(parts[0]), epoch).tolist()
-                parts.append(self._encoded(corpus, sampling, drawn))
+                parts.append(self._sampled(corpus, sampling, drawn))
             return (EncodedPairs.join(parts) if others else parts[0]), None
         if not self._parts:
             self._parts = [self._encoded(corpus) for corpus in self._corpora]
@@ -141,17 +141,13 @@ class BatchStream:
         seed = derive_seed(self._config.training.seed, number)
         return next_rows(size, self._corpora[number].weight * main, seed=seed, epoch=epoch)
 
-    def _encoded(
-        self,
-        corpus: WeightedCorpus,
-        sampling: Sampling | None = None,
-        rows: Sequence[int] | None = None,
-    ) -> EncodedPairs:
-        longest = min(self._config.model.max_length, self._config.training.batch_tokens)
-        return encode_pairs(
-            corpus.pairs, self._tokenizer.toward(corpus.language, tag=corpus.tag), max_length=longest,
-            sampling=sampling, digest=corpus.digest, rows=rows,
-        )  # fmt: skip
+    def _encoded(self, corpus: WeightedCorpus) -> EncodedPairs:
+        tokenizer = self._tokenizer.toward(*corpus.start)
+        return encode_pairs(corpus.pairs, tokenizer, max_length=self._longest, digest=corpus.digest)
+
+    def _sampled(self, corpus: WeightedCorpus, sampling: Sampling, rows: Sequence[int]) -> EncodedPairs:
+        tokenizer = self._tokenizer.toward(*corpus.start)
+        return encode_sampled(corpus.pairs, tokenizer, sampling, max_length=self._longest, rows=rows)
 
 
 def next_rows(pairs: int, share: float, *, seed: int, epoch: int) -> Indices:
@@ -167,16 +163,9 @@ def next_rows(pairs: int, share: float, *, seed: int, epoch: int) -> Indices:
     return torch.cat([torch.zeros(0, dtype=torch.long), *order])[start % pairs :][: end - start]
 
 
-def needed_tags(corpora: Sequence[WeightedCorpus]) -> list[str]:
-    """The tags of the target languages, if there are several, and of the corpora."""
-    languages = dict.fromkeys(language_tag(corpus.language) for corpus in corpora)
-    own = dict.fromkeys(corpus_tag(corpus.tag) for corpus in corpora if corpus.tag)
-    return [*(languages if len(languages) > 1 else ()), *own]
-
-
 def train_tokenizer(corpora: Sequence[WeightedCorpus], config: TokenizerConfig) -> Tokenizer:
     """Learn a joint vocabulary from about `config.sample` pairs per corpus, both sides; cached for large corpora."""
-    tags = needed_tags(corpora)
+    tags = needed_tags([corpus.start for corpus in corpora])
 
     def learn() -> bytes:
         pairs = list(sampled_pairs(corpora, config.sample))

@@ -9,7 +9,7 @@ import torch
 from transformer_mt.config.fine_tuning import fine_tuning_defaults, old_pairs
 from transformer_mt.config.sections import Config, DataConfig, InitFromConfig, MixedConfig, NoamConfig
 from transformer_mt.config.toml import differences
-from transformer_mt.corpus.load_corpus import Corpus, data_of, held_out_texts, load_corpus
+from transformer_mt.corpus.load_corpus import Corpus, data_of, held_out_texts, load_corpus, load_mixed
 from transformer_mt.corpus.source import BUILTIN, IMPORTED, short_code
 from transformer_mt.ground.errors import InputError, TmtError
 from transformer_mt.models.seq2seq import Seq2Seq
@@ -105,12 +105,15 @@ def _why_not(parent: Run, one: MixedConfig, data: DataConfig, own: Corpus, *, is
     if one.corpus == IMPORTED or recorded is None:
         return "its content is not recorded"
     try:
-        cuts_overlap = not is_main and "overlap" in data.remove
-        texts = held_out_texts(load_corpus(theirs, offline=True)) if cuts_overlap else frozenset[str]()
-        now = load_corpus(data, mixed=not is_main, cut=one.hold_out, held_out=texts, offline=True).fingerprints["train"]
+        if is_main:
+            now = load_corpus(data, offline=True)
+        else:
+            others = load_corpus(theirs, offline=True) if "overlap" in data.remove else None
+            texts = held_out_texts(others) if others else frozenset[str]()
+            now = load_mixed(data, cut=one.hold_out, held_out=texts, offline=True)
     except TmtError as error:
         return error.problem
-    return DataRecord({"train": recorded}, {}).difference(DataRecord({"train": now}, {}))
+    return DataRecord({"train": recorded}, {}).difference(DataRecord({"train": now.fingerprints["train"]}, {}))
 
 
 def place_of(path: Path) -> str:

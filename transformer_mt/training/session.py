@@ -27,12 +27,10 @@ from transformer_mt.runs.directory import CHECKPOINTS, PARTS, Run, saved_steps
 from transformer_mt.runs.doubt import DOUBT
 from transformer_mt.runs.lock import acquire, release
 from transformer_mt.runs.weights import load_weights
-from transformer_mt.tokenizer.sentencepiece_model import language_tag
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.batch_stream import (
     BatchStream,
     TrainingCorpora,
-    needed_tags,
     train_tokenizer,
     training_words,
 )
@@ -231,7 +229,7 @@ def _assembled(
     said += notes
     if not distributed.is_main:  # each process draws its own dropout
         torch.manual_seed(derive_seed(config.training.seed, distributed.rank, 0))
-    _require_tags(corpora, tokenizer)
+    tokenizer.require([corpus.start for corpus in corpora.weighted])
     tokenizer = tokenizer.toward(config.data.target_language)
     with working("encoding the pairs"):
         stream = BatchStream(corpora.weighted, tokenizer, config, distributed=distributed)
@@ -248,17 +246,6 @@ def _assembled(
         schedule=build_schedule(config, steps), validate=validate,
     )  # fmt: skip
     return TrainingSession(config, trainer, corpora.main, tokenizer, (*said, *validate.notes))
-
-
-def _require_tags(corpora: TrainingCorpora, tokenizer: Tokenizer) -> None:
-    """Raise `InputError` for a vocabulary from another run that lacks the tag of a target language or a corpus."""
-    needed = needed_tags(corpora.weighted)
-    if any(tag.startswith("<2") for tag in tokenizer.tags):
-        needed.append(language_tag(corpora.main.languages[1]))
-    if missing := [tag for tag in needed if tag not in tokenizer.tags]:
-        known = ", ".join(tokenizer.tags) or "none"
-        remedy = f"learn a vocabulary, or choose among its tags: {known}"
-        raise InputError("data.mixture", f"the vocabulary has no tag {missing[0]}", remedy)
 
 
 def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[TrainingCorpora, Config]:

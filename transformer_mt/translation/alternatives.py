@@ -38,7 +38,7 @@ def find_alternatives(
     Empty for a sentence without text.
     """
     tokenizer = model.tokenizer
-    if len(source.ids) == len(tokenizer.tag):
+    if not tokenizer.holds_text(source.ids):
         return []
     written = [*tokenizer.ids(translation.tokens), EOS]
     positions = model.engine.likeliest([*source.ids, EOS], written, count=count)

@@ -235,7 +235,7 @@ class Translator:
                 longest = len(forced) + 1 if ends else limit
                 sentences[key] = sentence
                 tasks[key] = self._task(sentence, forced, search, longest, place=place(number), key=key)
-        waiting = [(key, task) for key, task in tasks.items() if len(task.source) > len(tokenizer.tag) + 1]
+        waiting = [(key, task) for key, task in tasks.items() if tokenizer.holds_text(task.source[:-1])]
         waiting.sort(key=lambda item: len(item[1].source), reverse=True)
         # A lower bound: only the logits and log-probabilities of the parallel batches.
         needed = 8 * tokenizer.size * min(self._at_once(search), len(waiting)) * max(search.beam, search.n_best)
