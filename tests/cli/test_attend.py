@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
-from support.command_line import PAIRS, OnTerminal, Outcome, Tmt, settings
+from support.command_line import PAIRS, OnTerminal, Outcome, Tmt, present, settings
 from support.hostile_text import HOSTILE_TEXTS
 
 from transformer_mt.config.sections import DataConfig
@@ -55,7 +55,7 @@ def test_example_of_the_builtin_corpus() -> None:
     assert example(Path(), DataConfig(source_language="en", target_language="de")).startswith("Can you ")
 
 
-@pytest.mark.parametrize("command", ["attend", "attend --json", "explain", "heads --data {data}", "align"])
+@pytest.mark.parametrize("command", present("attend", "attend --json", "explain", "heads --data {data}", "align"))
 def test_models_without_attention_are_refused(
     command: str, recurrent: Callable[[str], str], data: str, tmt: Tmt
 ) -> None:

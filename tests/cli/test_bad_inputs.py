@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.command_line import Tmt, contents, settings
+from support.command_line import Tmt, contents, present, settings
 
 from transformer_mt.cli.line_io import LONGEST_SENTENCE
 from transformer_mt.cli.terminal import note
@@ -231,17 +231,17 @@ def test_bad_arguments_are_numbered(on_run: Tmt) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        ("translate", "Ja.", "--output", "loop"),
-        ("translate", "--input", "loop"),
-        ("page", "loop.html", "Ja."),
-        ("train", "--run-dir", "new", "--from", "loop", "--data", "a.de,a.en"),
-        ("pack", "ready", "loop"),
-    ],
+    present(
+        "translate Ja. --output loop",
+        "translate --input loop",
+        "page loop.html Ja.",
+        "train --run-dir new --from loop --data a.de,a.en",
+        "pack ready loop",
+    ),
 )
-def test_a_loop_of_links_is_one_line(arguments: tuple[str, ...], tmt: Tmt) -> None:
+def test_a_loop_of_links_is_one_line(arguments: str, tmt: Tmt) -> None:
     for name in ("loop", "loop.html"):
         Path(name).symlink_to(name)
-    outcome = tmt(*arguments)
+    outcome = tmt(*arguments.split())
     assert outcome.code == 2
     assert outcome.mistake.startswith(("loop: ", "loop.html: "))

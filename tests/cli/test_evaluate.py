@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
-from support.command_line import PAIRS, VIEWS_PAGE, Tmt
+from support.command_line import PAIRS, VIEWS_PAGE, Tmt, present
 
 from transformer_mt.config.toml import dump_config, load_config
 from transformer_mt.corpus.pairs import SentencePair
@@ -40,7 +40,7 @@ def test_notes_meaningless_scores(on_run: Tmt) -> None:
     assert outcome.err.splitlines().count(f"tmt: {message}") == 1
 
 
-@pytest.mark.parametrize("command", ["evaluate", "heads"])
+@pytest.mark.parametrize("command", present("evaluate", "heads"))
 def test_run_does_not_open_its_own_corpus(command: str, data: str, on_run: Tmt) -> None:
     message = f"--data: required for a run not trained on builtin; this one was trained on {data}"
     assert on_run(command).mistake == message

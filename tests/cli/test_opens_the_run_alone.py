@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.command_line import present
 from support.forked import start, tmt
 
 SYSTEM = ("/dev", "/etc", "/proc", "/sys", sys.prefix, sys.base_prefix)
@@ -34,9 +35,9 @@ def watched(command: Callable[[], int], opened: Path) -> Callable[[], int]:
 @pytest.mark.parametrize(
     ("command", "code"),
     [
-        *((command, 0) for command in ("attend", "attend --method erasure", "explain", "lens")),
-        *((command, 0) for command in ("align", "translate Ja.", "runs", "plot")),
-        *((command, 2) for command in ("evaluate", "heads")),
+        *((command, 0) for command in present("attend", "attend --method erasure", "explain", "lens")),
+        *((command, 0) for command in present("align", "translate Ja.", "runs", "plot")),
+        *((command, 2) for command in present("evaluate", "heads")),
     ],
 )
 def test_opens_only_the_run(command: str, code: int, lost: tuple[str, ...], own_run: Path) -> None:

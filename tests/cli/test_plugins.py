@@ -64,8 +64,8 @@ def test_documented_plugin(data: str, workplace: Path, tmt: Tmt) -> None:
         ("raise ValueError\n", "bad.py:1: ValueError: no reason given; "),
         ("EXTENSION = 5", "plugin bad.py: TypeError: EXTENSION is not an Extension; "),
         (
-            f"{PLUGIN}views={{'lens': View(print)}})",
-            "plugin bad.py: ValueError: EXTENSION.views: 'lens' exists already; ",
+            f"{PLUGIN}views={{'attend': View(print)}})",
+            "plugin bad.py: ValueError: EXTENSION.views: 'attend' exists already; ",
         ),
         (f"{PLUGIN}commands={{'train': Command('', print)}})", "plugin bad.py: the command train exists already; "),
     ],

@@ -106,9 +106,9 @@ def test_progress_bar_on_a_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setenv("TERM", term)
-    code, screen = terminal("heads", "--model", trained, "--data", data)
+    code, screen = terminal("evaluate", "--model", trained, "--data", data)
     assert code == 0
     assert bool(re.search(r"\d %\S* \S*0:00:\d\d\S* left ", screen)) == has_bar
     assert screen.count("\x1b[?25l") == screen.count("\x1b[?25h")
-    assert has_bar or "\n\n" not in screen.partition("sentences, loss")[0]
-    assert "sentences, loss" in screen
+    assert has_bar or "\n\n" not in screen.partition("BLEU")[0]
+    assert "BLEU" in screen

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.command_line import PAIRS, OnTerminal, Tmt
+from support.command_line import PAIRS, OnTerminal, Tmt, present
 
 KNOWN = PAIRS[0][0]
 UNKNOWN = "Der Bahnhofsvorsteher schläft."
@@ -70,7 +70,7 @@ def test_rare_and_unseen_words_differ(tmt: Tmt) -> None:
 
 
 @pytest.mark.usefixtures("seldom")
-@pytest.mark.parametrize("command", ["attend", "lens", "align"])
+@pytest.mark.parametrize("command", present("attend", "lens", "align"))
 def test_copied_words_are_only_in_json(command: str, tmt: Tmt) -> None:
     options = (command, "--model", "run", "Anna Hund Otto", "--target", "Anna's Hund, otto")
     outcome = tmt(*options, "--json")
@@ -128,7 +128,7 @@ def test_remarks_on_stderr_and_in_json(text: str, on_run: Tmt) -> None:
         assert {*found} - {"spelled_as_bytes"} == {*fields} - {"spelled_as_bytes"}
 
 
-@pytest.mark.parametrize("command", ["attend", "explain", "lens", "align"])
+@pytest.mark.parametrize("command", present("attend", "explain", "lens", "align"))
 def test_views_say_the_same(command: str, on_run: Tmt) -> None:
     outcome = on_run(command, "DER HUND SCHLÄFT", "--json")
     assert "tmt: all capitals, read as: Der Hund schläft" in outcome.err

@@ -4,7 +4,7 @@ import codecs
 from pathlib import Path
 
 import pytest
-from support.command_line import PAIRS, Tmt
+from support.command_line import PAIRS, Tmt, present
 
 SOURCES = [source for source, _ in PAIRS]
 TARGETS = [target for _, target in PAIRS]
@@ -15,7 +15,10 @@ TARGETS = [target for _, target in PAIRS]
     [
         ("a.jsonl", f'{{"de": "{SOURCES[0]}"}}\n', "translate --json --input a.jsonl"),
         ("a.toml", "[training]\nsteps = 7\n", "config a.toml"),
-        ("l/1.md", "# A\n\nB\n## Question\nC?\n## Answer\nD.\n", "lesson --lessons l 1"),
+        *(
+            ("l/1.md", "# A\n\nB\n## Question\nC?\n## Answer\nD.\n", command)
+            for command in present("lesson --lessons l 1")
+        ),
         ("a.tsv", f"{SOURCES[0]}\tdog\n", "translate --glossary a.tsv {0}"),
         ("b.de", f"{SOURCES[0]}\n", "evaluate --data b.de,a.en --json"),
         ("a.de", f"{SOURCES[0]}\n", "align --input a.de --target-file a.en"),
@@ -38,7 +41,8 @@ def test_a_byte_order_mark_is_no_text(name: str, content: str, command: str, tra
 
 @pytest.mark.parametrize("end", ["\r", "\r\n"])
 @pytest.mark.parametrize(
-    "command", ["translate --input a.de", *(f"{name} --input a.de --target-file a.en" for name in ("align", "score"))]
+    "command",
+    ["translate --input a.de", *(f"{name} --input a.de --target-file a.en" for name in present("align", "score"))],
 )
 def test_line_ends_of_other_systems(command: str, end: str, on_run: Tmt) -> None:
     outcomes = []
@@ -65,7 +69,7 @@ def test_text_arguments_are_utf8(command: str, place: str, tmt: Tmt) -> None:
 
 
 @pytest.mark.parametrize("columns", ["0", "19"])
-@pytest.mark.parametrize("command", ["attend", "align", "translate --trace", "lens", "lesson 3"])
+@pytest.mark.parametrize("command", present("attend", "align", "translate --trace", "lens", "lesson 3"))
 def test_a_width_below_20_is_80(
     command: str, columns: str, trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
 ) -> None:

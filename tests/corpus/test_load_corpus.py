@@ -95,11 +95,7 @@ def test_writes_nothing_next_to_the_data_or_to_the_terminal(
 
 def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
-    assert problem(missing) == (
-        f"InputError {missing}: no such file or folder; give builtin, a hub data set "
-        "owner/name[:configuration][@revision], a folder, a file, or a pair train.de,train.en (plain text, tsv, csv, "
-        "json, jsonl, parquet, tmx; each also as .gz or .xz)"
-    )
+    assert problem(missing).startswith(f"InputError {missing}: no such file or folder; give builtin, a hub data set ")
 
 
 @pytest.mark.parametrize("name", ["~nosuchperson/x", "~nosuchperson/a,~nosuchperson/b"])

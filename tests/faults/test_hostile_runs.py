@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import torch
-from support.command_line import settings
+from support.command_line import present, settings
 from support.hostile import (
     Damage,
     blessed,
@@ -338,8 +338,8 @@ OVERFLOWING = (
     ("translate", "--alternatives", "Hund"),
     ("evaluate", "--split", "validation"),
     *(("attend", "--method", method, "--target", "dog", "Hund") for method in ("weights", "gradient", "erasure")),
-    *((name, "--target", "dog", "Hund") for name in ("explain", "lens", "align")),
-    ("heads", "--split", "validation"),
+    *((name, "--target", "dog", "Hund") for name in present("explain", "lens", "align")),
+    *((name, "--split", "validation") for name in present("heads")),
 )
 
 

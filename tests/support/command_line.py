@@ -12,11 +12,18 @@ from typing import Any
 
 import pytest
 
+from transformer_mt.cli.app import commands
 from transformer_mt.cli.main import run
 from transformer_mt.runs.lock import LOCK
 
 # The page that documents the keys of `--json`.
 VIEWS_PAGE = Path(__file__).parents[2].joinpath("docs/json.md").read_text("utf-8")
+
+
+def present(*rows: str) -> list[str]:
+    """The rows that start with a command of the core or of an extension that is there."""
+    return [row for row in rows if row.split()[0] in commands()]
+
 
 PROGRAM = [sys.executable, "-c", "from transformer_mt.cli.main import main; main()"]
 
