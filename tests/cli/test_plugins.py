@@ -63,10 +63,6 @@ def test_documented_plugin(data: str, workplace: Path, tmt: Tmt) -> None:
         ("import sys\nsys.exit(7)\n", "bad.py:2: SystemExit: 7; "),
         ("raise ValueError\n", "bad.py:1: ValueError: no reason given; "),
         ("EXTENSION = 5", "plugin bad.py: TypeError: EXTENSION is not an Extension; "),
-        (
-            f"{PLUGIN}views={{'attend': View(print)}})",
-            "plugin bad.py: ValueError: EXTENSION.views: 'attend' exists already; ",
-        ),
         (f"{PLUGIN}commands={{'train': Command('', print)}})", "plugin bad.py: the command train exists already; "),
     ],
 )
@@ -74,6 +70,13 @@ def test_plugin_import_errors(content: str | None, error: str, tmt: Tmt) -> None
     if content is not None:
         Path("bad.py").write_text(content, "utf-8")
     assert tmt("--plugin", "bad.py", "config").mistake.startswith(error)
+
+
+def test_two_plugins_with_the_same_view_are_refused(tmt: Tmt) -> None:
+    for name in ("one.py", "two.py"):
+        Path(name).write_text(f"{PLUGIN}views={{'mine': View(print)}})", "utf-8")
+    outcome = tmt("--plugin", "one.py", "--plugin", "two.py", "config")
+    assert outcome.mistake.startswith("plugin two.py: ValueError: EXTENSION.views: 'mine' exists already; ")
 
 
 def test_plugins_with_the_same_name_are_refused(tmt: Tmt) -> None:
