@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPResponse
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -83,20 +84,12 @@ class Served:
 
 def read_answer(connection: socket.socket) -> Answer:
     """The next response on a connection."""
-    received = b""
     try:
-        while b"\r\n\r\n" not in received and (part := connection.recv(65_536)):
-            received += part
-        if not received:
-            return Answer(0, {}, b"")
-        head, _, body = received.partition(b"\r\n\r\n")
-        first, *lines = head.decode().split("\r\n")
-        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
-        while len(body) < int(headers.get("content-length", 0)) and (part := connection.recv(65_536)):
-            body += part
+        response = HTTPResponse(connection)
+        response.begin()
+        return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
     except ConnectionError:
         return Answer(0, {}, b"")
-    return Answer(int(first.split()[1]), headers, body)
 
 
 def wait_until(condition: Callable[[], object]) -> None:

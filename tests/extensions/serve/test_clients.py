@@ -10,10 +10,8 @@ from urllib.parse import urlencode
 
 import pytest
 from support.command_line import PAIRS
-from support.sentences import small_tokenizer
 from support.serving import Answer, Served, serving
-from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model, write_run
-from support.variants import with_sizes
+from support.tiny import write_run
 
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.extensions.serve.questions import LARGEST_BODY
@@ -95,15 +93,14 @@ def test_languages_are_both_and_only_the_source_has_a_target(served: Served) -> 
 # What a question changes, the status, and the place of the problem.
 WRONG: list[tuple[dict[str, Any], int, str]] = [
     *(({"source": source, "target": target}, 400, "source, target: ") for source, target in (
-        ("en", "de"), ("de", "de"), ("de", "fr"), ("fr", "en"), ("auto", "de"), ("de", "auto"), ("de-DE", "en"))),
+        ("en", "de"), ("de", "fr"), ("auto", "de"), ("de-DE", "en"))),
     ({"format": "html"}, 400, "format: "), ({"alternatives": 21}, 400, "alternatives: "),
-    ({"alternatives": -1}, 400, "alternatives: "), ({"alternatives": "some"}, 400, "alternatives: "),
-    ({"source": ["de", "de"]}, 400, "source: "), ({"targets": "en"}, 400, "targets: "),
-    ({"q": None}, 400, "q: "), ({"source": None}, 400, "source: "), ({"target": None}, 400, "target: "),
+    ({"alternatives": "some"}, 400, "alternatives: "), ({"source": ["de", "de"]}, 400, "source: "),
+    ({"targets": "en"}, 400, "targets: "), ({"q": None}, 400, "q: "),
     ({"q": [SENTENCE, "Hund " * 200]}, 400, "sentence 2: "),
     ({"run": "none"}, 404, "run: "),
     ({"api_key": None}, 403, "api_key: "), ({"api_key": "", "source": "fr"}, 403, "api_key: "),
-    ({"api_key": "x"}, 403, "api_key: "), ({"api_key": "é"}, 403, "api_key: "),
+    ({"api_key": "é"}, 403, "api_key: "),
 ]  # fmt: skip
 
 
@@ -139,18 +136,9 @@ def test_key_in_the_header_comes_first(header: str, key: str | None, status: int
     assert form(served, headers=headers, api_key=key and key.format(served.key)).status == status
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Sec_Fetch_Site": "cross-site"}, 403),
-        ({"Sec_Fetch_Site": "same-site"}, 403), ({"Sec_Fetch_Site": "none, cross-site"}, 403),
-        ({"Host": "evil.example"}, 421),
-    ],
-)  # fmt: skip
-def test_foreign_page_is_refused(headers: dict[str, str], status: int, served: Served) -> None:
+def test_foreign_page_is_refused(served: Served) -> None:
     for path in (*PATHS, *(f"{path}%0A" for path in PATHS)):
-        for method in ("GET", "POST"):
-            require_error(form(served, method, path, headers=headers), status)
+        require_error(form(served, "GET", path, headers={"Sec_Fetch_Site": "cross-site"}), 403)
 
 
 def test_other_types_sizes_and_methods_are_refused(served: Served) -> None:
@@ -177,10 +165,7 @@ def test_busy_server_is_well_and_refuses_a_key_at_once(served: Served, monkeypat
 
 
 def test_newest_run_with_a_model_answers_unless_another_is_named(own_runs: Path) -> None:
-    tokenizer = small_tokenizer()
-    languages = ("data.source_language=nds", "data.target_language=en")
-    sizes = (*with_sizes((), SIZES, transformer=TRANSFORMER_SIZES), *languages)
-    two = write_run(own_runs / "two", varied_model(vocabulary=tokenizer.size), tokenizer, *sizes)
+    two = write_run(own_runs / "two", "data.source_language=nds", "data.target_language=en")
     (own_runs / "zero").mkdir()
     shutil.copy(two / "config.toml", own_runs / "zero")  # the newest, but without a model
     for path in (own_runs / "one").rglob("*"):
@@ -206,8 +191,7 @@ def test_model_with_several_target_languages_translates_into_each(tmp_path: Path
     )
     mixture = 'data.mixture.french={corpus="none", target_language="fr"}'
     languages = ("data.source_language=de", "data.target_language=en")
-    sizes = with_sizes((*languages, mixture), SIZES, transformer=TRANSFORMER_SIZES)
-    write_run(tmp_path / "one", varied_model(vocabulary=tokenizer.size), tokenizer, *sizes)
+    write_run(tmp_path / "one", *languages, mixture, tokenizer=tokenizer)
     with serving(tmp_path) as served:
         expected = [("de", ["en", "fr"]), ("en", []), ("fr", [])]
         assert [(one["code"], one["targets"]) for one in served.get("/languages").json] == expected

@@ -6,9 +6,8 @@ import shutil
 from pathlib import Path
 from urllib.parse import quote
 
-from support.sentences import small_tokenizer
 from support.serving import Served, serving
-from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model, write_run
+from support.tiny import write_run
 
 from transformer_mt.config.toml import load_config
 from transformer_mt.extensions.serve.served_runs import RUNS_IN_MEMORY, Runs
@@ -152,9 +151,8 @@ def test_run_without_measurements_has_no_curves(own_runs: Path) -> None:
 
 
 def test_three_runs_stay_in_memory(tmp_path: Path) -> None:
-    tokenizer, loaded = small_tokenizer(), list[Seq2Seq]()
-    model = varied_model(vocabulary=tokenizer.size)
-    paths = [write_run(tmp_path / name, model, tokenizer, *SIZES, *TRANSFORMER_SIZES) for name in "abcd"]
+    loaded = list[Seq2Seq]()
+    paths = [write_run(tmp_path / name) for name in "abcd"]
     runs = Runs(lambda: paths, device="cpu", opened=loaded.append)
     assert RUNS_IN_MEMORY == 3
     for name in "abcabcdbcd":
