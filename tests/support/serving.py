@@ -77,6 +77,12 @@ class Served:
     def get(self, path: str, **headers: str | None) -> Answer:
         return self.request("GET", path, **headers)
 
+    @property
+    def runs(self) -> list[Any]:
+        """The listed runs."""
+        listed: list[Any] = self.get("/v1/runs").json["runs"]
+        return listed
+
     def ask(self, route: str, *, run: str = "one", **asked: Any) -> Answer:
         """The response to a question about a run."""
         return self.request("POST", f"/v1/{route}", json.dumps({"run": run, **asked}).encode())

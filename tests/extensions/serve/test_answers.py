@@ -74,7 +74,7 @@ def test_routes_return_the_json_of_their_command(
     model, served = ("--model", str(variant_run)), served_variant
     pair = {"run": "run", "source": SOURCE, "target": TARGET}
     given = (*model, SOURCE, "--target", TARGET)
-    (listed,) = served.get("/v1/runs").json["runs"]
+    (listed,) = served.runs
     turn = MODELS.index(variant)  # cycles through methods, words or tokens, and heads that are off
     method, words = [*METHODS][turn % len(METHODS)], bool(turn // len(METHODS) % 2)
     expected = printed("attend", *given, "--method", method, "--words" if words else "--tokens")
@@ -222,7 +222,7 @@ def test_page_is_the_one_of_the_command(served: Served, home: Path, tmp_path: Pa
 def test_list_and_curves_match_their_commands(served: Served, printed: Command, home: Path) -> None:
     (curves,) = printed("plot", str(home / "runs/one"))["runs"]
     assert served.get("/v1/curves?run=one").json == {"runs": [curves | {"run": "one"}], "run": "one", "step": 150}
-    (found,) = served.get("/v1/runs").json["runs"]
+    (found,) = served.runs
     expected = printed("runs", str(home / "runs"))
     assert found.items() >= (expected | {"run": "one", "seconds_since": found["seconds_since"]}).items()
     assert found["stacks"] == {"encoder": [[1, 2]], "decoder": [[1, 2], [1, 2]], "cross": [[1, 2], [1, 2]]}
@@ -272,7 +272,7 @@ def test_hostile_text_round_trips_escaped(served: Served) -> None:
 
 
 def test_history_has_the_attention_of_a_checkpoint(served: Served, printed: Command, home: Path) -> None:
-    assert served.get("/v1/runs").json["runs"][0]["checkpoints"] == [50, 100, 150]
+    assert served.runs[0]["checkpoints"] == [50, 100, 150]
     for step, words in ((50, False), (150, True)):
         at = ("--model", str(home / f"runs/one/checkpoints/step-{step}"))
         found = served.ask("history", **PAIR, words=words, checkpoint=step).json
