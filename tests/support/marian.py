@@ -3,6 +3,9 @@
 import io
 import json
 import math
+import re
+import warnings
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -11,10 +14,11 @@ from typing import Any
 import safetensors.torch
 import sentencepiece
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from support.small_training import PAIRS
+from transformer_mt.attention.positions import sinusoids
 
 Tensors = dict[str, Tensor]
 
@@ -105,46 +109,35 @@ def write_marian(folder: Path, tensors: Tensors | None = None, **changes: Any) -
 
 def positions(length: int, width: int) -> Tensor:
     """Marian's positions: sines in the first half of the features, cosines in the second."""
-    angles = [[i / 10_000 ** (2 * (j // 2) / width) for j in range(width)] for i in range(length)]
-    sines = [[math.sin(row[j]) for j in range(0, width, 2)] for row in angles]
-    cosines = [[math.cos(row[j]) for j in range(1, width, 2)] for row in angles]
-    return torch.tensor([[*a, *b] for a, b in zip(sines, cosines, strict=True)], dtype=torch.float64)
+    own = sinusoids(length, width, torch.device("cpu"), torch.float64)
+    return torch.cat((own[:, 0::2], own[:, 1::2]), dim=1)
+
+
+# Marian's names of parts, and those of PyTorch's layers.
+RENAMED = {
+    "encoder_attn_layer_norm": "norm2", "self_attn_layer_norm": "norm1", "encoder_attn": "multihead_attn",
+    "fc1": "linear1", "fc2": "linear2",
+}  # fmt: skip
+SIZES = ("encoder_attention_heads", "encoder_layers", "decoder_layers", "encoder_ffn_dim")
 
 
 def marian_logits(tensors: Tensors, config: Mapping[str, Any], source: Tensor, target: Tensor) -> Tensor:
-    """The logits of a Marian model in float64, as transformers computes them; source and target without padding."""
-    tensors = {name: tensor.double() for name, tensor in tensors.items()}
-    heads, width = config["encoder_attention_heads"], config["d_model"]
-    activation = {"swish": F.silu, "silu": F.silu, "relu": F.relu, "gelu": F.gelu}[config["activation_function"]]
-
-    def linear(x: Tensor, place: str) -> Tensor:
-        return F.linear(x, tensors[f"{place}.weight"], tensors[f"{place}.bias"])
-
-    def attention(x: Tensor, memory: Tensor, place: str, *, causal: bool = False) -> Tensor:
-        states = (linear(x, f"{place}.q_proj"), linear(memory, f"{place}.k_proj"), linear(memory, f"{place}.v_proj"))
-        q, k, v = (one.unflatten(-1, (heads, -1)).transpose(1, 2) for one in states)
-        scores = q @ k.transpose(-1, -2) / math.sqrt(width // heads)
-        if causal:
-            scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1), -math.inf)
-        return linear((scores.softmax(dim=-1) @ v).transpose(1, 2).flatten(2), f"{place}.out_proj")
-
-    def norm(x: Tensor, place: str) -> Tensor:
-        return F.layer_norm(x, (width,), tensors[f"{place}.weight"], tensors[f"{place}.bias"])
-
-    def embed(tokens: Tensor) -> Tensor:
-        return math.sqrt(width) * tensors["model.shared.weight"][tokens] + positions(tokens.shape[1], width)
-
-    memory, x = embed(source), embed(target)
-    for stack, count in (("encoder", config["encoder_layers"]), ("decoder", config["decoder_layers"])):
-        state = memory if stack == "encoder" else x
-        for layer in range(count):
-            place = f"model.{stack}.layers.{layer}"
-            own = attention(state, state, f"{place}.self_attn", causal=stack == "decoder")
-            state = norm(state + own, f"{place}.self_attn_layer_norm")
-            if stack == "decoder":
-                read = attention(state, memory, f"{place}.encoder_attn")
-                state = norm(state + read, f"{place}.encoder_attn_layer_norm")
-            inner = linear(activation(linear(state, f"{place}.fc1")), f"{place}.fc2")
-            state = norm(state + inner, f"{place}.final_layer_norm")
-        memory, x = (state, x) if stack == "encoder" else (memory, state)
-    return x @ tensors["model.shared.weight"].T + tensors["final_logits_bias"]
+    """The logits of a Marian model in float64, by PyTorch's own layers; source and target without padding."""
+    grouped = defaultdict[str, list[Tensor]](list)
+    for name, tensor in tensors.items():
+        for theirs, torchs in RENAMED.items():
+            name = name.replace(f".{theirs}.", f".{torchs}.")
+        last = "norm2" if name.startswith("model.encoder") else "norm3"
+        name = re.sub(r"\.[qkv]_proj\.", ".in_proj_", name).replace("final_layer_norm", last)
+        grouped[name.removeprefix("model.")].append(tensor.double())
+    joined = {name: torch.cat(parts) for name, parts in grouped.items()}  # of queries, keys and values
+    table, bias, width = joined.pop("shared.weight"), joined.pop("final_logits_bias"), config["d_model"]
+    activation = {"swish": "silu"}.get(config["activation_function"], config["activation_function"])
+    sizes = [config[key] for key in SIZES]
+    with warnings.catch_warnings(action="ignore"):  # about speed
+        model = nn.Transformer(width, *sizes, activation=getattr(F, activation), batch_first=True)
+    model.encoder.norm = model.decoder.norm = None
+    model.double().eval().load_state_dict(joined)
+    sides = (math.sqrt(width) * table[one] + positions(one.shape[1], width) for one in (source, target))
+    causal = model.generate_square_subsequent_mask(target.shape[1], dtype=torch.float64)
+    return model(*sides, tgt_mask=causal) @ table.T + bias

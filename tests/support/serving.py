@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPResponse
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -76,6 +77,12 @@ class Served:
     def get(self, path: str, **headers: str | None) -> Answer:
         return self.request("GET", path, **headers)
 
+    @property
+    def runs(self) -> list[Any]:
+        """The listed runs."""
+        listed: list[Any] = self.get("/v1/runs").json["runs"]
+        return listed
+
     def ask(self, route: str, *, run: str = "one", **asked: Any) -> Answer:
         """The response to a question about a run."""
         return self.request("POST", f"/v1/{route}", json.dumps({"run": run, **asked}).encode())
@@ -83,20 +90,12 @@ class Served:
 
 def read_answer(connection: socket.socket) -> Answer:
     """The next response on a connection."""
-    received = b""
     try:
-        while b"\r\n\r\n" not in received and (part := connection.recv(65_536)):
-            received += part
-        if not received:
-            return Answer(0, {}, b"")
-        head, _, body = received.partition(b"\r\n\r\n")
-        first, *lines = head.decode().split("\r\n")
-        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
-        while len(body) < int(headers.get("content-length", 0)) and (part := connection.recv(65_536)):
-            body += part
+        response = HTTPResponse(connection)
+        response.begin()
+        return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
     except ConnectionError:
         return Answer(0, {}, b"")
-    return Answer(int(first.split()[1]), headers, body)
 
 
 def wait_until(condition: Callable[[], object]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from support.sentences import small_tokenizer
 from support.variants import with_sizes
 from transformer_mt.config.sections import ModelConfig
 from transformer_mt.config.toml import load_config
@@ -71,9 +72,11 @@ def gradients(model: Seq2Seq, loss: Tensor) -> dict[str, Tensor]:
     return dict(zip(names, found, strict=True))
 
 
-def write_run(path: Path, model: Seq2Seq, tokenizer: Tokenizer, *settings: str) -> Path:
-    """Write an untrained run with this model."""
-    config = load_config(None, ["data.corpus=none", "training.device=cpu", "search.max_length=12", *settings])
+def write_run(path: Path, *overrides: str, tokenizer: Tokenizer | None = None) -> Path:
+    """Write an untrained run with a varied tiny model, changed as by `--set`."""
+    tokenizer = tokenizer or small_tokenizer()
+    sizes = with_sizes(overrides, SIZES, transformer=TRANSFORMER_SIZES)
+    config = load_config(None, ["data.corpus=none", "training.device=cpu", "search.max_length=12", *sizes])
     run = Run.create(path, config, tokenizer, DataRecord({}, {}), None)
-    run.save_model(weights_of(model))
+    run.save_model(weights_of(varied_model(*overrides, vocabulary=tokenizer.size)))
     return path

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import OnTerminal, Terminal, Tmt, settings, write_corpus
-from support.tiny import SIZES, varied_model, write_run
+from support.tiny import write_run
 from transformer_mt.cli.main import run
 from transformer_mt.runs.directory import Run
 
@@ -30,9 +30,8 @@ def recurrent(home: Path) -> Callable[[str], str]:
 
     @cache
     def made(score: str) -> str:
-        tokenizer, kind = Run.open(home / "run").tokenizer(), ("model.kind=recurrent", f"model.score={score}")
-        model = varied_model(*kind, vocabulary=tokenizer.size)
-        return str(write_run(home / score, model, tokenizer, *kind, *SIZES))
+        tokenizer = Run.open(home / "run").tokenizer()
+        return str(write_run(home / score, "model.kind=recurrent", f"model.score={score}", tokenizer=tokenizer))
 
     return made
 

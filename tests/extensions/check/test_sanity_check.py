@@ -7,7 +7,7 @@ from support.small_training import TRAIN, corpus_in_memory, small_config, unwrit
 from transformer_mt.batching.batches import Batch
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.extensions.check.sanity_check import check_training, overfit, shapes, try_largest
+from transformer_mt.extensions.check.sanity_check import check_training, shapes, try_largest
 from transformer_mt.ground.errors import InputError
 from transformer_mt.runs.directory import Run
 from transformer_mt.training.batch_stream import TrainingCorpora
@@ -32,15 +32,6 @@ def test_shapes_match_the_batch(training: TrainingSession) -> None:
     assert {*found} < {name for name, _ in training.trainer.model.named_modules()}
     assert f"{rows}×{batch.source.shape[1]}×16" in found.values()
     assert not any(module._forward_hooks for module in training.trainer.model.modules())
-
-
-@pytest.mark.slow
-def test_one_batch_is_overfitted(training: TrainingSession, tmp_path: Path) -> None:
-    batch = training.trainer.stream.encoded.batch(range(2))
-    learned = list(overfit(training.trainer, batch))
-    assert [step for step, _ in learned] == list(range(10, 10 * len(learned) + 1, 10))
-    assert learned[0][1] < 0.9 < learned[-1][1]
-    assert not list(tmp_path.iterdir())
 
 
 def size(batch: Batch) -> int:

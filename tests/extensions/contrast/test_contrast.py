@@ -95,12 +95,10 @@ def test_gradient_is_the_difference_of_both_tokens_gradients(kind: str) -> None:
 @pytest.mark.parametrize(
     ("word", "other", "tokens", "prefix"),
     [
-        ("1", "Can", ("T", "C"), ""),
         ("THE", "Can", ("T", "C"), ""),
         ("old", "  die  ", ("▁", "▁die"), "The"),
         ("is", "it now", ("s", "t"), "The old man i"),
         (".", "?", (".", "?"), "The old man is reading"),
-        ("</s>", "die", ("</s>", "▁die"), "The old man is reading."),
         ("</s>", "?", ("</s>", "?"), "The old man is reading."),
         ("is", "</s>", ("▁i", "</s>"), "The old man"),
     ],
@@ -121,9 +119,7 @@ def test_start_of_a_word_is_a_word_of_its_own(model: Seq2Seq, tokenizer: Tokeniz
 @pytest.mark.parametrize(
     ("word", "other", "prefix", "place"),
     [
-        ("cat", "dog", None, "word: 'cat' is not in the translation; "),
         ("old", " ", None, "other: empty"),
-        ("</s>", "</s>", None, "other: '</s>' is what the translation says"),
         ("▁m", "▁i", ["</s>"], "prefix: '</s>' is not a text token"),
         ("zz", "▁i", [], "word: 'zz' is not a text token"),
         ("▁m", "<pad>", [], "other: '<pad>' is not a text token"),

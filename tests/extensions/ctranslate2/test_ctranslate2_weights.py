@@ -9,7 +9,7 @@ from support.variants import VARIANTS, Variant, supported
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer_mt.extensions.ctranslate2.ctranslate2_package import QUANTIZATIONS, require_quantization
+from transformer_mt.extensions.ctranslate2.ctranslate2_package import QUANTIZATIONS
 from transformer_mt.extensions.ctranslate2.ctranslate2_weights import POSSIBLE, model_files
 from transformer_mt.ground.errors import InputError
 from transformer_mt.models.seq2seq import evaluating
@@ -33,13 +33,6 @@ def transformer(*overrides: str) -> Transformer:
     model = varied_model(*overrides, vocabulary=VOCABULARY)
     assert isinstance(model, Transformer)
     return model
-
-
-def test_unknown_number_format_is_refused() -> None:
-    for name in (None, *QUANTIZATIONS):
-        require_quantization(name)
-    with pytest.raises(InputError, match=r"^quantization: 'int4' is unknown; did you mean int"):
-        require_quantization("int4")
 
 
 def test_table_of_positions_larger_than_memory_is_refused() -> None:

@@ -17,7 +17,7 @@ from transformer_mt.extensions.export import export_run as exporting
 from transformer_mt.extensions.export import parity as comparison
 from transformer_mt.extensions.export.export_formats import formats
 from transformer_mt.extensions.export.export_run import PARITY, export_run, require_possible
-from transformer_mt.extensions.export.parity import Parity, parity_lines
+from transformer_mt.extensions.export.parity import Parity
 from transformer_mt.ground.errors import InputError, MachineError, TmtError
 from transformer_mt.runs.directory import TOKENIZER, Run
 from transformer_mt.text.normalize import normalize
@@ -105,17 +105,6 @@ def test_exported_script_answers_each_line_as_it_arrives(exported: tuple[Path, P
             assert printed.readline().endswith(b"\n")
         process.send_signal(signal.SIGINT)
         assert (process.wait(), said.read()) == (-signal.SIGINT, b"")
-
-
-def test_quantized_export_reports_differences_without_failing(
-    run: Run, exported: tuple[Path, Parity], tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    parity = export_run(run, tmp_path / "int8", VALIDATION, to=TO, quantization="int8")
-    assert "[ctranslate2]" not in capfd.readouterr().err
-    assert parity.quantization == "int8"
-    sizes = [(folder / "model.bin").stat().st_size for folder in (tmp_path / "int8", exported[0])]
-    assert sizes[0] < 0.5 * sizes[1]
-    assert [*parity_lines(parity)] == [f"{parity.same} of {parity.sentences} greedy translations are the same"]
 
 
 def test_sampling_run_is_compared_without_sampling(run: Run) -> None:

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from support.right_to_left import moved
 from support.tiny import sentences, targets, tiny_model
 from support.variants import RECURRENT, VARIANTS, Variant
 
@@ -129,3 +130,12 @@ def test_tokens_and_words_are_escaped() -> None:
     text = "\n".join(printed(replace(lens, guesses=evil, **words), width=80))
     assert not {"\x1b", "\u202e", "\x9b"} & set(text)
     assert {"␛[2J", "⟨U+202E⟩evil", "⟨U+009B⟩1m"} <= set(text.split())
+
+
+def test_right_to_left_guesses_stay_in_their_columns() -> None:
+    pieces = ("▁המורה", "▁קורא", "ספר(", "٣")
+    guesses = (tuple((piece,) for piece in pieces),) * 3
+    lens = replace(drawn(1, 2, None, 1), tokens=pieces, words=pieces[:3], guesses=guesses)
+    for width in (80, 30, 20):
+        assert not moved(lens_lines(lens, width=width), "0123456789*")
+    assert any(line.startswith("\u2068▁המורה\u2069 ") for line in printed(lens, width=20))

@@ -54,7 +54,6 @@ def test_a_lesson_is_read_from_markdown(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("", "a.md: does not start with a title; write: # Title"),
-        (TEXT.replace("# T\n", "T\n"), "a.md: does not start with a title; write: # Title"),
         (TEXT.replace("## Answer\nSo.\n", ""), "a.md: no section Answer; write: ## Answer"),
         (TEXT + "## More\n", "a.md: a section 'More'; use Picture, Question, Answer, Try it"),
         (TEXT + "Heads: 1\n", "a.md: Try it: 'Heads' is unknown; use Sentence, View, Head, Command"),

@@ -97,8 +97,6 @@ def test_unsupported_settings_are_named(tmp_path: Path, key: str, value: object)
     ("changes", "place"),
     [
         ({"d_model": "15"}, "model.width: "),
-        ({"encoder_attention_heads": 4, "decoder_attention_heads": 4}, "model.width: "),
-        ({"dropout": 1.5}, "model.dropout: "),
         ({"encoder_layers": 3}, "(encoder.2"),
     ],
 )
@@ -109,11 +107,8 @@ def test_wrong_settings_are_named_as_ours(tmp_path: Path, changes: dict[str, Any
 VOCABULARY, TENSORS = "vocab.json, source.spm, target.spm: damaged (", "model.safetensors: damaged"
 DAMAGED: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("config.json", lambda content: b"[]", "config.json: damaged, or not a JSON object; copy the whole model again"),
-    ("vocab.json", lambda content: b"[" * 10**6, "vocab.json: damaged, or not a JSON object"),
     ("config.json", lambda content: content.ljust(2**16 + 1), "config.json: "),
     ("vocab.json", lambda content: json.dumps(vocabulary() | {"▁d": 3}).encode(), VOCABULARY),
-    ("vocab.json", lambda content: json.dumps(vocabulary() | {"▁d": []}).encode(), VOCABULARY),
-    ("vocab.json", lambda content: content.replace(b"<unk>", b"unk"), VOCABULARY),
     ("vocab.json", lambda content: content.replace(b"<pad>", b"pad"), "pad_token_id is "),
     ("target.spm", lambda content: b"", VOCABULARY),
     ("model.safetensors", lambda content: content[:-1], TENSORS),
@@ -157,10 +152,8 @@ def test_a_table_with_another_number_of_tokens_has_a_remedy(tmp_path: Path) -> N
     [
         (lambda found: found.pop("final_logits_bias"), "output.bias"),
         (lambda found: found.update(extra=torch.ones(3), final_logits_bias=torch.ones(1, 3)), "extra"),
-        (lambda found: found.update({"model.shared.weight": torch.tensor(1.0)}), "source_embedding.table.weight"),
         (lambda found: found["model.shared.weight"].fill_(torch.nan), "source_embedding.table.weight"),
         (lambda found: found.update({"model.encoder.layers.0.fc2.bias": torch.ones(WIDTH + 1)}), "encoder.0.feed_"),
-        (lambda found: found.update({"model.encoder.layers.0.fc1.weight": torch.ones(7, 16)}), "encoder.0.feed_"),
     ],
 )
 def test_tensors_that_do_not_fit_are_named(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.sentences import small_tokenizer
-from support.tiny import varied_model, write_run
+from support.tiny import write_run
 
 from transformer_mt.extensions.plot.plot import (
     CHART_ROWS,
@@ -150,12 +150,10 @@ def test_curves_have_only_measurements(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_floor_is_the_entropy_of_the_smoothed_targets(tmp_path: Path, smoothing: float) -> None:
-    settings = (f"objective.label_smoothing={smoothing}",)
-    tokenizer = small_tokenizer()
-    path = write_run(tmp_path / "run", varied_model(vocabulary=tokenizer.size), tokenizer, *settings)
+    path, vocabulary = write_run(tmp_path / "run", f"objective.label_smoothing={smoothing}"), small_tokenizer().size
     (path / METRICS).write_text("".join(f"{json.dumps(line)}\n" for line in LINES))
     found = read_curves(Run(path))
-    q = np.full(tokenizer.size, smoothing / tokenizer.size)
+    q = np.full(vocabulary, smoothing / vocabulary)
     q[0] += 1 - smoothing
     floor: Any = pytest.approx(-(q * np.log(q)).sum()) if smoothing else None
     assert found[FLOOR] == ([(2, floor), (4, floor)] if smoothing else [])

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from support.command_line import Tmt
-from support.sentences import small_tokenizer
 from support.serving import Answer, Served, serving
-from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model, write_run
-from support.variants import RECURRENT, VARIANTS, Variant, quick_for_some, with_sizes
+from support.tiny import write_run
+from support.variants import RECURRENT, VARIANTS, Variant, quick_for_some
 
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.extensions.lessons.course import lessons, stored_curves
@@ -50,9 +49,7 @@ def printed(tmt: Tmt) -> Command:
 
 @pytest.fixture
 def variant_run(variant: Variant, tmp_path: Path) -> Path:
-    tokenizer = small_tokenizer()
-    sizes = with_sizes(variant, SIZES, transformer=TRANSFORMER_SIZES)
-    return write_run(tmp_path / "run", varied_model(*variant, vocabulary=tokenizer.size), tokenizer, *sizes)
+    return write_run(tmp_path / "run", *variant)
 
 
 @pytest.fixture
@@ -77,7 +74,7 @@ def test_routes_return_the_json_of_their_command(
     model, served = ("--model", str(variant_run)), served_variant
     pair = {"run": "run", "source": SOURCE, "target": TARGET}
     given = (*model, SOURCE, "--target", TARGET)
-    (listed,) = served.get("/v1/runs").json["runs"]
+    (listed,) = served.runs
     turn = MODELS.index(variant)  # cycles through methods, words or tokens, and heads that are off
     method, words = [*METHODS][turn % len(METHODS)], bool(turn // len(METHODS) % 2)
     expected = printed("attend", *given, "--method", method, "--words" if words else "--tokens")
@@ -225,7 +222,7 @@ def test_page_is_the_one_of_the_command(served: Served, home: Path, tmp_path: Pa
 def test_list_and_curves_match_their_commands(served: Served, printed: Command, home: Path) -> None:
     (curves,) = printed("plot", str(home / "runs/one"))["runs"]
     assert served.get("/v1/curves?run=one").json == {"runs": [curves | {"run": "one"}], "run": "one", "step": 150}
-    (found,) = served.get("/v1/runs").json["runs"]
+    (found,) = served.runs
     expected = printed("runs", str(home / "runs"))
     assert found.items() >= (expected | {"run": "one", "seconds_since": found["seconds_since"]}).items()
     assert found["stacks"] == {"encoder": [[1, 2]], "decoder": [[1, 2], [1, 2]], "cross": [[1, 2], [1, 2]]}
@@ -239,8 +236,7 @@ def test_list_and_curves_match_their_commands(served: Served, printed: Command, 
 # A route, what a question changes, and the place of the problem.
 WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("translate", {"source": None}, "source: "), ("translate", {"sauce": "a"}, "sauce: "),
-    ("translate", {"alternatives": True}, "alternatives: "), ("translate", {"alternatives": 21}, "alternatives: "),
-    ("translate", {"alternatives": -1}, "alternatives: "), ("translate", {"prefix": [3]}, "prefix.0: "),
+    ("translate", {"alternatives": True}, "alternatives: "), ("translate", {"prefix": [3]}, "prefix.0: "),
     ("translate", {"prefix": ["zz"]}, "prefix: "), ("translate", {"search": {"beam": True}}, "search.beam: "),
     ("translate", {"search": {"beem": 2}}, "search: "), ("translate", {"search": {"top_k": 2}}, "search.top_k: "),
     ("translate", {"search": {"sample": True}, "trace": True}, "trace: "),
@@ -248,7 +244,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("attend", {"method": "waits"}, "method: "), ("attend", {"stacks": ["crass"]}, "stacks: "),
     ("attend", {"source": " "}, "source: "), ("attend", {"target": "a" * 900}, "target: "),
     ("explain", {"layer": 7}, "layer: "), ("contrast", {"word": "old"}, "other: "),
-    ("contrast", {"word": "old", "other": ""}, "other: "), ("contrast", {"word": "cat", "other": "a"}, "word: "),
+    ("contrast", {"word": "cat", "other": "a"}, "word: "),
     ("contrast", {"word": "▁The", "other": "zz", "prefix": [], "target": None}, "other: "),
     ("translate", {"align": True, "sentence": 2}, "sentence: "), ("history", {"checkpoint": 51}, "checkpoint: "),
 ]  # fmt: skip
@@ -276,7 +272,7 @@ def test_hostile_text_round_trips_escaped(served: Served) -> None:
 
 
 def test_history_has_the_attention_of_a_checkpoint(served: Served, printed: Command, home: Path) -> None:
-    assert served.get("/v1/runs").json["runs"][0]["checkpoints"] == [50, 100, 150]
+    assert served.runs[0]["checkpoints"] == [50, 100, 150]
     for step, words in ((50, False), (150, True)):
         at = ("--model", str(home / f"runs/one/checkpoints/step-{step}"))
         found = served.ask("history", **PAIR, words=words, checkpoint=step).json

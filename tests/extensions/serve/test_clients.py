@@ -10,13 +10,10 @@ from urllib.parse import urlencode
 
 import pytest
 from support.command_line import PAIRS
-from support.sentences import small_tokenizer
 from support.serving import Answer, Served, serving
-from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model, write_run
-from support.variants import with_sizes
+from support.tiny import write_run
 
 from transformer_mt.config.sections import TokenizerConfig
-from transformer_mt.extensions.serve.questions import LARGEST_BODY
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
 FORM = "application/x-www-form-urlencoded"
@@ -95,15 +92,14 @@ def test_languages_are_both_and_only_the_source_has_a_target(served: Served) -> 
 # What a question changes, the status, and the place of the problem.
 WRONG: list[tuple[dict[str, Any], int, str]] = [
     *(({"source": source, "target": target}, 400, "source, target: ") for source, target in (
-        ("en", "de"), ("de", "de"), ("de", "fr"), ("fr", "en"), ("auto", "de"), ("de", "auto"), ("de-DE", "en"))),
+        ("en", "de"), ("de", "fr"), ("auto", "de"), ("de-DE", "en"))),
     ({"format": "html"}, 400, "format: "), ({"alternatives": 21}, 400, "alternatives: "),
-    ({"alternatives": -1}, 400, "alternatives: "), ({"alternatives": "some"}, 400, "alternatives: "),
-    ({"source": ["de", "de"]}, 400, "source: "), ({"targets": "en"}, 400, "targets: "),
-    ({"q": None}, 400, "q: "), ({"source": None}, 400, "source: "), ({"target": None}, 400, "target: "),
+    ({"alternatives": "some"}, 400, "alternatives: "), ({"source": ["de", "de"]}, 400, "source: "),
+    ({"targets": "en"}, 400, "targets: "), ({"q": None}, 400, "q: "),
     ({"q": [SENTENCE, "Hund " * 200]}, 400, "sentence 2: "),
     ({"run": "none"}, 404, "run: "),
     ({"api_key": None}, 403, "api_key: "), ({"api_key": "", "source": "fr"}, 403, "api_key: "),
-    ({"api_key": "x"}, 403, "api_key: "), ({"api_key": "é"}, 403, "api_key: "),
+    ({"api_key": "é"}, 403, "api_key: "),
 ]  # fmt: skip
 
 
@@ -139,33 +135,17 @@ def test_key_in_the_header_comes_first(header: str, key: str | None, status: int
     assert form(served, headers=headers, api_key=key and key.format(served.key)).status == status
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Sec_Fetch_Site": "cross-site"}, 403),
-        ({"Sec_Fetch_Site": "same-site"}, 403), ({"Sec_Fetch_Site": "none, cross-site"}, 403),
-        ({"Host": "evil.example"}, 421),
-    ],
-)  # fmt: skip
-def test_foreign_page_is_refused(headers: dict[str, str], status: int, served: Served) -> None:
+def test_foreign_page_is_refused(served: Served) -> None:
     for path in (*PATHS, *(f"{path}%0A" for path in PATHS)):
-        for method in ("GET", "POST"):
-            require_error(form(served, method, path, headers=headers), status)
+        require_error(form(served, "GET", path, headers={"Sec_Fetch_Site": "cross-site"}), 403)
 
 
-def test_other_types_sizes_and_methods_are_refused(served: Served) -> None:
-    for kind in ("multipart/form-data; boundary=x", "text/plain", "application/jsonp", ""):
+def test_only_json_and_forms_are_read(served: Served) -> None:
+    for kind in ("multipart/form-data; boundary=x", "application/jsonp", ""):
         require_error(form(served, headers={"Content_Type": kind}), 415)
-    asked = json.dumps(body(served)).encode()
-    kind = "application/JSON; charset=utf-8"
-    assert served.request("POST", "/translate", asked, **PROGRAM | {"Content_Type": kind}).status == 200
     asked = urlencode({"run": "one", "source": SENTENCE}).encode()
     require_error(served.request("POST", "/v1/translate", asked, Content_Type=FORM), 415)
-    room = LARGEST_BODY - len(urlencode(body(served, q="")))
-    assert form(served, q=" " * room).status == 200
-    require_error(form(served, q=" " * (room + 1)), 413)
-    for method, path in (("GET", "/translate"), ("POST", "/languages"), ("POST", "/health")):
-        require_error(served.request(method, path), 405)
+    require_error(served.get("/translate"), 405)
 
 
 def test_busy_server_is_well_and_refuses_a_key_at_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,10 +157,7 @@ def test_busy_server_is_well_and_refuses_a_key_at_once(served: Served, monkeypat
 
 
 def test_newest_run_with_a_model_answers_unless_another_is_named(own_runs: Path) -> None:
-    tokenizer = small_tokenizer()
-    languages = ("data.source_language=nds", "data.target_language=en")
-    sizes = (*with_sizes((), SIZES, transformer=TRANSFORMER_SIZES), *languages)
-    two = write_run(own_runs / "two", varied_model(vocabulary=tokenizer.size), tokenizer, *sizes)
+    two = write_run(own_runs / "two", "data.source_language=nds", "data.target_language=en")
     (own_runs / "zero").mkdir()
     shutil.copy(two / "config.toml", own_runs / "zero")  # the newest, but without a model
     for path in (own_runs / "one").rglob("*"):
@@ -192,9 +169,6 @@ def test_newest_run_with_a_model_answers_unless_another_is_named(own_runs: Path)
             assert posted(served, source=language, run=run).status == 200
             answer = form(served, path=f"/translate?{query}", source="de")
             assert answer.status == (200 if language == "de" else 400)
-        (own_runs / "one/doubt.json").write_text('{"threshold": -0.0}')
-        for text in ("", SENTENCE):
-            assert posted(served, q=f"\n{text}", run="one").json["doubtful"] == bool(text)
         for path in own_runs.iterdir():
             shutil.rmtree(path)
         require_error(posted(served), 404)
@@ -206,8 +180,7 @@ def test_model_with_several_target_languages_translates_into_each(tmp_path: Path
     )
     mixture = 'data.mixture.french={corpus="none", target_language="fr"}'
     languages = ("data.source_language=de", "data.target_language=en")
-    sizes = with_sizes((*languages, mixture), SIZES, transformer=TRANSFORMER_SIZES)
-    write_run(tmp_path / "one", varied_model(vocabulary=tokenizer.size), tokenizer, *sizes)
+    write_run(tmp_path / "one", *languages, mixture, tokenizer=tokenizer)
     with serving(tmp_path) as served:
         expected = [("de", ["en", "fr"]), ("en", []), ("fr", [])]
         assert [(one["code"], one["targets"]) for one in served.get("/languages").json] == expected

@@ -36,6 +36,7 @@ def test_page_needs_no_key_and_responses_have_security_headers(served: Served) -
     answers += [served.get("/v1/runs", Authorization=None), *map(served.get, ("/v1/runs", "/v1/none", "/none"))]
     for answer in answers:
         assert {name.lower(): value for name, value in HEADERS.items()}.items() <= answer.headers.items()
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
         assert not {"server", "access-control-allow-origin", "set-cookie"} & {*answer.headers}
 
 

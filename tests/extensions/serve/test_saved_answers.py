@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.sentences import small_tokenizer
-from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model, write_run
-from support.variants import RECURRENT, REPRESENTATIVES, Variant, quick_for_some, with_sizes
+from support.tiny import write_run
+from support.variants import RECURRENT, REPRESENTATIVES, Variant, quick_for_some
 
 from transformer_mt.extensions.serve.saved_answers import saved_answers
 from transformer_mt.ground.head_names import HeadName
@@ -25,10 +24,7 @@ Saved = list[dict[str, Any]]
 
 
 def opened(path: Path, *variant: str) -> Translator:
-    tokenizer = small_tokenizer()
-    model = varied_model(*variant, vocabulary=tokenizer.size)
-    write_run(path, model, tokenizer, *with_sizes(variant, SIZES, transformer=TRANSFORMER_SIZES))
-    return Translator.of(Model.open(Run(path), device="cpu"))
+    return Translator.of(Model.open(Run(write_run(path, *variant)), device="cpu"))
 
 
 def saved(run: Translator, target: str | None = None, *without: str, source: str = SOURCE) -> tuple[Subject, Saved]:

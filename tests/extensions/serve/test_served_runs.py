@@ -6,9 +6,8 @@ import shutil
 from pathlib import Path
 from urllib.parse import quote
 
-from support.sentences import small_tokenizer
 from support.serving import Served, serving
-from support.tiny import SIZES, TRANSFORMER_SIZES, varied_model, write_run
+from support.tiny import write_run
 
 from transformer_mt.config.toml import load_config
 from transformer_mt.extensions.serve.served_runs import RUNS_IN_MEMORY, Runs
@@ -21,7 +20,7 @@ SENTENCE = {"source": "Der Hund schläft."}
 
 
 def names(served: Served) -> list[str]:
-    return [found["run"] for found in served.get("/v1/runs").json["runs"]]
+    return [found["run"] for found in served.runs]
 
 
 def test_runs_are_listed_newest_first(own_runs: Path) -> None:
@@ -83,7 +82,7 @@ def test_new_weights_are_used_at_once_with_their_step(own_runs: Path) -> None:
         progress = path / "checkpoints/step-150/progress.json"
         progress.write_text(json.dumps(json.loads(progress.read_text()) | {"best_step": 50}))
         after = served.ask("translate", **SENTENCE).json
-        assert after["step"] == served.get("/v1/runs").json["runs"][0]["best_step"] == 50
+        assert after["step"] == served.runs[0]["best_step"] == 50
         assert after["log_probability"] != before["log_probability"]
 
 
@@ -120,7 +119,7 @@ def test_damaged_and_new_runs_are_listed_without_views(own_runs: Path) -> None:
         (own_runs / name / file).write_text("damaged")
     (own_runs / "new/model.safetensors").unlink()
     with serving(own_runs) as served:
-        found = {one["run"]: one for one in served.get("/v1/runs").json["runs"]}
+        found = {one["run"]: one for one in served.runs}
         assert {name for name, one in found.items() if "error" in one} == {"bad", "odd"}
         assert found["one"].keys() - found["new"].keys() == {
             "stacks", "methods", "search", "max_length", "example", "examples", "has_links", "checkpoints",
@@ -152,9 +151,8 @@ def test_run_without_measurements_has_no_curves(own_runs: Path) -> None:
 
 
 def test_three_runs_stay_in_memory(tmp_path: Path) -> None:
-    tokenizer, loaded = small_tokenizer(), list[Seq2Seq]()
-    model = varied_model(vocabulary=tokenizer.size)
-    paths = [write_run(tmp_path / name, model, tokenizer, *SIZES, *TRANSFORMER_SIZES) for name in "abcd"]
+    loaded = list[Seq2Seq]()
+    paths = [write_run(tmp_path / name) for name in "abcd"]
     runs = Runs(lambda: paths, device="cpu", opened=loaded.append)
     assert RUNS_IN_MEMORY == 3
     for name in "abcabcdbcd":

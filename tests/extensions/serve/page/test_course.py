@@ -1,15 +1,13 @@
 """The course: every stop by mouse and keyboard, its texts, what it lets you try, and its place in the address."""
 
 import re
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from support.page import LoadedPage, expect
-from support.serving import Served, serving
+from support.serving import Served
 
-from transformer_mt.extensions.lessons.course import LESSONS, lessons
+from transformer_mt.extensions.lessons.course import lessons
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -141,13 +139,3 @@ def test_senseless_address_is_ignored(chromium: "Browser", served: Served) -> No
         opened.expect_text("#one-head h3", "cross.1.1")
         opened.click("#tab-course")
         opened.expect_part("#stop h3", "1 of ")
-
-
-def test_damaged_course_is_reported(chromium: "Browser", home: Path, tmp_path: Path) -> None:
-    shutil.copytree(LESSONS, tmp_path / "lessons")
-    with serving(home / "runs", lessons=tmp_path / "lessons") as served:
-        (tmp_path / "lessons/03-by-hand.md").write_text("no title")
-        with LoadedPage.opened(chromium, served.server.address) as opened:
-            opened.expected = {422}
-            opened.click("#tab-course")
-            opened.expect_part("#course-problem", "does not start with a title")

@@ -30,7 +30,7 @@ def learning(opened: LoadedPage) -> LoadedPage:
 
 def test_sentence_at_each_checkpoint(learning: LoadedPage, served: Served) -> None:
     target = served.ask("translate", source=SENTENCE).json["translation"]
-    first, *_, last = served.get("/v1/runs").json["runs"][0]["checkpoints"]
+    first, *_, last = served.runs[0]["checkpoints"]
     expect(learning.find("#history h3").first).to_contain_text(f"After step {last}")
     frame = served.ask("history", source=SENTENCE, target=target, checkpoint=first).json
     learning.fill("#checkpoint", "0")

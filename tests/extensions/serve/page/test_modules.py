@@ -35,12 +35,6 @@ def test_files_keep_to_their_budget() -> None:
     assert sum(len(text.encode()) for text in FILES.values()) <= BYTES
 
 
-@pytest.mark.parametrize("other", [SERVER, SAVED])
-def test_joined_modules_do_not_collide(other: str) -> None:
-    declared = [name for module, text in MODULES.items() if module != other for name in DECLARED.findall(text)]
-    assert sorted(declared) == sorted(set(declared))
-
-
 def test_saved_page_has_all_modules_and_loads_nothing() -> None:
     answers = [{"route": "</script><!--", "answer": "\u2028 ü"}]
     page = saved_page(answers).decode()

@@ -22,7 +22,7 @@ def test_start_says_what_to_do_without_scrolling(opened: LoadedPage) -> None:
 
 
 def test_examples_are_typed_for_you(opened: LoadedPage, served: Served) -> None:
-    offered = served.get("/v1/runs").json["runs"][0]["examples"]
+    offered = served.runs[0]["examples"]
     assert 1 <= len(offered) <= 3
     opened.expect_text("#examples button", offered)
     opened.type("Der Hund wartet.")

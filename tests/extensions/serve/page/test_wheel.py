@@ -18,23 +18,6 @@ Python = Callable[..., list[str]]
 START = "import transformer_mt as package; print(package.__file__); from transformer_mt.cli.main import main; main()"
 
 SIZES = ("model.width=32", "model.feed_forward_width=32", "tokenizer.vocabulary_size=300", "training.device=cpu")
-# A user's own score; the arguments are the data and the sizes.
-OWN_SCORE = """
-import sys
-from transformer_mt import Corpus, Translator, load_config, open_training
-from transformer_mt.attention.scores import SCORES, ScaledDot
-
-class Bounded(ScaledDot):
-    def forward(self, queries, keys):
-        return 4 * super().forward(queries, keys).tanh()
-
-SCORES["bounded"] = Bounded
-changes = [*sys.argv[2:], "model.attention.score=bounded", "training.steps=3"]
-session = open_training(load_config("laboratory/rotary", changes), "runs/own", Corpus.from_file(sys.argv[1]))
-print(*(type(report).__name__ for report in session.train()))
-[[best]] = Translator.load("runs/own").translate(["Der Hund schläft."])
-print(repr(best.text))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -76,15 +59,10 @@ def test_installed_wheel_has_all_files(python: Python, installed: Path, home: Pa
     assert "Good afternoon!" in python(START, "translate", "Guten Tag!")
 
 
-def test_installed_wheel_trains_with_a_named_configuration_and_plugin(
-    python: Python, home: Path, tmp_path: Path
-) -> None:
+def test_installed_wheel_trains_with_a_named_configuration(python: Python, home: Path) -> None:
     data, options = str(home / "data"), [part for size in (*SIZES, "training.steps=20") for part in ("--set", size)]
     _, trained = python(START, "train", "multi30k", "--data", data, *options)
     assert trained.startswith("runs/multi30k: validation loss ")
     assert len(python(START, "translate", "--quiet", "Der Hund schläft.")) == 2
     assert "width = 256" in python(START, "config", "multi30k")
-    reports, translation = python(OWN_SCORE, data, *SIZES)
-    assert reports.split().count("StepReport") == 3
-    assert translation
-    assert 'score = "bounded"' in (tmp_path / "runs/own/config.toml").read_text("utf-8")
+    assert 'position = "rotary"' in python(START, "config", "laboratory/rotary")
