@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.evaluation.intervals import Estimate, estimate, estimates
+from transformer_mt.extensions.heads.head_importance import normalised_gradients, sentence_losses
 from transformer_mt.ground.head_names import STACKS, HeadName
 from transformer_mt.links.word_weights import OverWords, word_weights
 from transformer_mt.models.head_mask import head_names, without_heads
@@ -19,7 +20,6 @@ from transformer_mt.text.brief import Brief
 from transformer_mt.text.words import is_word, words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.agreement import kendall
-from transformer_mt.views.head_importance import normalised_gradients, sentence_losses
 from transformer_mt.views.rendering import table_lines
 
 # The fields of `HeadFigures` about where a head looks, with their headings in the text.
