@@ -144,12 +144,7 @@ def contrast_tokens(
     """Contrast two token ids after the ids of a prefix. Raises `MachineError` if the model's numbers are not finite."""
     a, b = pair
     before = PreparedSentence(tokenizer.decode(prefix), tuple(prefix), tokenizer.target)
-    read = Tokens.of(before, begins=True)
-    if read.pieces[-1] == "▁":  # the start of the next word
-        read = replace(read, words=(*read.words, "▁"), words_of_piece=(*read.words_of_piece[:-1], (len(read.words),)))
-    if "\ufffd" in before.text:  # part of a character: its words do not match its tokens
-        read = replace(read, words=read.pieces, words_of_piece=tuple((place,) for place in range(len(read.pieces))))
-    of_prefix = PairTokens(tokens.source, read, Tokens.of(before))  # the tokens compete in its last row
+    of_prefix = PairTokens(tokens.source, _read(before), Tokens.of(before))  # the tokens compete in its last row
     with evaluating(model):
         logits = require_finite(model(*of_prefix.inputs(model)))[0, -1]
     likely = logits.softmax(dim=-1)
@@ -172,6 +167,17 @@ def contrast_tokens(
         from_source=_attributed(model, of_prefix, difference, stack="cross"),
         from_prefix=_attributed(model, of_prefix, difference, stack="decoder"),
     )
+
+
+def _read(prefix: PreparedSentence) -> Tokens:
+    """The tokens of a prefix, which may end within a word or a character."""
+    read = Tokens.of(prefix, begins=True)
+    pieces, words, owners = read.pieces, read.words, read.words_of_piece
+    if "\ufffd" in prefix.text:  # part of a character: its words do not match its tokens
+        return replace(read, words=pieces, words_of_piece=tuple((place,) for place in range(len(pieces))))
+    if pieces[-1] == "▁":  # the start of the next word
+        return replace(read, words=(*words, "▁"), words_of_piece=(*owners[:-1], (len(words),)))
+    return read
 
 
 def _attributed(model: Seq2Seq, tokens: PairTokens, of: Explained, *, stack: str) -> Attribution:

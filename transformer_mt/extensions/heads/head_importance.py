@@ -4,16 +4,14 @@ Michel et al. 2019, "Are Sixteen Heads Really Better than One?"
 """
 
 import math
-from itertools import groupby
+from collections import defaultdict
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
 
-from transformer_mt.batching.batches import Batch
 from transformer_mt.batching.encoded_pairs import EncodedPairs
-from transformer_mt.ground.head_names import HeadName
+from transformer_mt.ground.head_names import HeadName, LayerName
 from transformer_mt.models.batches import batches
 from transformer_mt.models.head_mask import attention_layers, gated, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
@@ -27,7 +25,7 @@ def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> Float[np.ndarray, 
     losses = np.zeros(len(encoded))
     with evaluating(model):
         for rows, batch in batches(model, encoded):
-            losses[rows.numpy()] = _losses(model, batch).double().numpy(force=True)
+            losses[rows.numpy()] = -label_log_probabilities(model, batch).sum(dim=1).double().numpy(force=True)
     return losses
 
 
@@ -44,7 +42,7 @@ def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
             module: torch.ones(len(rows), module.heads, device=device, requires_grad=True) for module in layers.values()
         }
         with evaluating(model, gradients=True), gated(masks):
-            gradients = torch.autograd.grad(_losses(model, batch).sum(), list(masks.values()))
+            gradients = torch.autograd.grad(label_log_probabilities(model, batch).sum(), list(masks.values()))
         for layer, slopes in zip(layers, gradients, strict=True):
             sums[layer] += slopes.abs().double().sum(dim=0).numpy(force=True)
     tokens = int(encoded.target_lengths.sum())
@@ -54,12 +52,7 @@ def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
 def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
     """`mean_gradients` divided by their Euclidean norm in each layer (Michel et al. 2019, §4.1); zeros stay zero."""
     importance = mean_gradients(model, encoded)
-    for _, of_layer in groupby(list(importance), key=lambda name: name.of_layer):
-        names = list(of_layer)
-        norm = math.hypot(*(importance[name] for name in names)) or 1.0
-        importance |= {name: importance[name] / norm for name in names}
-    return importance
-
-
-def _losses(model: Seq2Seq, batch: Batch) -> Float[Tensor, " B"]:
-    return -label_log_probabilities(model, batch).sum(dim=1)
+    of_layers = defaultdict[LayerName, list[float]](list)
+    for name, number in importance.items():
+        of_layers[name.of_layer].append(number)
+    return {name: number / (math.hypot(*of_layers[name.of_layer]) or 1.0) for name, number in importance.items()}

@@ -95,11 +95,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over a common horizontal axis; the title has the quantity and its unit."""
+    """Curves over the steps of training; the title has the quantity and its unit."""
 
     title: str
     series: Sequence[Series]
-    across: str = "step"
 
     def extent(self, axis: int) -> tuple[float, float]:
         """The ends of an axis (0: horizontal); they differ even if all values are the same."""
@@ -174,31 +173,39 @@ def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
 
 
 def _chart(panel: Panel, width: int) -> Iterator[str]:
-    left, right = panel.extent(0)
     low, high = panel.extent(1)
     numbers = [""] * CHART_ROWS
     for tick in ticks(low, high, most=4):
         numbers[min(CHART_ROWS - 1, int((high - tick) / (high - low) * CHART_ROWS))] = f"{tick:,.6g}"
     gutter = max(map(len, numbers))
     columns = width - gutter - 2
+    yield escape_controls(panel.title)
+    for number, line in zip(numbers, _canvas(panel, columns).tolist(), strict=True):
+        yield f"{number:>{gutter}} │{''.join(line)}".rstrip()
+    below = " " * gutter
+    yield f"{below} └{'─' * columns}"
+    yield f"{below}  {_horizontal_axis(panel, columns)}".rstrip()
+    if len(panel.series) > 1:
+        names = [Text(f"{letter} {escape_controls(curve.name)}") for letter, curve in _lettered(panel)]
+        yield from (f"{below}  {line}" for line in rendered(Columns(names, padding=(0, 3)), width=columns))
+
+
+def _canvas(panel: Panel, columns: int) -> np.ndarray:
+    """The characters of a panel: each curve in its letter, with straight lines between its points."""
+    left, right = panel.extent(0)
+    low, high = panel.extent(1)
     canvas = np.full((CHART_ROWS, columns), " ")
-    names = []
-    for letter, curve in zip(cycle(ascii_lowercase), panel.series, strict=False):
-        names.append(Text(f"{letter} {escape_controls(curve.name)}"))
-        # Interpolates linearly between points.
+    for letter, curve in _lettered(panel):
         xs, ys = np.reshape(curve.points, (-1, 2)).T
         xs = (xs - left) / (right - left) * (columns - 1)
         across = np.arange(round(xs[0]), round(xs[-1]) + 1)
         heights = (np.interp(across, xs, ys) - low) / (high - low)
         canvas[np.minimum(CHART_ROWS - 1, ((1 - heights) * CHART_ROWS).astype(int)), across] = letter
-    yield escape_controls(panel.title)
-    for number, line in zip(numbers, canvas.tolist(), strict=True):
-        yield f"{number:>{gutter}} │{''.join(line)}".rstrip()
-    below = " " * gutter
-    yield f"{below} └{'─' * columns}"
-    yield f"{below}  {_horizontal_axis(panel, columns)}".rstrip()
-    if len(names) > 1:
-        yield from (f"{below}  {line}" for line in rendered(Columns(names, padding=(0, 3)), width=columns))
+    return canvas
+
+
+def _lettered(panel: Panel) -> Iterator[tuple[str, Series]]:
+    return zip(cycle(ascii_lowercase), panel.series, strict=False)
 
 
 def heat_map_lines(rows: Float[np.ndarray, "N D"], *, title: str, width: int) -> Iterator[str]:
@@ -225,7 +232,7 @@ def _horizontal_axis(panel: Panel, columns: int) -> str:
     """The labels of the axis, each under its place without touching, and the axis name."""
     left, right = panel.extent(0)
     line = ""
-    name = f" {escape_controls(panel.across)}"
+    name = " step"
     for value in ticks(left, right, most=max(2, columns // 14)):
         label = f"{value:,.6g}"
         start = max(0, round((value - left) / (right - left) * (columns - 1)) - len(label) // 2)
@@ -245,7 +252,7 @@ def curves_figure(panels: Sequence[Panel], *, path: Path) -> bytes:
                 style = {"color": f"C{curve.group % 10}", "linestyle": "--" if curve.dashed else "-"}
                 axes.plot(*zip(*curve.points, strict=True), label=f" {escape_controls(curve.name)}", **style)
             axes.set_title(escape_controls(panel.title), fontsize="medium")
-            axes.set_xlabel(escape_controls(panel.across))
+            axes.set_xlabel("step")
             axes.grid(alpha=0.3)
             if len(panel.series) > 1:
                 axes.legend(fontsize="small")
