@@ -8,7 +8,7 @@ from transformer_mt.config.sections import TransformerConfig
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.evaluation.evaluate import compare_texts, evaluate
 from transformer_mt.evaluation.intervals import estimate
-from transformer_mt.extensions.heads.head_importance import (
+from transformer_mt.extensions.heads.heads import (
     ByHead,
     mean_gradients,
     normalised_gradients,

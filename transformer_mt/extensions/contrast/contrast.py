@@ -101,7 +101,7 @@ def contrast_words(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens, wor
     an alternative that is empty or the same.
     """
     written = tokens.written
-    text = tokens.written.text
+    text = written.text
     _, number, _ = find_row({"target": written}, word=word, token=1)
     other = normalize(other)
     if not other:
@@ -125,9 +125,9 @@ def contrast_pieces(
 
     Raises `InputError` for an unknown token, equal ones, and a prefix that is too long.
     """
-    ids = tokenizer.ids([*prefix, word, other])
-    for place, (piece, index) in enumerate(zip([*prefix, word, other], ids, strict=True)):
-        key = "prefix" if place < len(prefix) else "word" if place == len(prefix) else "other"
+    pieces = [*prefix, word, other]
+    ids = tokenizer.ids(pieces)
+    for key, piece, index in zip([*["prefix"] * len(prefix), "word", "other"], pieces, ids, strict=True):
         if index in SPECIAL and (index != EOS or key == "prefix"):
             raise InputError(key, f"{piece!r} is not a text token", "give tokens of a translation")
     *before, a, b = ids

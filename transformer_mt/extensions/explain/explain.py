@@ -197,9 +197,10 @@ def explain_row(
     if not names:
         attention = " and ".join(name for name in possible if name in stacks)
         raise InputError("stack", f"{attention} attention has no heads left in this model", "choose another")
-    name, *others = names = heads_at(names, layer=layer, head=head)
+    names = list(heads_at(names, layer=layer, head=head))
+    name = names[0]
     choice = None
-    if others:
+    if len(names) > 1:
         choice = head_losses(model, tokens, row=row if title == "target" else None, candidates=names)
         name = min(names, key=choice.without.__getitem__)
     module = attention_layers(model)[name.of_layer]
@@ -246,7 +247,7 @@ def _stages(shown: Sequence[Shown], module: InspectableAttention, row: int, name
 def _title(module: nn.Module) -> str:
     """The name of a module's class and the first paragraph of its docstring."""
     paragraph = " ".join((type(module).__doc__ or "").split("\n\n")[0].split())
-    return f"{type(module).__name__}: {paragraph}" if paragraph else type(module).__name__
+    return ": ".join(filter(None, [type(module).__name__, paragraph]))
 
 
 def _layer_of(

@@ -65,7 +65,7 @@ def answer_lessons() -> JsonObject:
     """The stops of the course, and the stored curves. Raises as `lessons`."""
     stops = [to_json(lesson) for lesson in lessons()]
     for stop in stops:
-        stop["try"] = {key: stop.pop(key) for key in ("sentence", "view", "head", "command")}
+        stop["try"] = {key: stop.pop(key) for key in map(str.lower, _KEYS)}
     return {"lessons": stops, "curves": stored_curves()}
 
 
@@ -88,9 +88,8 @@ def lesson_lines(lesson: Lesson, *, count: int, width: int, answer: bool = False
         yield from ("", *wrapped(_plain(text), width=width))
     if numbers := NUMBERS.get(lesson.picture):
         yield from ("", *numbers())
-    yield from ("", *wrapped(_plain(f"Question: {lesson.question}"), width=width))
-    if answer:
-        yield from ("", *wrapped(_plain(f"Answer: {lesson.answer}"), width=width))
+    for text in (f"Question: {lesson.question}", f"Answer: {lesson.answer}")[: 1 + answer]:
+        yield from ("", *wrapped(_plain(text), width=width))
     command = lesson.command or (lesson.sentence and f'tmt attend "{lesson.sentence}"')
     if command:
         yield from ("", "Try it:", f"  {command}")

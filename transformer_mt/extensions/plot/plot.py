@@ -59,7 +59,7 @@ def read_curves(run: Run) -> Curves:
         raise InputError(run.path, "nothing has been measured yet", "train it with tmt train")
     trained = points["training_loss"]
     floor = _training_floor(run)
-    return points | {FLOOR: [(step, floor) for step, _ in (trained[0], trained[-1])] if trained and floor else []}
+    return points | {FLOOR: [(step, floor) for step, _ in trained[:1] + trained[-1:] if floor]}
 
 
 def _training_floor(run: Run) -> float:
@@ -186,7 +186,8 @@ def _chart(panel: Panel, width: int) -> Iterator[str]:
     yield f"{below} └{'─' * columns}"
     yield f"{below}  {_horizontal_axis(panel, columns)}".rstrip()
     if len(panel.series) > 1:
-        names = [Text(f"{letter} {escape_controls(curve.name)}") for letter, curve in _lettered(panel)]
+        letters = cycle(ascii_lowercase)
+        names = [Text(f"{next(letters)} {escape_controls(curve.name)}") for curve in panel.series]
         yield from (f"{below}  {line}" for line in rendered(Columns(names, padding=(0, 3)), width=columns))
 
 
@@ -195,17 +196,13 @@ def _canvas(panel: Panel, columns: int) -> np.ndarray:
     left, right = panel.extent(0)
     low, high = panel.extent(1)
     canvas = np.full((CHART_ROWS, columns), " ")
-    for letter, curve in _lettered(panel):
+    for letter, curve in zip(cycle(ascii_lowercase), panel.series, strict=False):
         xs, ys = np.reshape(curve.points, (-1, 2)).T
         xs = (xs - left) / (right - left) * (columns - 1)
         across = np.arange(round(xs[0]), round(xs[-1]) + 1)
         heights = (np.interp(across, xs, ys) - low) / (high - low)
         canvas[np.minimum(CHART_ROWS - 1, ((1 - heights) * CHART_ROWS).astype(int)), across] = letter
     return canvas
-
-
-def _lettered(panel: Panel) -> Iterator[tuple[str, Series]]:
-    return zip(cycle(ascii_lowercase), panel.series, strict=False)
 
 
 def heat_map_lines(rows: Float[np.ndarray, "N D"], *, title: str, width: int) -> Iterator[str]:

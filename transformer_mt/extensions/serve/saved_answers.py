@@ -44,27 +44,27 @@ def saved_answers(
         search = search.model_copy(update={"max_length": subject.network.max_length})
     listed = _listed(model) | {"example": subject.source, "search": to_json(search.model_dump())}
     listed["beginning"] = {"prefix": prefix, "without": off, "method": method, "words": words, "view": "heads"}
-    run = listed["run"]
 
     asked = first_question(listed, subject.source, prefix=prefix, without=off)
     translated = translation_of(Translator.of(model), asked, search, subject.line, subject.read)
-    translated |= {"run": run, "step": model.step}
+    translated |= {"run": listed["run"], "step": model.step}
     saved = [_saved("runs", {"runs": [listed]}), _saved("translate", translated, prefix=prefix, without=off)]
     for name in listed["methods"]:
-        both = [_answer("attend", run, subject, method=name, words=each, without=off) for each in (False, True)]
+        both = [_answer("attend", subject, method=name, words=each, without=off) for each in (False, True)]
         saved.append(_saved("attend", side_by_side(*both), method=name, without=off))
     whole_model = replace(subject, without=(), usual=None)
-    return saved + [_saved(route, _answer(route, run, whole_model)) for route in _routes_of_pairs()]
+    return saved + [_saved(route, _answer(route, whole_model)) for route in _routes_of_pairs()]
 
 
 def _saved(route: str, answer: JsonObject, **asked: Any) -> JsonObject:
     return {"route": route, "asked": asked, "answer": answer}
 
 
-def _answer(route: str, run: str, subject: Subject, **asked: Any) -> JsonObject:
+def _answer(route: str, subject: Subject, **asked: Any) -> JsonObject:
     """The answer of a view, or its error."""
     view = views()[route]
     try:
+        run = printable_name(subject.model.path)
         question = resolve(view.request)(run=run, source=subject.source, target=subject.target, **asked)
         return resolve(view.answer)(subject, question)
     except InputError as error:
