@@ -113,8 +113,8 @@ def contrast_words(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens, wor
     differs = (row for row, (a, b) in enumerate(zip(written.ids, changed.ids, strict=False)) if a != b)
     if (row := next(differs, None)) is None:
         raise InputError("other", f"{other!r} is what the translation says", "give another word")
-    pair = (written.ids[row], changed.ids[row])
-    found = contrast_tokens(model, tokenizer, tokens, prefix=written.ids[:row], pair=pair)
+    *prefix, a = written.ids[: row + 1]
+    found = contrast_tokens(model, tokenizer, tokens, prefix=prefix, pair=(a, changed.ids[row]))
     return replace(found, target=text, word=written.words[number], other=other)
 
 
@@ -172,11 +172,10 @@ def contrast_tokens(
 def _read(prefix: PreparedSentence) -> Tokens:
     """The tokens of a prefix, which may end within a word or a character."""
     read = Tokens.of(prefix, begins=True)
-    pieces, words, owners = read.pieces, read.words, read.words_of_piece
     if "\ufffd" in prefix.text:  # part of a character: its words do not match its tokens
-        return replace(read, words=pieces, words_of_piece=tuple((place,) for place in range(len(pieces))))
-    if pieces[-1] == "▁":  # the start of the next word
-        return replace(read, words=(*words, "▁"), words_of_piece=(*owners[:-1], (len(words),)))
+        return replace(read, words=read.pieces, words_of_piece=tuple((place,) for place in range(len(read.pieces))))
+    if read.pieces[-1] == "▁":  # the start of the next word
+        return replace(read, words=(*read.words, "▁"), words_of_piece=(*read.words_of_piece[:-1], (len(read.words),)))
     return read
 
 

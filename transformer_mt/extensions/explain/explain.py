@@ -146,9 +146,8 @@ class Explanation(Brief):
 
     def to_json(self) -> JsonObject:
         """The fields, with the head as `stack`, `layer` and `head`; `contributions`, the shares; and `in_words`."""
-        entries = vars(self) | self.head._asdict()
         told = {"contributions": self["column_shares"], "in_words": in_words(self)}
-        return to_json(entries | told, digits=_DIGITS)
+        return to_json(vars(self) | self.head._asdict() | told, digits=_DIGITS)
 
 
 class ExplainRequest(PairRequest):
@@ -325,8 +324,10 @@ def lines_of(explanation: Explanation, *, width: int) -> list[Text]:
     stack, layer, head = explanation.head
     writes = "" if stack == "encoder" else f" and writes {inline(explanation.token)}"
     title = f"{STACKS[stack].capitalize()}, layer {layer}, head {head}, row i = {explanation.row}"
-    parts: list[RenderableType] = [f"{title}, which reads {inline(explanation.read)}{writes}"]
-    parts.append(_reason(explanation) + _NOTES)
+    parts: list[RenderableType] = [
+        f"{title}, which reads {inline(explanation.read)}{writes}",
+        _reason(explanation) + _NOTES,
+    ]
     for number, stage in enumerate(explanation.stages, start=1):
         parts += ["", f"{number}. {stage.title}"]
         # Steps with a number per key, or per head, share a table.

@@ -161,8 +161,8 @@ def plot_positions(features: int) -> Plot:
     """Plot the sinusoidal encoding (Vaswani et al. 2017, §3.5): a row per position, a column per feature."""
     rows = sinusoids(SHOWN_POSITIONS, features, torch.device("cpu"), torch.float64).numpy()
     title = f"sinusoidal encoding: {SHOWN_POSITIONS} positions down, {features} features across"
-    draw = partial(heat_map_lines, rows, title=title), partial(positions_figure, rows, title=title)
-    return Plot({"rows": rows}, *draw)
+    lines = partial(heat_map_lines, rows, title=title)
+    return Plot({"rows": rows}, lines, partial(positions_figure, rows, title=title))
 
 
 def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
