@@ -101,7 +101,7 @@ def test_heat_map_shades_from_minus_one_to_one() -> None:
 
 def test_hostile_names_are_escaped() -> None:
     hostile = "<script>&\x1b[2J\u202e\x00\ufffe"
-    panel = Panel(hostile, (Series(hostile, RISING.points), FALLING))
+    panel = Panel(hostile, (Series(hostile, RISING.points), FALLING), hostile)
     assert not {"\x1b", "\u202e", "\x00"} & {*"".join(chart_lines([panel], width=60))}
 
 

@@ -214,8 +214,10 @@ def in_words(found: Contrast, shown: Callable[[str], str] = str) -> str:
     a = shown(found.token)
     b = shown(found.other_token)
     where = f'After "{shown(found.prefix)}"' if found.prefix else "At the start"
-    odds = _odds(found.difference)
-    said = f"{where}, {a} has probability {found.probability:.3g} and {b} {found.other_probability:.3g}: {odds}"
+    said = (
+        f"{where}, {a} has probability {found.probability:.3g} and {b} {found.other_probability:.3g}: "
+        f"{_odds(found.difference)}"
+    )
     sides = (found.from_source, found.from_prefix)
     falls = [pair for side in sides for pair in zip(side.erasure.tolist(), side.words, strict=True)]
     fall, word = max(falls)

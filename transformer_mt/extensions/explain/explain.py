@@ -339,11 +339,11 @@ def lines_of(explanation: Explanation, *, width: int) -> list[Text]:
 
 def _reason(explanation: Explanation) -> str:
     """Why this head, if it was not given."""
-    if not (choice := explanation.choice):
-        return ""
-    of = f"ln p of {inline(choice.of)} is {choice.log_probability:.4g}"
-    without = f"{choice.without[explanation.head]:.4g} without this one"
-    return f"{of} with all heads and {without}: of {len(choice.without)} heads it matters most. "
+    if choice := explanation.choice:
+        of = f"ln p of {inline(choice.of)} is {choice.log_probability:.4g}"
+        without = f"{choice.without[explanation.head]:.4g} without this one"
+        return f"{of} with all heads and {without}: of {len(choice.without)} heads it matters most. "
+    return ""
 
 
 def _indented(parts: Iterable[RenderableType]) -> Padding:

@@ -102,9 +102,9 @@ def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
     layers = attention_layers(model)
     sums = {layer: np.zeros(module.heads) for layer, module in layers.items()}
     for rows, batch in batches(model, encoded):
-        device = batch.source.device
         masks = {
-            module: torch.ones(len(rows), module.heads, device=device, requires_grad=True) for module in layers.values()
+            module: torch.ones(len(rows), module.heads, device=batch.source.device, requires_grad=True)
+            for module in layers.values()
         }
         with evaluating(model, gradients=True), gated(masks):
             gradients = torch.autograd.grad(label_log_probabilities(model, batch).sum(), list(masks.values()))

@@ -95,10 +95,11 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over the steps of training; the title has the quantity and its unit."""
+    """Curves over a common horizontal axis; the title has the quantity and its unit."""
 
     title: str
     series: Sequence[Series]
+    across: str = "step"
 
     def extent(self, axis: int) -> tuple[float, float]:
         """The ends of an axis (0: horizontal); they differ even if all values are the same."""
@@ -229,7 +230,7 @@ def _horizontal_axis(panel: Panel, columns: int) -> str:
     """The labels of the axis, each under its place without touching, and the axis name."""
     left, right = panel.extent(0)
     line = ""
-    name = " step"
+    name = f" {escape_controls(panel.across)}"
     for value in ticks(left, right, most=max(2, columns // 14)):
         label = f"{value:,.6g}"
         start = max(0, round((value - left) / (right - left) * (columns - 1)) - len(label) // 2)
@@ -249,7 +250,7 @@ def curves_figure(panels: Sequence[Panel], *, path: Path) -> bytes:
                 style = {"color": f"C{curve.group % 10}", "linestyle": "--" if curve.dashed else "-"}
                 axes.plot(*zip(*curve.points, strict=True), label=f" {escape_controls(curve.name)}", **style)
             axes.set_title(escape_controls(panel.title), fontsize="medium")
-            axes.set_xlabel("step")
+            axes.set_xlabel(escape_controls(panel.across))
             axes.grid(alpha=0.3)
             if len(panel.series) > 1:
                 axes.legend(fontsize="small")

@@ -40,8 +40,10 @@ def translate_texts(served: ServedRun, asked: TranslateTexts) -> JsonObject:
     ranked = iter(translator.translate_prepared(list(enumerate(prepared)), search))
     of_texts = [list(islice(ranked, len(each))) for each in lines]
     found = [_translated_text(of_lines) for of_lines in of_texts]
-    doubtful = [any(best.is_doubtful for best, *_ in of_lines) for of_lines in of_texts]
-    answer: JsonObject = {"translatedText": [best for best, *_ in found], "doubtful": doubtful}
+    answer: JsonObject = {
+        "translatedText": [best for best, *_ in found],
+        "doubtful": [any(best.is_doubtful for best, *_ in of_lines) for of_lines in of_texts],
+    }
     if asked.alternatives:
         answer["alternatives"] = [others for _, *others in found]
     if asked.source == "auto":

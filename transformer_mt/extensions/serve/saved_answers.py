@@ -64,8 +64,9 @@ def _answer(route: str, subject: Subject, **asked: Any) -> JsonObject:
     """The answer of a view, or its error."""
     view = views()[route]
     try:
-        run = printable_name(subject.model.path)
-        question = resolve(view.request)(run=run, source=subject.source, target=subject.target, **asked)
+        question = resolve(view.request)(
+            run=printable_name(subject.model.path), source=subject.source, target=subject.target, **asked
+        )
         return resolve(view.answer)(subject, question)
     except InputError as error:
         return {"error": str(in_request(error))}
