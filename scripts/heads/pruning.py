@@ -8,15 +8,20 @@ from transformer_mt.config.sections import TransformerConfig
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.evaluation.evaluate import compare_texts, evaluate
 from transformer_mt.evaluation.intervals import estimate
+from transformer_mt.extensions.heads.heads import (
+    ByHead,
+    mean_gradients,
+    normalised_gradients,
+    sentence_losses,
+)
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.head_names import HeadName
 from transformer_mt.models.head_mask import head_names, without_heads
-from transformer_mt.runs.directory import Run, require_new
+from transformer_mt.runs.directory import Run
 from transformer_mt.runs.doubt import DOUBT
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.fine_tuning import init_from_run
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.head_importance import ByHead, mean_gradients, normalised_gradients, sentence_losses
 from transformer_mt.views.rendering import table_lines
 
 
@@ -69,7 +74,8 @@ def prune_run(translator: Translator, pairs: Pairs, *, count: int, method: str, 
     """
     opened = translator.model
     config, names = opened.config, head_names(opened.network)
-    require_new(path)
+    if path.exists():
+        raise InputError(path, "exists", "choose another directory")
     if not isinstance(config.model, TransformerConfig):
         raise InputError("prune", f"the heads of a {config.model.kind} model cannot be masked", "give another run")
     if count >= len(names):

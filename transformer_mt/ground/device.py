@@ -79,15 +79,6 @@ def as_computed(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(tensor.to(torch.get_autocast_dtype(kind)) for tensor in tensors)
 
 
-def leave_a_processor() -> None:
-    """Have torch use one thread fewer, but at least one, to leave a processor for a browser.
-
-    torch's worker threads spin, so if one is preempted, all wait. With two processors, the first translation of a newly
-    opened page took 0.5 s with two threads and 0.13 s with one.
-    """
-    torch.set_num_threads(max(1, torch.get_num_threads() - 1))
-
-
 def describe_machine(device: torch.device, *, processes: int) -> str:
     """Build, processor, threads and processes. Bit-exact training depends on these and the configuration."""
     processor = torch.backends.cpu.get_cpu_capability()

@@ -345,12 +345,6 @@ def own_files(path: Path) -> list[Path]:
     return [path / name for name in PARTS] if path.is_dir() else [path]
 
 
-def require_new(path: Path) -> None:
-    """Raise `InputError` if the path of a new run exists and is not an empty directory."""
-    if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
-        raise InputError(path, "exists", "choose another directory")
-
-
 def newest_run(root: Path) -> Run:
     """The run under `root` with the newest weights. Raises `InputError` if it does not exist."""
     trained = [(path.lstat().st_mtime, path.parent) for path in root.glob(f"*/{MODEL}") if not path.is_symlink()]

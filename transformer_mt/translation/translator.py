@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from itertools import chain, groupby
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -69,9 +69,6 @@ PlaceName = Callable[[int], str]
 IsWaiting = Callable[[], bool]
 # Distinct translations, best first.
 Ranked = list[Translation]
-# The number of a line and, except for its first sentence, the number of the sentence in it; both from 0.
-Key = tuple[int, ...]
-Tasks = dict[Key, Task]
 
 
 def numbered(number: int) -> str:
@@ -227,25 +224,24 @@ class Translator:
         forced, ends = self._forced(prefix)
         if len(forced) >= limit:
             raise InputError("prefix", f"{len(forced)} tokens, but a translation has at most {limit - 1}", "shorten it")
-        tasks: Tasks = {}
-        sentences: dict[Key, PreparedSentence] = {}
+        longest = len(forced) + 1 if ends else limit
+        tasks = []
         for number, line in lines:
             for index, sentence in enumerate(line.sentences):
                 key = (number, index) if index else (number,)
-                longest = len(forced) + 1 if ends else limit
-                sentences[key] = sentence
-                tasks[key] = self._task(sentence, forced, search, longest, place=place(number), key=key)
-        waiting = [(key, task) for key, task in tasks.items() if tokenizer.holds_text(task.source[:-1])]
-        waiting.sort(key=lambda item: len(item[1].source), reverse=True)
+                tasks.append(self._task(sentence, forced, search, longest, place=place(number), key=key))
+        waiting = [index for index, task in enumerate(tasks) if tokenizer.holds_text(task.source[:-1])]
+        waiting.sort(key=lambda index: len(tasks[index].source), reverse=True)
         # A lower bound: only the logits and log-probabilities of the parallel batches.
         needed = 8 * tokenizer.size * min(self._at_once(search), len(waiting)) * max(search.beam, search.n_best)
         require(needed, engine.free_memory, what="search.beam, n_best and batch_size", remedy="lower them")
-        translations = {key: [EMPTY] for key in tasks}
-        translations |= self._found(dict(waiting), search, forced)
+        found = self._found({index: tasks[index] for index in waiting}, search, forced)
+        ranked = [found.get(index, [EMPTY]) for index in range(len(tasks))]
         if self.glossary:
-            translations |= self._with_terms(sentences, translations, prefix=normalize(tokenizer.decode(forced)))
-        by_line = groupby(translations, key=lambda key: key[0])
-        return [_joined([translations[key] for key in keys]) for _, keys in by_line]
+            sentences = [sentence for _, line in lines for sentence in line.sentences]
+            ranked = self._with_terms(sentences, ranked, prefix=normalize(tokenizer.decode(forced)))
+        translations = iter(ranked)
+        return [_joined(list(islice(translations, len(line.sentences)))) for _, line in lines]
 
     def _at_once(self, search: SearchConfig) -> int:
         """The number of sentences translated in parallel; for sampling, the same on every machine."""
@@ -271,7 +267,7 @@ class Translator:
 
     def _task(
         self, sentence: PreparedSentence, prefix: Prefix, search: SearchConfig, longest: int, *, place: str,
-        key: Key = (),
+        key: tuple[int, ...] = (),
     ) -> Task:  # fmt: skip
         """The task of a sentence. Raises `InputError`, naming `place`, if it is too long."""
         count = len(sentence.ids) + 1
@@ -282,9 +278,9 @@ class Translator:
         limit = min(max(count, len(prefix) + 1) + search.max_length_margin, longest)
         return Task([*sentence.ids, EOS], limit, derive_seed(search.seed, *key))
 
-    def _found(self, waiting: Tasks, search: SearchConfig, prefix: Prefix) -> dict[Key, Ranked]:
+    def _found(self, waiting: Mapping[int, Task], search: SearchConfig, prefix: Prefix) -> dict[int, Ranked]:
         """Translate every sentence; search again for sentences with too few distinct texts."""
-        found: dict[Key, Ranked] = {}
+        found: dict[int, Ranked] = {}
         count = 1 if search.n_best == 1 else 2 * search.n_best
         least = -math.inf if search.sample or prefix else self.model.doubt.threshold
         for _ in range(ATTEMPTS):
@@ -300,25 +296,25 @@ class Translator:
         return found
 
     def _with_terms(
-        self, sentences: Mapping[Key, PreparedSentence], found: Mapping[Key, Ranked], *, prefix: str
-    ) -> dict[Key, Ranked]:
-        """The translations of sentences with terms of the glossary, after the terms were put into them."""
+        self, sentences: Sequence[PreparedSentence], found: Sequence[Ranked], *, prefix: str
+    ) -> list[Ranked]:
+        """The translations, after the glossary's terms in each sentence were put into its own."""
         from transformer_mt.links.align import align_pairs  # imports torch
         from transformer_mt.translation.substitution import put_terms
 
         model = self.model
-        terms = {key: own for key, sentence in sentences.items() if (own := self.glossary.terms_in(sentence))}
-        rows = [(key, one) for key in terms for one in found[key]]
-        pairs = [SentencePair(sentences[key].text, self._linkable(one.text)) for key, one in rows]
+        terms = list(map(self.glossary.terms_in, sentences))
+        rows = [(index, one) for index, ranked in enumerate(found) if terms[index] for one in ranked]
+        pairs = [SentencePair(sentences[index].text, self._linkable(one.text)) for index, one in rows]
         aligned = align_pairs(model.network, model.tokenizer, pairs, model.linking_heads)
         is_english = language_of(model.config.data.target_language) == "en"
-        different: dict[Key, dict[str, Translation]] = defaultdict(dict)
+        different: dict[int, dict[str, Translation]] = defaultdict(dict)
         with working(""):  # the sentences were counted
-            for (key, one), alignment in zip(rows, aligned, strict=True):
-                text, placed = put_terms(alignment, terms[key], prefix=prefix, is_english=is_english)
-                uses = tuple(Use(term.source, term.target, term in placed) for term in terms[key])
-                different[key].setdefault(text, replace(one, text=text or one.text, terms=uses))
-        return {key: list(by_text.values()) for key, by_text in different.items()}
+            for (index, one), alignment in zip(rows, aligned, strict=True):
+                text, placed = put_terms(alignment, terms[index], prefix=prefix, is_english=is_english)
+                uses = tuple(Use(term.source, term.target, term in placed) for term in terms[index])
+                different[index].setdefault(text, replace(one, text=text or one.text, terms=uses))
+        return [list(different[index].values()) if terms[index] else ranked for index, ranked in enumerate(found)]
 
     def _linkable(self, translation: str) -> str:
         """A translation as the model reads it; empty if it has too many tokens in the usual spelling."""

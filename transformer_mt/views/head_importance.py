@@ -1,37 +1,17 @@
-"""The importance of each head for the loss of a set of sentences.
+"""What a pair's log-probability loses without each head."""
 
-Michel et al. 2019, "Are Sixteen Heads Really Better than One?"
-"""
-
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
-import numpy as np
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from transformer_mt.batching.batches import Batch
-from transformer_mt.batching.encoded_pairs import EncodedPairs
 from transformer_mt.ground.head_names import HeadName
 from transformer_mt.links.tokens import PairTokens
-from transformer_mt.models.batches import BATCH_TOKENS, batches
+from transformer_mt.models.batches import BATCH_TOKENS
 from transformer_mt.models.head_mask import attention_layers, gated, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
-from transformer_mt.translation.scoring import label_log_probabilities
 
 ByHead = dict[HeadName, float]
-
-
-def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> Float[np.ndarray, " N"]:
-    """−log p of the reference of each pair, in nats, summed over `target_lengths` tokens."""
-    losses = np.zeros(len(encoded))
-    with evaluating(model):
-        for rows, batch in batches(model, encoded):
-            losses[rows.numpy()] = _losses(model, batch).double().numpy(force=True)
-    return losses
 
 
 @dataclass(frozen=True)
@@ -70,38 +50,3 @@ def head_losses(
         found += log_p.sum(dim=1).tolist()
     of = "the translation" if row is None else tokens.written.pieces[row]
     return HeadLosses(of, found[0], dict(zip(heads, found[1:], strict=True)))
-
-
-def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
-    """Σ |∂L/∂ξ| over pairs at ξ = 1, in nats per target token, for each head (Michel et al. 2019, §4.1).
-
-    L is a pair's loss, ξ the head's factor in the mask.
-    """
-    layers = attention_layers(model)
-    slopes = dict.fromkeys(head_names(model), 0.0)
-    for rows, batch in batches(model, encoded):
-        device = batch.source.device
-        masks = {
-            module: torch.ones(len(rows), module.heads, device=device, requires_grad=True) for module in layers.values()
-        }
-        with evaluating(model, gradients=True), gated(masks):
-            gradients = torch.autograd.grad(_losses(model, batch).sum(), list(masks.values()))
-        for layer, of_layer in zip(layers, gradients, strict=True):
-            for number, slope in enumerate(of_layer.abs().double().sum(dim=0).tolist(), start=1):
-                if layer.head(number) in slopes:  # otherwise it is off
-                    slopes[layer.head(number)] += slope
-    return {name: slope / int(encoded.target_lengths.sum()) for name, slope in slopes.items()}
-
-
-def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
-    """`mean_gradients` divided by their Euclidean norm in each layer (Michel et al. 2019, §4.1); zeros stay zero."""
-    importance = mean_gradients(model, encoded)
-    for _, of_layer in groupby(list(importance), key=lambda name: name.of_layer):
-        names = list(of_layer)
-        norm = math.hypot(*(importance[name] for name in names)) or 1.0
-        importance |= {name: importance[name] / norm for name in names}
-    return importance
-
-
-def _losses(model: Seq2Seq, batch: Batch) -> Float[Tensor, " B"]:
-    return -label_log_probabilities(model, batch).sum(dim=1)

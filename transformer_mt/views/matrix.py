@@ -181,28 +181,28 @@ def _block(group: Sequence[LabelledMatrix], *, width: int, shading: Blocks, comp
     rows, columns = (list(map(_carried, labels)) for labels in (group[0].rows, group[0].columns))
     gutter = min(max(map(cell_len, ["", *rows])), max(NARROWEST_GUTTER, width // 4))
     room = width - gutter - 1
-    captions = [_carried(matrix.name) if compact else "" for matrix in group]
-    widest = max(map(cell_len, captions))
+    widest = max(cell_len(_carried(matrix.name)) for matrix in group) if compact else 0
     yield from map(Text, wrapped(group[0].place if compact else group[0].title, width=width))
     cell = CELL
     if compact:  # wide cells if all fit on one line
         cell = 2 if _fitting(2 * len(columns), widest, room=room) >= len(group) else 1
-    blocks = _blocks_of_columns(len(columns), most=room // cell)
-    for first, end in blocks:
-        if len(blocks) > 1:
-            yield from (Text(), Text(f"columns {first + 1}–{end} of {len(columns)}"))
+    for first, end, heading in _blocks_of_columns(len(columns), most=room // cell):
+        yield from heading
+        panels = [_panel(matrix, first, end, shading, cell=cell) for matrix in group]
         beside = max(1, _fitting(cell * (end - first), widest, room=room))
         for start in range(0, len(group), beside):
             if start:
                 yield Text()
             # A number is one column right of its shade.
             yield from _stairs(columns[first:end], start=gutter + (1 if compact else 2), step=cell, width=width)
-            panels = [
-                _cells(matrix.numbers[:, first:end], shading, width=cell) for matrix in group[start : start + beside]
-            ]
-            if compact:
-                panels = [[*cells, Text(name)] for cells, name in zip(panels, captions[start:], strict=False)]
-            yield from _beside([*rows, ""][: len(panels[0])], panels, gutter=gutter)
+            yield from _beside([*rows, *[""] * compact], panels[start : start + beside], gutter=gutter)
+
+
+def _panel(matrix: LabelledMatrix, first: int, end: int, shading: Blocks, *, cell: int) -> list[Text]:
+    """The lines of these columns, and without numbers the matrix's name below."""
+    numbers = matrix.numbers[:, first:end].tolist()
+    lines = [Text.assemble(*(shading.cell(number, cell) for number in row)) for row in numbers]
+    return lines if cell == CELL else [*lines, Text(_carried(matrix.name))]
 
 
 def _fitting(cells: int, caption: int, *, room: int) -> int:
@@ -210,14 +210,12 @@ def _fitting(cells: int, caption: int, *, room: int) -> int:
     return (room + GAP) // (max(cells, caption) + GAP)
 
 
-def _blocks_of_columns(count: int, *, most: int) -> list[tuple[int, int]]:
-    """The first column and the end of each block; the blocks are of nearly equal size."""
+def _blocks_of_columns(count: int, *, most: int) -> Iterator[tuple[int, int, list[Text]]]:
+    """The first column, the end and the heading of each block; the blocks are of nearly equal size."""
     blocks = max(1, math.ceil(count / most))
-    return [(count * number // blocks, count * (number + 1) // blocks) for number in range(blocks)]
-
-
-def _cells(numbers: Float[np.ndarray, "R C"], shading: Blocks, *, width: int) -> list[Text]:
-    return [Text.assemble(*(shading.cell(number, width) for number in row)) for row in numbers.tolist()]
+    for number in range(blocks):
+        first, end = count * number // blocks, count * (number + 1) // blocks
+        yield first, end, [Text(), Text(f"columns {first + 1}–{end} of {count}")] if blocks > 1 else []
 
 
 def _carried(text: str) -> str:

@@ -7,11 +7,12 @@ import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, zip_longest
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jaxtyping import Float
 
 from transformer_mt.ground.errors import InputError, MachineError
 from transformer_mt.text.terminal import escape_controls
@@ -59,11 +60,10 @@ def matrix_figure(rows: Sequence[Sequence[LabelledMatrix]], *, meaning: str, pat
     with drawing(width, height + 0.6) as figure:
         axes = figure.subplots(len(rows), columns, squeeze=False)
         for row, places in zip(rows, axes, strict=True):
-            for place, matrix in zip_longest(places, row):
-                if matrix is None:
-                    place.set_axis_off()
-                else:
-                    image = _draw_matrix(place, matrix, low=low, scale=scale)
+            for place, matrix in zip(places, row, strict=False):
+                image = _draw_matrix(place, matrix, low=low, scale=scale)
+            for place in places[len(row) :]:
+                place.set_axis_off()
         bar = figure.colorbar(image, ax=axes, location="bottom", shrink=min(1.0, 4.0 / width), pad=0.02)
         units = "" if scale.unit == 1.0 else f" Numbers are in units of {scale.unit:g}."
         bar.set_label(textwrap.fill(escape_controls(meaning + units), int(10 * width)))
@@ -71,9 +71,7 @@ def matrix_figure(rows: Sequence[Sequence[LabelledMatrix]], *, meaning: str, pat
 
 
 def _draw_matrix(axes: "Axes", matrix: LabelledMatrix, *, low: float, scale: Scale) -> "AxesImage":
-    numbers = np.array(matrix.numbers, float)  # None becomes NaN
-    colours: dict[str, Any] = {"cmap": "RdBu_r" if low else "viridis", "vmin": low, "vmax": scale.largest}
-    image = axes.imshow(numbers, **colours)
+    image = axes.imshow(matrix.numbers, cmap="RdBu_r" if low else "viridis", vmin=low, vmax=scale.largest)
     axes.set_facecolor("0.92")  # masked cells
     room = 14 + 5 * len(matrix.columns)
     title = "\n".join(textwrap.fill(escape_controls(part), room) for part in (matrix.place, matrix.name))
@@ -81,13 +79,20 @@ def _draw_matrix(axes: "Axes", matrix: LabelledMatrix, *, low: float, scale: Sca
     axes.set_xticks(range(len(matrix.columns)), map(escape_controls, matrix.columns), rotation=45, ha="left")
     axes.set_yticks(range(len(matrix.rows)), map(escape_controls, matrix.rows))
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=2)
-    for (i, j), number in np.ndenumerate(numbers):
-        if math.isfinite(number) and numbers.size <= _MOST_NUMBERS:
-            share = number / scale.largest
-            dark = abs(share) > 0.6 if low else share < 0.6
-            style: dict[str, Any] = {"color": "white" if dark else "black", "fontsize": "x-small"}
-            axes.text(j, i, scale.printed(number).strip(), ha="center", va="center", **style)
+    if matrix.numbers.size <= _MOST_NUMBERS:
+        _write_numbers(axes, matrix.numbers, scale, diverging=low < 0.0)
     return image
+
+
+def _write_numbers(axes: "Axes", numbers: Float[np.ndarray, "R C"], scale: Scale, *, diverging: bool) -> None:
+    """Write every number that is not masked, in white on dark cells."""
+    for (i, j), number in np.ndenumerate(numbers):
+        if math.isfinite(number):
+            share = number / scale.largest
+            is_dark = abs(share) > 0.6 if diverging else share < 0.6
+            colour = "white" if is_dark else "black"
+            text = scale.printed(number).strip()
+            axes.text(j, i, text, ha="center", va="center", color=colour, fontsize="x-small")
 
 
 @contextmanager

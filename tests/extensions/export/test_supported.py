@@ -7,12 +7,11 @@ from support.tiny import tiny_config
 from support.variants import VARIANTS, supported
 
 from transformer_mt.extensions.ctranslate2 import ctranslate2_weights
-from transformer_mt.extensions.export.supported import require_supported
-from transformer_mt.extensions.transformers import transformers_weights
+from transformer_mt.extensions.export.supported import PLAIN, require_supported
 from transformer_mt.ground.errors import InputError
 
 
-@pytest.mark.parametrize("possible", [ctranslate2_weights.POSSIBLE, transformers_weights.POSSIBLE])
+@pytest.mark.parametrize("possible", [ctranslate2_weights.POSSIBLE, PLAIN])
 def test_unsupported_configuration_is_named_with_what_is_supported(possible: Mapping[str, tuple[str, ...]]) -> None:
     taken = supported(VARIANTS, possible)
     assert taken

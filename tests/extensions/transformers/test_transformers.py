@@ -18,10 +18,10 @@ from transformer_mt.config.toml import load_config
 from transformer_mt.extensions.export.export_formats import formats
 from transformer_mt.extensions.export.export_run import PARITY, export_run, require_possible
 from transformer_mt.extensions.export.parity import DECOMPOSED, STRANGE
+from transformer_mt.extensions.export.supported import PLAIN
 from transformer_mt.extensions.transformers import transformers_tokenizer
 from transformer_mt.extensions.transformers.transformers_tokenizer import tokenizer_files
 from transformer_mt.extensions.transformers.transformers_weights import (
-    POSSIBLE,
     generation_config,
     model_config,
     weights,
@@ -74,7 +74,7 @@ def transformer(*overrides: str) -> Transformer:
 
 
 @pytest.mark.interop
-@pytest.mark.parametrize("variant", [*supported(VARIANTS, POSSIBLE), *TOGETHER], ids=" ".join)
+@pytest.mark.parametrize("variant", [*supported(VARIANTS, PLAIN), *TOGETHER], ids=" ".join)
 def test_logits_match_transformers(variant: Variant, tmp_path: Path) -> None:
     """Check it twice: saving again recomputes Marian's positions."""
     package = pytest.importorskip("transformers")

@@ -101,7 +101,7 @@ def contrast_words(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens, wor
     an alternative that is empty or the same.
     """
     written = tokens.written
-    text = tokens.written.text
+    text = written.text
     _, number, _ = find_row({"target": written}, word=word, token=1)
     other = normalize(other)
     if not other:
@@ -113,8 +113,8 @@ def contrast_words(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens, wor
     differs = (row for row, (a, b) in enumerate(zip(written.ids, changed.ids, strict=False)) if a != b)
     if (row := next(differs, None)) is None:
         raise InputError("other", f"{other!r} is what the translation says", "give another word")
-    pair = (written.ids[row], changed.ids[row])
-    found = contrast_tokens(model, tokenizer, tokens, prefix=written.ids[:row], pair=pair)
+    *prefix, a = written.ids[: row + 1]
+    found = contrast_tokens(model, tokenizer, tokens, prefix=prefix, pair=(a, changed.ids[row]))
     return replace(found, target=text, word=written.words[number], other=other)
 
 
@@ -125,9 +125,9 @@ def contrast_pieces(
 
     Raises `InputError` for an unknown token, equal ones, and a prefix that is too long.
     """
-    ids = tokenizer.ids([*prefix, word, other])
-    for place, (piece, index) in enumerate(zip([*prefix, word, other], ids, strict=True)):
-        key = "prefix" if place < len(prefix) else "word" if place == len(prefix) else "other"
+    pieces = [*prefix, word, other]
+    ids = tokenizer.ids(pieces)
+    for key, piece, index in zip([*["prefix"] * len(prefix), "word", "other"], pieces, ids, strict=True):
         if index in SPECIAL and (index != EOS or key == "prefix"):
             raise InputError(key, f"{piece!r} is not a text token", "give tokens of a translation")
     *before, a, b = ids
@@ -144,12 +144,7 @@ def contrast_tokens(
     """Contrast two token ids after the ids of a prefix. Raises `MachineError` if the model's numbers are not finite."""
     a, b = pair
     before = PreparedSentence(tokenizer.decode(prefix), tuple(prefix), tokenizer.target)
-    read = Tokens.of(before, begins=True)
-    if read.pieces[-1] == "▁":  # the start of the next word
-        read = replace(read, words=(*read.words, "▁"), words_of_piece=(*read.words_of_piece[:-1], (len(read.words),)))
-    if "\ufffd" in before.text:  # part of a character: its words do not match its tokens
-        read = replace(read, words=read.pieces, words_of_piece=tuple((place,) for place in range(len(read.pieces))))
-    of_prefix = PairTokens(tokens.source, read, Tokens.of(before))  # the tokens compete in its last row
+    of_prefix = PairTokens(tokens.source, _read(before), Tokens.of(before))  # the tokens compete in its last row
     with evaluating(model):
         logits = require_finite(model(*of_prefix.inputs(model)))[0, -1]
     likely = logits.softmax(dim=-1)
@@ -172,6 +167,16 @@ def contrast_tokens(
         from_source=_attributed(model, of_prefix, difference, stack="cross"),
         from_prefix=_attributed(model, of_prefix, difference, stack="decoder"),
     )
+
+
+def _read(prefix: PreparedSentence) -> Tokens:
+    """The tokens of a prefix, which may end within a word or a character."""
+    read = Tokens.of(prefix, begins=True)
+    if "\ufffd" in prefix.text:  # part of a character: its words do not match its tokens
+        return replace(read, words=read.pieces, words_of_piece=tuple((place,) for place in range(len(read.pieces))))
+    if read.pieces[-1] == "▁":  # the start of the next word
+        return replace(read, words=(*read.words, "▁"), words_of_piece=(*read.words_of_piece[:-1], (len(read.words),)))
+    return read
 
 
 def _attributed(model: Seq2Seq, tokens: PairTokens, of: Explained, *, stack: str) -> Attribution:
@@ -209,8 +214,10 @@ def in_words(found: Contrast, shown: Callable[[str], str] = str) -> str:
     a = shown(found.token)
     b = shown(found.other_token)
     where = f'After "{shown(found.prefix)}"' if found.prefix else "At the start"
-    odds = _odds(found.difference)
-    said = f"{where}, {a} has probability {found.probability:.3g} and {b} {found.other_probability:.3g}: {odds}"
+    said = (
+        f"{where}, {a} has probability {found.probability:.3g} and {b} {found.other_probability:.3g}: "
+        f"{_odds(found.difference)}"
+    )
     sides = (found.from_source, found.from_prefix)
     falls = [pair for side in sides for pair in zip(side.erasure.tolist(), side.words, strict=True)]
     fall, word = max(falls)

@@ -16,7 +16,7 @@ from transformer_mt.attention.positions import AttentionPosition, Relative
 from transformer_mt.attention.projections import Independent
 from transformer_mt.config.sections import ModelConfig, TransformerConfig
 from transformer_mt.extensions.ctranslate2.ctranslate2_package import import_ctranslate2
-from transformer_mt.extensions.export.supported import masked_output, require_supported
+from transformer_mt.extensions.export.supported import PLAIN, masked_output, require_supported
 from transformer_mt.ground.files import write_errors
 from transformer_mt.ground.memory import free_memory, require
 from transformer_mt.models.blocks import Layers, Norm, Residual
@@ -30,17 +30,10 @@ from transformer_mt.tokenizer.symbols import BOS, EOS, UNK
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "silu": "SWISH", "swiglu": "SWISH"}
 EPSILONS = {"layer": 1e-5, "rms": 1e-6}
 # The configuration values that CTranslate2 supports, without their numbers.
-POSSIBLE = {
-    "kind": ("transformer",),
+POSSIBLE = PLAIN | {
     "feed_forward": tuple(ACTIVATIONS),
     "norm": tuple(EPSILONS),
-    "residual": ("pre_norm", "post_norm"),
-    "attention.kind": ("softmax",),
-    "attention.qk_projection": ("independent",),
-    "attention.score": ("scaled_dot", "dot"),
-    "attention.normaliser": ("softmax",),
     "attention.position": ("sinusoidal", "rotary", "relative", "none"),
-    "attention.graph": ("complete",),
 }
 
 Weights = Iterator[tuple[str, Tensor]]

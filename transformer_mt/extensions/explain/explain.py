@@ -14,6 +14,7 @@ from typing import Literal
 from jaxtyping import Float
 from rich.console import Group, RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 from torch import Tensor, nn
 
@@ -36,6 +37,9 @@ from transformer_mt.views.subject import Subject
 
 # Enough digits for a float32 to survive JSON.
 _DIGITS = 9
+
+# What a value has one number or vector for.
+Over = Literal["row", "keys", "heads"]
 
 # For each symbol, a name for --json, and a description. Other symbols are their own names.
 _NAMES = {
@@ -90,11 +94,11 @@ class Step(Brief):
     words: str
     symbol: str
     formula: str
-    over: Literal["row", "keys", "heads"]
+    over: Over
     values: Tensor
 
     @classmethod
-    def of(cls, symbol: str, formula: str, values: Tensor, over: Literal["row", "keys", "heads"] = "row") -> "Step":
+    def of(cls, symbol: str, formula: str, values: Tensor, over: Over = "row") -> "Step":
         """Create a step with the name and description of its symbol."""
         return cls(*_NAMES.get(symbol, (symbol, symbol)), symbol, formula, over, values.detach().cpu())
 
@@ -142,9 +146,8 @@ class Explanation(Brief):
 
     def to_json(self) -> JsonObject:
         """The fields, with the head as `stack`, `layer` and `head`; `contributions`, the shares; and `in_words`."""
-        entries = vars(self) | self.head._asdict()
         told = {"contributions": self["column_shares"], "in_words": in_words(self)}
-        return to_json(entries | told, digits=_DIGITS)
+        return to_json(vars(self) | self.head._asdict() | told, digits=_DIGITS)
 
 
 class ExplainRequest(PairRequest):
@@ -160,7 +163,7 @@ class ExplainRequest(PairRequest):
 def view_explanation(subject: Subject, asked: ExplainRequest) -> JsonObject:
     """`tmt explain --json`. Raises `InputError` for a word, token, stack, layer or head that does not exist."""
     subject.require_attention()
-    options = asked.model_dump(include={"word", "token", "stack", "layer", "head"})
+    options = asked.model_dump(exclude={*PairRequest.model_fields})
     return subject.to_json(explain_row(subject.network, subject.tokens, **options))
 
 
@@ -183,7 +186,7 @@ def explain_row(
     token, stack, layer or head that does not exist.
     """
     stacks = model.attention_stacks()
-    every = _sides(tokens, model.attention_stacks())
+    every = _sides(tokens, stacks)
     if stack is not None:
         stacks = {stack: lookup(stacks, stack, key="stack")}
     title, number, row = find_row(_sides(tokens, stacks), word=word, token=token)
@@ -194,11 +197,11 @@ def explain_row(
         attention = " and ".join(name for name in possible if name in stacks)
         raise InputError("stack", f"{attention} attention has no heads left in this model", "choose another")
     names = list(heads_at(names, layer=layer, head=head))
+    name = names[0]
     choice = None
     if len(names) > 1:
         choice = head_losses(model, tokens, row=row if title == "target" else None, candidates=names)
-        names = sorted(names, key=choice.without.__getitem__)
-    name = names[0]
+        name = min(names, key=choice.without.__getitem__)
     module = attention_layers(model)[name.of_layer]
     shown: list[Shown] = []
     with watching(shown.append):
@@ -223,23 +226,27 @@ def explain_row(
 
 def _stages(shown: Sequence[Shown], module: InspectableAttention, row: int, name: HeadName) -> Iterator[Stage]:
     layer, row = _layer_of(shown, module, row, embedded=name.stack != "cross")
+    head = name.head - 1
     steps: list[tuple[nn.Module, Step]] = []
-    last: Shown | None = None
-    for each in layer:
-        owner = each.module
-        step = _step(each, row, name.head - 1)
-        # The next module reports a norm's result again, and the sum after a position was added.
-        if last and each.value is last.value and last.symbol in ("norm(x)", each.symbol):
-            owner, earlier = steps.pop()
-            formulas = filter(None, [step.formula, f"{earlier.symbol} = {earlier.formula}"])
-            step = earlier if earlier.symbol == step.symbol else replace(step, formula=", ".join(formulas))
+    for before, each in zip([None, *layer], layer, strict=False):
+        owner, step = each.module, _step(each, row, head)
+        if before and each.value is before.value:
+            if each.symbol == before.symbol:  # the sum after a position was added
+                continue
+            if before.symbol == "norm(x)":  # the norm's module reports it with the formula
+                owner, norm = steps.pop()
+                step = replace(step, formula=", ".join(filter(None, [step.formula, f"norm(x) = {norm.formula}"])))
         if each.symbol == "y":
-            steps += [(module, part) for part in _contributions(module, layer, row, name.head - 1)]
+            steps += [(module, part) for part in _contributions(module, layer, row, head)]
         steps.append((owner, step))
-        last = each
     for owner, group in groupby(steps, key=lambda pair: pair[0]):
-        first = " ".join((type(owner).__doc__ or "").split("\n\n")[0].split())
-        yield Stage(": ".join(filter(None, [type(owner).__name__, first])), tuple(step for _, step in group))
+        yield Stage(_title(owner), tuple(step for _, step in group))
+
+
+def _title(module: nn.Module) -> str:
+    """The name of a module's class and the first paragraph of its docstring."""
+    paragraph = " ".join((type(module).__doc__ or "").split("\n\n")[0].split())
+    return ": ".join(filter(None, [type(module).__name__, paragraph]))
 
 
 def _layer_of(
@@ -315,15 +322,12 @@ _NOTES = (
 def lines_of(explanation: Explanation, *, width: int) -> list[Text]:
     """The numbered stages and a summary in words, in lines of at most `width` cells (at least 40)."""
     stack, layer, head = explanation.head
-    read, written = map(inline, (explanation.read, explanation.token))
-    does = f"reads {read}" + ("" if stack == "encoder" else f" and writes {written}")
-    title = f"{STACKS[stack][:1].upper()}{STACKS[stack][1:]}, layer {layer}, head {head}, row i = {explanation.row}"
-    why = ""
-    if choice := explanation.choice:
-        without = f"{choice.without[explanation.head]:.4g} without this one: of {len(choice.without)} heads"
-        of = f"ln p of {inline(choice.of)} is {choice.log_probability:.4g}"
-        why = f"{of} with all heads and {without} it matters most. "
-    parts: list[RenderableType] = [f"{title}, which {does}", why + _NOTES]
+    writes = "" if stack == "encoder" else f" and writes {inline(explanation.token)}"
+    title = f"{STACKS[stack].capitalize()}, layer {layer}, head {head}, row i = {explanation.row}"
+    parts: list[RenderableType] = [
+        f"{title}, which reads {inline(explanation.read)}{writes}",
+        _reason(explanation) + _NOTES,
+    ]
     for number, stage in enumerate(explanation.stages, start=1):
         parts += ["", f"{number}. {stage.title}"]
         # Steps with a number per key, or per head, share a table.
@@ -331,6 +335,15 @@ def lines_of(explanation: Explanation, *, width: int) -> list[Text]:
             parts.append(_indented(_steps(explanation, list(group))))
     parts += ["", "In words", _indented(in_words(explanation, inline))]
     return rendered(Group(*parts), width=max(width, 40))
+
+
+def _reason(explanation: Explanation) -> str:
+    """Why this head, if it was not given."""
+    if choice := explanation.choice:
+        of = f"ln p of {inline(choice.of)} is {choice.log_probability:.4g}"
+        without = f"{choice.without[explanation.head]:.4g} without this one"
+        return f"{of} with all heads and {without}: of {len(choice.without)} heads it matters most. "
+    return ""
 
 
 def _indented(parts: Iterable[RenderableType]) -> Padding:
@@ -363,22 +376,25 @@ def _steps(explanation: Explanation, steps: Sequence[Step]) -> Iterator[Renderab
         value = f" = {step.values.item():.6g}" if step.values.ndim == 0 else ""
         yield f"{step.words[:1].upper()}{step.words[1:]}: {formula}{value}"
     first = steps[0]
-    columns = []
-    if first.over == "row":
-        if first.is_vector:
-            yield _indented([f"‖{first.symbol}‖ = {first.values.norm().item():.4g}   {_vectors(first.values)[0]}"])
-        return
-    if first.over == "keys":
+    if first.over != "row":
+        yield from (_indented([_number_table(explanation, steps)]), "")
+    elif first.is_vector:
+        yield _indented([f"‖{first.symbol}‖ = {first.values.norm().item():.4g}   {_vectors(first.values)[0]}"])
+
+
+def _number_table(explanation: Explanation, steps: Sequence[Step]) -> Table:
+    """A row per key, or per head; a column per step, and for vectors also one of their lengths."""
+    if steps[0].over == "keys":
         labels = [["j", *map(str, range(len(explanation.columns)))], ["column", *map(label, explanation.columns)]]
     else:
         labels = [["r", *map(str, explanation.heads)]]
+    columns = []
     for step in steps:
         if step.is_vector:
             columns.append([f"‖{step.symbol}‖", *_numbers(step.values.norm(dim=-1))])
         columns.append([step.symbol, *(_vectors if step.is_vector else _numbers)(step.values)])
     headings, *rows = zip(*labels, *columns, strict=True)
-    right = [0, *range(len(labels), len(labels) + len(steps))]
-    yield from (_indented([table(rows, headings=headings, right=right)]), "")
+    return table(rows, headings=headings, right=[0, *range(len(labels), len(labels) + len(steps))])
 
 
 def _vectors(values: Tensor) -> list[str]:

@@ -9,6 +9,20 @@ from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.config.sections import ModelConfig
 from transformer_mt.ground.errors import InputError
 
+# The configuration values of a plain transformer, which every program supports, without their numbers.
+PLAIN = {
+    "kind": ("transformer",),
+    "feed_forward": ("relu", "gelu", "silu"),
+    "norm": ("layer",),
+    "residual": ("pre_norm", "post_norm"),
+    "attention.kind": ("softmax",),
+    "attention.qk_projection": ("independent",),
+    "attention.score": ("scaled_dot", "dot"),
+    "attention.normaliser": ("softmax",),
+    "attention.position": ("sinusoidal",),
+    "attention.graph": ("complete",),
+}
+
 
 def require_supported(config: ModelConfig, possible: Mapping[str, Collection[str]], *, by: str) -> None:
     """Raise `InputError`, with the key, for a value that a program lacks; `possible` omits the values' numbers."""

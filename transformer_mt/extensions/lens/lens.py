@@ -105,12 +105,7 @@ def decided_at(likeliest: Int[Tensor, "L T"], written: Int[Tensor, " T"]) -> tup
 def lens_lines(lens: Lens, *, width: int) -> Iterator[Text]:
     """Yield a table of guesses, a row per token, a column per layer, `*` from the deciding layer on; then the words."""
     labels = list(map(label, ("writes", *lens.tokens)))
-    columns = []
-    for layer, (guesses, best) in enumerate(zip(lens.guesses, lens.guess_probabilities, strict=True), start=1):
-        columns.append([Text(f"layer {layer}")])
-        for (piece, *_), number, decided in zip(guesses, best[:, 0].tolist(), lens.decided, strict=True):
-            mark = "*" if decided and layer >= decided else " "
-            columns[-1].append(Text.assemble(f"{mark}{format_weight(number)} ", label(piece)))
+    columns = [_column(lens, layer) for layer in range(1, len(lens.guesses) + 1)]
     first, *widths = (max(cell.cell_len for cell in column) for column in (labels, *columns))
     beside = max(1, (width - first) // (max(widths) + 2))
     for start in range(0, len(columns), beside):
@@ -121,3 +116,13 @@ def lens_lines(lens: Lens, *, width: int) -> Iterator[Text]:
         if words:
             where = f"decided from layer {layer} on" if layer else "not the model's own choice"
             yield from rendered(Text.assemble(f"{where}: ", label(" ".join(words))), width=width)
+
+
+def _column(lens: Lens, layer: int) -> list[Text]:
+    """The heading of a layer, and its first guess at each position."""
+    cells = [Text(f"layer {layer}")]
+    for t, decided in enumerate(lens.decided):
+        mark = "*" if decided and layer >= decided else " "
+        number = format_weight(lens.guess_probabilities[layer - 1, t, 0].item())
+        cells.append(Text.assemble(f"{mark}{number} ", label(lens.guesses[layer - 1][t][0])))
+    return cells

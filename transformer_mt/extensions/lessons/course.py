@@ -65,7 +65,7 @@ def answer_lessons() -> JsonObject:
     """The stops of the course, and the stored curves. Raises as `lessons`."""
     stops = [to_json(lesson) for lesson in lessons()]
     for stop in stops:
-        stop["try"] = {key: stop.pop(key) for key in ("sentence", "view", "head", "command")}
+        stop["try"] = {key: stop.pop(key) for key in map(str.lower, _KEYS)}
     return {"lessons": stops, "curves": stored_curves()}
 
 
@@ -88,40 +88,44 @@ def lesson_lines(lesson: Lesson, *, count: int, width: int, answer: bool = False
         yield from ("", *wrapped(_plain(text), width=width))
     if numbers := NUMBERS.get(lesson.picture):
         yield from ("", *numbers())
-    yield from ("", *wrapped(_plain(f"Question: {lesson.question}"), width=width))
-    if answer:
-        yield from ("", *wrapped(_plain(f"Answer: {lesson.answer}"), width=width))
+    for text in (f"Question: {lesson.question}", f"Answer: {lesson.answer}")[: 1 + answer]:
+        yield from ("", *wrapped(_plain(text), width=width))
     command = lesson.command or (lesson.sentence and f'tmt attend "{lesson.sentence}"')
     if command:
         yield from ("", "Try it:", f"  {command}")
 
 
-def _by_length() -> Iterator[str]:
+def _by_length() -> list[str]:
     """BLEU of variants by the length of the source."""
-    curves: dict[str, list[tuple[int, int | None, float]]] = stored_curves()["length"]
-    bands = next(iter(curves.values()))
-    heading = ["BLEU, by words", *(f"{low}–{high}" if high else f"{low}–" for low, high, _ in bands)]
-    yield from table_lines([heading, *([name, *(f"{bleu:.1f}" for *_, bleu in row)] for name, row in curves.items())])
+    curves = stored_curves()["length"]
+    bands = [f"{low}–{high or ''}" for low, high, _ in next(iter(curves.values()))]
+    return _curve_table("BLEU, by words", bands, curves, digits=1)
 
 
-def _by_step() -> Iterator[str]:
+def _by_step() -> list[str]:
     """Training losses of variants by step."""
-    curves: dict[str, list[tuple[int, float]]] = stored_curves()["loss"]
-    heading = ["loss, after step", *(f"{step}" for step, _ in next(iter(curves.values())))]
-    yield from table_lines([heading, *([name, *(f"{loss:.2f}" for _, loss in row)] for name, row in curves.items())])
+    curves = stored_curves()["loss"]
+    steps = [str(step) for step, _ in next(iter(curves.values()))]
+    return _curve_table("loss, after step", steps, curves, digits=2)
 
 
-def _most_attended() -> Iterator[str]:
+def _curve_table(title: str, places: list[str], curves: JsonObject, *, digits: int) -> list[str]:
+    """A row per curve: the last number of each of its points."""
+    rows = [[name, *(f"{number:.{digits}f}" for *_, number in points)] for name, points in curves.items()]
+    return table_lines([[title, *places], *rows])
+
+
+def _most_attended() -> list[str]:
     """The source token with the largest weight at each target token, for each score."""
     found: dict[str, dict[str, list[Any]]] = stored_curves()["rnn_attention"]
     rows = []
     for row, token in enumerate(next(iter(found.values()))["rows"]):
         best = (max(zip(one["weights"][row], one["columns"], strict=True)) for one in found.values())
         rows.append([token, *(f"{column} {weight:.2f}" for weight, column in best)])
-    yield from table_lines([["largest weight at", *found], *rows])
+    return table_lines([["largest weight at", *found], *rows])
 
 
-def _by_hand() -> Iterator[str]:
+def _by_hand() -> list[str]:
     """The worked example: scores, weights and context of the second of three words."""
     import torch
 
@@ -134,7 +138,7 @@ def _by_hand() -> Iterator[str]:
         for (word, vector), score, weight in zip(words.items(), scores[1].tolist(), weights[1].tolist(), strict=True)
     ]
     mixed = [f"{number:.2f}" for number in contexts[1].tolist()]
-    yield from table_lines([["word", "x1", "x2", "x3", "· shiny", "weight"], *rows, ["mixture", *mixed, "", ""]])
+    return table_lines([["word", "x1", "x2", "x3", "· shiny", "weight"], *rows, ["mixture", *mixed, "", ""]])
 
 
 # The numbers of a picture, where the terminal can show them without a model.

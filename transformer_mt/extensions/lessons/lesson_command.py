@@ -38,5 +38,4 @@ def lesson(
         return
     if not 1 <= number <= len(course):
         raise InputError("number", f"no lesson {number}", f"give a number from 1 to {len(course)}")
-    width = literal_console().width
-    result(*lesson_lines(course[number - 1], count=len(course), width=width, answer=answer))
+    result(*lesson_lines(course[number - 1], count=len(course), width=literal_console().width, answer=answer))

@@ -7,7 +7,7 @@ from transformer_mt.corpus.pairs import Fingerprint
 from transformer_mt.extensions.marian.marian_folder import configuration, read_settings, read_vocabulary
 from transformer_mt.extensions.marian.marian_weights import read_weights
 from transformer_mt.ground.errors import InputError, MachineError
-from transformer_mt.runs.directory import MODEL, Run, require_new
+from transformer_mt.runs.directory import MODEL, Run
 from transformer_mt.runs.fingerprints import DataRecord
 
 
@@ -17,7 +17,8 @@ def import_marian(folder: Path, path: Path) -> Run:
     Raises `InputError` if the path exists and is not an empty directory, and for a model that tmt does not support;
     `MachineError` for damaged files and if writing fails.
     """
-    require_new(path)
+    if os.path.lexists(path) and not (path.is_dir() and not any(path.iterdir())):
+        raise InputError(path, "exists", "choose another directory")
     if not folder.is_dir():
         raise InputError(folder, "no such directory", "give a folder with a Marian model")
     if not os.path.lexists(folder / MODEL):

@@ -21,7 +21,6 @@ from transformer_mt.config.sections import CrossEntropyConfig
 from transformer_mt.ground.errors import InputError, TmtError
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import JsonObject, escape_controls
-from transformer_mt.training.objective import entropy_of_targets
 from transformer_mt.views.matrix_figure import drawing, file_content
 from transformer_mt.views.rendering import rendered
 from transformer_mt.views.serialise import to_json
@@ -60,7 +59,7 @@ def read_curves(run: Run) -> Curves:
         raise InputError(run.path, "nothing has been measured yet", "train it with tmt train")
     trained = points["training_loss"]
     floor = _training_floor(run)
-    return points | {FLOOR: [(step, floor) for step, _ in (trained[0], trained[-1])] if trained and floor else []}
+    return points | {FLOOR: [(step, floor) for step, _ in trained[:1] + trained[-1:] if floor]}
 
 
 def _training_floor(run: Run) -> float:
@@ -70,6 +69,13 @@ def _training_floor(run: Run) -> float:
         if type(objective) is CrossEntropyConfig:  # a plugin may have other targets
             return entropy_of_targets(objective.label_smoothing, run.tokenizer().size)
     return 0.0
+
+
+def entropy_of_targets(label_smoothing: float, vocabulary: int) -> float:
+    """H(q) = −Σ_k q_k ln q_k of q = (1 − ε) one-hot + ε/V, in nats: the least loss per token, at p = q."""
+    other = label_smoothing / vocabulary
+    own = 1.0 - label_smoothing + other
+    return math.fsum(-count * q * math.log(q) for count, q in ((1, own), (vocabulary - 1, other)) if q)
 
 
 def answer_curves(run: Run, name: str) -> JsonObject:
@@ -156,8 +162,8 @@ def plot_positions(features: int) -> Plot:
     """Plot the sinusoidal encoding (Vaswani et al. 2017, §3.5): a row per position, a column per feature."""
     rows = sinusoids(SHOWN_POSITIONS, features, torch.device("cpu"), torch.float64).numpy()
     title = f"sinusoidal encoding: {SHOWN_POSITIONS} positions down, {features} features across"
-    draw = partial(heat_map_lines, rows, title=title), partial(positions_figure, rows, title=title)
-    return Plot({"rows": rows}, *draw)
+    lines = partial(heat_map_lines, rows, title=title)
+    return Plot({"rows": rows}, lines, partial(positions_figure, rows, title=title))
 
 
 def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
@@ -168,31 +174,36 @@ def chart_lines(panels: Sequence[Panel], *, width: int) -> Iterator[str]:
 
 
 def _chart(panel: Panel, width: int) -> Iterator[str]:
-    left, right = panel.extent(0)
     low, high = panel.extent(1)
     numbers = [""] * CHART_ROWS
     for tick in ticks(low, high, most=4):
         numbers[min(CHART_ROWS - 1, int((high - tick) / (high - low) * CHART_ROWS))] = f"{tick:,.6g}"
     gutter = max(map(len, numbers))
     columns = width - gutter - 2
+    yield escape_controls(panel.title)
+    for number, line in zip(numbers, _canvas(panel, columns).tolist(), strict=True):
+        yield f"{number:>{gutter}} │{''.join(line)}".rstrip()
+    below = " " * gutter
+    yield f"{below} └{'─' * columns}"
+    yield f"{below}  {_horizontal_axis(panel, columns)}".rstrip()
+    if len(panel.series) > 1:
+        letters = cycle(ascii_lowercase)
+        names = [Text(f"{next(letters)} {escape_controls(curve.name)}") for curve in panel.series]
+        yield from (f"{below}  {line}" for line in rendered(Columns(names, padding=(0, 3)), width=columns))
+
+
+def _canvas(panel: Panel, columns: int) -> np.ndarray:
+    """The characters of a panel: each curve in its letter, with straight lines between its points."""
+    left, right = panel.extent(0)
+    low, high = panel.extent(1)
     canvas = np.full((CHART_ROWS, columns), " ")
-    names = []
     for letter, curve in zip(cycle(ascii_lowercase), panel.series, strict=False):
-        names.append(Text(f"{letter} {escape_controls(curve.name)}"))
-        # Interpolates linearly between points.
         xs, ys = np.reshape(curve.points, (-1, 2)).T
         xs = (xs - left) / (right - left) * (columns - 1)
         across = np.arange(round(xs[0]), round(xs[-1]) + 1)
         heights = (np.interp(across, xs, ys) - low) / (high - low)
         canvas[np.minimum(CHART_ROWS - 1, ((1 - heights) * CHART_ROWS).astype(int)), across] = letter
-    yield escape_controls(panel.title)
-    for number, line in zip(numbers, canvas.tolist(), strict=True):
-        yield f"{number:>{gutter}} │{''.join(line)}".rstrip()
-    below = " " * gutter
-    yield f"{below} └{'─' * columns}"
-    yield f"{below}  {_horizontal_axis(panel, columns)}".rstrip()
-    if len(names) > 1:
-        yield from (f"{below}  {line}" for line in rendered(Columns(names, padding=(0, 3)), width=columns))
+    return canvas
 
 
 def heat_map_lines(rows: Float[np.ndarray, "N D"], *, title: str, width: int) -> Iterator[str]:

@@ -135,6 +135,6 @@ def answer_view(view: View, served: ServedRun, asked: Any) -> JsonObject:
     return resolve(view.answer)(Subject.of(served.translator, asked.source, asked.target, without=off), asked)
 
 
-def heads_named(names: Sequence[str]) -> tuple[HeadName, ...]:
-    """The different heads of these names. Raises `InputError` for another name."""
-    return tuple(dict.fromkeys(HeadName.parse(name, key="without") for name in names))
+def heads_named(names: Sequence[str]) -> list[HeadName]:
+    """The heads of these names. Raises `InputError` for another name."""
+    return [HeadName.parse(name, key="without") for name in names]

@@ -1,11 +1,14 @@
 """Answers in LibreTranslate's form, so that its clients work."""
 
+from collections.abc import Sequence
+from itertools import chain, islice
+
 from transformer_mt.config.changed_search import changed_search
 from transformer_mt.extensions.serve.questions import ClientQuestion, TranslateTexts
 from transformer_mt.extensions.serve.served_runs import ServedRun
 from transformer_mt.ground.errors import InputError
 from transformer_mt.text.terminal import JsonObject
-from transformer_mt.translation.translator import Translator
+from transformer_mt.translation.translator import Ranked, Translator
 
 
 def list_languages(served: ServedRun, _: ClientQuestion) -> list[JsonObject]:
@@ -32,17 +35,22 @@ def translate_texts(served: ServedRun, asked: TranslateTexts) -> JsonObject:
     translator = Translator.of(served.translator.model.toward(asked.target))
     search = changed_search(translator.search, {"n_best": 1 + asked.alternatives})
     texts = [asked.q] if isinstance(asked.q, str) else asked.q
-    lines = translator.model.prepare.lines("\n".join(texts).split("\n"), split=True)
-    ranked = iter(translator.translate_prepared(list(enumerate(lines)), search))
-    found = []
-    doubtful = []
-    for text in texts:
-        together = list(zip(*[next(ranked) for _ in text.split("\n")], strict=False))  # several have only a best
-        found.append(["\n".join(line.text for line in each) for each in together])
-        doubtful.append(any(line.is_doubtful for line in together[0]))
-    answer: JsonObject = {"translatedText": [each[0] for each in found], "doubtful": doubtful}
+    lines = [text.split("\n") for text in texts]
+    prepared = translator.model.prepare.lines(list(chain(*lines)), split=True)
+    ranked = iter(translator.translate_prepared(list(enumerate(prepared)), search))
+    of_texts = [list(islice(ranked, len(each))) for each in lines]
+    found = [_translated_text(of_lines) for of_lines in of_texts]
+    answer: JsonObject = {
+        "translatedText": [best for best, *_ in found],
+        "doubtful": [any(best.is_doubtful for best, *_ in of_lines) for of_lines in of_texts],
+    }
     if asked.alternatives:
-        answer["alternatives"] = [each[1:] for each in found]
+        answer["alternatives"] = [others for _, *others in found]
     if asked.source == "auto":
         answer["detectedLanguage"] = [{"confidence": 0.0, "language": source} for _ in found]
     return {key: value[0] for key, value in answer.items()} if isinstance(asked.q, str) else answer
+
+
+def _translated_text(of_lines: Sequence[Ranked]) -> list[str]:
+    """The translations of a text from those of its lines; a line of several sentences has only one."""
+    return ["\n".join(line.text for line in each) for each in zip(*of_lines, strict=False)]

@@ -76,10 +76,8 @@ class Routes:
 
     async def _list(self, request: Request) -> Response:
         def listed(_: bytes) -> Response:
-            names = {path: name for name, path in self._runs.find().items()}
-            opens = names.get(self._opens) if self._opens else None
-            content = {"version": version("transformer_mt"), "opens": opens}
-            return answer(content | {"runs": self._runs.describe()})
+            opens = next((name for name, path in self._runs.find().items() if path == self._opens), None)
+            return answer({"version": version("transformer_mt"), "opens": opens, "runs": self._runs.describe()})
 
         return await self._answer(request, listed)
 

@@ -1,5 +1,6 @@
 """Precomputed answers about one sentence pair, for a page without a server."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -38,37 +39,45 @@ def saved_answers(
     """
     model = subject.model
     off = [str(head) for head in subject.without]
-    listed = _listed(model)
-    search = search.model_copy(update={"max_length": subject.network.max_length} if is_given else {})
     prefix = list(subject.tokens.written.pieces) if is_given else []
-
-    listed |= {"example": subject.source, "search": to_json(search.model_dump())}
+    if is_given:
+        search = search.model_copy(update={"max_length": subject.network.max_length})
+    listed = _listed(model) | {"example": subject.source, "search": to_json(search.model_dump())}
     listed["beginning"] = {"prefix": prefix, "without": off, "method": method, "words": words, "view": "heads"}
+
     asked = first_question(listed, subject.source, prefix=prefix, without=off)
     translated = translation_of(Translator.of(model), asked, search, subject.line, subject.read)
     translated |= {"run": listed["run"], "step": model.step}
-    saved = [
-        {"route": "runs", "asked": {}, "answer": {"runs": [listed]}},
-        {"route": "translate", "asked": {"prefix": prefix, "without": off}, "answer": translated},
-    ]
-
-    def answer(route: str, subject: Subject, **asked: Any) -> JsonObject:
-        view = views()[route]
-        pair = {"run": listed["run"], "source": subject.source, "target": subject.target}
-        try:
-            return resolve(view.answer)(subject, resolve(view.request)(**pair, **asked))
-        except InputError as error:
-            return {"error": str(in_request(error))}
-
+    saved = [_saved("runs", {"runs": [listed]}), _saved("translate", translated, prefix=prefix, without=off)]
     for name in listed["methods"]:
-        both = [answer("attend", subject, method=name, words=over_words, without=off) for over_words in (False, True)]
-        saved.append({"route": "attend", "asked": {"method": name, "without": off}, "answer": side_by_side(*both)})
+        both = [_answer("attend", subject, method=name, words=each, without=off) for each in (False, True)]
+        saved.append(_saved("attend", side_by_side(*both), method=name, without=off))
     whole_model = replace(subject, without=(), usual=None)
+    return saved + [_saved(route, _answer(route, whole_model)) for route in _routes_of_pairs()]
+
+
+def _saved(route: str, answer: JsonObject, **asked: Any) -> JsonObject:
+    return {"route": route, "asked": asked, "answer": answer}
+
+
+def _answer(route: str, subject: Subject, **asked: Any) -> JsonObject:
+    """The answer of a view, or its error."""
+    view = views()[route]
+    try:
+        question = resolve(view.request)(
+            run=printable_name(subject.model.path), source=subject.source, target=subject.target, **asked
+        )
+        return resolve(view.answer)(subject, question)
+    except InputError as error:
+        return {"error": str(in_request(error))}
+
+
+def _routes_of_pairs() -> Iterator[str]:
+    """The routes, besides `attend`, of views whose requests need no more than a pair."""
     for route, view in views().items():
         needed = {name for name, key in resolve(view.request).model_fields.items() if key.is_required()}
         if route != "attend" and needed <= {*PairRequest.model_fields}:
-            saved.append({"route": route, "asked": {}, "answer": answer(route, whole_model)})
-    return saved
+            yield route
 
 
 def side_by_side(over_pieces: JsonObject, over_words: JsonObject) -> JsonObject:

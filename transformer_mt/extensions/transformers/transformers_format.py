@@ -7,11 +7,10 @@ import safetensors.torch
 
 from transformer_mt.config.sections import DataConfig
 from transformer_mt.extensions.export.export_formats import Converted, ExportFormat, Files
-from transformer_mt.extensions.export.supported import require_supported
+from transformer_mt.extensions.export.supported import PLAIN, require_supported
 from transformer_mt.extensions.transformers.transformers_engine import TransformersEngine, import_transformers
 from transformer_mt.extensions.transformers.transformers_tokenizer import tokenizer_files
 from transformer_mt.extensions.transformers.transformers_weights import (
-    POSSIBLE,
     generation_config,
     model_config,
     weights,
@@ -32,7 +31,7 @@ def _require_transformers(quantization: str | None) -> None:
 def _to_transformers(model: Model, quantization: str | None) -> Converted:
     config = model.config
     network = model.network
-    require_supported(config.model, POSSIBLE, by="transformers")
+    require_supported(config.model, PLAIN, by="transformers")
     assert isinstance(network, Transformer)
     longest = config.model.max_length
     tables = {

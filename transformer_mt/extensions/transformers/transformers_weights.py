@@ -19,19 +19,6 @@ from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED, PAD
 
 # The class for each residual. Pegasus normalises before layers and after stacks, Marian only after layers.
 CLASSES = {"pre_norm": "Pegasus", "post_norm": "Marian"}
-# The configuration values that these classes support, without their numbers.
-POSSIBLE = {
-    "kind": ("transformer",),
-    "feed_forward": ("relu", "gelu", "silu"),
-    "norm": ("layer",),
-    "residual": tuple(CLASSES),
-    "attention.kind": ("softmax",),
-    "attention.qk_projection": ("independent",),
-    "attention.score": ("scaled_dot", "dot"),
-    "attention.normaliser": ("softmax",),
-    "attention.position": ("sinusoidal",),
-    "attention.graph": ("complete",),
-}
 
 Tensors = dict[str, Tensor]
 _TABLES = ("source_embedding.table", "target_embedding.table")
