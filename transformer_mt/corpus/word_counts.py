@@ -112,12 +112,10 @@ class SeenWords:
         return _WORD.sub(lambda match: self._respelled(match[0]), text)
 
     def _respelled(self, word: str) -> str:
-        if self._times(word):
-            return word
         readings = [word]
         for typed, letter in _LETTERS.get(self.language, {}).items():
-            readings += [reading.replace(typed, letter) for reading in readings if typed in reading]
-        return max(readings, key=self._times)
+            readings += [reading.replace(typed, letter) for reading in readings]
+        return word if self._times(word) else max(readings, key=self._times)
 
     def _times(self, word: str) -> int:
         return sum(self.written.get(form, 0) for form in (word, word.lower(), word.capitalize()))
