@@ -61,24 +61,6 @@ def test_restores_capitals_that_training_almost_always_used() -> None:
     assert seen("").with_capitals("satz") == "satz"
 
 
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        ("Koennen Sie die Strasse sehen?", "Können Sie die Straße sehen?"),
-        ("koennen wir", "können wir"),
-        ("muesste musste", "müsste musste"),  # ue is ü, and ss is ss
-        ("Neue Masse", "Neue Masse"),  # both occur in training
-        ("Michael Suess", "Michael Suess"),  # neither reading occurs
-        ("ue" * 40, "ue" * 40),
-    ],
-)
-def test_restores_umlauts_in_words_that_training_writes_with_them(written: str, expected: str) -> None:
-    training = "Können die können Straße müsste musste Neue neue Masse Maße sehen"
-    seen = words_of_pairs([SentencePair(training, "")])
-    assert seen.seen("de").with_umlauts(written) == expected
-    assert seen.seen("en").with_umlauts(written) == written
-
-
 def test_counts_each_word_once_in_order_without_numbers() -> None:
     known = seen(" ".join(pair.source for pair in PAIRS))
     assert list(known.counts(words("Zwei Züge, 17 Züge: zwei ZÜGE sieht der Hund.")).items()) == [

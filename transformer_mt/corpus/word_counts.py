@@ -20,8 +20,6 @@ _PAIRS_AT_A_TIME = 50_000
 _CAPITAL = 0.97
 _WORD = regex.compile(r"\w+(?:-\w+)*")
 _LETTER = regex.compile(r"\p{L}")
-# How people write letters that their keyboard lacks.
-_LETTERS = {"de": {"ae": "ä", "oe": "ö", "ue": "ü", "ss": "ß", "Ae": "Ä", "Oe": "Ö", "Ue": "Ü"}}
 _DOTTED = frozenset(("tr", "az"))  # languages with I–ı and İ–i
 
 
@@ -106,19 +104,6 @@ class SeenWords:
     def with_capitals(self, text: str) -> str:
         """Restore capitals in an all-lowercase text, for words that training almost always capitalised."""
         return text if text != text.lower() else _WORD.sub(lambda match: self._capitalised(match[0]), text)
-
-    def with_umlauts(self, text: str) -> str:
-        """Restore letters that a keyboard lacks, in words that training only has with them: Koennen, Strasse."""
-        return _WORD.sub(lambda match: self._respelled(match[0]), text)
-
-    def _respelled(self, word: str) -> str:
-        readings = [word]
-        for typed, letter in _LETTERS.get(self.language, {}).items():
-            readings += [reading.replace(typed, letter) for reading in readings]
-        return word if self._times(word) else max(readings, key=self._times)
-
-    def _times(self, word: str) -> int:
-        return sum(self.written.get(form, 0) for form in (word, word.lower(), word.capitalize()))
 
     def is_shouted(self, text: str) -> bool:
         """True for a text in capitals: all cased letters are, and it has two words or more, most of them known."""

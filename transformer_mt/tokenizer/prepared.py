@@ -23,7 +23,7 @@ Owners = tuple[int, ...]
 class PreparedSentence:
     """A normalised sentence and its token ids, without special symbols.
 
-    `case` is `restored` if a sentence got capitals or umlauts, `lowered` if an all-caps one lost them.
+    `case` is `restored` if an all-lowercase sentence got capitals, `lowered` if an all-caps one lost them.
     """
 
     text: str
@@ -151,12 +151,12 @@ class Preparer:
         return line.sentences[0]
 
     def _restored(self, sentence: str) -> tuple[str, str | None]:
-        """Return the sentence with training's capitals and umlauts, and its `case`."""
+        """Return the sentence with training's capitals, and its `case`."""
         if self.known is None:
             return sentence, None
         if self.known.is_shouted(sentence):
-            return self.known.with_umlauts(self.known.without_capitals(sentence)), "lowered"
-        read = self.known.with_capitals(self.known.with_umlauts(sentence))
+            return self.known.without_capitals(sentence), "lowered"
+        read = self.known.with_capitals(sentence)
         return read, None if read == sentence else "restored"
 
     def remarks(self, line: PreparedLine) -> Remarks:
