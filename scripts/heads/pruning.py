@@ -8,12 +8,6 @@ from transformer_mt.config.sections import TransformerConfig
 from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.evaluation.evaluate import compare_texts, evaluate
 from transformer_mt.evaluation.intervals import estimate
-from transformer_mt.extensions.heads.heads import (
-    ByHead,
-    mean_gradients,
-    normalised_gradients,
-    sentence_losses,
-)
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.head_names import HeadName
 from transformer_mt.models.head_mask import head_names, without_heads
@@ -22,6 +16,7 @@ from transformer_mt.runs.doubt import DOUBT
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.fine_tuning import init_from_run
 from transformer_mt.translation.translator import Translator
+from transformer_mt.views.head_importance import ByHead, mean_gradients, normalised_gradients, sentence_losses
 from transformer_mt.views.rendering import table_lines
 
 

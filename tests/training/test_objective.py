@@ -19,6 +19,7 @@ from transformer_mt.training.objective import (
     Objective,
     build_objective,
     cross_entropy,
+    entropy_of_targets,
 )
 
 SMOOTHING = 0.1
@@ -78,3 +79,16 @@ def test_padding_does_not_change_the_loss(name: list[str]) -> None:
     wider = {part: F.pad(getattr(batch, part), (0, 3), value=PAD) for part in ("source", "decoder_input", "labels")}
     found = objective(*name)(model, replace(batch, **wider))
     torch.testing.assert_close(found, objective(*name)(model, batch))
+
+
+@pytest.mark.parametrize("vocabulary", [1, 2, 53])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 1.0])
+@pytest.mark.usefixtures("float64")
+def test_entropy_of_targets_is_the_least_cross_entropy(vocabulary: int, smoothing: float) -> None:
+    label = torch.tensor([[vocabulary - 1]])
+    q = (1 - smoothing) * F.one_hot(label, vocabulary) + smoothing / vocabulary
+    found = entropy_of_targets(smoothing, vocabulary)
+    assert found == pytest.approx(torch.special.entr(q).sum().item())
+    if vocabulary > 1:  # token 0 is padding
+        least = cross_entropy(q.clamp_min(1e-300).log(), label, label_smoothing=smoothing).item()
+        assert found == pytest.approx(least)

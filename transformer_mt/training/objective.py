@@ -3,6 +3,7 @@
 To add one, subclass `Objective`, register it in `OBJECTIVES`, and give it a section in `config/sections.py`.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -73,6 +74,13 @@ def cross_entropy(logits: Logits, labels: Target, *, label_smoothing: float) -> 
     if logits.dtype == torch.bfloat16:
         logits = logits.float()
     return F.cross_entropy(logits, labels.flatten(), ignore_index=PAD, label_smoothing=label_smoothing, reduction="sum")
+
+
+def entropy_of_targets(label_smoothing: float, vocabulary: int) -> float:
+    """H(q) = −Σ_k q_k ln q_k of q = (1 − ε) one-hot + ε/V, in nats: the least `cross_entropy` per token, at p = q."""
+    other = label_smoothing / vocabulary
+    own = 1.0 - label_smoothing + other
+    return math.fsum(-count * q * math.log(q) for count, q in ((1, own), (vocabulary - 1, other)) if q)
 
 
 OBJECTIVES: Table[Callable[..., Objective]] = Table("objective.name", {"cross_entropy": CrossEntropy})

@@ -4,7 +4,7 @@ Read `maps` (attention of a pair over tokens and words), `matrix` (drawing in a 
 
     attend, methods    the matrices of `tmt attend`, also as graphs; attribution methods besides weights
     align              links as lines of text
-    head_importance, agreement    what a pair loses without a head; whether weights agree with erasure
+    head_importance, agreement    what a head is worth; whether its weights agree with erasure
     translate          the beam's tree and alternatives
     corpus             the content of a corpus, for `tmt data`
 

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from support.sentences import small_tokenizer
-from support.tiny import varied_model, write_run
-from torch.nn import functional as F
+from support.tiny import write_run
 
 from transformer_mt.extensions.plot.plot import (
     CHART_ROWS,
@@ -22,7 +20,6 @@ from transformer_mt.extensions.plot.plot import (
     Points,
     Series,
     chart_lines,
-    entropy_of_targets,
     heat_map_lines,
     plot_runs,
     read_curves,
@@ -30,7 +27,6 @@ from transformer_mt.extensions.plot.plot import (
 )
 from transformer_mt.ground.errors import InputError
 from transformer_mt.runs.directory import METRICS, Run
-from transformer_mt.training.objective import cross_entropy
 from transformer_mt.views.serialise import to_json
 
 RISING = Series("a run", ((0, 0.0), (50, 5.0), (100, 10.0)))
@@ -182,16 +178,3 @@ def test_extreme_numbers_in_the_metrics_are_skipped_or_drawn(
 def test_missing_measurements_are_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"^{tmp_path}: nothing has been measured yet; "):
         read_curves(Run(tmp_path))
-
-
-@pytest.mark.parametrize("vocabulary", [1, 2, 53])
-@pytest.mark.parametrize("smoothing", [0.0, 0.1, 1.0])
-@pytest.mark.usefixtures("float64")
-def test_entropy_of_targets_is_the_least_cross_entropy(vocabulary: int, smoothing: float) -> None:
-    label = torch.tensor([[vocabulary - 1]])
-    q = (1 - smoothing) * F.one_hot(label, vocabulary) + smoothing / vocabulary
-    found = entropy_of_targets(smoothing, vocabulary)
-    assert found == pytest.approx(torch.special.entr(q).sum().item())
-    if vocabulary > 1:  # token 0 is padding
-        least = cross_entropy(q.clamp_min(1e-300).log(), label, label_smoothing=smoothing).item()
-        assert found == pytest.approx(least)

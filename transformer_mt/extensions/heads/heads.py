@@ -1,28 +1,25 @@
 """`tmt heads`: where each attention head looks, the loss without it, and the gradient of the loss."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
-import torch
 from jaxtyping import Bool, Float, Int
 
-from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
+from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs, SentencePair
 from transformer_mt.evaluation.intervals import Estimate, estimate, estimates
-from transformer_mt.ground.head_names import STACKS, HeadName, LayerName
+from transformer_mt.ground.head_names import STACKS, HeadName
 from transformer_mt.links.word_weights import OverWords, word_weights
-from transformer_mt.models.batches import batches
-from transformer_mt.models.head_mask import attention_layers, gated, head_names, without_heads
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating
+from transformer_mt.models.head_mask import head_names, without_heads
+from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.text.brief import Brief
 from transformer_mt.text.words import is_word, words
 from transformer_mt.tokenizer.tokenizer import Tokenizer
-from transformer_mt.translation.scoring import label_log_probabilities
 from transformer_mt.views.agreement import kendall
+from transformer_mt.views.head_importance import normalised_gradients, sentence_losses
 from transformer_mt.views.rendering import table_lines
 
 # The fields of `HeadFigures` about where a head looks, with their headings in the text.
@@ -31,7 +28,6 @@ LOOKS = {
     "aligned": "linked", "punctuation": "punct.", "symbol": "</s>",
 }  # fmt: skip
 
-ByHead = dict[HeadName, float]
 PerHead = Float[np.ndarray, " H"]
 
 
@@ -83,44 +79,6 @@ def measure_heads(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> HeadTab
             rise = estimate(sentence_losses(model, encoded) - losses, tokens)
         heads.append(HeadFigures(name, **looks[name], loss=rise, gradient=gradients[name]))
     return HeadTable(len(pairs), estimate(losses, tokens), tuple(heads))
-
-
-def sentence_losses(model: Seq2Seq, encoded: EncodedPairs) -> Float[np.ndarray, " N"]:
-    """−log p of the reference of each pair, in nats, summed over `target_lengths` tokens."""
-    losses = np.zeros(len(encoded))
-    with evaluating(model):
-        for rows, batch in batches(model, encoded):
-            losses[rows.numpy()] = -label_log_probabilities(model, batch).sum(dim=1).double().numpy(force=True)
-    return losses
-
-
-def mean_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
-    """Σ |∂L/∂ξ| over pairs at ξ = 1, in nats per target token, for each head (Michel et al. 2019, §4.1).
-
-    L is a pair's loss, ξ the head's factor in the mask.
-    """
-    layers = attention_layers(model)
-    sums = {layer: np.zeros(module.heads) for layer, module in layers.items()}
-    for rows, batch in batches(model, encoded):
-        masks = {
-            module: torch.ones(len(rows), module.heads, device=batch.source.device, requires_grad=True)
-            for module in layers.values()
-        }
-        with evaluating(model, gradients=True), gated(masks):
-            gradients = torch.autograd.grad(label_log_probabilities(model, batch).sum(), list(masks.values()))
-        for layer, slopes in zip(layers, gradients, strict=True):
-            sums[layer] += slopes.abs().double().sum(dim=0).numpy(force=True)
-    tokens = int(encoded.target_lengths.sum())
-    return {name: float(sums[name.of_layer][name.head - 1]) / tokens for name in head_names(model)}
-
-
-def normalised_gradients(model: Seq2Seq, encoded: EncodedPairs) -> ByHead:
-    """`mean_gradients` divided by their Euclidean norm in each layer (Michel et al. 2019, §4.1); zeros stay zero."""
-    importance = mean_gradients(model, encoded)
-    of_layers = defaultdict[LayerName, list[float]](list)
-    for name, number in importance.items():
-        of_layers[name.of_layer].append(number)
-    return {name: number / (math.hypot(*of_layers[name.of_layer]) or 1.0) for name, number in importance.items()}
 
 
 def _looks(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> dict[HeadName, dict[str, Estimate | None]]:

@@ -21,6 +21,7 @@ from transformer_mt.config.sections import CrossEntropyConfig
 from transformer_mt.ground.errors import InputError, TmtError
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import JsonObject, escape_controls
+from transformer_mt.training.objective import entropy_of_targets
 from transformer_mt.views.matrix_figure import drawing, file_content
 from transformer_mt.views.rendering import rendered
 from transformer_mt.views.serialise import to_json
@@ -69,13 +70,6 @@ def _training_floor(run: Run) -> float:
         if type(objective) is CrossEntropyConfig:  # a plugin may have other targets
             return entropy_of_targets(objective.label_smoothing, run.tokenizer().size)
     return 0.0
-
-
-def entropy_of_targets(label_smoothing: float, vocabulary: int) -> float:
-    """H(q) = −Σ_k q_k ln q_k of q = (1 − ε) one-hot + ε/V, in nats: the least loss per token, at p = q."""
-    other = label_smoothing / vocabulary
-    own = 1.0 - label_smoothing + other
-    return math.fsum(-count * q * math.log(q) for count, q in ((1, own), (vocabulary - 1, other)) if q)
 
 
 def answer_curves(run: Run, name: str) -> JsonObject:

@@ -8,12 +8,12 @@ from support.variants import RECURRENT
 
 from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.extensions.heads.heads import mean_gradients, normalised_gradients, sentence_losses
 from transformer_mt.ground.head_names import HeadName
 from transformer_mt.models.head_mask import attention_layers, gated, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
+from transformer_mt.views.head_importance import mean_gradients, normalised_gradients, sentence_losses
 
 PAIRS = [
     SentencePair("Ich glaube, dass die Kinder im Garten spielen.", "I think that the children are playing."),
