@@ -5,11 +5,10 @@ from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 import torch
-from support.command_line import PAIRS, OnTerminal, Outcome, Tmt, present, settings
+from support.command_line import PAIRS, OnTerminal, Outcome, Tmt, present, settings, write_corpus
 from support.hostile_text import HOSTILE_TEXTS
 
 from transformer_mt.config.sections import DataConfig
@@ -55,17 +54,16 @@ def test_example_of_the_builtin_corpus() -> None:
     assert example(Path(), DataConfig(source_language="en", target_language="de")).startswith("Can you ")
 
 
-@pytest.mark.parametrize("command", present("attend", "attend --json", "explain", "heads --data {data}", "align"))
-def test_models_without_attention_are_refused(
-    command: str, recurrent: Callable[[str], str], data: str, tmt: Tmt
-) -> None:
-    name, *options = command.format(data=data).split()
-    lack = "attention to show; choose a model that has"
-    if name == "align":
-        lack = "cross-attention to link words by; choose another model"
-    sentence = [] if name == "heads" else [SOURCE]
-    outcome = tmt(name, "--model", recurrent("none"), *options, *sentence)
-    assert outcome.mistake == f"{recurrent('none')}: this model has no {lack}"
+@pytest.mark.parametrize(
+    "command",
+    present(
+        "attend Ja", "attend --json Ja", "explain Ja", "heads --data {0}", "align Ja", "translate --glossary {0}/a Ja"
+    ),
+)
+def test_models_without_attention_are_refused(command: str, recurrent: Callable[[str], str], tmt: Tmt) -> None:
+    write_corpus(Path("data")).joinpath("a").write_text("Ja\tyes\n")
+    run = recurrent("none")
+    assert tmt(*command.format("data").split(), "--model", run).mistake.startswith(f"{run}: this model has no ")
 
 
 @pytest.fixture(scope="module")
@@ -80,17 +78,6 @@ def deeper(home: Path) -> str:
     return str(run.path)
 
 
-def test_stack_layer_and_head_choose_matrices(deeper: str, tmt: Tmt) -> None:
-    def titles(*options: str) -> list[str]:
-        shown = tmt("attend", "--model", deeper, SOURCE, "--target", TARGET, *options)
-        return re.findall(r"\S+ self-attention, layer . of 3, head . of 2", shown.out)
-
-    places = [f"layer {layer} of 3, head {head} of 2" for layer, head in product((1, 2, 3), (1, 2))]
-    assert titles("--stack", "encoder", "--head", "all") == [f"encoder self-attention, {place}" for place in places]
-    one = ("--stack", "decoder", "--layer", "3", "--head", "1")
-    assert titles(*one) == [f"decoder self-attention, {places[4]}"]
-
-
 def test_default_matrix_and_note(deeper: str, tmt: Tmt) -> None:
     pair = ("attend", "--model", deeper, SOURCE, "--target", TARGET)
     others = "others: --layer N, --head all, --stack NAME, --compact; word links: tmt align"
@@ -99,6 +86,8 @@ def test_default_matrix_and_note(deeper: str, tmt: Tmt) -> None:
     assert tmt(*pair, "--quiet") == tmt(*pair, "--layer", "2") == Outcome(0, shown.out, "")
     titles = [line for line in shown.lines if "attention, layer" in line]
     assert titles == ["cross-attention, layer 2 of 3, mean of 2 heads"]
+    one = tmt(*pair, "--stack", "decoder", "--layer", "3", "--head", "1").lines
+    assert "decoder self-attention, layer 3 of 3, head 1 of 2" in one
     for option in (("--head", "1"), ("--stack", "cross"), ("--json",)):
         assert tmt(*pair, *option).err == ""
 
@@ -130,7 +119,7 @@ def test_escapes_hostile_texts(on_run: Tmt) -> None:
     assert shown.lines[:2] == [escape_controls(normalize(source)), escape_controls(normalize(target))]
     assert (data.json["source"], data.json["target"]) == (normalize(source), normalize(target))
     picture = Path("a.svg").read_text()
-    assert not [element for element in ElementTree.fromstring(picture).iter() if element.tag.endswith("script")]
+    assert "<script" not in picture
     for text in (shown.out, data.out, picture):
         assert not set(text) & set("\x00\x1b\r\x9b\u202e\u2066")
 
@@ -200,29 +189,10 @@ def test_help_names_every_method(tmt: Tmt) -> None:
     assert set(METHODS) <= set(re.findall("[a-z]+", described))
 
 
-@pytest.mark.usefixtures("signed")
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            ["--method", "signed", "--layer", "1"],
-            "--layer, --head: signed has one matrix for the whole model; leave them out",
-        ),
-        (["--figure", "a.txt"], "--figure: a.txt has no known format; end it in .png, .pdf or .svg"),
-        (["--figure", "missing/a.svg"], "missing/a.svg: missing is not a directory; make it, or write elsewhere"),
-    ],
-)
-def test_usage_errors(options: list[str], message: str, on_run: Tmt) -> None:
-    assert on_run("attend", SOURCE, "--target", TARGET, *options).mistake == message
-
-
 def test_methods_are_compared_with_erasure(on_run: Tmt) -> None:
     pair = (SOURCE, "--target", TARGET, "--quiet")
     said = on_run("attend", *pair, "--method", "gradient").lines[-1]
-    assert re.fullmatch(
-        r"agreement with erasure: tau -?\d\.\d\d, 0 is chance; the same word first in \d+ % of rows", said
-    )
     found = on_run("attend", *pair, "--method", "gradient", "--json").json["agreement"]["cross"]
-    assert f"tau {found['tau']:.2f}, 0 is chance; the same word first in {100 * found['first']:.0f} %" in said
+    assert said.startswith(f"agreement with erasure: tau {found['tau']:.2f}, ")
     assert "agreement" not in on_run("attend", *pair).out
     assert "agreement" not in on_run("attend", *pair, "--method", "erasure", "--json").json

@@ -9,7 +9,7 @@ from support.command_line import Tmt
 
 from transformer_mt.cli.config import choices, explain_key
 from transformer_mt.cli.terminal import result
-from transformer_mt.config.sections import CHOSEN, Config, MixedConfig, TransformerConfig
+from transformer_mt.config.sections import CHOSEN, Config, MixedConfig
 from transformer_mt.config.toml import check_config, explanation, leaves, load_config
 from transformer_mt.ground.errors import InputError
 from transformer_mt.models.build_model import build_model
@@ -25,12 +25,6 @@ def test_output_loads_unchanged(tmt: Tmt, name: str) -> None:
     assert load_config("mine.toml") == load_config(name)
 
 
-def test_prints_defaults_with_overrides(tmt: Tmt) -> None:
-    Path("mine.toml").write_text(tmt("config", "--set", "model.width=64", "--data", "mine/corpus").out, "utf-8")
-    expected = load_config(None, ["model.width=64", "data.corpus=mine/corpus"])
-    assert load_config(Path("mine.toml")) == expected
-
-
 def test_every_key_has_a_comment(tmt: Tmt) -> None:
     lines = tmt("config").lines
     assert all(len(line) <= 102 for line in lines)
@@ -44,11 +38,7 @@ def test_explains_a_key_and_its_choices(tmt: Tmt) -> None:
     assert lines[:3] == ["# Normalisation around each layer.", 'model.norm = "layer"', "# choices:"]
     assert [line.split()[1] for line in lines[3:]] == ["layer", "batch", "rms", "none"]
     assert "(Ba et al. 2016)" in lines[3]
-    width = tmt("config", "model.width", "--set", "model.width=32").lines
-    assert (" ".join(width[:-1]).replace(" # ", " "), width[-1]) == (
-        f"# {explanation(TransformerConfig, 'width')}",
-        "model.width = 32",
-    )
+    assert tmt("config", "model.width", "--set", "model.width=32").lines[-1] == "model.width = 32"
 
 
 def test_corpus_paths_become_absolute(tmt: Tmt, workplace: Path) -> None:
@@ -67,13 +57,6 @@ def test_explains_mixture_keys(tmt: Tmt) -> None:
     assert printed[printed.index("[data.mixture.old]") - 1] == f"# {MixedConfig.__doc__}"
 
 
-def test_prints_a_section(tmt: Tmt) -> None:
-    lines = tmt("config", "schedule", "--set", "schedule.name=cosine").lines
-    assert "[schedule]" in lines
-    assert "learning_rate = 0.004" in lines
-    assert not [line for line in lines if line.startswith("[") and line != "[schedule]"]
-
-
 ODD = r'data.source_column="\u2028\u007f🏴\U000E0067"'
 MIXED = ("data.mixture.old.corpus=builtin", "data.mixture.old.weight=0.1", ODD)
 EVERY_CHOICE = [[f"{field}.{choice.key}={name}"] for field, choice in CHOSEN.items() for name in choice.table]
@@ -88,6 +71,7 @@ def test_every_section_and_key_is_printed_as_toml(overrides: Sequence[str], caps
         read = tree = tomllib.loads(capsys.readouterr().out)
         if path[:2] == ("data", "mixture") and len(path) == 4:
             tree["data"]["mixture"]["old"].setdefault("corpus", "")
+        assert [*tree] == [path[0]]
         check_config(tree, place="printed")
         written: Any = config.model_dump(mode="json")
         for name in path:

@@ -26,7 +26,6 @@ def test_samples_show_links(tmt: Tmt) -> None:
     assert lines[0] == "corpus builtin, de → en, with word links"
     train = lines.index("train: 40 pairs")
     source, target, links = [line for line in lines[train:] if line.startswith("  | ")][:3]
-    assert all(line.startswith("  | ") for line in (source, target, links))
     for link in links.removeprefix("  | ").split():
         german, _, english = link.partition("–")
         assert german in source
@@ -60,32 +59,15 @@ def test_folder_without_links_reports_cleaning(tmt: Tmt) -> None:
     assert f"  | {PAIRS[0][0]}" in outcome.lines
 
 
-def test_escapes_corpus_text(tmt: Tmt) -> None:
-    Path("mine").mkdir()
-    Path("mine/train.jsonl").write_text(json.dumps({"de": "\u202eab\u200f", "en": "x\u2066y"}) + "\n")
-    for options in ([], ["--json"]):
-        out = tmt("data", "--data", "mine", *options).out
-        assert not {"\u202e", "\u200f", "\u2066"} & set(out)
-
-
 def test_counts_words_in_a_sample_of_a_large_split(monkeypatch: pytest.MonkeyPatch, tmt: Tmt) -> None:
     monkeypatch.setattr("transformer_mt.views.corpus._COUNTED", 39)
     assert "  in a random sample of 39:" in tmt("data", *SIZES).lines
 
 
-PAIR = SentencePair(
-    "Der Bahnhofsvorsteher, dem ich vertraue, kommt an.",
-    "He arrives.",
-    None,
-    ("He is arriving.",),
-    ("Er kommt an.",),
-)
-
-
 def test_json_has_all_references(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = Corpus.from_pairs({"train": [PAIR], "test_everyday": [("Ja.", "Yes.")]})
+    corpus = Corpus.from_pairs(
+        {"train": [SentencePair("Er kommt.", "He comes.", None, ("He is coming.",), ("Er naht.",))]}
+    )
     monkeypatch.setattr("transformer_mt.corpus.load_corpus.load_corpus", lambda *_, **__: corpus)
-    splits = tmt("data", "--json").json["splits"]
-    [found], [plain] = splits["train"]["samples"], splits["test_everyday"]["samples"]
-    assert (found["references"], found["source_references"]) == (["He is arriving."], ["Er kommt an."])
-    assert (plain["references"], plain["source_references"]) == ([], [])
+    (found,) = tmt("data", "--json").json["splits"]["train"]["samples"]
+    assert (found["references"], found["source_references"]) == (["He is coming."], ["Er naht."])

@@ -4,10 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from safetensors.torch import load_file
 from support.command_line import Tmt, settings
 
-from transformer_mt.config.sections import CosineConfig, MixedConfig
+from transformer_mt.config.sections import MixedConfig
 from transformer_mt.config.toml import load_config
 
 pytestmark = pytest.mark.slow
@@ -24,17 +23,6 @@ def own() -> str:
     return "own.de,own.en"
 
 
-def test_starts_from_parent_weights(trained: str, own: str, tmt: Tmt) -> None:
-    outcome = tmt("train", "--from", trained, "--data", own, "--steps", "2", "--learning-rate", "1e-9")
-    assert outcome.code == 0, outcome.err
-    assert outcome.out.startswith("runs/own: validation loss ")
-    assert f"tmt: starting from the weights and vocabulary of {Path(trained).resolve()}\n" in outcome.err
-    assert "tmt: characters missing from the vocabulary become bytes: " in outcome.err
-    old, new = (load_file(Path(run) / "model.safetensors") for run in (trained, "runs/own"))
-    assert all((new[name] - tensor).abs().max() < 1e-6 for name, tensor in old.items())
-    assert Path("runs/own/tokenizer.model").read_bytes() == Path(trained, "tokenizer.model").read_bytes()
-
-
 @pytest.mark.parametrize("begun", ["schedule.factor=0.5", "training.epochs=1"])
 def test_readme_command_works_for_every_parent(begun: str, data: str, own: str, tmt: Tmt) -> None:
     changes = [part for change in ("schedule.warmup=4", begun) for part in ("--set", change)]
@@ -43,29 +31,6 @@ def test_readme_command_works_for_every_parent(begun: str, data: str, own: str, 
     assert outcome.code == 0, outcome.err
     rates = [json.loads(line).get("learning_rate") for line in Path("runs/own/metrics.jsonl").read_text().splitlines()]
     assert max(rate for rate in rates if rate) == 0.002
-
-
-def test_new_schedule_keeps_no_parent_keys(data: str, own: str, tmt: Tmt) -> None:
-    first = (*settings(), "--set", "schedule.name=noam", "--set", "schedule.warmup=4")
-    assert tmt("train", "--data", data, "--run-dir", "parent", *first).code == 0
-    command = ("train", "--from", "parent", "--data", own, "--steps", "2", "--set", "schedule.name=cosine")
-    for rate in ((), ("--learning-rate", "0.002")):
-        outcome = tmt(*command, *rate, "--overwrite")
-        assert outcome.code == 0, outcome.err
-        expected = CosineConfig(warmup=4, **({"learning_rate": 0.002} if rate else {}))
-        assert load_config("runs/own/config.toml").schedule == expected
-
-
-@pytest.mark.parametrize(
-    ("options", "place"),
-    [(("--overwrite",), "runs/own"), (("--run-dir", "runs/../runs/own"), "runs/../runs/own")],
-)
-def test_never_replaces_the_parent(options: tuple[str, ...], place: str, trained: str, own: str, tmt: Tmt) -> None:
-    shutil.copytree(trained, "runs/own")
-    before = Path("runs/own/model.safetensors").read_bytes()
-    outcome = tmt("train", "--from", "runs/own", "--data", own, "--steps", "2", *options)
-    assert outcome.mistake == f"--run-dir: {place} is the run to start from; give another directory"
-    assert Path("runs/own/model.safetensors").read_bytes() == before
 
 
 def mixed_in(run: str) -> dict[str, MixedConfig]:
@@ -80,22 +45,17 @@ def test_mixes_in_the_parents_data_and_says_so(trained: str, data: str, own: str
     assert f"tmt: {said}" in outcome.err
     assert [one.corpus for one in mixed_in("runs/own").values()] == [str(Path(data).resolve())]
     assert "continuing runs/own from step" in tmt(*command[:-1], "2").err
+    before = mixed_in("runs/own")["parent"].weight
+    for path in map(Path, own.split(",")):  # overwriting chooses the mixture again
+        path.write_text(path.read_text("utf-8") * 3, "utf-8")
+    assert tmt(*command, "--overwrite").code == 0
+    assert mixed_in("runs/own")["parent"].weight < before
     changed = tmt(*command, "--only-own").mistake
     assert changed.startswith("runs/own: belongs to another configuration (data.mixture.parent.corpus is ")
     assert changed.count(" there, ") == 5  # a mixture has more keys
     assert re.search(r"; and [0-9]+ more\); choose another directory, or overwrite the run$", changed)
     assert tmt(*command, "--only-own", "--overwrite").code == 0
     assert mixed_in("runs/own") == {}
-
-
-def test_overwriting_chooses_the_mixture_again(trained: str, own: str, tmt: Tmt) -> None:
-    command = ("train", "--from", trained, "--data", own, "--steps", "1")
-    assert tmt(*command).code == 0
-    before = mixed_in("runs/own")["parent"].weight
-    for path in map(Path, own.split(",")):
-        path.write_text(path.read_text("utf-8") * 3, "utf-8")
-    assert tmt(*command, "--overwrite").code == 0
-    assert mixed_in("runs/own")["parent"].weight < before
 
 
 def test_own_mixture_and_length_win_over_the_defaults(trained: str, data: str, own: str, tmt: Tmt) -> None:
@@ -123,34 +83,6 @@ def test_resuming_needs_the_mixed_data_but_not_the_parent(data: str, own: str, t
     assert outcome.code == 0, outcome.err
     assert "tmt: continuing runs/own from step 2\n" in outcome.err
     assert mixed_in("runs/own") == before
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--from", "RUN"), "--from: takes the configuration from RUN, but not the data; "),
-        (("mine.toml", "--from", "RUN", "--data", "own.de,own.en"), "--from: takes the configuration from RUN, "),
-        (("--from", "none", "--data", "own.de,own.en"), "none: not a run directory"),
-        (("--only-own", "--data", "own.de,own.en"), "--only-own: belongs to --from; leave it out"),
-        (("--vocabulary", "none", "--data", "own.de,own.en"), "none: not a run directory"),
-        (("--vocabulary", "RUN", "--from", "RUN", "--data", "own.de,own.en"), "--vocabulary: --from also sets "),
-        (("--from", "RUN", "--data", "own.de,own.en", "--set", "model.width=18"), "model.width: "),
-        (("--from", "RUN", "--data", "own.de,own.en", "--set", "tokenizer.kind=bpe"), "tokenizer.kind: is unigram"),
-    ],
-)
-def test_usage_errors(trained: str, own: str, tmt: Tmt, arguments: tuple[str, ...], message: str) -> None:
-    assert tmt("train", *(argument.replace("RUN", trained) for argument in arguments)).mistake.startswith(
-        f"{message.replace('RUN', trained)}"
-    )
-    assert not Path("runs/own").exists()
-
-
-def test_run_name_must_be_utf8(trained: str, own: str, tmt: Tmt) -> None:
-    shutil.copytree(trained, "run\udcff")
-    assert tmt("train", "--from", "run\udcff", "--data", own).mistake.startswith(
-        f"{Path.cwd()}/run⟨U+DCFF⟩: not UTF-8, "
-    )
-    assert not Path("runs").exists()
 
 
 def test_vocabulary_without_weights(trained: str, own: str, tmt: Tmt) -> None:

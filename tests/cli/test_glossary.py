@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,20 +55,3 @@ def test_guessed_heads_are_noted(own_run: Path, tmt: Tmt) -> None:
     (own_run / "alignment.json").unlink()
     outcome = tmt("translate", "--model", str(own_run), "--glossary", "terms.tsv", SENTENCE)
     assert "averaging all heads" in outcome.err
-
-
-@pytest.mark.parametrize("options", [("--engine", "ctranslate2"), ("--quantization", "int8")])
-def test_only_our_own_search_has_a_glossary(options: tuple[str, ...], translate: Tmt) -> None:
-    message = "--glossary: only our own search has it; leave it out, or --engine and --quantization"
-    assert translate(*options, SENTENCE).mistake == message
-
-
-def test_model_without_attention_has_no_glossary(recurrent: Callable[[str], str], tmt: Tmt) -> None:
-    run = recurrent("none")
-    message = f"{run}: this model has no cross-attention to link words by; choose another model"
-    assert tmt("translate", "--model", run, "--glossary", "terms.tsv", SENTENCE).mistake == message
-
-
-def test_missing_glossary_is_a_one_line_error(tmt: Tmt) -> None:
-    message = "missing: no such file; write a source term, a tab and a target term on each line"
-    assert tmt("translate", "--model", "ready", "--glossary", "missing", SENTENCE).mistake == message

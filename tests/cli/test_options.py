@@ -10,7 +10,6 @@ from typer.main import get_command
 from transformer_mt.cli.app import GROUPS, MOST_UNGROUPED, app, commands
 from transformer_mt.cli.options import BeamOptions, SearchOptions, with_options
 from transformer_mt.config.sections import SearchConfig
-from transformer_mt.ground.errors import InputError
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 
@@ -20,35 +19,6 @@ def test_search_options_override_the_run() -> None:
     assert SearchOptions().applied_to(configured) == configured
     changed = SearchOptions(beam=10, n_best=5).applied_to(configured)
     assert changed == SearchConfig(beam=10, top_k=3, n_best=5)
-
-
-def test_invalid_value_names_its_option() -> None:
-    with pytest.raises(InputError) as caught:
-        SearchOptions(length_penalty=-1.0).applied_to(SearchConfig())
-    expected = "length_penalty: input should be greater than or equal to 0, not -1.0; correct it"
-    assert str(caught.value) == expected
-
-
-@pytest.mark.parametrize(
-    ("given", "configured", "message"),
-    [
-        ({"seed": 0}, {}, "seed: only affects sampling; turn on sample, or leave it out"),
-        (
-            {"beam": 5, "n_best": 3},
-            {},
-            "beam: must be at least 6 for the 3 best translations; raise it, or leave it out",
-        ),
-        (
-            {"beam": 5},
-            {"n_best": 3},
-            "beam: must be at least 6 for the 3 best translations; raise it, or leave it out",
-        ),
-    ],
-)
-def test_ineffective_option_is_refused(given: dict[str, Any], configured: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        SearchOptions(**given).applied_to(SearchConfig.model_validate(configured))
-    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(

@@ -60,11 +60,10 @@ def test_measuring_counts_items(data: str, works: Works, on_run: Tmt) -> None:
     assert works == {f"reading {data}": (None, 0), "": (15, 15), "resampling the test set": (None, 0)}
 
 
-def test_names_files_read_and_written(own_run: Path, data: str, tmt: Tmt, works: Works) -> None:
-    assert tmt("evaluate", "--model", "run", "--data", data).code == 0
+def test_names_files_written(on_run: Tmt, works: Works) -> None:
     Path("in").write_text(f"{SOURCE}\n\n{SOURCE}\n")
-    assert tmt("translate", "--model", "run", "--input", "in", "--output", "out").code == 0
-    assert works.items() >= {f"reading {data}": (None, 0), "translating into out": (None, 2)}.items()
+    assert on_run("translate", "--input", "in", "--output", "out").code == 0
+    assert works == {"translating into out": (None, 2)}
 
 
 def test_quiet(works: Works, on_run: Tmt) -> None:

@@ -1,7 +1,6 @@
 """The inspected sentence of a line, and its text as read by the model."""
 
 import unicodedata
-from collections.abc import Sequence
 
 import pytest
 from support.command_line import PAIRS, VIEWS_PAGE, Tmt, present
@@ -32,18 +31,6 @@ def test_remarks_are_about_the_chosen_sentence(command: str, on_run: Tmt) -> Non
     first, second = on_run(command, *line), on_run(command, *line, "--sentence", "2")
     assert [one.json["never_seen"] for one in (first, second)] == [[], ["Bahnhof"]]
     assert ["never seen in training: Bahnhof" in one.err for one in (first, second)] == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((LINE, "--sentence", "4"), "--sentence: no number 4; give a number from 1 to 3"),
-        ((LINE, "--target", TARGET, "--sentence", "2"), "--sentence: no number 2; give a number from 1 to 1"),
-        (("\u200b",), "SENTENCE: empty; give a sentence to look at"),
-    ],
-)
-def test_usage_errors(arguments: Sequence[str], message: str, on_run: Tmt) -> None:
-    assert on_run("attend", *arguments).mistake == message
 
 
 def test_target_keeps_the_line_unchanged(on_run: Tmt) -> None:
@@ -78,8 +65,3 @@ def test_invisible_line_is_empty(on_run: Tmt) -> None:
 def test_a_model_with_one_target_language_has_only_that(command: str, on_run: Tmt) -> None:
     assert on_run(command, FIRST, "--to", "en", "--json") == on_run(command, FIRST, "--json")
     assert on_run(command, FIRST, "--to", "fr").mistake == "--to: 'fr' is unknown; choose one of en"
-
-
-@pytest.mark.parametrize("command", present("attend", "explain", "lens"))
-def test_another_language_has_no_example(command: str, on_run: Tmt) -> None:
-    assert on_run(command, "--to", "en").mistake == "SENTENCE: missing, and --to has no example; give one"

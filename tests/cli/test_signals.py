@@ -4,7 +4,6 @@ import ast
 import hashlib
 import os
 import pty
-import random
 import re
 import signal
 import subprocess
@@ -118,18 +117,6 @@ def test_signal_finishes_the_step_and_saves(
     assert weights(workplace / "run") == uninterrupted
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("after_step", [7, 47])
-def test_killed_run_resumes_to_the_same_weights(
-    after_step: int, data: str, uninterrupted: str, workplace: Path, tmt: Tmt
-) -> None:
-    delay = random.Random(after_step).uniform(0.0, 0.1)
-    returned, _, _ = stopped(train(data, workplace / "run"), signal.SIGKILL, after=f"step {after_step}/", delay=delay)
-    assert returned == -signal.SIGKILL
-    assert tmt(*train(data, workplace / "run")).code == 0
-    assert weights(workplace / "run") == uninterrupted
-
-
 def test_first_signal_is_a_request() -> None:
     before = signal.getsignal(signal.SIGINT)
     with graceful_shutdown(lambda: False) as request:
@@ -153,7 +140,6 @@ def test_interrupted_validation_is_repeated(data: str, uninterrupted: str, workp
 @pytest.mark.parametrize(
     ("command", "number", "place"),
     [
-        ("data", signal.SIGINT, ("transformer_mt.corpus.load_corpus", "load_corpus")),
         ("train --run-dir new", signal.SIGHUP, ("transformer_mt.training.session", "load_corpus")),
         ("evaluate --model {run} --data {data}", signal.SIGTERM, ("transformer_mt.evaluation.evaluate", "evaluate")),
         ("attend --model {run} Ja", signal.SIGINT, ("transformer_mt.views.subject", "translation_by")),

@@ -54,31 +54,12 @@ def test_line_ends_of_other_systems(command: str, end: str, on_run: Tmt) -> None
     assert len(outcomes[0].lines) >= 3
 
 
-@pytest.mark.parametrize(
-    ("command", "place"),
-    [
-        ("translate Ja B\udcfcsche", "SENTENCE"),
-        ("attend Ja --target B\udcfcsche", "--target"),
-        ("translate Ja --prefix \udce4", "--prefix"),
-        ("config --set data.corpus=d\udcfc", "--set"),
-        ("data --data d\udcfc", "--data"),
-    ],
-)
-def test_text_arguments_are_utf8(command: str, place: str, tmt: Tmt) -> None:
-    assert tmt(*command.split()).mistake.startswith(f"{place}: not UTF-8 at byte ")
-
-
 @pytest.mark.parametrize("columns", ["0", "19"])
-@pytest.mark.parametrize("command", present("attend", "align", "translate --trace", "lens", "lesson 3"))
-def test_a_width_below_20_is_80(
-    command: str, columns: str, trained: str, tmt: Tmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name, *options = command.split()
-    on = [] if name == "lesson" else ["--model", trained, SOURCES[0]]
+@pytest.mark.parametrize("command", present("attend", "translate --trace", "lens"))
+def test_a_width_below_20_is_80(command: str, columns: str, on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     outcomes = []
     for width in (columns, "80", "20"):
         monkeypatch.setenv("COLUMNS", width)
-        outcomes.append(tmt(name, *options, *on))
-    assert outcomes[0] == outcomes[1]
+        outcomes.append(on_run(*command.split(), SOURCES[0]))
+    assert outcomes[0] == outcomes[1] != outcomes[2]  # 20 is a width
     assert outcomes[0].code == 0
-    assert (outcomes[1] != outcomes[2]) == (name != "align")  # 20 is a width

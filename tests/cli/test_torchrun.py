@@ -21,13 +21,13 @@ STEPS = settings(training__steps="12", training__validate_every="6", training__c
 # The fault happens in one process after its fourth step. Python imports this module at startup.
 FAULT = """
 import os, signal
-if os.environ.get("RANK") == "{rank}":
+if os.environ.get("RANK") == "1":
     import torch
     from transformer_mt.training.trainer import Trainer
     function = Trainer.step
     def faulty(self):
         if self.progress.step == 4:
-            {fault}
+            raise KeyError('x')
         return function(self)
     Trainer.step = faulty
 """
@@ -81,33 +81,13 @@ def test_signal_saves_and_the_run_resumes(data: str, uninterrupted: str) -> None
     assert weights(Path("run")) == uninterrupted
 
 
-@pytest.mark.parametrize(
-    ("rank", "fault", "message"),
-    [
-        (1, "raise KeyError('x')", r"rank 1: internal error \(KeyError: 'x'\): .* report it"),
-        (
-            1,
-            "torch.nn.init.constant_(next(self.model.parameters()), torch.nan)",
-            "training: the loss diverged at step 5, .*; the checkpoint of step 3 is intact",
-        ),
-    ],
-)
 @pytest.mark.usefixtures("failing")
-def test_failing_process_ends_all(rank: int, fault: str, message: str, data: str) -> None:
-    Path("faults/sitecustomize.py").write_text(FAULT.format(rank=rank, fault=fault))
+def test_failing_process_ends_all(data: str) -> None:
+    Path("faults/sitecustomize.py").write_text(FAULT)
     done = subprocess.run(command(data), capture_output=True, text=True, timeout=LONGEST)
     assert done.returncode != 0
-    errors = [line.removeprefix("tmt: error: ") for line in ours(done.stderr) if line.startswith("tmt: error: ")]
-    assert any(re.fullmatch(message, error) for error in errors), done.stderr
+    assert re.search(r"^tmt: error: rank 1: internal error \(KeyError: 'x'\): .* report it$", done.stderr, re.MULTILINE)
     assert saved_steps(Path("run/checkpoints")) == [3]
-
-
-@pytest.mark.usefixtures("failing")
-def test_signal_to_one_process_stops_all(data: str) -> None:
-    Path("faults/sitecustomize.py").write_text(FAULT.format(rank=1, fault="os.kill(os.getpid(), signal.SIGTERM)"))
-    done = subprocess.run(command(data), capture_output=True, text=True, timeout=LONGEST)
-    assert "tmt: stopped at step 5, saved; run the same command to resume" in ours(done.stderr), done.stderr
-    assert saved_steps(Path("run/checkpoints")) == [3, 5]
 
 
 @pytest.mark.usefixtures("failing")
@@ -117,27 +97,3 @@ def test_usage_error_prints_one_line(data: str) -> None:
     done = subprocess.run(wrong, capture_output=True, text=True, timeout=LONGEST)
     (line,) = ours(done.stderr)
     assert line.startswith("tmt: error: training.batch_tokens: ")
-
-
-def test_unknown_host_prints_one_line(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TORCH_CPP_LOG_LEVEL")  # set by the tests
-    program = """
-import transformer_mt.cli.main as cli
-def hurried(arguments, run=cli.run):
-    import transformer_mt.ground.distributed as meeting
-    meeting.MEETING /= 10
-    return run(arguments)
-cli.run = hurried
-cli.main()
-"""
-    others = {"WORLD_SIZE": "2", "RANK": "1", "MASTER_ADDR": "no\x1b[31m.invalid", "MASTER_PORT": "9"}
-    done = subprocess.run(
-        [sys.executable, "-c", program, "train", "--data", data],
-        env=os.environ | others | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        timeout=LONGEST,
-    )
-    assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
-    assert done.stderr.startswith("tmt: error: rank 1: MASTER_ADDR: ")
-    assert "\x1b" not in done.stderr

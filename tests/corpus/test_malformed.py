@@ -30,40 +30,17 @@ def pair(source: bytes, target: bytes = ENGLISH) -> Files:
 PAIR, TSV, CSV = "{x}/a.de,{x}/a.en", "{x}/a.tsv", "{x}/a.csv"
 REFUSED: dict[str, tuple[Files, str, str]] = {
     "one line too few": (pair(TEXT + b"drei\n"), PAIR, "{x}/a.de: 3 lines, but {x}/a.en has 2;"),
-    "one line too many": (pair(TEXT, ENGLISH + b"\n" * 3), PAIR, "{x}/a.de: 2 lines, but {x}/a.en has 5;"),
     "Latin-1": (pair(b"ein Hund\nein B\xfcschel\n"), PAIR, "{x}/a.de:2: not UTF-8 at byte 5; encode it as UTF-8"),
-    "UTF-16 with a byte-order mark": (
-        pair(TEXT, "a\nb\n".encode("utf-16")),
-        PAIR,
-        "{x}/a.en:1: not UTF-8 at byte 0;",
-    ),
-    "UTF-16 in a TSV": ({"a.tsv": "ja\tyes\n".encode("utf-16")}, TSV, "{x}/a.tsv:1: not UTF-8"),
     "a line of two megabytes": (
         pair(b"a" * 2_000_000),
         PAIR,
         "{x}/a.de:1: more than 1,000,000 bytes in one line;",
     ),
     "an empty file": (pair(b"", b""), PAIR, f"{PAIR}: no pairs in test; put sentence pairs into it"),
-    "only blanks": (
-        pair(b" \n\t\n", b"a\nb\n"),
-        PAIR,
-        f"{PAIR}: no pairs in test after cleaning (2 with an empty side);",
-    ),
     "three columns in a line": (
         {"a.tsv": b"ja\tyes\na\tb\tc\n"},
         TSV,
         "{x}/a.tsv:2: 3 columns, but line",
-    ),
-    "one column in a line": ({"a.tsv": b"ja\tyes\nnein\n"}, TSV, "{x}/a.tsv:2: 1 columns, but line 1 has 2;"),
-    "a tab within quotes": (
-        {"a.tsv": b'ja\tyes\n"a\ta"\tb\n'},
-        TSV,
-        "{x}/a.tsv:2: 3 columns, but line",
-    ),
-    "one column in a TSV": (
-        {"a.tsv": b"ja yes\n"},
-        TSV,
-        "{x}/a.tsv: expected two texts, but line 1 has 1 columns;",
     ),
     "five columns in a TSV": (
         {"a.tsv": b"a\tb\tc\td\te\n"},
@@ -85,55 +62,20 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         CSV,
         "{x}/a.csv:2: 3 cells, but the heading has 2; quote texts with separators or line ends in them",
     ),
-    "only overlong CSV rows": (
-        {"a.csv": b"de,en\nJa, gut,Yes\nNein, nie,No\n"},
-        CSV,
-        "{x}/a.csv:2: 3 cells, but",
-    ),
-    "a row number in only one row": (
-        {"a.csv": b"de,en\n1,5 Liter,1.5 litres\nNein,No\n"},
-        CSV,
-        "{x}/a.csv:3: 1 cells after the row number, but the heading has 2;",
-    ),
-    "a missing row number": (
-        {"a.csv": b"de,en\n1,a,b\n3,c,d\n"},
-        CSV,
-        "{x}/a.csv:3: 2 cells after the row number,",
-    ),
-    "a short CSV row": (
-        {"a.csv": b'de,en\n"a\nb",c\n\nJa\n'},
-        CSV,
-        "{x}/a.csv:5: 1 cells, but the heading has 2;",
-    ),
     "an unclosed quote": (
         {"a.csv": b'de,en\nja,yes\n"Halt,Stop\nnein,no\n'},
         CSV,
         "{x}/a.csv:3: unclosed quote in the row that starts here (unexpected end of data); close it, and double",
-    ),
-    "a quote closed by the next one": (
-        {"a.csv": b'de,en\n"Halt,Stop\nja,yes\nEr sagt "ja",He says yes\n'},
-        CSV,
-        "{x}/a.csv:2: unclosed quote in the row that starts here (",
     ),
     "an unclosed quote over a megabyte": (
         {"a.csv": b'de,en\n"a"' + b',"\n"' * 400_000},
         CSV,
         "{x}/a.csv:2: unclosed quote in the row that starts here (over 1,000,000 characters)",
     ),
-    "duplicate columns in a CSV": (
-        {"a.csv": b"de,de,en\nja,ja,yes\n"},
-        CSV,
-        "{x}/a.csv: needs the columns de and en, but has de (twice), en; set data.source_column",
-    ),
     "duplicate columns in a TSV": (
         {"a.tsv": b"de\tde\ten\nja\tja\tyes\n"},
         TSV,
         "{x}/a.tsv:1: has de and de for de;",
-    ),
-    "two columns that could be the source": (
-        {"a.csv": b"source,src,target\nweb,ja,yes\n"},
-        CSV,
-        "{x}/a.csv: needs the columns de and en, but has source, src, target;",
     ),
     "other columns in Parquet": (
         {"a.parquet": lambda path: write_table(table({str(number): ["x"] for number in range(5_001)}), path)},
@@ -150,11 +92,6 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "{x}/a.jsonl",
         "{x}/a.jsonl:1: not valid JSON from here on (maximum recursion depth exceeded",
     ),
-    "lists in lists": (
-        {"a.json": b'[{"de": "ja", "en": "yes"},\n{"a":' + b"[" * 99_999 + b"]" * 99_999 + b"}]"},
-        "{x}/a.json",
-        "{x}/a.json:2: not valid JSON from here on (maximum recursion depth exceeded",
-    ),
     "Latin-1 in JSON": (
         {"a.jsonl": b'{"de": "B\xfcsche", "en": "bushes"}\n'},
         "{x}/a.jsonl",
@@ -168,16 +105,6 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         )
         for content in (parquet([{"de": "ja"}])[:300], bytes(5_000), b"")
     },
-    "an object of two megabytes": (
-        {"a.jsonl": b'{"de": "ja", "en": "yes"}\n{"de": "' + b"ja " * 700_000 + b'"}\n{"de": "ja"}\n'},
-        "{x}/a.jsonl",
-        "{x}/a.jsonl:2: not valid JSON from here on (Unterminated string starting at); correct the file",
-    ),
-    "an unclosed array": (
-        {"a.json": b'[{"de": "ja", "en": "yes"},\n {"de": "nein", "en": "no"}\n'},
-        "{x}/a.json",
-        "{x}/a.json:3: not valid JSON from here on (Expecting value); correct the file",
-    ),
     "text after an array": (
         {"a.json": b'[{"de": "ja", "en": "yes"}]\n{"de": "nein", "en": "no"}\n'},
         "{x}/a.json",
@@ -188,49 +115,15 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "{x}/a.jsonl",
         "{x}/a.jsonl:2: not valid JSON from here on (expected an object); correct the file",
     ),
-    "a zip of OPUS": (
-        {"de-en.txt.zip": b"PK"},
-        "{x}/de-en.txt.zip",
-        "{x}/de-en.txt.zip: .zip is not supported; unpack it, and give the folder or the files in it",
-    ),
-    "an archive": ({"a.tar.gz": b"x"}, "{x}/a.tar.gz", "{x}/a.tar.gz: .tar.gz is not supported; unpack it"),
-    "an archive by its short name": ({"a.TGZ": b"x"}, "{x}/a.TGZ", "{x}/a.TGZ: .TGZ is not supported; unpack it"),
-    "bzip2 by its name": (
-        {"a.de": TEXT, "a.en.bz2": b"BZh"},
-        "{x}/a.de,{x}/a.en.bz2",
-        "{x}/a.en.bz2: .bz2 is not supported; unpack it",
-    ),
     **{
         f"a document {name}": (
             {name: b"x"},
             f"{{x}}/{name}",
             f"{{x}}/{name}: {ending} is not supported; export as TSV, with source",
         )
-        for name, ending in {
-            "a.xlsx": ".xlsx",
-            "a.de.PDF": ".PDF",
-            "a.docx": ".docx",
-            "a.xls": ".xls",
-            "a.odt": ".odt",
-        }.items()
+        for name, ending in {"a.xlsx": ".xlsx", "a.de.PDF": ".PDF", "a.odt": ".odt"}.items()
     },
-    "a folder with documents": (
-        {"d/a.pdf": b"x", "d/a.doc": b"x"},
-        "{x}/d",
-        "{x}/d/a.doc: .doc is not supported; export as",
-    ),
-    "a folder with a table of Excel": (
-        {"d/train.xlsx": b"x"},
-        "{x}/d",
-        "{x}/d/train.xlsx: .xlsx is not supported; export as TSV",
-    ),
-    "a folder with an archive": (
-        {"d/README": b"x", "d/a.tsv.7z": b"x"},
-        "{x}/d",
-        "{x}/d/a.tsv.7z: .7z is not supported; unpack it",
-    ),
     "nothing": ({}, "", "data.corpus: no such file or folder; give builtin, a hub data set"),
-    "blanks": ({}, " ", "data.corpus: no such file or folder; give builtin, a hub data set"),
     "three languages": (
         {"d/train.de": TEXT, "d/train.en": ENGLISH, "d/train.fr": ENGLISH},
         "{x}/d",
@@ -241,30 +134,17 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "{x}/a.tsv.gz",
         "{x}/a.tsv.gz: damaged .gz (",
     ),
-    "a wrong checksum": (
-        {"a.tsv.gz": gzip.compress(YES)[:-8] + bytes(8)},
-        "{x}/a.tsv.gz",
-        "{x}/a.tsv.gz: damaged .gz (",
-    ),
     "a truncated xz": (
         {"a.tsv.xz": lzma.compress(YES * 99)[:-9]},
         "{x}/a.tsv.xz",
         "{x}/a.tsv.xz: damaged .xz (",
     ),
-    "garbage in an xz": (
-        {"a.tsv.xz": lzma.compress(YES * 99)[:28] + b"garbage" * 9},
-        "{x}/a.tsv.xz",
-        "{x}/a.tsv.xz: damaged .xz (",
-    ),
     "not an xz file": ({"a.tsv.xz": b"ja\tyes\n"}, "{x}/a.tsv.xz", "{x}/a.tsv.xz: not .xz by its"),
-    "a gzip named .csv": ({"a.csv": gzip.compress(b"de,en\n")}, "{x}/a.csv", "{x}/a.csv: .gz by its"),
-    "a gzip named .json": ({"a.json": gzip.compress(b"[]")}, "{x}/a.json", "{x}/a.json: .gz by its"),
     "a gzip named .xz": (
         {"a.tsv.xz": gzip.compress(TEXT)},
         "{x}/a.tsv.xz",
         "{x}/a.tsv.xz: .gz by its",
     ),
-    "bzip2": ({"a.tsv": b"BZh91AY&SY\x00\x00"}, TSV, "{x}/a.tsv: .bz2 by its first bytes;"),
     "a zip": ({"a.tsv": b"PK\x03\x04garbage"}, TSV, "{x}/a.tsv: .zip by its first bytes;"),
     "a FIFO": ({"a.tsv": os.mkfifo}, TSV, "{x}/a.tsv: not a regular file;"),
     "a FIFO in a folder": (
@@ -272,20 +152,13 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
         "{x}/d",
         "{x}/d/train.de: not a regular file;",
     ),
-    "a folder named like a file": ({"d/train.jsonl": Path.mkdir}, "{x}/d", "{x}/d/train.jsonl: not a regular file;"),
     "one side only": (
         {"a.de.gz": gzip.compress(TEXT)},
         "{x}/a.de.gz",
         "{x}/a.de.gz: not a table",
     ),
     "a missing side": ({"a.de": TEXT}, PAIR, "{x}/a.en: no such file;"),
-    "a missing side in a list": ({"a.de": TEXT}, "{x}/a.de,{x}/b,{x}/c", "{x}/b: no such file;"),
     "three files": (pair(TEXT), f"{PAIR},{{x}}/a.de", f"{PAIR},{{x}}/a.de: 3 files, expected one or two;"),
-    "a missing file with a comma in its name": (
-        {},
-        "{x}/a,b.tsv",
-        "{x}/a,b.tsv: no such file or folder; give builtin,",
-    ),
     "a table in a pair": (
         {"a.tsv": TEXT, "a.en": TEXT},
         "{x}/a.tsv,{x}/a.en",
@@ -430,7 +303,7 @@ def test_reads_several_streams_with_padding(tmp_path: Path, pack: Callable[[byte
 @pytest.mark.parametrize("form", ["a.json", "a.jsonl"])
 def test_json_objects_may_span_blocks_and_lines(tmp_path: Path, form: str) -> None:
     pairs = [(f"{number} " + "ja " * (number % 29), "yes") for number in range(1_001)]
-    rows = [json.dumps({"de": source, "n": [{}], "en": target}, indent=2) for source, target in pairs]
+    rows = [json.dumps({"de": source, "n": [len(source) % 2 or {}], "en": "yes"}, indent=2) for source, _ in pairs]
     content = "[\n" + " ,\n".join(rows) + "\n]\n" if form == "a.json" else "\n\n".join(rows)
     (tmp_path / form).write_text(content)
     found = load(tmp_path / form, need="test", max_words=100)

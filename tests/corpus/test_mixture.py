@@ -1,6 +1,7 @@
 """Corpora mixed into another: their own cleaning rules, and held-out texts."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.data_files import texts, tsv, write
@@ -9,9 +10,8 @@ from transformer_mt.config.sections import DataConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.builtin import builtin_corpus
 from transformer_mt.corpus.load_corpus import load_corpus, load_mixture, resolved
-from transformer_mt.ground.errors import InputError, MachineError
+from transformer_mt.ground.errors import InputError
 
-EVERYDAY = Path(__file__).parents[2] / "configs/everyday.toml"
 PAIRS = [(f"der {number}. Hund", f"dog {number}") for number in range(41)]
 
 
@@ -30,14 +30,12 @@ def main(tmp_path: Path) -> Path:
     return tmp_path / "main"
 
 
-def mixed(
-    corpus: Path | str, *mixture: dict[str, object], **changes: object
-) -> list[tuple[list[tuple[str, str]], str]]:
-    """The training pairs of each mixed corpus, and its last note."""
+def mixed(corpus: Path | str, *mixture: dict[str, object], **changes: object) -> list[tuple[Any, ...]]:
+    """The training pairs of each mixed corpus, and its notes."""
     named = {f"n{number}": one | {"corpus": str(one["corpus"])} for number, one in enumerate(mixture)}
     config = DataConfig.model_validate({"corpus": str(corpus), "mixture": named} | changes, strict=False)
     found = load_corpus(config)
-    return [(texts(one, "train"), one.notes[-1]) for one, _ in load_mixture(resolved(config, found), found)]
+    return [(texts(one, "train"), *one.notes) for one, _ in load_mixture(resolved(config, found), found)]
 
 
 def test_loads_a_mixture_in_the_direction_of_the_main_corpus(tmp_path: Path, main: Path) -> None:
@@ -57,9 +55,9 @@ def test_each_corpus_has_its_own_rules_and_columns(tmp_path: Path, main: Path) -
     turned = write(tmp_path / "turned.csv", b"one,two\ndog,Hund\ncat,cat\n")
     options = {"source_column": "two", "target_column": "one", "remove": ["copy"]}
     found = mixed(main, {"corpus": long, "max_words": 2}, {"corpus": long}, {"corpus": turned} | options, max_words=5)
-    assert [pairs for pairs, _ in found] == [[("a", "b")], [("a b c", "d"), ("a", "b")], [("Hund", "dog")]]
-    assert found[0][1] == f"mixture: 1 of 2 pairs of {long}; left out: 1 over 2 words"
-    assert found[1][1] == f"mixture: 2 of 2 pairs of {long}; left out: none"
+    assert [pairs for pairs, *_ in found] == [[("a", "b")], [("a b c", "d"), ("a", "b")], [("Hund", "dog")]]
+    assert found[0][-1] == f"mixture: 1 of 2 pairs of {long}; left out: 1 over 2 words"
+    assert found[1][-1] == f"mixture: 2 of 2 pairs of {long}; left out: none"
 
 
 def test_an_error_in_a_mixed_corpus_names_its_key(main: Path) -> None:
@@ -76,25 +74,20 @@ def test_removes_pairs_with_a_held_out_side(tmp_path: Path, main: Path) -> None:
     pairs = [*PAIRS[:2], PAIRS[3], (PAIRS[4][0], "new"), ("neu", PAIRS[5][1]), ("neu", "new")]
     other = write(tmp_path / "other.de-en.tsv", tsv(pairs))
     for number in (1, 2):  # the second time from the cache
-        ((found, said), (whole, _)) = mixed(main, {"corpus": other, "remove": ["overlap"]}, {"corpus": other})
+        ((found, *_, said), (whole, *_)) = mixed(main, {"corpus": other, "remove": ["overlap"]}, {"corpus": other})
         assert (number, found, whole) == (number, [*PAIRS[:2], ("neu", "new")], pairs)
         assert said.endswith("; left out: 3 also in another split")
     write(main / "test.tsv", tsv(PAIRS[:1]))
-    ((found, _),) = mixed(main, {"corpus": other, "remove": ["overlap"]})
+    ((found, *_),) = mixed(main, {"corpus": other, "remove": ["overlap"]})
     assert found == [PAIRS[1], *pairs[4:]]
 
 
 def test_notes_a_file_that_does_not_name_its_languages(tmp_path: Path, main: Path) -> None:
-    silent = write(tmp_path / "silent.tsv", tsv(PAIRS))
-    named = write(tmp_path / "named.de-en.tsv", tsv(PAIRS))
-    config = DataConfig.model_validate(
-        {"corpus": str(main), "mixture": {"a": {"corpus": str(silent)}, "b": {"corpus": str(named)}}}
-    )
-    found = load_corpus(config)
-    (first, _), (second, _) = load_mixture(resolved(config, found), found)
-    remark = "does not name its languages: assuming de → en; give its columns or files in this order"
-    assert [note for note in first.notes if "languages" in note] == [f"{silent} {remark}"]
-    assert not [note for note in second.notes if "languages" in note]
+    for name, count in (("silent.tsv", 1), ("named.de-en.tsv", 0)):
+        path = write(tmp_path / name, tsv(PAIRS))
+        ((_, *notes),) = mixed(main, {"corpus": path})
+        remark = f"{path} does not name its languages: assuming de → en; give its columns or files in this order"
+        assert notes.count(remark) == count
 
 
 def test_a_mixed_corpus_in_other_languages_is_refused_with_its_own_keys(tmp_path: Path, main: Path) -> None:
@@ -111,14 +104,5 @@ def test_mixes_in_the_builtin_corpus_without_held_out_pairs(tmp_path: Path) -> N
     (tmp_path / "own").mkdir()
     write(tmp_path / "own/train.de-en.tsv", tsv([("neu", "new")]))
     write(tmp_path / "own/valid.de-en.tsv", tsv([("x", first.target)]))
-    ((found, _),) = mixed(tmp_path / "own", {"corpus": "builtin", "remove": ["overlap"]}, builtin={"train": 2})
+    ((found, *_),) = mixed(tmp_path / "own", {"corpus": "builtin", "remove": ["overlap"]}, builtin={"train": 2})
     assert found == [(second.source, second.target)]
-
-
-def test_the_everyday_configuration_without_a_network_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("datasets.config.HF_ENDPOINT", "http://127.0.0.1:9")
-    config = load_config(EVERYDAY, ["data.builtin.train=1"]).data
-    name = "data.mixture.tatoeba: sentence-transformers/parallel-sentences-tatoeba"
-    reason = r"no such file or folder, and the hub cannot be reached \(.*\); give a file or folder instead"
-    with pytest.raises(MachineError, match=rf"^{name}: {reason}$"):
-        load_mixture(config, load_corpus(config))

@@ -87,9 +87,3 @@ def test_keeps_the_most_frequent_of_very_many_words(monkeypatch: pytest.MonkeyPa
     assert (found.source["immer"], found.source["oft"]) == (9, 9)
     assert words_of_pairs([SentencePair(text, "x") for text in (*common, *letters[:8])]).complete
     assert not words_of_pairs([SentencePair("x", text) for text in (*common, *letters)]).complete
-
-
-def test_counting_in_parts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = words_of_pairs(PAIRS * 3)
-    monkeypatch.setattr(word_counts, "_PAIRS_AT_A_TIME", 2)
-    assert words_of_pairs(PAIRS * 3) == whole

@@ -51,13 +51,6 @@ def test_first_difference_is_unknown_for_very_large_data(tmp_path: Path, monkeyp
         begin(run, corpus)
 
 
-def refusal(run: Path, difference: str) -> str:
-    return (
-        f"{run}: the data is not the same: {difference}; give the old data, choose another directory, "
-        "or overwrite the run"
-    )
-
-
 @pytest.mark.parametrize(
     ("form", "changed", "difference"),
     [
@@ -77,24 +70,22 @@ def test_error_names_the_first_training_pair_that_differs(
     with pytest.raises(InputError) as caught:
         begin(run, corpus)
     difference = difference.format("the first that differs is")
-    assert str(caught.value) == refusal(run, f"train had 31 pairs and has {difference}")
+    assert str(caught.value) == (
+        f"{run}: the data is not the same: train had 31 pairs and has {difference}; give the old data, choose another "
+        "directory, or overwrite the run"
+    )
     put(tmp_path / "data", form, TEXTS)
     begin(run, corpus)
 
 
-def test_changed_validation_data_is_refused(tmp_path: Path) -> None:
-    corpus, run = put(tmp_path / "data", "TSV", TEXTS), tmp_path / "run"
-    begin(run, corpus)
-    put(tmp_path / "data", "TSV", TEXTS, HELD_OUT[:-1])
-    with pytest.raises(InputError, match=r"validation had \d pairs and has \d now; the first that differs is pair \d;"):
-        begin(run, corpus)
-
-
-def test_changed_test_split_is_accepted(tmp_path: Path) -> None:
+def test_changed_validation_data_is_refused_and_a_changed_test_split_accepted(tmp_path: Path) -> None:
     corpus, run = put(tmp_path / "data", "TSV", TEXTS), tmp_path / "run"
     begin(run, corpus)
     data_files.write(tmp_path / "data/test.tsv", b"a\tb\n")
     begin(run, corpus)
+    put(tmp_path / "data", "TSV", TEXTS, HELD_OUT[:-1])
+    with pytest.raises(InputError, match=r"validation had \d pairs and has \d now; the first that differs is pair \d;"):
+        begin(run, corpus)
 
 
 def test_changed_corpus_of_a_mixture_is_refused(tmp_path: Path) -> None:
@@ -103,10 +94,8 @@ def test_changed_corpus_of_a_mixture_is_refused(tmp_path: Path) -> None:
     begin(tmp_path / "run", corpus, mixture)
     begin(tmp_path / "run", corpus, mixture)
     put(tmp_path / "other", "JSONL", TEXTS[:6])
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=f"{other} train had 7 pairs and has 6 now; the first that differs is pair 7;"):
         begin(tmp_path / "run", corpus, mixture)
-    difference = f"{other} train had 7 pairs and has 6 now; the first that differs is pair 7"
-    assert str(caught.value) == refusal(tmp_path / "run", difference)
 
 
 def test_run_saves_the_detected_languages(tmp_path: Path) -> None:
@@ -131,11 +120,8 @@ def test_run_saves_the_cleaning_report(tmp_path: Path) -> None:
 DAMAGE = {
     "no JSON": (b"{", b""),
     "no splits": (b'"splits": {', b'"splits": {}, "x": {'),
-    "no report": (b'"cleaning"', b'"cleaned"'),
     "other numbers": (b'"rows": 31', b'"rows": 32'),
-    "a number as digest": (b'"digest": "', b'"digest": 7, "x": "'),
     "a text as number": (b'"splits": {', b'"splits": {"x": {"rows": "many", "digest": "7"}, '),
-    "a list": (b"", b"[]"),
     "half the rows": (b"", b""),
 }
 

@@ -41,7 +41,6 @@ def chosen(means: Sequence[float], texts: Sequence[str]) -> tuple[Doubt, list[st
 @pytest.mark.parametrize(
     ("right", "wrong", "threshold"),
     [
-        (np.linspace(-0.1, -0.4, 101), [], -0.397),  # a strong model
         (np.linspace(-0.1, -0.4, 101), [-5.0] * 300, -0.397),  # mistakes change nothing, however many
         (np.linspace(-0.5, -1.5, 51), [-1.0] * 300, -1.49),  # a weak one
         (np.zeros(FEWEST), [], 0.0),  # certain

@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -40,14 +40,7 @@ def test_log_has_windows_and_validations_in_order(tmp_path: Path) -> None:
     assert [window and window.loss for window in windows] == [None, 3.0, None]
     assert (tmp_path / METRICS).stat().st_mode & 0o111 == 0
     training, validated = run.metrics()
-    assert training == {
-        "step": 2,
-        "kind": "training",
-        "epoch": 2,
-        "loss": 3.0,
-        "learning_rate": 0.2,
-        "tokens_per_second": 20.0,
-    }
+    assert training == {"kind": "training", **asdict(windows[1])}
     assert validated == {
         "step": 2,
         "kind": "validation",

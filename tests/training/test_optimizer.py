@@ -75,9 +75,8 @@ def test_steps_match_torch_at_the_scheduled_rate(name: str) -> None:
             group["lr"] = schedule(step)
         optimizer_of_torch.step()
         assert walk(optimizer, ours, range(step, step + 1)) == [schedule(step)]
-    for our, their in zip(ours.parameters(), plain.parameters(), strict=True):
-        torch.testing.assert_close(our, their)
-        assert our.grad is None
+    torch.testing.assert_close([*ours.parameters()], [*plain.parameters()])
+    assert all(parameter.grad is None for parameter in ours.parameters())
 
 
 @pytest.mark.parametrize("tied", ["target", "none"])
@@ -93,8 +92,6 @@ def test_weight_decay_skips_norms_biases_embeddings_and_output(tied: str) -> Non
     hidden = matrices - {"output.weight"}
     assert changed == {name for name in hidden if "table" not in name and ".to_" not in name}
     assert len(changed) == 3 * (4 + 2) + 3 * (8 + 2)  # three layers each: attention and feed-forward
-    name = min(changed)
-    torch.testing.assert_close(dict(model.named_parameters())[name], (1 - 0.1 * 0.5) * before[name])
 
 
 def test_group_rates_multiply_the_scheduled_rate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,14 +101,11 @@ def test_group_rates_multiply_the_scheduled_rate(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setitem(OPTIMIZERS, "adam", halves)
     model = Small()
-    before = [parameter.detach().clone() for parameter in model.parameters()]
     optimizer = build_optimizer(configured("adam"), model, lambda _: 0.5)
     set_gradients(model, step=1)
-    gradients = [parameter.grad for parameter in model.parameters()]
+    expected = [each.data - (1.5 if each.ndim == 2 else 0.5) * each.grad for each in model.parameters()]
     assert optimizer.step(1) == 0.5
-    for old, gradient, new in zip(before, gradients, model.parameters(), strict=True):
-        assert gradient is not None
-        torch.testing.assert_close(new.detach(), old - (1.5 if old.ndim == 2 else 0.5) * gradient)
+    torch.testing.assert_close([each.data for each in model.parameters()], expected)
 
 
 class Odd(Optimizer):
@@ -133,7 +127,7 @@ class Odd(Optimizer):
             return {"list": [torch.ones(2), None, 3, [0.5]], "number": 0.1, "is": True}
         if self.kind == "halves":
             return torch.tensor(0.1, dtype=torch.float64)
-        return {"set": {3}, "key": {(1, 2): 3}}.get(self.kind)
+        return {3} if self.kind == "set" else None
 
     def scale(self, group: dict[str, Any], parameter: torch.Tensor) -> float:
         if self.kind == "hidden":
@@ -141,8 +135,6 @@ class Odd(Optimizer):
             return 1.0 / self.count
         if self.kind == "halves":
             return float(self.state[parameter]["of"]) * 3
-        if self.kind == "random":
-            return float(torch.rand(()))
         return 1.0 / group["count"]
 
 
@@ -150,7 +142,6 @@ class Odd(Optimizer):
     "make",
     [
         partial(Odd, kind="nested"),
-        pytest.param(partial(Odd, kind="random"), marks=pytest.mark.slow),
         pytest.param(partial(torch.optim.Adagrad, lr=1.0), marks=pytest.mark.slow),  # has state from the start
     ],
 )

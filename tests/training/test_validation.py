@@ -10,17 +10,14 @@ from support.translations import noted_translations
 from torch import nn
 from torch.nn import functional as F
 
-from transformer_mt.config.sections import Config, SearchConfig
+from transformer_mt.config.sections import Config
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.ground.distributed import Distributed
-from transformer_mt.ground.errors import MachineError
 from transformer_mt.models.build_model import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.validation import SAMPLES, SPARE_LENGTH, Validator
-from transformer_mt.translation.model import Model
-from transformer_mt.translation.torch_engine import TorchEngine
 from transformer_mt.translation.translator import Translation, Translator
 
 CPU = torch.device("cpu")
@@ -144,7 +141,3 @@ def test_non_finite_model_is_not_translated() -> None:
     found = validator(config)(model)
     assert not math.isfinite(found.loss)
     assert (found.bleu, found.chrf, found.samples) == (0.0, 0.0, ())
-    translator = Translator(Model(Config(), TOKENIZER, TorchEngine(model, device=CPU)), search=config.search)
-    for search in (SearchConfig(beam=1), SearchConfig(beam=3), SearchConfig(sample=True, n_best=2)):
-        with pytest.raises(MachineError, match=r"^the model: its numbers are not finite; restore"):
-            translator.translate([VALIDATION[0].source], search)

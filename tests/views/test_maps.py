@@ -6,10 +6,9 @@ import torch
 
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.ground.errors import InputError
-from transformer_mt.ground.head_names import HeadName
-from transformer_mt.links.recording import record_attention
 from transformer_mt.links.tokens import over_words, prepare_pair
 from transformer_mt.models.seq2seq import Seq2Seq
+from transformer_mt.text.words import words
 from transformer_mt.tokenizer.symbols import BOS, EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.views.maps import AttentionMaps, attend_pair
@@ -26,8 +25,8 @@ def maps(model: Seq2Seq, tokenizer: Tokenizer) -> AttentionMaps:
 
 def test_sides_have_tokens_words_and_special_symbol(maps: AttentionMaps, tokenizer: Tokenizer) -> None:
     source, read, written = maps.tokens.source, maps.tokens.read, maps.tokens.written
-    assert source.words == (*["Kannst", "du", "mir", "helfen", ",", "diesen", "Satz", "zu", "übersetzen", "?"], "</s>")
-    assert read.words == ("<s>", *["Can", "you", "help", "me", "translate", "this", "sentence", "?"])
+    assert source.words == (*words(SOURCE), "</s>")
+    assert read.words == ("<s>", *words(TARGET))
     assert written.words == (*read.words[1:], "</s>")
     assert source.ids == (*tokenizer.encode(SOURCE), EOS)
     assert (read.ids, written.ids) == ((BOS, *tokenizer.encode(TARGET)), (*tokenizer.encode(TARGET), EOS))
@@ -38,20 +37,7 @@ def test_sides_have_tokens_words_and_special_symbol(maps: AttentionMaps, tokeniz
         ]
 
 
-def test_row_of_a_token_has_the_weights_it_was_written_with(
-    maps: AttentionMaps, model: Seq2Seq, tokenizer: Tokenizer
-) -> None:
-    target, state = tokenizer.encode(TARGET), model.eval().start(torch.tensor([maps.tokens.source.ids]))
-    for row in (0, 3, len(target)):
-        with record_attention(model) as step:
-            model.decode(torch.tensor([[BOS, *target[:row]]]), state)
-        for layer, weights in enumerate(step["cross"]):
-            torch.testing.assert_close(maps.stacks["cross"].weights[layer, :, row], weights[0, :, -1])
-
-
-def test_rows_sum_to_one_and_only_the_future_is_masked(
-    maps: AttentionMaps,
-) -> None:
+def test_rows_sum_to_one_and_only_the_future_is_masked(maps: AttentionMaps) -> None:
     assert list(maps.stacks) == ["encoder", "decoder", "cross"]
     for over, labels in ((maps, "pieces"), (maps.by_words(), "words")):
         for name, stack in over.stacks.items():
@@ -67,16 +53,6 @@ def test_rows_sum_to_one_and_only_the_future_is_masked(
     several = [rows.words_of_piece.count((word,)) > 1 for word in range(len(rows.words))]
     reach = maps.by_words().stacks["decoder"].mask[0].sum(dim=1)
     assert reach.tolist() == [word + 1 + more for word, more in enumerate(several)]
-
-
-def test_mean_over_heads_is_nan_where_all_are_masked(maps: AttentionMaps) -> None:
-    decoder = maps.stacks["decoder"]
-    heads = [head for head in decoder.heads("decoder") if head.layer == 2]
-    assert heads == [HeadName("decoder", 2, number) for number in range(1, 6)]
-    assert len(decoder.heads("decoder")) == 15
-    mean = torch.from_numpy(decoder.mean(heads))
-    assert torch.equal(mean.isnan(), ~decoder.mask[1])
-    torch.testing.assert_close(mean.nan_to_num().float(), decoder.weights[1].mean(dim=0))
 
 
 def test_words_average_rows_and_sum_columns() -> None:
@@ -117,10 +93,6 @@ def test_sentence_that_is_too_long_is_an_input_error(
         prepare_pair(model, tokenizer, source, target)
 
 
-def test_json_has_five_digits_and_null_for_masked_cells(maps: AttentionMaps) -> None:
-    plain = to_json(maps)
-    for name, stack in plain["stacks"].items():
-        weights = maps.stacks[name].weights
-        np.testing.assert_allclose(np.nan_to_num(np.array(stack["weights"], float)), weights, rtol=5e-5)
-    decoder = plain["stacks"]["decoder"]["weights"][0][0]
-    assert decoder[0][1:] == [None] * (len(decoder) - 1)
+def test_json_has_null_for_masked_cells(maps: AttentionMaps) -> None:
+    first, *_ = to_json(maps)["stacks"]["decoder"]["weights"][0][0]
+    assert first[1:] == [None] * (len(first) - 1)

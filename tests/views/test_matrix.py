@@ -165,19 +165,6 @@ def test_compact_matrices_that_do_not_fit_continue_below() -> None:
     assert folded == ["columns 1–35 of 70", "columns 36–70 of 70"]
 
 
-@every_shading
-@pytest.mark.parametrize(("width", "blocks"), [(80, 3), (200, 2)])
-def test_sentence_of_forty_tokens_fits_a_terminal(width: int, blocks: int, shading: Blocks) -> None:
-    rows, columns = ([f"{side}{number}" for number in range(41)] for side in "ts")
-    lines = lines_of(matrix(np.eye(41), rows, columns), width=width, shading=shading)
-    assert max(map(len, lines)) <= width
-    assert "\n".join(lines).count("of 41") == blocks
-    for row, label in zip(rows, columns, strict=True):
-        (above,) = [line for line in lines if re.search(rf"{label}\b", line)]
-        (numbers,) = [line for line in lines if re.match(rf" *{row} .*1\.0", line)]
-        assert numbers.index("1.0") == above.index(label)  # the number is below its column's label
-
-
 # Shades and the scale
 
 

@@ -48,12 +48,12 @@ def test_long_lines_wrap_under_their_branch() -> None:
 
 
 def test_deep_tree_may_exceed_the_width() -> None:
-    nodes: list[BeamNode] = []
-    for step in range(1, 100):
-        parent = len(nodes) - 2 if nodes else None
-        nodes += [BeamNode(step, parent, "a", -1.0, -1.0, None), BeamNode(step, parent, "b", -2.0, -2.0, DROPPED)]
-    nodes.append(BeamNode(100, len(nodes) - 2, "</s>", -1.0, -1.0, ENDED))
-    lines = [*trace_lines(BeamTrace((), tuple(nodes)), width=80)]
+    nodes = [
+        BeamNode(step, 2 * step - 4 if step > 1 else None, token, -1.0, -1.0, end)
+        for step in range(1, 100)
+        for token, end in (("a", None), ("b", DROPPED))
+    ]
+    lines = [*trace_lines(BeamTrace((), (*nodes, BeamNode(100, 196, "</s>", -1.0, -1.0, ENDED))), width=80)]
     assert sum("├── a" in line for line in lines) == 99
     assert max(map(len, lines)) <= 4 * 99 + 20
 

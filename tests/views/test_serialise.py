@@ -31,7 +31,6 @@ class Head:
     loss: Estimate | None
     layer: int | None
     found: Mapping[HeadName, Estimate] = field(default_factory=dict)
-    bleu: Estimate | None = None
 
 
 @dataclass
@@ -51,7 +50,6 @@ class View:
     heads: tuple[Head, ...]
     loss: Estimate
     secret: int = field(default=1, metadata=HIDDEN)
-    other: Estimate | None = None
     links: tuple[tuple[int, int], ...] = ((0, 1), (2, 3))
 
 
@@ -70,11 +68,10 @@ def test_json_has_plain_values() -> None:
         "source": "s",
         "stacks": {"cross": {"rows": ["a"], "weights": [[0.33333, None]]}},
         "heads": [
-            {"name": "cross.2.1", "loss": {"value": 0.25, "low": None}, "layer": None, "found": FOUND, "bleu": None},
-            {"name": "cross.2.2", "loss": None, "layer": 3, "found": {}, "bleu": None},
+            {"name": "cross.2.1", "loss": {"value": 0.25, "low": None}, "layer": None, "found": FOUND},
+            {"name": "cross.2.2", "loss": None, "layer": 3, "found": {}},
         ],
         "loss": {"value": 1 / 3, "low": 0.0},
-        "other": None,
         "links": [[0, 1], [2, 3]],
     }
 
