@@ -29,3 +29,9 @@ def test_fingerprints_find_the_first_difference(ours: list[tuple[str, str]], the
 def test_moving_text_between_sides_changes_the_fingerprint() -> None:
     made = [fingerprint([sides]).digest for sides in (("ab", "c"), ("a", "bc"), ("a b", "c"))]
     assert all(one != two for one, two in pairwise(made))
+
+
+def test_a_prefix_differs_at_its_end() -> None:
+    pairs = [(str(number), "x") for number in range(5)]
+    shorter, longer = fingerprint(pairs[:3]), fingerprint(pairs)
+    assert shorter.first_difference(longer) == longer.first_difference(shorter) == 3

@@ -92,9 +92,7 @@ def twice(whole: bytes) -> bytes:
 
 KINDS: tuple[tuple[str, Damage, str], ...] = (
     ("a link", link, "not a regular file"),
-    ("a link to endless zeros", lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
     ("a FIFO", os.mkfifo, "not a regular file"),
-    ("a directory", os.mkdir, "not a regular file"),
     ("10 GB", sparse, "10000000000 bytes"),
 )
 
@@ -117,7 +115,7 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
     **{f"metrics.jsonl is {kind}": (TRAIN, instead("metrics.jsonl", make), says) for kind, make, says in KINDS},
     **{
         f"checkpoints is {kind}": (TRAIN, instead("checkpoints", make), "checkpoints: not a directory")
-        for kind, make in (KINDS[0][:2], KINDS[2][:2], ("a file", Path.touch))
+        for kind, make in (KINDS[0][:2], KINDS[1][:2], ("a file", Path.touch))
     },
     "every checkpoint is a link": (
         TRAIN,
@@ -136,7 +134,6 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
     **{
         f"{name} of {size} bytes": (command, stretched(name, size), rf"{name}: ({says})")
         for command, name, size, says in (
-            (TRANSLATE, "words.tsv", 2**28, "damaged"),
             (TRANSLATE, "words.tsv", 2**30, "1073741824 bytes, at most 268435456"),
             (TRANSLATE, "tokenizer.model", 2**21, "2097152 bytes, at most 1088256"),
             (TRAIN, "data.safetensors", 2**28, "damaged"),
@@ -159,7 +156,6 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         f"weights with {what}": (TRANSLATE, tensors(change), says)
         for what, change, says in (
             ("a matrix cut", largest(lambda x: x[:1]), DO_NOT_FIT),
-            ("a matrix of int64", largest(torch.Tensor.long), DO_NOT_FIT),
             ("a tensor too many", put("\x1b[2Jx", torch.ones(3)), DO_NOT_FIT),
             ("a tensor too few", lambda found: found.popitem(), DO_NOT_FIT),
             ("NaN", largest(lambda x: x.fill_(NAN)), "the weights are not finite"),
@@ -171,15 +167,10 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         f"a configuration with {new[:40]}": (TRANSLATE, config(old, new), says)
         for old, new, says in (
             ("encoder_layers = 1", "encoder_layers = 1000000000", "encoder_layers"),
-            ("encoder_layers = 1", "encoder_layers = 1000", DO_NOT_FIT),
-            ("width = 16", "width = 65536", DO_NOT_FIT),
             ("width = 16", f"width = {'9' * 5_000}", "config.toml: "),
-            ("dropout = 0.03", "dropout = nan", "dropout"),
             ('"sinusoidal"', '"relative(9999)"', DO_NOT_FIT),
-            ('"sinusoidal"', '"relative(10000)"', "whole numbers from 0 to 9999"),
             ('"complete"', f'"{"band(1) | " * 10_000}band(1)"', "graph: "),
             ('kind = "transformer"', f'kind = "{COMMAND}"', "model.kind"),
-            ('score = "scaled_dot"', f'score = "{COMMAND}"', "model.attention.score"),
         )
     },
     **{
@@ -191,16 +182,7 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
             ("nothing", b"", "of format None"),
         )
     },
-    # Vocabularies whose checksum in the weights is valid.
-    **{
-        f"a vocabulary {what}": (TRANSLATE, blessed(rewritten("tokenizer.model", change)), NOT_OURS)
-        for what, change in (
-            ("of nothing", lambda whole: b""),
-            ("cut off", lambda whole: whole[: len(whole) // 2]),
-            ("with a piece twice", twice),
-            ("with exchanged symbols", lambda whole: whole.replace(b"<s>", b"<S>", 1)),
-        )
-    },
+    "a vocabulary with a piece twice": (TRANSLATE, blessed(rewritten("tokenizer.model", twice)), NOT_OURS),
     # Checkpoints with valid checksums.
     **{
         f"a progress with {change}": (TRAIN, in_checkpoints(progress(**change)), "progress.json: damaged")
@@ -227,10 +209,8 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
     **{
         f"a state with {name} {tuple(value.shape)} {value.dtype}": (TRAIN, state(name, value), FOREIGN_STATE)
         for name, value in (
-            (f"{MOMENTS}.exp_avg", torch.ones(7)),
             (f"{MOMENTS}.exp_avg_sq", torch.ones(1, 1)),
             (f"{MOMENTS}.step", torch.ones((), dtype=torch.int64)),
-            ("state.averaging.decoder_norm.bias", torch.ones(3)),
             ("state.averaging.decoder_norm.bias", torch.full((16,), NAN)),
             ("state.random.0.cpu", RANDOM[:100].clone()),
             ("state.random.0.cpu", torch.full_like(RANDOM, 255)),
@@ -241,11 +221,7 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         for old, new, says in (
             ('"betas": [0.9, 0.98]', '"betas": "x"', FOREIGN_STATE),
             ('"exp_avg": {', '"exp_avg_sq": 7, "other": {', FOREIGN_STATE),
-            ('"averaging": {', '"random": 7, "other": {', FOREIGN_STATE),
-            (f'"{MOMENTS}.exp_avg"', '"state.random.0.cpu"', FOREIGN_STATE),
-            (f'"{MOMENTS}.exp_avg"', "[]", "state.json: damaged"),
             ('{"tensor": ', '{"tensor": 1, "tensor": "x', "state.json: damaged"),
-            ('"param_groups": [', '"param_groups": [7, ', FOREIGN_STATE),
             ('"param_groups": ', f'"param_groups": {"[" * 10**5}', "state.json: damaged"),
         )
     },
@@ -335,7 +311,7 @@ def test_checkpoint_weights_are_checked(place: Path, capsys: pytest.CaptureFixtu
 OVERFLOWING = (
     ("translate", "Hund"),
     ("translate", "--sample", "--top-k", "5", "Hund"),
-    ("translate", "--alternatives", "Hund"),
+    ("translate", "--alternatives", "--beam", "1", "Hund"),
     ("evaluate", "--split", "validation"),
     *(("attend", "--method", method, "--target", "dog", "Hund") for method in ("weights", "gradient", "erasure")),
     *((name, "--target", "dog", "Hund") for name in present("explain", "lens", "align")),
