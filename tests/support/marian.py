@@ -113,7 +113,7 @@ def positions(length: int, width: int) -> Tensor:
     return torch.cat((own[:, 0::2], own[:, 1::2]), dim=1)
 
 
-# Marian's names of parts, and those of PyTorch's layers.
+# Marian's names of parts, and PyTorch's.
 RENAMED = {
     "encoder_attn_layer_norm": "norm2", "self_attn_layer_norm": "norm1", "encoder_attn": "multihead_attn",
     "fc1": "linear1", "fc2": "linear2",

@@ -52,5 +52,5 @@ def translate_texts(served: ServedRun, asked: TranslateTexts) -> JsonObject:
 
 
 def _translated_text(of_lines: Sequence[Ranked]) -> list[str]:
-    """The translations of a text from those of its lines; a line of several sentences has only one."""
+    """Join the translations of the lines of a text; a line of several sentences has only one."""
     return ["\n".join(line.text for line in each) for each in zip(*of_lines, strict=False)]
