@@ -30,7 +30,7 @@ _NO_LANGUAGES = ("ids", "log", "xml", *_DOCUMENTS)
 _DOTTED_PAIR = re.compile(rf"(.+)\.({LANGUAGE_CODE})-({LANGUAGE_CODE})")
 # en-fr, en_fr, NAME_en-fr, english-to-french: no regions, because `_fr` could be one; `pt_br` is one language.
 _LANGUAGE = rf"(?!(?:en_ca|fr_be|fr_ca|nl_be|pt_br|zh_tw)$)({'|'.join(LANGUAGES)})"
-_LOOSE_PAIR = re.compile(rf"(?:(.+?)[._-])??{_LANGUAGE}[_-](?:to[_-])?{_LANGUAGE}", re.IGNORECASE)
+_LOOSE_PAIR = rf"(?i)(?:(.+?)[._-])??{_LANGUAGE}[_-](?:to[_-])?{_LANGUAGE}"  # compiled when needed: it is long
 # newstest2014-deen-src.de, newstest2014-deen-ref.en
 _JOINED_PAIR = re.compile(r"(.+)-([a-z]{2})([a-z]{2})(?:-(?:src|ref))?")
 
@@ -88,7 +88,7 @@ class DataFile:
         name = path.name.removesuffix(compression)
         form = next((form for form in (*tables(), "txt") if name.endswith(f".{form}")), "text")
         name = name.removesuffix(f".{form}")
-        if form != "text" and (match := _DOTTED_PAIR.fullmatch(name) or _LOOSE_PAIR.fullmatch(name)):
+        if form != "text" and (match := _DOTTED_PAIR.fullmatch(name) or re.fullmatch(_LOOSE_PAIR, name)):
             return cls(path, form, compression, tuple(map(code_of, match.groups()[1:])), match[1] or name)
         stem, _, language = name.rpartition(".")
         language = code_of(language)
