@@ -290,7 +290,7 @@ def test_metrics_of_lost_steps_are_dropped(tmp_path: Path) -> None:
 FREE = "steps=99 epochs=2 patience=3 device=auto keep_checkpoints=all tensorboard=true"
 FIXED = (
     "seed=7 batch_tokens=111 accumulation_steps=2 token_masking=0.5 validate_every=3 checkpoint_every=2 log_every=1 "
-    "best_metric=bleu averaging=none ema_decay=0.5 precision=auto"
+    "choose_by=bleu averaging=none ema_decay=0.5 precision=auto"
 )
 
 

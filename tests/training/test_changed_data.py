@@ -98,6 +98,11 @@ def test_changed_corpus_of_a_mixture_is_refused(tmp_path: Path) -> None:
         begin(tmp_path / "run", corpus, mixture)
 
 
+def test_splits_missing_from_a_record_are_named() -> None:
+    nothing, record = DataRecord({}, {}), DataRecord.of(corpus_in_memory())
+    assert (nothing.difference(record), record.difference(nothing)) == ("train is new", "train is missing")
+
+
 def test_run_saves_the_detected_languages(tmp_path: Path) -> None:
     corpus, run = put(tmp_path / "data", "Moses", TEXTS), tmp_path / "run"
     session = open_training(config(corpus), run)

@@ -152,7 +152,9 @@ def test_defaults_depend_on_the_number_of_pairs() -> None:
     def chosen(pairs: int, **changes: Any) -> dict[str, float]:
         given = {"width": 128, "peak": 1.0, "given": ()} | changes
         return {
-            key: float(value) for key, _, value in (one.partition("=") for one in fine_tuning_defaults(pairs, **given))
+            key: float(value)
+            for key, _, value in (one.partition("=") for one in fine_tuning_defaults(pairs, **given))
+            if key != "training.choose_by"
         }
 
     assert [chosen(pairs)["training.epochs"] for pairs in (1, 100, 10_000, 10**7)] == [200, 20, 4, 4]
@@ -166,12 +168,12 @@ def test_defaults_depend_on_the_number_of_pairs() -> None:
 @pytest.mark.parametrize(
     ("given", "left"),
     [
-        ("training.epochs", "schedule.learning_rate training.validate_every"),
-        ("training.validate_every", "schedule.learning_rate training.epochs"),
-        ("schedule.learning_rate", "training.epochs training.validate_every"),
-        ("schedule.name", "training.epochs training.validate_every"),
-        ("schedule.factor", "training.epochs training.validate_every"),
-        ("schedule.warmup", "schedule.learning_rate training.epochs training.validate_every"),
+        ("training.epochs", "schedule.learning_rate training.choose_by training.validate_every"),
+        ("training.validate_every", "schedule.learning_rate training.choose_by training.epochs"),
+        ("schedule.learning_rate", "training.choose_by training.epochs training.validate_every"),
+        ("schedule.name", "training.choose_by training.epochs training.validate_every"),
+        ("schedule.factor", "training.choose_by training.epochs training.validate_every"),
+        ("schedule.warmup", "schedule.learning_rate training.choose_by training.epochs training.validate_every"),
     ],
 )
 def test_given_keys_win(given: str, left: str) -> None:

@@ -197,7 +197,7 @@ def test_resuming_on_another_machine_adds_a_note(tmp_path: Path, monkeypatch: py
         "model.kind", "model.norm", "model.residual", "model.feed_forward", "model.attention.kind",
         "model.attention.score", "model.attention.position", "model.attention.graph", "model.attention.qk_projection",
         "model.attention.normaliser", "objective.name", "optimizer.name", "schedule.name", "training.averaging",
-        "training.best_metric", "training.precision",
+        "training.choose_by", "training.precision",
     ],
 )  # fmt: skip
 def test_unknown_name_is_refused_before_reading_the_corpus(

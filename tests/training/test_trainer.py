@@ -18,11 +18,13 @@ from support.small_training import (
 )
 from torch import Tensor
 
+from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.ground.errors import Diverged, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora, train_tokenizer
 from transformer_mt.training.reports import FinishReport, StepReport, Validation
+from transformer_mt.training.session import open_training
 from transformer_mt.training.trainer import Trainer
 
 WITHOUT_DROPOUT = ("model.dropout=0", "model.attention.dropout=0")
@@ -108,9 +110,19 @@ def test_the_share_done_counts_the_steps_of_all_epochs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("score", "best"), [("loss", 1), ("bleu", 2), ("chrf", 3)])
 def test_best_validation_uses_the_configured_metric(tmp_path: Path, score: str, best: int) -> None:
-    overrides = ("training.steps=3", "training.validate_every=1", f"training.best_metric={score}")
+    overrides = ("training.steps=3", "training.validate_every=1", f"training.choose_by={score}")
     finish = validated_with(opened(tmp_path, *overrides).trainer, [(1.0, 2.0, 3.0), (2.0, 9.0, 4.0), (3.0, 1.0, 5.0)])
     assert finish.best_step == best
+
+
+@pytest.mark.parametrize(("pairs", "asked", "used"), [(49, "auto", "loss"), (50, "auto", "chrf"), (50, "bleu", "bleu")])
+def test_chrf_chooses_the_weights_if_there_are_enough_sentences(
+    pairs: int, asked: str, used: str, tmp_path: Path
+) -> None:
+    corpus = corpus_in_memory(validation=[SentencePair(f"Haus {number}", "house") for number in range(pairs)])
+    session = open_training(small_config(f"training.choose_by={asked}"), tmp_path, corpus)
+    assert session.config.training.choose_by == Run(tmp_path).config().training.choose_by == used
+    assert open_training(small_config(f"training.choose_by={asked}"), tmp_path, corpus).config == session.config
 
 
 def test_validation_is_logged_before_its_checkpoint(tmp_path: Path) -> None:
@@ -151,7 +163,7 @@ def test_infinite_weights_are_neither_averaged_nor_saved(tmp_path: Path) -> None
 
 
 def test_non_finite_validation_is_never_the_best(tmp_path: Path) -> None:
-    trainer = opened(tmp_path, "training.best_metric=bleu").trainer
+    trainer = opened(tmp_path, "training.choose_by=bleu").trainer
     with pytest.raises(Diverged, match="the validation loss diverged at step 4"):
         validated_with(trainer, [(math.nan, 99.0, 99.0)])
     assert trainer.progress.best_score is None

@@ -200,7 +200,9 @@ def _train(config: "Config", path: Path, *, overwrite: bool) -> int:
             return 128 + request.number
         log.write(f'try: tmt translate --model {path} "…" and tmt attend --model {path}')
         best = abs(trainer.progress.best_score or 0.0)  # a loss is stored negated, so that higher is better
-        result(f"{path}: validation {config.training.best_metric} {best:.4f} at step {trainer.progress.best_step}")
+        result(
+            f"{path}: validation {session.config.training.choose_by} {best:.4f} at step {trainer.progress.best_step}"
+        )
         return 0
 
 

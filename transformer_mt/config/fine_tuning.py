@@ -10,7 +10,12 @@ def fine_tuning_defaults(pairs: int, *, width: int, peak: float, given: Collecti
     """
     epochs = 0 if "training.steps" in given else max(4, round(200 / pairs**0.5))
     rate = min(peak, 0.02 / width**0.5)
-    chosen = {"training.epochs": epochs, "training.validate_every": 0, "schedule.learning_rate": rate}
+    chosen = {
+        "training.epochs": epochs,
+        "training.validate_every": 0,
+        "training.choose_by": "loss",
+        "schedule.learning_rate": rate,
+    }
     if any(key.startswith("schedule.") and key != "schedule.warmup" for key in given):  # they set another peak
         del chosen["schedule.learning_rate"]
     return [f"{key}={value}" for key, value in chosen.items() if key not in given]

@@ -355,8 +355,8 @@ class TrainingConfig(Section):
     """Optimizer steps per log line."""
     patience: StepCount = 10
     """Training stops after this many validations without improvement."""
-    best_metric: str = "loss"
-    """Validation metric that selects the best weights."""
+    choose_by: str = "auto"
+    """Validation metric that selects the best weights and ends training; `auto` is `chrf`, or `loss` below 50 pairs."""
     averaging: str = "ema"
     """Weight averaging over training; its result is the final model."""
     ema_decay: Probability = 0.996

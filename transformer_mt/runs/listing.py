@@ -41,7 +41,7 @@ def describe_run(path: Path) -> JsonObject:
         "target_language": config.data.target_language,
         # `best_score` is a negated loss, so that higher is better.
         "score": None if progress.best_score is None else abs(progress.best_score),
-        "score_name": config.training.best_metric,
+        "score_name": config.training.choose_by,
         "step": progress.step,
         "best_step": progress.best_step,  # its weights translate
         "steps": training.steps,

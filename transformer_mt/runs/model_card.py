@@ -27,7 +27,7 @@ def model_card(run: Run, *, use: str, precision: str) -> str:
     config = run.config()
     network = run.network()
     progress = newest_progress(run)
-    best = "" if progress.best_score is None else f", {config.training.best_metric} {abs(progress.best_score):.4f}"
+    best = "" if progress.best_score is None else f", {config.training.choose_by} {abs(progress.best_score):.4f}"
     return _CARD.format(
         source=escape_controls(config.data.source_language), target=escape_controls(config.data.target_language),
         corpus=escape_controls(corpus_name(config.data)),

@@ -14,7 +14,7 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.training.averaging import AVERAGING
 from transformer_mt.training.objective import build_objective
 from transformer_mt.training.optimizer import OPTIMIZERS
-from transformer_mt.training.reports import VALIDATION_METRICS
+from transformer_mt.training.reports import VALIDATION_METRICS, metric_of
 from transformer_mt.training.schedules import schedule_function
 
 
@@ -29,7 +29,7 @@ def check_configuration(config: Config, distributed: Distributed) -> None:
     choose_precision(training.precision, device)
     OPTIMIZERS.find(config.optimizer.name)
     AVERAGING.find(training.averaging)
-    VALIDATION_METRICS.find(training.best_metric)
+    VALIDATION_METRICS.find(metric_of(training, pairs=0))
     with torch.device("meta"):  # without values
         model = initial_model(config, device, vocabulary_size=config.tokenizer.vocabulary_size)
     if distributed.world_size > 1 and any(isinstance(module, BatchNorm) for module in model.modules()):

@@ -59,13 +59,21 @@ class Validation:
 
 # The metrics for choosing the best weights, signed so that higher is better.
 VALIDATION_METRICS: Table[Callable[[Validation], float]] = Table(
-    "training.best_metric",
+    "training.choose_by",
     {
         "loss": lambda validation: -validation.loss,
         "bleu": lambda validation: validation.bleu,
         "chrf": lambda validation: validation.chrf,
     },
 )
+# With fewer sentences, chrF varies more between validations than it improves.
+FEWEST_FOR_CHRF = 50
+
+
+def metric_of(training: TrainingConfig, *, pairs: int) -> str:
+    """The metric that `training.choose_by` names; `auto` is resolved for a validation set of this many pairs."""
+    automatic = "chrf" if pairs >= FEWEST_FOR_CHRF else "loss"
+    return automatic if training.choose_by == "auto" else training.choose_by
 
 
 @dataclass(frozen=True)

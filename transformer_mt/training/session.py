@@ -37,7 +37,7 @@ from transformer_mt.training.batch_stream import (
 from transformer_mt.training.build import check_configuration, device_of, initial_model
 from transformer_mt.training.doubt import choose_doubt
 from transformer_mt.training.fine_tuning import load_parent, take_weights, taken_vocabulary, vocabulary_notes
-from transformer_mt.training.reports import FinishReport, Report, StepReport
+from transformer_mt.training.reports import FinishReport, Report, StepReport, metric_of
 from transformer_mt.training.resume import as_begun, require_same, resume_newest
 from transformer_mt.training.schedules import build_schedule, fitting_warmup
 from transformer_mt.training.trainer import Trainer
@@ -249,7 +249,7 @@ def _assembled(
 
 
 def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[TrainingCorpora, Config]:
-    """Load the corpora to train on, unless one is given; return them and the configuration with name and languages.
+    """Load the corpora to train on, unless one is given; return them and the configuration with its automatic values.
 
     Raises `InputError` if a split is missing.
     """
@@ -261,7 +261,9 @@ def open_corpora(config: Config, corpus: Corpus | None = None) -> tuple[Training
     data = resolved(data, corpus)
     others = tuple(load_mixture(data, corpus))
     data = with_languages(data, [other for other, _ in others])
-    return TrainingCorpora(corpus, others), config.model_copy(update={"data": data})
+    metric = metric_of(config.training, pairs=len(corpus.splits["validation"]))
+    training = config.training.model_copy(update={"choose_by": metric})
+    return TrainingCorpora(corpus, others), config.model_copy(update={"data": data, "training": training})
 
 
 def _lock(run: Run, unless_opened: ExitStack) -> bool:

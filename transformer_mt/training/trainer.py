@@ -191,7 +191,7 @@ class Trainer:
             validation = self.validate(self.averaging.candidate().eval())
         if not math.isfinite(validation.loss):
             raise self._diverged("validation loss", progress.step)
-        best = progress.add_validation(VALIDATION_METRICS[self.config.best_metric](validation))
+        best = progress.add_validation(VALIDATION_METRICS[self.config.choose_by](validation))
         if best and self.distributed.is_main:
             self.run.save_model(weights_of(self.averaging.candidate()))
         seconds = time.perf_counter() - start

@@ -35,13 +35,14 @@ def test_recurrent_models_have_one_head_or_none(
     assert any(line.startswith("cross.1.1 ") for line in outcome.lines) == (score == "dot")
 
 
-def test_skips_long_pairs(data: str, on_run: Tmt) -> None:
-    for name, short in (("long", ""), ("mixed", "Der Hund.")):
-        for language in ("de", "en"):
+def test_skips_long_pairs_and_pairs_with_an_empty_side(data: str, on_run: Tmt) -> None:
+    for name, source, target in (("long", "", ""), ("half", "Der Hund.", ""), ("mixed", "Der Hund.", "The dog.")):
+        for language, short in (("de", source), ("en", target)):
             Path(f"{name}.{language}").write_text(f"{'Hund ' * 99}\n{short}\n" * 3, "utf-8")
     command = ("heads", "--split", "train", "--data")
-    mistake = on_run(*command, "long.de,long.en").mistake
-    assert mistake == "--split train: no pair fits the model's 96 tokens; give another"
+    for files in ("long.de,long.en", "half.de,half.en"):
+        mistake = on_run(*command, files).mistake
+        assert mistake == "--split train: no pair fits the model's 96 tokens; give another"
     assert "\ntmt: measuring on 3 sentences of" in f"\n{on_run(*command, 'mixed.de,mixed.en').err}"
     assert on_run("heads", "--data", data, "--split", "dev").mistake.startswith("--split: 'dev' is unknown")
 
