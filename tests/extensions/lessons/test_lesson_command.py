@@ -5,19 +5,17 @@ from pathlib import Path
 import pytest
 from support.command_line import Outcome, Tmt
 
-from transformer_mt.extensions.lessons.course import lessons
-
 
 def test_the_list_and_one_stop(tmt: Tmt) -> None:
     listed = tmt("lesson")
-    assert len(listed.lines) == 16
-    assert listed.lines[2] == " 3  Attention by hand"
-    found = tmt("lesson", "3")
-    assert found.lines[0] == "3 of 16: Attention by hand"
+    assert len(listed.lines) == 21
+    assert listed.lines[4] == " 5  Attention by hand"
+    found = tmt("lesson", "5")
+    assert found.lines[0] == "5 of 21: Attention by hand"
     assert "shiny    0.53  0.34  0.98  1.3569   0.4063" in found.lines
-    assert "Answer:" not in found.out
-    assert "Answer:" in tmt("lesson", "3", "--answer").out
-    assert tmt("lesson", "17") == Outcome(2, "", "tmt: error: N: no lesson 17; give a number from 1 to 16\n")
+    assert "\nAnswer:" not in found.out
+    assert "\nAnswer:" in tmt("lesson", "5", "--answer").out
+    assert tmt("lesson", "22") == Outcome(2, "", "tmt: error: N: no lesson 22; give a number from 1 to 21\n")
 
 
 def test_own_lessons_are_escaped(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,11 +28,3 @@ def test_own_lessons_are_escaped(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> N
     assert listed.err.endswith("the texts are in own\n")
     assert all(escaped in outcome.out for escaped in ("A␛[2J", "B␇.", "␛]0;x"))
     assert not any(ord(character) < 32 and character != "\n" for character in outcome.out)
-
-
-def test_heads_of_the_lesson_on_cross_attention_look_where_it_says(tmt: Tmt) -> None:
-    lesson = lessons()[12]
-    assert lesson.head == "cross.2.1"
-    found = tmt("attend", "--model", "ready", lesson.sentence, "--json").json["stacks"]["cross"]
-    saw = [head[found["rows"].index("saw")] for head in found["weights"][1][:2]]
-    assert [found["columns"][row.index(max(row))] for row in saw] == ["gesehen", "habe"]

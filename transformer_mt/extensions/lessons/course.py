@@ -1,19 +1,25 @@
-"""The guided course: sixteen stops as Markdown files, one per stop, and the measurements that some of them show.
+"""The guided course: Markdown files, one per stop, and the measurements that some of them show.
 
     # Title
     Paragraphs, with *emphasis* and `code`.
+    ## Formula      one per line: e_ij = (q_i · k_j)/√d
     ## Picture      the name of a picture on the page
     ## Question
+    ## Check        a number with its tolerance, 0.5 ± 0.01, or a list of choices, the right one with [x]
     ## Answer
+    ## Paper        [authors, year and section](address), several with commas
+    ## Code         a class or function, as Python imports it
     ## Try it       Sentence:, View:, Head: and Command:, each on a line of its own, none of them required
 
-Files are read in the order of their names, so a teacher can edit, translate, add or leave out stops in a folder.
+Only title, question and answer are required. Files are read in the order of their names, so a teacher can edit,
+translate, add or leave out stops in a folder.
 """
 
 import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +36,7 @@ CURVES = LESSONS / "curves.json"
 FOLDER = "TMT_LESSONS"
 _LONGEST = 2**16
 _MOST = 99
-_SECTIONS = ("Picture", "Question", "Answer", "Try it")
+_SECTIONS = ("Formula", "Picture", "Question", "Check", "Answer", "Paper", "Code", "Try it")
 _KEYS = ("Sentence", "View", "Head", "Command")
 
 
@@ -41,9 +47,13 @@ class Lesson:
     number: int
     title: str
     paragraphs: tuple[str, ...]
+    formulas: tuple[str, ...]
     picture: str
     question: str
+    check: JsonObject | None
     answer: str
+    papers: tuple[tuple[str, str], ...]
+    code: str
     sentence: str | None
     view: str | None
     head: str | None
@@ -86,13 +96,20 @@ def lesson_lines(lesson: Lesson, *, count: int, width: int, answer: bool = False
     yield from (title, "=" * len(title))
     for text in lesson.paragraphs:
         yield from ("", *wrapped(_plain(text), width=width))
+    if lesson.formulas:
+        yield from ("", *(f"  {formula}" for formula in lesson.formulas))
     if numbers := NUMBERS.get(lesson.picture):
         yield from ("", *numbers())
-    for text in (f"Question: {lesson.question}", f"Answer: {lesson.answer}")[: 1 + answer]:
-        yield from ("", *wrapped(_plain(text), width=width))
+    yield from ("", *wrapped(_plain(f"Question: {lesson.question}"), width=width))
+    for choice in (lesson.check or {}).get("choices", ()):
+        yield f"  - {_plain(choice)}"
+    shown = f"Answer: {lesson.answer}" if answer else f"For the answer: tmt lesson {lesson.number} --answer"
+    yield from ("", *wrapped(_plain(shown), width=width))
     command = lesson.command or (lesson.sentence and f'tmt attend "{lesson.sentence}"')
     if command:
         yield from ("", "Try it:", f"  {command}")
+    more = [f"Paper: {text}, {address}" for text, address in lesson.papers]
+    yield from ("", *more, *([f"Code: {lesson.code}"] if lesson.code else []))
 
 
 def _by_length() -> list[str]:
@@ -161,9 +178,23 @@ def _parse(path: Path, number: int) -> Lesson:
         raise InputError(path, f"Try it: {unknown[0]!r} is unknown", f"use {', '.join(_KEYS)}")
     paragraphs = tuple(_joined(part) for part in re.split(r"\n\s*\n", body.strip()) if part)
     return Lesson(
-        number, title[2:].strip(), paragraphs, sections.get("Picture", ""), _joined(sections["Question"]),
-        _joined(sections["Answer"]), *(keys.get(name) for name in _KEYS),
+        number, title[2:].strip(), paragraphs, tuple(sections.get("Formula", "").splitlines()),
+        sections.get("Picture", ""), _joined(sections["Question"]), _check(path, sections.get("Check", "")),
+        _joined(sections["Answer"]), tuple(re.findall(r"\[([^]]+)\]\((https://[^)\s]+)\)", sections.get("Paper", ""))),
+        sections.get("Code", ""), *(keys.get(name) for name in _KEYS),
     )  # fmt: skip
+
+
+def _check(path: Path, text: str) -> JsonObject | None:
+    """How to check a student's answer: a number and its tolerance, or choices and the index of the right one."""
+    if number := re.fullmatch(r"(-?[\d.]+) ± ([\d.]+)", text):
+        with suppress(ValueError):
+            return {"kind": "number", "value": float(number[1]), "tolerance": float(number[2])}
+    choices = re.findall(r"^- (\[x\] )?(.+?)\s*$", text, re.MULTILINE)
+    right = [place for place, (mark, _) in enumerate(choices) if mark]
+    if text and len(right) != 1:
+        raise InputError(path, "Check: no right answer", "write 0.5 ± 0.01, or a list with one [x]")
+    return {"kind": "choice", "choices": [choice for _, choice in choices], "right": right[0]} if text else None
 
 
 def _joined(text: str) -> str:

@@ -16,7 +16,7 @@ def lesson(
         Path | None, Option(metavar="DIR", help="A folder with your own lessons. [the built-in course]")
     ] = None,
 ) -> None:
-    """Learn attention step by step: sixteen short lessons, each with a question.
+    """Learn attention step by step: short lessons, each with a formula, a question and a paper.
 
     \b
     Examples:
@@ -24,7 +24,7 @@ def lesson(
       tmt lesson 3
       tmt lesson 3 --answer
 
-    The commands in a lesson use your newest run, or the ready model. tmt serve shows the same course with pictures
+    Commands that look into a model use the ready one. tmt serve shows the same course with pictures
     and controls. To edit or translate it, copy the folder of the built-in course and pass it with --lessons.
     The environment variable TMT_LESSONS names it for tmt serve too.
     """

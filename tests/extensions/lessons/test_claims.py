@@ -1,0 +1,221 @@
+"""The course tells the truth: each number and each claim, computed again, about the model from the ready model."""
+
+import importlib
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from transformer_mt import Translator, attend_pair, load_config
+from transformer_mt.attention.graphs import build_graph
+from transformer_mt.attention.positions import sinusoids
+from transformer_mt.attention.worked_example import one_head, simple_attention
+from transformer_mt.corpus.builtin import builtin_corpus
+from transformer_mt.ground.head_names import HeadName
+from transformer_mt.models.blocks import LayerNorm
+from transformer_mt.models.build_model import build_model
+from transformer_mt.models.head_mask import head_names, without_heads
+from transformer_mt.runs.directory import READY, Run
+from transformer_mt.text.words import words
+from transformer_mt.training.objective import entropy_of_targets
+from transformer_mt.translation.engine import length_penalty
+from transformer_mt.views.subject import Subject
+
+from transformer_mt.extensions.lessons.course import Lesson, lessons, stored_curves  # isort: skip
+
+COURSE = {lesson.title: lesson for lesson in lessons()}
+HELLO, SHINY, SUN = (0.34, 0.22, 0.54), (0.53, 0.34, 0.98), (0.29, 0.54, 0.93)
+
+
+@pytest.fixture(scope="module")
+def ready() -> Translator:
+    return Translator.load(READY, device="cpu")
+
+
+def bleu(variant: str, band: int) -> float:
+    return float(stored_curves()["length"][variant][band][2])
+
+
+def products(count: int, d: int) -> torch.Tensor:
+    random = torch.Generator().manual_seed(1)
+    return (torch.randn(count, d, generator=random) * torch.randn(count, d, generator=random)).sum(dim=1)
+
+
+def neighbours(graph: str, places: int) -> torch.Tensor:
+    """The adjacency matrix of so many places."""
+    return build_graph(graph).mask(places, places, device=torch.device("cpu")).double()
+
+
+# What each number to check is, computed.
+NUMBERS: dict[str, Callable[[], Any]] = {
+    "The whole machine": lambda: 8_000 * 128,
+    "Why one vector is not enough": lambda: bleu("gru_none", 3) / bleu("gru_none", 2),
+    "All words at once": lambda: torch.zeros(20, 4).matmul(torch.zeros(4, 20)).numel(),
+    "Attention by hand": lambda: simple_attention(torch.tensor([(10, *HELLO[1:]), SHINY, SUN])).scores[1, 0],
+    "Scaling and temperature": lambda: products(200_000, 256).std(),
+    "Other scores, shared heads": lambda: torch.cosine_similarity(torch.tensor([3.0, 4]), torch.tensor([6.0, 8]), 0),
+    "The causal mask": lambda: torch.tensor([1.0, 2, -math.inf]).softmax(0)[1],
+    "Masked training": lambda: 0.15 * 20,
+    "Dropout on weights": lambda: 0.4 * torch.nn.functional.dropout(torch.ones(999), 0.2).max(),
+    "Where is a word?": lambda: torch.dot(*sinusoids(6, 2, torch.device("cpu"), torch.float64)[[3, 5]]),
+    "Relative positions": lambda: len(torch.arange(-20, 20).clip(-4, 4).unique()),
+    "Where the norm goes": lambda: LayerNorm(2)(torch.tensor([[[1.0, 3.0]]]), torch.ones(1, 1).bool())[0, 0, 1],
+    "Attention as a graph": lambda: int((neighbours("band(3)", 41).matrix_power(3)[20] > 0).sum()) // 2,
+    "Attention can do what convolution does": lambda: neighbours("grid(5)", 25)[12].sum(),
+    "Smoothed labels and a warm-up": lambda: entropy_of_targets(0.1, 8_000),
+    "Beam search": lambda: -3.20 / length_penalty(12, 1.0),
+}
+
+
+@pytest.mark.parametrize("title", [title for title, lesson in COURSE.items() if lesson.check])
+def test_numbers_to_check_are_right(title: str) -> None:
+    check = COURSE[title].check
+    assert check
+    if check["kind"] == "number":
+        assert float(torch.as_tensor(NUMBERS[title]()).detach()) == pytest.approx(
+            check["value"], abs=check["tolerance"] + 1e-6
+        )
+    else:
+        assert title not in NUMBERS
+
+
+@pytest.mark.parametrize("lesson", COURSE.values(), ids=COURSE)
+def test_the_code_of_a_stop_exists(lesson: Lesson) -> None:
+    module, _, name = lesson.code.rpartition(".")
+    assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_the_embedding_is_42_percent_of_the_default_model() -> None:
+    model = build_model(load_config(None).model, vocabulary_size=8_000)
+    assert 8_000 * 128 / sum(weight.numel() for weight in model.parameters()) == pytest.approx(0.42, abs=0.005)
+
+
+def test_shares_of_bleu_on_long_sentences() -> None:
+    assert (bleu("gru_none", 2), bleu("gru_none", 3)) == (43.5, 22.8)
+    assert (bleu("gru_additive", 2), bleu("gru_additive", 3)) == (75.0, 53.7)
+    kept = {variant: bleu(variant, 3) / bleu(variant, 2) for variant in stored_curves()["length"]}
+    assert kept == pytest.approx({"gru_none": 0.52, "gru_additive": 0.72, "baseline": 0.59}, abs=0.005)
+
+
+@pytest.mark.slow
+def test_training_has_no_sentence_of_more_than_25_words() -> None:
+    data = load_config(None).data.builtin
+    pairs = builtin_corpus(train=data.train, validation=1, test=1)["train"]
+    assert max(len(words(pair.source)) for pair in pairs) <= 25
+
+
+def test_recurrent_models_look_where_the_course_says() -> None:
+    looked = {}
+    for score, maps in stored_curves()["rnn_attention"].items():
+        most = [maps["columns"][row.index(max(row))].strip("▁") for row in maps["weights"]]
+        looked[score] = dict(zip((row.strip("▁") for row in maps["rows"]), most, strict=True))
+    assert all(len({found[word] for found in looked.values()}) == 1 for word in ("old", "man", "book"))
+    assert [looked[score]["reading"] for score in ("dot", "bilinear", "additive")] == ["</s>", "liest", "liest"]
+
+
+def test_hello_gets_98_percent() -> None:
+    assert float(simple_attention(torch.tensor([HELLO, SHINY, SUN])).scores[0, 1]) == pytest.approx(0.7842, abs=5e-5)
+    weights = simple_attention(torch.tensor([(10, *HELLO[1:]), SHINY, SUN])).weights
+    assert float(weights[1, 0]) == pytest.approx(0.98, abs=0.005)
+
+
+def test_equal_matrices_make_scores_symmetric() -> None:
+    x, shared = torch.tensor([HELLO, SHINY, SUN]), torch.randn(3, 2)
+    scores = one_head(x, shared, shared, torch.randn(3, 2)).scores
+    torch.testing.assert_close(scores, scores.T)
+    assert not torch.allclose(one_head(x, shared, torch.randn(3, 2), shared).scores, scores)
+
+
+def test_masking_after_the_softmax_leaves_less() -> None:
+    assert float(torch.tensor([1.0, 2, 3]).softmax(0)[1]) == pytest.approx(0.245, abs=5e-4)
+
+
+def test_dropout_of_weights_is_off_by_default() -> None:
+    model = load_config(None).model
+    assert (model.attention.dropout, model.dropout > 0) == (0.0, True)  # type: ignore[union-attr]
+
+
+def test_norms_and_their_bleu_are_those_of_the_laboratory() -> None:
+    last = {variant: points[-1][1] for variant, points in stored_curves()["loss"].items()}
+    assert sorted(last, key=last.__getitem__) == ["batch_norm", "baseline", "post_norm"]
+    table = (Path(__file__).parents[3] / "docs/laboratory.md").read_text("utf-8")
+    found = {name: re.search(rf"^\| {name} +\|[^|]+\| (\S+) \|", table, re.MULTILINE) for name in last}
+    assert {name: row and row[1] for name, row in found.items()} == {
+        "batch_norm": "76.0", "post_norm": "75.2", "baseline": "82.4",
+    }  # fmt: skip
+    rows = re.findall(r"^\| (\w+) +\|(?:[^|]+\|){5} +([\d.]+) \|", table, re.MULTILINE)  # BLEU of long sentences
+    assert max(rows, key=lambda row: float(row[1]))[0] == "relative"
+
+
+# What the course says about the ready model.
+
+
+def most_attended(maps: Any, heads: list[HeadName], row: str) -> str:
+    weights = maps.mean(heads)[maps.rows.index(row)]
+    return str(maps.columns[weights.argmax()])
+
+
+def test_the_mean_of_all_heads_looks_at_the_participle(ready: Translator) -> None:
+    source = "Ich habe gestern einen Film gesehen."
+    target = ready.translate([source])[0][0].text
+    cross = attend_pair(ready.model.network, ready.model.tokenizer, source, target).by_words().stacks["cross"]
+    heads = cross.heads("cross")
+    assert most_attended(cross, heads, "saw") == "gesehen"
+    assert {"gesehen", "habe"} <= {most_attended(cross, [head], "saw") for head in heads}
+
+
+@pytest.mark.slow
+def test_one_head_less_mostly_leaves_the_translation(ready: Translator) -> None:
+    data = load_config(None).data.builtin
+    sources = [pair.source for pair in builtin_corpus(train=1, validation=1, test=data.test)["test"][:40]]
+    before = [ranked[0].text for ranked in ready.translate(sources)]
+    network = ready.model.network
+    same = []
+    for head in head_names(network)[::5]:
+        with without_heads(network, [head]):
+            same += [ranked[0].text == text for ranked, text in zip(ready.translate(sources), before, strict=True)]
+    assert sum(same) / len(same) > 0.9
+
+
+def test_the_ready_models_last_losses_differ_by_about_the_floor() -> None:
+    kinds = {kind: [one for one in Run(READY).metrics() if one["kind"] == kind] for kind in ("training", "validation")}
+    training, validation = (records[-1]["loss"] for records in kinds.values())
+    assert (training, validation) == (pytest.approx(1.4, abs=0.05), pytest.approx(0.14, abs=0.005))
+    assert entropy_of_targets(0.1, 8_000) > 0.9 * (training - validation)
+
+
+def test_beam_search_finds_what_greedy_search_misses(ready: Translator) -> None:
+    wide = ready.search.model_copy(update={"beam": 4})
+    greedy, beam = (
+        ready.translate(["Wann kauft sein Kollege ein?"], search)[0][0]
+        for search in (wide.model_copy(update={"beam": 1}), wide)
+    )
+    assert "buying a" in greedy.text
+    assert "doing the shopping" in beam.text
+    assert beam.log_probability > greedy.log_probability
+
+
+def test_the_correction_for_length_decides(ready: Translator) -> None:
+    sentence = "Wem hat Herr Paulshofer geglaubt?"
+    corrected = ready.search.model_copy(update={"beam": 4, "length_penalty": 1.0})
+    longer, shorter = (
+        ready.translate([sentence], search)[0][0]
+        for search in (corrected, corrected.model_copy(update={"length_penalty": 0.0}))
+    )
+    assert (len(longer.tokens) + 1, len(shorter.tokens) + 1) == (12, 10)
+    assert longer.log_probability == pytest.approx(-3.20, abs=0.005)
+    assert shorter.log_probability == pytest.approx(-2.83, abs=0.005)
+    assert longer.score > shorter.log_probability / length_penalty(10, 1.0) == pytest.approx(-1.1303, abs=5e-5)
+
+
+def test_a_large_weight_whose_word_can_go(ready: Translator) -> None:
+    subject = Subject.of(ready, "Der Hund läuft durch den Park.", None)
+    weights = subject.attention(method="weights", words=True, stacks=["cross"]).stacks["cross"]
+    effect = subject.attention(method="erasure", words=True, stacks=["cross"]).stacks["cross"]
+    dog = weights.columns.index("Hund")
+    assert float(weights.weights[2, 0, 0, dog]) == pytest.approx(0.80, abs=0.005)
+    assert abs(float(effect.weights[0, 0, 0, dog])) < 0.01
