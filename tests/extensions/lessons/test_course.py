@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from transformer_mt.extensions.lessons.course import NUMBERS, Lesson, lesson_lines, lessons
+from transformer_mt.extensions.lessons.course import (
+    NUMBERS,
+    WORDS,
+    Lesson,
+    course_folder,
+    course_words,
+    lesson_lines,
+    lessons,
+)
 from transformer_mt.ground.errors import InputError
 
 TEXT = (
@@ -13,7 +21,8 @@ TEXT = (
     "## Check\n- x\n- [x] y\n## Answer\nSo.\n## Paper\n[A, 1](https://a.b), [B](https://c.d)\n## Code\nm.C\n"
     "## Try it\nSentence: Ja.\nView: heads\n"
 )
-COURSE = lessons()
+COURSE = lessons(course_folder("en"))
+GERMAN = lessons(course_folder("de"))
 VIEWS = {"choices", "heads", "steps", "lens", "learning"}
 
 
@@ -25,7 +34,7 @@ def test_stops_are_complete() -> None:
     assert all(one.formulas and one.check and one.papers for one in COURSE)
 
 
-@pytest.mark.parametrize("lesson", COURSE, ids=lambda lesson: lesson.title)
+@pytest.mark.parametrize("lesson", [*COURSE, *GERMAN], ids=lambda lesson: lesson.title)
 def test_texts_have_80_to_150_words_in_short_sentences(lesson: Lesson) -> None:
     text = " ".join(lesson.paragraphs)
     sentences = re.split(r"(?<=[.?!:;]) ", " ".join([text, lesson.question, lesson.answer]))
@@ -38,6 +47,21 @@ def test_commands_that_read_a_model_name_the_ready_one() -> None:
     reading = [one.command for one in COURSE if re.match("tmt (align|attend|explain|translate) ", one.command or "")]
     assert len(reading) >= 7
     assert all(command and command.endswith(" --model ready") for command in reading)
+
+
+def test_the_german_course_says_the_same() -> None:
+    """The same formulas, pictures, numbers to check, right choices, papers and commands."""
+
+    def common(lesson: Lesson) -> tuple[object, ...]:
+        check = {key: value for key, value in (lesson.check or {}).items() if key != "choices"}
+        addresses = [address for _, address in lesson.papers]
+        tried = (lesson.sentence, lesson.view, lesson.head, lesson.command)
+        return (lesson.formulas, lesson.picture, check, addresses, lesson.code, tried)
+
+    assert [*map(common, GERMAN)] == [*map(common, COURSE)]
+    words = course_words(course_folder("de"))
+    assert words.keys() == WORDS.keys()
+    assert words["answer"] == "Antwort"
 
 
 def test_a_lesson_is_read_from_markdown(tmp_path: Path) -> None:

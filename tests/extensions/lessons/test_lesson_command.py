@@ -18,6 +18,14 @@ def test_the_list_and_one_stop(tmt: Tmt) -> None:
     assert tmt("lesson", "22") == Outcome(2, "", "tmt: error: N: no lesson 22; give a number from 1 to 21\n")
 
 
+def test_german_lessons(tmt: Tmt) -> None:
+    found = tmt("lesson", "5", "--language", "de")
+    assert found.lines[0] == "5 von 21: Attention von Hand"
+    assert "Die Antwort: tmt lesson 5 --answer" in found.lines
+    assert tmt("lesson", "--language", "xx").mistake == "--language: 'xx' is unknown; choose one of de, en"
+    assert tmt("lesson", "--language", "de", "--lessons", ".").mistake.startswith("--language: belongs to the built-in")
+
+
 def test_own_lessons_are_escaped(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("own").mkdir()
     Path("own/1.md").write_text("# A\x1b[2J\n\nB\x07.\n## Question\nC?\n## Answer\nD.\n## Try it\nCommand: \x1b]0;x\n")

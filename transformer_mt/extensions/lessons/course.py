@@ -11,14 +11,14 @@
     ## Code         a class or function, as Python imports it
     ## Try it       Sentence:, View:, Head: and Command:, each on a line of its own, none of them required
 
-Only title, question and answer are required. Files are read in the order of their names, so a teacher can edit,
-translate, add or leave out stops in a folder.
+Only title, question and answer are required. Files are read in the order of their names, so a teacher can edit, add or
+leave out stops in a folder. `stops/` has a folder per language. Its `words.json` translates the terminal's own words.
 """
 
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,12 +26,18 @@ from typing import Any
 
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.files import read_input
+from transformer_mt.ground.registry import lookup
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.rendering import table_lines, wrapped
 from transformer_mt.views.serialise import to_json
 
 LESSONS = Path(__file__).parent / "stops"
 CURVES = LESSONS / "curves.json"
+# The terminal's own words; a folder may have others.
+WORDS = {
+    "of": "of", "question": "Question", "answer": "Answer", "show": "For the answer", "try": "Try it",
+    "paper": "Paper", "code": "Code",
+}  # fmt: skip
 # The environment variable that names a folder with other stops.
 FOLDER = "TMT_LESSONS"
 _LONGEST = 2**16
@@ -79,9 +85,27 @@ def answer_lessons() -> JsonObject:
     return {"lessons": stops, "curves": stored_curves()}
 
 
-def course_folder() -> Path:
-    """The folder that the environment variable `FOLDER` names, or ours."""
-    return Path(os.environ.get(FOLDER) or LESSONS)
+def course_folder(language: str | None = None) -> Path:
+    """Our folder of this language, by default the one that the environment variable `FOLDER` names, or the English one.
+
+    Raises `InputError` for an unknown language.
+    """
+    if language is None:
+        return Path(os.environ.get(FOLDER) or LESSONS / "en")
+    languages = {folder.name: folder for folder in sorted(LESSONS.iterdir()) if folder.is_dir()}
+    return lookup(languages, language, key="--language")
+
+
+def course_words(folder: Path) -> dict[str, str]:
+    """The terminal's own words in the language of a folder; English where it has none. Raises `InputError`."""
+    path = folder / "words.json"
+    if not path.exists():
+        return WORDS
+    try:
+        found = json.loads(read_input(path, limit=_LONGEST, remedy="shorten it"))
+        return WORDS | {key: str(found[key]) for key in WORDS if key in found}
+    except (TypeError, ValueError):
+        raise InputError(path, "not a JSON object of words", "correct it, or delete it") from None
 
 
 def stored_curves() -> JsonObject:
@@ -90,9 +114,11 @@ def stored_curves() -> JsonObject:
     return found
 
 
-def lesson_lines(lesson: Lesson, *, count: int, width: int, answer: bool = False) -> Iterator[str]:
+def lesson_lines(
+    lesson: Lesson, *, count: int, width: int, answer: bool = False, words: Mapping[str, str] = WORDS
+) -> Iterator[str]:
     """Yield a stop for the terminal: its text, its numbers, its question, with its answer if wanted, and a command."""
-    title = f"{lesson.number} of {count}: {lesson.title}"
+    title = f"{lesson.number} {words['of']} {count}: {lesson.title}"
     yield from (title, "=" * len(title))
     for text in lesson.paragraphs:
         yield from ("", *wrapped(_plain(text), width=width))
@@ -100,16 +126,16 @@ def lesson_lines(lesson: Lesson, *, count: int, width: int, answer: bool = False
         yield from ("", *(f"  {formula}" for formula in lesson.formulas))
     if numbers := NUMBERS.get(lesson.picture):
         yield from ("", *numbers())
-    yield from ("", *wrapped(_plain(f"Question: {lesson.question}"), width=width))
+    yield from ("", *wrapped(_plain(f"{words['question']}: {lesson.question}"), width=width))
     for choice in (lesson.check or {}).get("choices", ()):
         yield f"  - {_plain(choice)}"
-    shown = f"Answer: {lesson.answer}" if answer else f"For the answer: tmt lesson {lesson.number} --answer"
-    yield from ("", *wrapped(_plain(shown), width=width))
+    hint = f"{words['show']}: tmt lesson {lesson.number} --answer"
+    yield from ("", *wrapped(_plain(f"{words['answer']}: {lesson.answer}" if answer else hint), width=width))
     command = lesson.command or (lesson.sentence and f'tmt attend "{lesson.sentence}"')
     if command:
-        yield from ("", "Try it:", f"  {command}")
-    more = [f"Paper: {text}, {address}" for text, address in lesson.papers]
-    yield from ("", *more, *([f"Code: {lesson.code}"] if lesson.code else []))
+        yield from ("", f"{words['try']}:", f"  {command}")
+    papers = [f"{words['paper']}: {text}, {address}" for text, address in lesson.papers]
+    yield from ("", *papers, *([f"{words['code']}: {lesson.code}"] if lesson.code else []))
 
 
 def _by_length() -> list[str]:
