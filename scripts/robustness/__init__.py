@@ -1,1 +1,1 @@
-"""Implementation of `scripts/fuzz.py` and `scripts/contention.py`, with helpers from the tests."""
+"""Implementation of `scripts/fuzz.py`, with helpers from the tests."""
