@@ -111,7 +111,7 @@ def wait_until(condition: Callable[[], object]) -> None:
 def serving(
     folder: Path | Sequence[Path], *, opens: Path | None = None, lessons: Path | None = None
 ) -> Iterator[Served]:
-    """Serve the runs in a folder, or these runs; `opens` is that of `PageServer`, `lessons` a folder with a course."""
+    """Serve the runs in a folder, or these runs; `opens` is that of `PageServer`, `lessons` a file with a course."""
     listening = listen("127.0.0.1", 0)
 
     def places() -> Sequence[Path]:

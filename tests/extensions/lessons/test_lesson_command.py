@@ -27,12 +27,12 @@ def test_german_lessons(tmt: Tmt) -> None:
 
 
 def test_own_lessons_are_escaped(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("own").mkdir()
-    Path("own/1.md").write_text("# A\x1b[2J\n\nB\x07.\n## Question\nC?\n## Answer\nD.\n## Try it\nCommand: \x1b]0;x\n")
-    outcome = tmt("lesson", "1", "--answer", "--lessons", "own")
-    monkeypatch.setenv("TMT_LESSONS", "own")
+    escapes = 'title = "A\\u001b[2J"\ntext = "B\\u0007."\nquestion = "C?"\nanswer = "D."\ntry.command = "\\u001b]0;x"\n'
+    Path("own.toml").write_text(f"[[stops]]\n{escapes}")
+    outcome = tmt("lesson", "1", "--answer", "--lessons", "own.toml")
+    monkeypatch.setenv("TMT_LESSONS", "own.toml")
     listed = tmt("lesson")
     assert listed.out == " 1  A␛[2J\n"
-    assert listed.err.endswith("the texts are in own\n")
+    assert listed.err.endswith("the texts are in own.toml\n")
     assert all(escaped in outcome.out for escaped in ("A␛[2J", "B␇.", "␛]0;x"))
     assert not any(ord(character) < 32 and character != "\n" for character in outcome.out)

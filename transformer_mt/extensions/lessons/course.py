@@ -1,111 +1,145 @@
-"""The guided course: Markdown files, one per stop, and the measurements that some of them show.
+"""The guided course: a TOML file per language, with all stops, and the measurements that some of them show.
 
-    # Title
-    Paragraphs, with *emphasis* and `code`.
-    ## Formula      one per line: e_ij = (q_i · k_j)/√d
-    ## Picture      the name of a picture on the page
-    ## Question
-    ## Check        a number with its tolerance, 0.5 ± 0.01, or a list of choices, the right one with [x]
-    ## Answer
-    ## Paper        [authors, year and section](address), several with commas
-    ## Code         a class or function, as Python imports it
-    ## Try it       Sentence:, View:, Head: and Command:, each on a line of its own, none of them required
-
-Only title, question and answer are required. Files are read in the order of their names, so a teacher can edit, add or
-leave out stops in a folder. `stops/` has a folder per language. Its `words.json` translates the terminal's own words.
+A stop has a title, a text in paragraphs with *emphasis* and `code`, and a question with its answer. `formulas` are in
+linear notation, such as e_ij = (q_i · k_j)/√d; `picture` names a picture of the page; `check` is a number with a
+tolerance, or choices and the index of the right one; `papers` have a text and an address; `code` is a class or
+function, as Python imports it. `try` has a sentence, a view, a head and a command. A teacher can edit, translate, add or leave
+out stops in a copy.
 """
 
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.files import read_input
 from transformer_mt.ground.registry import lookup
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.views.rendering import table_lines, wrapped
-from transformer_mt.views.serialise import to_json
 
-LESSONS = Path(__file__).parent / "stops"
-CURVES = LESSONS / "curves.json"
-# The terminal's own words; a folder may have others.
-WORDS = {
-    "of": "of", "question": "Question", "answer": "Answer", "show": "For the answer", "try": "Try it",
-    "paper": "Paper", "code": "Code",
-}  # fmt: skip
-# The environment variable that names a folder with other stops.
-FOLDER = "TMT_LESSONS"
-_LONGEST = 2**16
-_MOST = 99
-_SECTIONS = ("Formula", "Picture", "Question", "Check", "Answer", "Paper", "Code", "Try it")
-_KEYS = ("Sentence", "View", "Head", "Command")
+LANGUAGES = Path(__file__).parent / "languages"
+CURVES = Path(__file__).parent / "curves.json"
+# The environment variable that names a file with other stops.
+FILE = "TMT_LESSONS"
+_LONGEST = 2**18
+
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Address = Annotated[str, StringConstraints(pattern="^https://[^ ]+$")]
 
 
-@dataclass(frozen=True)
-class Lesson:
+class _Part(BaseModel):
+    """A part of the file; unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class NumberCheck(_Part):
+    """A student's answer is right if it differs from `value` by at most `tolerance`."""
+
+    kind: Literal["number"] = "number"
+    value: float
+    tolerance: float
+
+
+class ChoiceCheck(_Part):
+    """A student's answer is right if it is the choice at the index `right`, from 0."""
+
+    kind: Literal["choice"] = "choice"
+    choices: list[Words]
+    right: int
+
+
+class Paper(_Part):
+    """A paper, with the section to read."""
+
+    text: Words
+    url: Address
+
+
+class Attempt(_Part):
+    """What to try: a sentence with a view and a head of the page, and a command."""
+
+    sentence: Words | None = None
+    view: Words | None = None
+    head: Words | None = None
+    command: Words | None = None
+
+
+class Lesson(_Part):
     """A stop of the course."""
 
-    number: int
-    title: str
-    paragraphs: tuple[str, ...]
-    formulas: tuple[str, ...]
-    picture: str
-    question: str
-    check: JsonObject | None
-    answer: str
-    papers: tuple[tuple[str, str], ...]
-    code: str
-    sentence: str | None
-    view: str | None
-    head: str | None
-    command: str | None
+    title: Words
+    text: Words
+    formulas: list[Words] = []
+    picture: Words | None = None
+    question: Words
+    check: NumberCheck | ChoiceCheck | None = None
+    answer: Words
+    papers: list[Paper] = []
+    code: Words | None = None
+    attempt: Attempt = Field(default=Attempt(), alias="try")
+
+    @property
+    def paragraphs(self) -> list[str]:
+        """The paragraphs of the text, each on one line."""
+        return [" ".join(part.split()) for part in re.split(r"\n\s*\n", self.text)]
 
 
-def lessons(directory: Path | None = None) -> list[Lesson]:
-    """The stops in a folder. Raises `InputError` for a folder or a file that is not a course."""
-    folder = directory or course_folder()
-    if not folder.is_dir():
-        raise InputError(folder, "no such directory", "give one with lessons, such as a copy of ours")
-    files = sorted(path for path in folder.glob("*.md") if path.is_file())
-    if not 0 < len(files) <= _MOST:
-        raise InputError(folder, f"{len(files)} files that end in .md", f"give 1 to {_MOST}")
-    return [_parse(path, number) for number, path in enumerate(files, start=1)]
+class Terms(_Part):
+    """The words that the terminal adds."""
+
+    of: Words = "of"
+    question: Words = "Question"
+    answer: Words = "Answer"
+    show: Words = "For the answer"
+    attempt: Words = Field(default="Try it", alias="try")
+    paper: Words = "Paper"
+    code: Words = "Code"
 
 
-def answer_lessons() -> JsonObject:
-    """The stops of the course, and the stored curves. Raises as `lessons`."""
-    stops = [to_json(lesson) for lesson in lessons()]
-    for stop in stops:
-        stop["try"] = {key: stop.pop(key) for key in map(str.lower, _KEYS)}
-    return {"lessons": stops, "curves": stored_curves()}
+class Course(_Part):
+    """The stops in one language."""
+
+    words: Terms = Terms()
+    stops: list[Lesson] = Field(min_length=1, max_length=99)
 
 
-def course_folder(language: str | None = None) -> Path:
-    """Our folder of this language, by default the one that the environment variable `FOLDER` names, or the English one.
+def read_course(path: Path | None = None) -> Course:
+    """The course in a file, by default `course_file`. Raises `InputError` for a file that is not a course."""
+    path = path or course_file()
+    try:
+        return Course.model_validate(tomllib.loads(read_input(path, limit=_LONGEST, remedy="shorten it").decode()))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = ".".join(map(str, problem["loc"]))
+        raise InputError(path, f"{place}: {problem['msg']}", "compare it with the built-in course") from None
+    except ValueError as error:
+        raise InputError(path, f"not TOML ({error})", "correct it") from None
+
+
+def course_file(language: str | None = None) -> Path:
+    """Our file in this language, by default the file that the environment variable `FILE` names, or the English one.
 
     Raises `InputError` for an unknown language.
     """
-    if language is None:
-        return Path(os.environ.get(FOLDER) or LESSONS / "en")
-    languages = {folder.name: folder for folder in sorted(LESSONS.iterdir()) if folder.is_dir()}
-    return lookup(languages, language, key="--language")
+    if language is None and (own := os.environ.get(FILE)):
+        return Path(own)
+    return lookup({path.stem: path for path in sorted(LANGUAGES.glob("*.toml"))}, language or "en", key="--language")
 
 
-def course_words(folder: Path) -> dict[str, str]:
-    """The terminal's own words in the language of a folder; English where it has none. Raises `InputError`."""
-    path = folder / "words.json"
-    if not path.exists():
-        return WORDS
-    try:
-        found = json.loads(read_input(path, limit=_LONGEST, remedy="shorten it"))
-        return WORDS | {key: str(found[key]) for key in WORDS if key in found}
-    except (TypeError, ValueError):
-        raise InputError(path, "not a JSON object of words", "correct it, or delete it") from None
+def answer_lessons() -> JsonObject:
+    """The stops of the course, and the stored curves. Raises as `read_course`."""
+    stops = [
+        {"number": number, "paragraphs": stop.paragraphs} | stop.model_dump(by_alias=True, exclude={"text"})
+        for number, stop in enumerate(read_course().stops, start=1)
+    ]
+    return {"lessons": stops, "curves": stored_curves()}
 
 
 def stored_curves() -> JsonObject:
@@ -114,28 +148,30 @@ def stored_curves() -> JsonObject:
     return found
 
 
-def lesson_lines(
-    lesson: Lesson, *, count: int, width: int, answer: bool = False, words: Mapping[str, str] = WORDS
-) -> Iterator[str]:
-    """Yield a stop for the terminal: its text, its numbers, its question, with its answer if wanted, and a command."""
-    title = f"{lesson.number} {words['of']} {count}: {lesson.title}"
+def lesson_lines(course: Course, number: int, *, width: int, answer: bool = False) -> Iterator[str]:
+    """Yield a stop, by its number from 1: its text, its formulas and numbers, its question, and a command to try.
+
+    Its answer follows if wanted.
+    """
+    lesson, words = course.stops[number - 1], course.words
+    title = f"{number} {words.of} {len(course.stops)}: {lesson.title}"
     yield from (title, "=" * len(title))
     for text in lesson.paragraphs:
         yield from ("", *wrapped(_plain(text), width=width))
     if lesson.formulas:
         yield from ("", *(f"  {formula}" for formula in lesson.formulas))
-    if numbers := NUMBERS.get(lesson.picture):
+    if numbers := NUMBERS.get(lesson.picture or ""):
         yield from ("", *numbers())
-    yield from ("", *wrapped(_plain(f"{words['question']}: {lesson.question}"), width=width))
-    for choice in (lesson.check or {}).get("choices", ()):
-        yield f"  - {_plain(choice)}"
-    hint = f"{words['show']}: tmt lesson {lesson.number} --answer"
-    yield from ("", *wrapped(_plain(f"{words['answer']}: {lesson.answer}" if answer else hint), width=width))
-    command = lesson.command or (lesson.sentence and f'tmt attend "{lesson.sentence}"')
-    if command:
-        yield from ("", f"{words['try']}:", f"  {command}")
-    papers = [f"{words['paper']}: {text}, {address}" for text, address in lesson.papers]
-    yield from ("", *papers, *([f"{words['code']}: {lesson.code}"] if lesson.code else []))
+    yield from ("", *wrapped(_plain(f"{words.question}: {lesson.question}"), width=width))
+    if isinstance(lesson.check, ChoiceCheck):
+        yield from (f"  - {_plain(choice)}" for choice in lesson.check.choices)
+    hint = f"{words.show}: tmt lesson {number} --answer"
+    yield from ("", *wrapped(_plain(f"{words.answer}: {lesson.answer}" if answer else hint), width=width))
+    sentence, command = lesson.attempt.sentence, lesson.attempt.command
+    if command := command or (sentence and f'tmt attend "{sentence}"'):
+        yield from ("", f"{words.attempt}:", f"  {command}")
+    papers = [f"{words.paper}: {paper.text}, {paper.url}" for paper in lesson.papers]
+    yield from ("", *papers, *([f"{words.code}: {lesson.code}"] if lesson.code else []))
 
 
 def _by_length() -> list[str]:
@@ -188,44 +224,5 @@ def _by_hand() -> list[str]:
 NUMBERS = {"length-curves": _by_length, "rnn-attention": _most_attended, "norm-curves": _by_step, "shiny-sun": _by_hand}
 
 
-def _parse(path: Path, number: int) -> Lesson:
-    text = read_input(path, limit=_LONGEST, remedy="shorten it").decode("utf-8-sig", "replace")
-    head, *parts = re.split(r"^## +(.+?)\s*$", text, flags=re.MULTILINE)
-    sections = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
-    title, _, body = head.strip().partition("\n")
-    if not title.startswith("# "):
-        raise InputError(path, "does not start with a title", "write: # Title")
-    if unknown := [name for name in sections if name not in _SECTIONS]:
-        raise InputError(path, f"a section {unknown[0]!r}", f"use {', '.join(_SECTIONS)}")
-    if missing := [name for name in ("Question", "Answer") if not sections.get(name)]:
-        raise InputError(path, f"no section {missing[0]}", f"write: ## {missing[0]}")
-    keys = dict(re.findall(r"^(\w+): *(.+?)\s*$", sections.get("Try it", ""), re.MULTILINE))
-    if unknown := [name for name in keys if name not in _KEYS]:
-        raise InputError(path, f"Try it: {unknown[0]!r} is unknown", f"use {', '.join(_KEYS)}")
-    paragraphs = tuple(_joined(part) for part in re.split(r"\n\s*\n", body.strip()) if part)
-    return Lesson(
-        number, title[2:].strip(), paragraphs, tuple(sections.get("Formula", "").splitlines()),
-        sections.get("Picture", ""), _joined(sections["Question"]), _check(path, sections.get("Check", "")),
-        _joined(sections["Answer"]), tuple(re.findall(r"\[([^]]+)\]\((https://[^)\s]+)\)", sections.get("Paper", ""))),
-        sections.get("Code", ""), *(keys.get(name) for name in _KEYS),
-    )  # fmt: skip
-
-
-def _check(path: Path, text: str) -> JsonObject | None:
-    """How to check a student's answer: a number and its tolerance, or choices and the index of the right one."""
-    if number := re.fullmatch(r"(-?[\d.]+) ± ([\d.]+)", text):
-        with suppress(ValueError):
-            return {"kind": "number", "value": float(number[1]), "tolerance": float(number[2])}
-    choices = re.findall(r"^- (\[x\] )?(.+?)\s*$", text, re.MULTILINE)
-    right = [place for place, (mark, _) in enumerate(choices) if mark]
-    if text and len(right) != 1:
-        raise InputError(path, "Check: no right answer", "write 0.5 ± 0.01, or a list with one [x]")
-    return {"kind": "choice", "choices": [choice for _, choice in choices], "right": right[0]} if text else None
-
-
-def _joined(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _plain(text: str) -> str:
-    return re.sub(r"[*`]([^*`]+)[*`]", r"\1", text)
+    return " ".join(re.sub(r"[*`]([^*`]+)[*`]", r"\1", text).split())

@@ -13,7 +13,7 @@ def lesson(
     number: Annotated[int | None, Argument(metavar="N", help="Number, from 1. [lists all]")] = None,
     answer: Annotated[bool, Option("--answer", help="Print the answer too.")] = False,
     lessons: Annotated[
-        Path | None, Option(metavar="DIR", help="A folder with your own lessons. [the built-in course]")
+        Path | None, Option(metavar="FILE", help="A TOML file with your own lessons. [the built-in course]")
     ] = None,
     language: Annotated[
         str | None, Option(metavar="CODE", help="Language of the built-in course: en, de. [en]")
@@ -29,21 +29,20 @@ def lesson(
       tmt lesson 3 --language de
 
     Commands that look into a model use the ready one. tmt serve shows the same course with pictures
-    and controls. To edit or translate it, copy the folder of the built-in course and pass it with --lessons.
+    and controls. To edit or translate it, copy the file of the built-in course and pass it with --lessons.
     The environment variable TMT_LESSONS names it for tmt serve too.
     """
-    from transformer_mt.extensions.lessons.course import course_folder, course_words, lesson_lines
-    from transformer_mt.extensions.lessons.course import lessons as read
+    from transformer_mt.extensions.lessons.course import course_file, lesson_lines, read_course
 
     if lessons and language:
         raise InputError("--language", "belongs to the built-in course", "leave it out")
-    folder = lessons or course_folder(language)
-    course = read(folder)
+    path = lessons or course_file(language)
+    course = read_course(path)
+    count = len(course.stops)
     if number is None:
-        result(*(f"{one.number:2}  {one.title}" for one in course))
-        note(f"read one with: tmt lesson N; the texts are in {folder}")
+        result(*(f"{place:2}  {one.title}" for place, one in enumerate(course.stops, start=1)))
+        note(f"read one with: tmt lesson N; the texts are in {path}")
         return
-    if not 1 <= number <= len(course):
-        raise InputError("number", f"no lesson {number}", f"give a number from 1 to {len(course)}")
-    width, words = literal_console().width, course_words(folder)
-    result(*lesson_lines(course[number - 1], count=len(course), width=width, answer=answer, words=words))
+    if not 1 <= number <= count:
+        raise InputError("number", f"no lesson {number}", f"give a number from 1 to {count}")
+    result(*lesson_lines(course, number, width=literal_console().width, answer=answer))

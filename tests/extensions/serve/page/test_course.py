@@ -7,14 +7,14 @@ import pytest
 from support.page import LoadedPage, expect
 from support.serving import Served
 
-from transformer_mt.extensions.lessons.course import lessons
+from transformer_mt.extensions.lessons.course import read_course
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
 
-STOPS = lessons()
+STOPS = read_course().stops
 
 
 @pytest.fixture
