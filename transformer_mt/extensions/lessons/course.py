@@ -3,8 +3,8 @@
 A stop has a title, a text in paragraphs with *emphasis* and `code`, and a question with its answer. `formulas` are in
 linear notation, such as e_ij = (q_i · k_j)/√d; `picture` names a picture of the page; `check` is a number with a
 tolerance, or choices and the index of the right one; `papers` have a text and an address; `code` is a class or
-function, as Python imports it. `try` has a sentence, a view, a head and a command. A teacher can edit, translate, add or leave
-out stops in a copy.
+function, as Python imports it; `try` has a sentence, a view, a head and a command. A teacher can edit, translate, add
+or leave out stops in a copy.
 """
 
 import json
