@@ -13,7 +13,6 @@ from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.scripts import bleu_tokenizer
 from transformer_mt.text.words import words
-from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.translator import Translator, splits
 
 Texts = Sequence[str]
@@ -128,9 +127,13 @@ def evaluate(
     search = search or translator.search
     start = time.perf_counter()
     lines = model.prepare.lines([pair.source for pair in pairs], split=split and splits(search, ""))
-    untranslated = [row for row, line in enumerate(lines) if not _fits(line, translator)]
-    for row in untranslated:
-        (lines[row],) = model.prepare.lines([""], split=False)
+    untranslated = []
+    for row, line in enumerate(lines):
+        try:
+            translator.require_fitting(line.sentences, "")
+        except InputError:
+            (lines[row],) = model.prepare.lines([""], split=False)
+            untranslated.append(row + 1)
     translations = translator.translate_prepared(list(enumerate(lines)), search)
     seconds = max(time.perf_counter() - start, 1e-9)  # some clocks are coarse
     texts = [best.text for best, *_ in translations]
@@ -151,15 +154,7 @@ def evaluate(
                 more |= {"aer": counts.error_rate, "aer_precision": counts.precision, "aer_recall": counts.recall}
                 more |= {"aer_heads": tuple(map(str, alignment.heads)), "aer_chosen_by": alignment.chosen_by}
     found = score_texts(texts, references, language=language)
-    return replace(found, untranslated=tuple(row + 1 for row in untranslated), **more)
-
-
-def _fits(line: PreparedLine, translator: Translator) -> bool:
-    try:
-        translator.require_fitting(line.sentences, "")
-    except InputError:
-        return False
-    return True
+    return replace(found, untranslated=tuple(untranslated), **more)
 
 
 def score_texts(

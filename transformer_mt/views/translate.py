@@ -121,8 +121,10 @@ def _scores(translation: Translation) -> JsonObject:
 
 def alternatives_lines(positions: Sequence[ChosenAmong]) -> list[str]:
     """A line for each token of a translation: its probability, then the next best tokens with theirs."""
-    choices = [(position.chosen, *position.others) for position in positions]
-    rows = [[f"{choice.probability:.3f} {choice.token}" for choice in of_position] for of_position in choices]
+    rows = [
+        [f"{choice.probability:.3f} {choice.token}" for choice in (position.chosen, *position.others)]
+        for position in positions
+    ]
     return table_lines(rows) if rows else []
 
 
