@@ -194,12 +194,6 @@ class TranslationJob:
             self.terms += len(best.terms)
         remarks.report()
 
-    def require_all(self, place: str | Path | None) -> None:
-        """Raise `InputError` if a line was not translated."""
-        if self.bad:
-            problem = f"{self.bad} of {self.total} lines were not translated"
-            raise InputError("stdin" if place in (None, STDIN) else place, problem, "correct the lines named above")
-
     def _lines(self, record: Record, one: TranslatedLine, *, number: int) -> Iterator[str]:
         """Yield the output lines of a record: tab-separated columns, or a JSON object."""
         if self.as_json:
@@ -216,18 +210,14 @@ class TranslationJob:
 
 
 def _object(record: Record, one: TranslatedLine) -> JsonObject:
-    if record.problem:
-        return _joined(record.fields, {"error": str(record.problem)})
-    found = one.to_json()
-    if record.fields is not None:
-        del found["source"]
-    return _joined(record.fields, found)
-
-
-def _joined(given: JsonObject | None, ours: JsonObject) -> JsonObject:
     """The input's keys and ours. If ours, or `error`, would mean two things, ours are together under `tmt`."""
-    if not given or given.keys().isdisjoint((*ours, "error")):
-        return (given or {}) | ours
+    ours = {"error": str(record.problem)} if record.problem else one.to_json()
+    if record.fields is None:
+        return ours
+    given = record.fields
+    ours.pop("source", None)
+    if given.keys().isdisjoint((*ours, "error")):
+        return given | ours
     name = "tmt"
     while name in given:
         name += "_"

@@ -33,7 +33,6 @@ from transformer_mt.translation.engine import OWN
 
 if TYPE_CHECKING:
     from transformer_mt.cli.line_io import Line
-    from transformer_mt.translation.translator import Translator
 
 LARGE = 100_000  # bytes, about 2,000 sentences
 
@@ -104,9 +103,10 @@ def translate(
     translations are the same; beam results may differ. It has no --sample, --trace or --glossary. auto uses it, if
     installed, for --beam 1 and files of at least 100 kB, and with --quantization; otherwise torch, our own search.
     """
-    from transformer_mt.cli.line_io import ALTERNATIVES, TranslationJob, open_output
-    from transformer_mt.cli.open_model import open_translator
+    from transformer_mt.cli.line_io import ALTERNATIVES, STDIN, TranslationJob, open_output
+    from transformer_mt.cli.open_model import alignment_heads, open_translator
     from transformer_mt.runs.directory import own_files
+    from transformer_mt.translation.glossary import Glossary
     from transformer_mt.translation.translator import splits
     from transformer_mt.views.translate import Details, require_beam
 
@@ -119,7 +119,8 @@ def translate(
     if trace:
         require_beam(translator.search)
     if glossary:
-        _use_glossary(glossary, translator)
+        translator.glossary = Glossary.read(glossary)
+        alignment_heads(translator.model)  # raises for a model without the heads that link words
     is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()
     prompt = f"{translator.model.config.data.source_language}> " if is_prompt else None
     sources, is_waiting = _sources(sentences, input, prompt=prompt)
@@ -137,8 +138,9 @@ def translate(
             job.run(lines)
     if glossary and not job.terms:
         note(f"{glossary}: none of its terms occurs in the input")
-    if not is_prompt:
-        job.require_all("SENTENCE" if sentences else input)
+    if job.bad and not is_prompt:
+        place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
+        raise InputError(place, f"{job.bad} of {job.total} lines were not translated", "correct the lines named above")
 
 
 def _check(sentences: list[str] | None, input: Path | None, *, lacking: list[str], others: bool) -> None:
@@ -149,15 +151,6 @@ def _check(sentences: list[str] | None, input: Path | None, *, lacking: list[str
         raise InputError("SENTENCE", f"{sentences[0]} is a file", "translate its lines with --input")
     if lacking and others:
         raise InputError(lacking[0], "only our own search has it", "leave it out, or --engine and --quantization")
-
-
-def _use_glossary(path: Path, translator: "Translator") -> None:
-    """Raises `InputError` for an invalid file, and for a model without the heads that link words."""
-    from transformer_mt.cli.open_model import alignment_heads
-    from transformer_mt.translation.glossary import Glossary
-
-    translator.glossary = Glossary.read(path)
-    alignment_heads(translator.model)
 
 
 def _is_large(sentences: list[str] | None, input: Path | None) -> bool:
