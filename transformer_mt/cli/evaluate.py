@@ -137,13 +137,11 @@ def evaluate(
 
 
 def _require_one_direction(runs: "Sequence[Translator]") -> None:
-    directions = [
-        f"{data.source_language} → {data.target_language}" for data in (run.model.config.data for run in runs)
-    ]
-    for run, direction in zip(runs, directions, strict=True):
-        if direction != directions[0]:
-            problem = f"translates {direction}, not {directions[0]}"
-            raise InputError(f"--against {run.model.name}", problem, "give another run")
+    first, *others = (run.model for run in runs)
+    for other in others:
+        if other.direction != first.direction:
+            problem = f"translates {other.direction}, not {first.direction}"
+            raise InputError(f"--against {other.name}", problem, "give another run")
 
 
 def _read(run: "Translator", data: str | None, split: str) -> Tested:
