@@ -149,11 +149,7 @@ def load_corpus(config: DataConfig, *, need: str = "train", offline: bool = Fals
     with working(f"reading {config.corpus}"):
         if config.corpus == BUILTIN:
             return _builtin(config)
-        corpus = _cleaned(config, *_open_splits(config, need, offline=offline), cut=need == "train")
-    if need == "train" and 0 < (few := len(corpus.splits.get("validation", ()))) < FEW_PAIRS:
-        note = f"validation: too few pairs ({few}) to tell models apart; give {FEW_PAIRS} or more"
-        corpus = replace(corpus, notes=(*corpus.notes, note))
-    return corpus
+        return _cleaned(config, *_open_splits(config, need, offline=offline), cut=need == "train")
 
 
 def load_mixed(config: DataConfig, *, cut: bool, held_out: frozenset[str], offline: bool = False) -> Corpus:
@@ -212,10 +208,12 @@ def _cleaned(
         if need == "train" and contradiction.remedy:
             raise contradiction
         notes.append(str(contradiction))
-    if cut and "validation" in clean:
-        count = len(clean["validation"].pairs)
+    count = len(clean["validation"].pairs) if "validation" in clean else 0
+    if cut and count:
         which = f"{count} of the {count + len(clean['train'].pairs)} training pairs, those with the smallest hashes"
         notes.append(f"validation: no such split; taking {which}")
+    if need == "train" and not mixed and 0 < count < FEW_PAIRS:
+        notes.append(f"validation: too few pairs ({count}) to tell models apart; give {FEW_PAIRS} or more")
     return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
 
 
@@ -366,8 +364,7 @@ def _open_files(files: Sequence[DataFile]) -> SplitSource:
     if reader := readers().get(file.form):
         return resolve(reader)(file)
     if file.form == "text":
-        sides = "give both sides, as in train.de,train.en"
-        raise InputError(file.path, "not a table by its name", sides)
+        raise InputError(file.path, "not a table by its name", "give both sides, as in train.de,train.en")
     return TabSeparated(file)
 
 
