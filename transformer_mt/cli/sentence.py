@@ -98,11 +98,8 @@ def emit_below_texts(
     view: Any, lines_of: "Callable[..., Iterable[str | Text]]", *, subject: "Subject", options: SentenceOptions
 ) -> None:
     """Emit the view of one sentence; the terminal shows it below the sentence and its translation."""
-
-    def lines(width: int) -> "Iterable[str | Text]":
-        return subject.source, subject.target, "", *lines_of(view, width=width)
-
-    emit(view, lines, subject=subject, options=options)
+    texts = (subject.source, subject.target, "")
+    emit(view, lambda width: (*texts, *lines_of(view, width=width)), subject=subject, options=options)
 
 
 def _comparison(sentence: "Subject") -> list[str]:
