@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer_mt.batching.batches import Batch
-from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
+from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.ground.errors import InputError
 from transformer_mt.models.batches import batches
@@ -58,19 +58,15 @@ def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePa
                 raise InputError(
                     f"pair {number}", f"{longest} tokens, the model takes at most {model.max_length}", "split it"
                 )
-        yield from _scores(model, tokenizer, encoded)
+        found: dict[int, PairScore] = {}
+        with evaluating(model):
+            for rows, batch in batches(model, encoded):
+                log_p = label_log_probabilities(model, batch).tolist()
+                for row, labels, numbers in zip(rows.tolist(), batch.labels.tolist(), log_p, strict=True):
+                    count = labels.index(EOS) + 1
+                    found[row] = PairScore(tuple(tokenizer.pieces(labels[:count])), tuple(numbers[:count]))
+        yield from map(found.__getitem__, range(len(chunk)))
         first += len(chunk)
-
-
-def _scores(model: Seq2Seq, tokenizer: Tokenizer, encoded: EncodedPairs) -> list[PairScore]:
-    found: dict[int, PairScore] = {}
-    with evaluating(model):
-        for rows, batch in batches(model, encoded):
-            log_p = label_log_probabilities(model, batch).tolist()
-            for row, labels, numbers in zip(rows.tolist(), batch.labels.tolist(), log_p, strict=True):
-                count = labels.index(EOS) + 1
-                found[row] = PairScore(tuple(tokenizer.pieces(labels[:count])), tuple(numbers[:count]))
-    return [found[row] for row in range(len(found))]
 
 
 def label_log_probabilities(model: Seq2Seq, batch: Batch) -> Float[Tensor, "B T"]:

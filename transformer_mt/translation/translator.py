@@ -302,7 +302,7 @@ class Translator:
                 text, placed = put_terms(alignment, terms[index], prefix=prefix, is_english=is_english)
                 uses = tuple(Use(term.source, term.target, term in placed) for term in terms[index])
                 different[index].setdefault(text, replace(one, text=text or one.text, terms=uses))
-        return [list(different[index].values()) if terms[index] else ranked for index, ranked in enumerate(found)]
+        return [list(different[index].values()) or ranked for index, ranked in enumerate(found)]
 
     def _linkable(self, translation: str) -> str:
         """A translation as the model reads it; empty if it has too many tokens in the usual spelling."""
