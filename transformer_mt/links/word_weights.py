@@ -32,10 +32,10 @@ def word_weights(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> Iterator
         raise InputError(f"{encoded.too_long} of the pairs", f"more than {model.max_length} tokens", "shorten them")
     for rows, batch in batches(model, encoded):
         weights = attention_of(model, batch.source, batch.decoder_input)
+        of_stacks = {}
         for stack, modules in model.attention_stacks().items():
-            heads = [[head - 1 for head in active_heads(module)] for module in modules]
-            weights[stack] = [layer[:, active] for layer, active in zip(weights[stack], heads, strict=True)]
-        of_stacks = {stack: torch.cat(layers, dim=1).float().numpy(force=True) for stack, layers in weights.items()}
+            active = [layer[:, active_heads(module)] for layer, module in zip(weights[stack], modules, strict=True)]
+            of_stacks[stack] = torch.cat(active, dim=1).float().numpy(force=True)
         for place, row in enumerate(rows.tolist()):
             source = PreparedSentence(pairs[row].source, tuple(encoded.source[row][:-1].tolist()), tokenizer)
             target = PreparedSentence(pairs[row].target, tuple(encoded.target[row].tolist()), tokenizer.target)

@@ -23,7 +23,7 @@ from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.views.maps import AttentionMaps, MapsByStack, StackMaps, maps_of, weights_of_pair
+from transformer_mt.views.maps import AttentionMaps, MapsByStack, StackMaps, weights_of_pair
 
 # For each part of a sentence, such as a word, the tokens to erase together (True).
 ErasedParts = Bool[Tensor, "N L"]
@@ -48,7 +48,8 @@ class Method(ABC):
 
     def maps(self, model: Seq2Seq, tokens: PairTokens, *, stacks: Collection[str] = tuple(STACKS)) -> AttentionMaps:
         """The matrices over tokens, for the given stacks that the method covers."""
-        return maps_of(self.name, tokens, self.compute(model, tokens, stacks))
+        found = self.compute(model, tokens, stacks)
+        return AttentionMaps(tokens.source.text, tokens.written.text, self.name, found, tokens)
 
     @abstractmethod
     def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> MapsByStack:
