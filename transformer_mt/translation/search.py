@@ -63,7 +63,7 @@ def beam_search(
             token != EOS and log_probability / largest_penalty[origin] > to_beat[origin]
             for origin, token, log_probability in rows
         ]
-        if (steps := recorded_steps()) is not None:
+        if (steps := recorded_steps.get()) is not None:
             steps.append(_kept(live, candidates, goes_on, step=length - len(prefix), penalty=penalty))
         if not any(goes_on):
             break
