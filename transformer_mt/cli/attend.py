@@ -4,9 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
-
-from transformer_mt.cli.app import HEADS, OUTPUT
 from transformer_mt.cli.options import (
     Figure,
     HeadOption,
@@ -14,6 +11,8 @@ from transformer_mt.cli.options import (
     LookedAt,
     ModelOption,
     TargetOption,
+    in_heads,
+    in_output,
     with_options,
 )
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence
@@ -30,28 +29,20 @@ if TYPE_CHECKING:
 class MatrixOptions:
     """Options that choose the matrices and their display."""
 
-    stack: Annotated[
-        str | None, Option(metavar="NAME", help="cross, encoder or decoder. [cross]", rich_help_panel=HEADS)
-    ] = None
+    stack: Annotated[str | None, in_heads(metavar="NAME", help="cross, encoder or decoder. [cross]")] = None
     layer: LayerOption = None
     head: HeadOption = None
-    method: Annotated[str, Option(metavar="NAME", help="weights, gradient or erasure.", rich_help_panel=HEADS)] = (
-        "weights"
-    )
-    words: Annotated[
-        bool, Option("--words/--tokens", help="Show words, or the model's tokens.", rich_help_panel=OUTPUT)
-    ] = True
-    compact: Annotated[bool, Option("--compact", help="Print shades without numbers.", rich_help_panel=OUTPUT)] = False
-    graph: Annotated[
-        bool, Option("--graph", help="Print each matrix as a graph: edges and degrees.", rich_help_panel=OUTPUT)
-    ] = False
+    method: Annotated[str, in_heads(metavar="NAME", help="weights, gradient or erasure.")] = "weights"
+    words: Annotated[bool, in_output("--words/--tokens", help="Show words, or the model's tokens.")] = True
+    compact: Annotated[bool, in_output("--compact", help="Print shades without numbers.")] = False
+    graph: Annotated[bool, in_output("--graph", help="Print each matrix as a graph: edges and degrees.")] = False
     threshold: Annotated[
         float,
-        Option(metavar="X", min=0.0, max=1.0, help="Smallest weight of a --graph edge.", rich_help_panel=OUTPUT),
+        in_output(metavar="X", min=0.0, max=1.0, help="Smallest weight of a --graph edge."),
     ] = 0.1
     without: Annotated[
         list[str] | None,
-        Option(metavar="HEADS", help="Turn heads off and compare: cross.2.1,cross.2.2.", rich_help_panel=HEADS),
+        in_heads(metavar="HEADS", help="Turn heads off and compare: cross.2.1,cross.2.2."),
     ] = None
     figure: Figure = None
 

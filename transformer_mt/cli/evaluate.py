@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from transformer_mt.cli.app import DATA, OUTPUT
+from transformer_mt.cli.app import DATA
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
     DEFAULT_ENGINE,
@@ -21,6 +21,7 @@ from transformer_mt.cli.options import (
     NoSplit,
     Quantization,
     To,
+    in_output,
     with_options,
 )
 from transformer_mt.cli.terminal import literal_console, note, result
@@ -82,12 +83,8 @@ def evaluate(
     *,
     search: BeamOptions,
     against: Annotated[list[Path] | None, Option(metavar="RUN", help="Compare with this run; repeatable.")] = None,
-    by_length: Annotated[
-        bool, Option("--by-length", help="Also score by source length.", rich_help_panel=OUTPUT)
-    ] = False,
-    worst: Annotated[
-        int, Option(metavar="N", min=0, help="Also print the N worst translations by chrF.", rich_help_panel=OUTPUT)
-    ] = 0,
+    by_length: Annotated[bool, in_output("--by-length", help="Also score by source length.")] = False,
+    worst: Annotated[int, in_output(metavar="N", min=0, help="Also print the N worst translations by chrF.")] = 0,
     no_split: NoSplit = False,
     to: To = None,
     device: Device = DEFAULT_DEVICE,

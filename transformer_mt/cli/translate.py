@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from transformer_mt.cli.app import OUTPUT, SEARCH
 from transformer_mt.cli.options import (
     AUTO,
     DEFAULT_DEVICE,
@@ -24,6 +23,8 @@ from transformer_mt.cli.options import (
     Quiet,
     SearchOptions,
     To,
+    in_output,
+    in_search,
     with_options,
 )
 from transformer_mt.cli.terminal import note
@@ -38,15 +39,11 @@ LARGE = 100_000  # bytes, about 2,000 sentences
 
 Sentences = Annotated[list[str] | None, Argument(metavar="SENTENCE", help="Source sentences.")]
 Lines = Annotated[Path | None, Option(metavar="FILE", help="Translate the lines of a file; - is stdin.")]
-Prefix = Annotated[str, Option(metavar="TEXT", help="Start every translation with this text.", rich_help_panel=SEARCH)]
-GlossaryFile = Annotated[
-    Path | None, Option(metavar="FILE", help="Terms to use: source, tab, target.", rich_help_panel=SEARCH)
-]
-Scores = Annotated[bool, Option("--scores", help="Print the score before each translation.", rich_help_panel=OUTPUT)]
-Alternatives = Annotated[
-    bool, Option("--alternatives", help="Print the likeliest other tokens.", rich_help_panel=OUTPUT)
-]
-Trace = Annotated[bool, Option("--trace", help="Print the beam of every step as a tree.", rich_help_panel=OUTPUT)]
+Prefix = Annotated[str, in_search(metavar="TEXT", help="Start every translation with this text.")]
+GlossaryFile = Annotated[Path | None, in_search(metavar="FILE", help="Terms to use: source, tab, target.")]
+Scores = Annotated[bool, in_output("--scores", help="Print the score before each translation.")]
+Alternatives = Annotated[bool, in_output("--alternatives", help="Print the likeliest other tokens.")]
+Trace = Annotated[bool, in_output("--trace", help="Print the beam of every step as a tree.")]
 
 
 @with_options
