@@ -135,7 +135,7 @@ class _Candidates:
         if all(kept):
             return self
         chosen = torch.tensor([row for row, stays in enumerate(kept) if stays], device=self.token.device)
-        return _Candidates(self.origin[chosen], self.parent[chosen], self.token[chosen], self.log_probability[chosen])
+        return _Candidates(*(column[chosen] for column in vars(self).values()))
 
 
 @dataclass(frozen=True)

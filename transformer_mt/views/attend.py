@@ -30,7 +30,7 @@ def view_attention(
     *,
     method: str = "weights",
     words: bool = True,
-    stacks: Collection[str] = tuple(STACKS),
+    stacks: Collection[str] = STACKS,
 ) -> AttentionMaps:
     """The matrices of a pair by a method, over words or tokens, for the given stacks that the method covers.
 

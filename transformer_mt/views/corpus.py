@@ -72,11 +72,7 @@ def statistics_lines(corpus: Corpus, statistics: JsonObject) -> Iterator[str]:
                 f"longest {lengths['longest']}, {lengths['different']} different"
             )
         for sample in split["samples"]:
-            yield from _sample_lines(sample)
-
-
-def _sample_lines(sample: JsonObject) -> Iterator[str]:
-    yield from (f"  | {sample[side]}" for side in SIDES)
-    if sample["links"] is not None:
-        source, target = (words(sample[side]) for side in SIDES)
-        yield f"  | {' '.join(f'{source[i]}–{target[j]}' for i, j in sample['links'])}"
+            yield from (f"  | {sample[side]}" for side in SIDES)
+            if sample["links"] is not None:
+                source, target = (words(sample[side]) for side in SIDES)
+                yield f"  | {' '.join(f'{source[i]}–{target[j]}' for i, j in sample['links'])}"
