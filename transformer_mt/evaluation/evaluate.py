@@ -1,7 +1,7 @@
 """Translation quality: BLEU, chrF, exact match, alignment error rate of attention, and speed."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
@@ -224,12 +224,10 @@ def compare_texts(
     return [{"bleu": bleu, "chrf": chrf} for bleu, chrf in both]
 
 
-def _intervals(results: list[Any]) -> list[Interval]:
-    intervals = []
+def _intervals(results: list[Any]) -> Iterator[Interval]:
     for one in results:
         p = 1.0 if one.p_value is not None and one.score == results[0].score else one.p_value
-        intervals.append(Interval(_at_most_100(one.score), _at_most_100(float(one.mean)), float(one.ci), p))
-    return intervals
+        yield Interval(_at_most_100(one.score), _at_most_100(float(one.mean)), float(one.ci), p)
 
 
 def find_poorest(hypotheses: Texts, pairs: Pairs, *, count: int) -> list[Poor]:
@@ -266,9 +264,18 @@ def score_bands(
             texts = [hypotheses[row] for row in rows]
             theirs = [references[row] for row in rows]
             own = score_texts(texts, theirs, tokenizer=tokenizer)
-            same = {name: getattr(own, name) for name in ("sentences", "bleu", "chrf", "exact")}
             intervals = None
             if len(rows) > 1:
                 (intervals,) = compare_texts([texts], theirs, tokenizer=tokenizer)
-            bands.append(BandScores(fewest=fewest, most=end and end - 1, **same, intervals=intervals))
+            bands.append(
+                BandScores(
+                    fewest=fewest,
+                    most=end and end - 1,
+                    sentences=len(rows),
+                    bleu=own.bleu,
+                    chrf=own.chrf,
+                    exact=own.exact,
+                    intervals=intervals,
+                )
+            )
     return tuple(bands)
