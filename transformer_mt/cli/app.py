@@ -76,8 +76,8 @@ class TmtCommand(TyperCommand):
 
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        completes = ctx.resilient_parsing  # a shell
-        order = [] if completes else self.make_parser(ctx).parse_args(list(args))[2]
+        # A shell completes a line that may be wrong yet.
+        order = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args(list(args))[2]
         for parameter in order:
             is_repeatable = parameter.param_type_name == "argument" or parameter.multiple
             if order.count(parameter) > 1 and not is_repeatable:

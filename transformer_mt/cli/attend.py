@@ -124,7 +124,8 @@ def attend(
 
     remarks: JsonObject = {}
     if options.as_json:
-        remarks = {"graph": graphs(maps, threshold=options.threshold)} if options.graph else {}
+        if options.graph:
+            remarks["graph"] = graphs(maps, threshold=options.threshold)
         remarks |= subject.agreement(maps, words=options.words)
     emit(maps, lines, subject=subject, options=options, remarks=remarks)
     if not (options.chosen or options.as_json):

@@ -206,10 +206,13 @@ def _lines(reports: Sequence[Report]) -> Iterator[str]:
         yield from _band_lines(other.scores.by_length)
     for report in reports:
         for place, poor in report.worst.items():
-            yield from ("", f"{report.run}, {place}, chrF {poor.chrf:.2f}")
-            yield f"  source      {poor.source}"
-            yield f"  translation {poor.translation}"
-            yield f"  reference   {poor.reference}"
+            yield from (
+                "",
+                f"{report.run}, {place}, chrF {poor.chrf:.2f}",
+                f"  source      {poor.source}",
+                f"  translation {poor.translation}",
+                f"  reference   {poor.reference}",
+            )
 
 
 def _metric_lines(report: Report, remarks: "Mapping[str, str]") -> Iterator[str]:

@@ -175,9 +175,9 @@ class TranslationJob:
     def run(self, lines: Iterable[Line]) -> None:
         """Translate lines, which are numbered from 1; reports remarks about them at the end."""
         remarks = LineRemarks()
-        given, records = tee(read_records(lines, self.translator, split=self.details.split, as_json=self.as_json))
-        prepared = (record.line for record in given)
         translator = self.translator
+        given, records = tee(read_records(lines, translator, split=self.details.split, as_json=self.as_json))
+        prepared = (record.line for record in given)
         stream = translated_lines(
             translator, prepared, translator.search, self.details, prefix=self.prefix, is_waiting=self.is_waiting
         )

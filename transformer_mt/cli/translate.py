@@ -117,9 +117,10 @@ def translate(
         require_beam(translator.search)
     if glossary:
         translator.glossary = Glossary.read(glossary)
-        alignment_heads(translator.model)  # raises for a model without the heads that link words
-    is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()
-    prompt = f"{translator.model.config.data.source_language}> " if is_prompt else None
+        alignment_heads(translator.model)  # notes a guess, and raises for a model that cannot link words
+    prompt = None
+    if not sentences and input is None and sys.stdin is not None and sys.stdin.isatty():
+        prompt = f"{translator.model.config.data.source_language}> "
     sources, is_waiting = _sources(sentences, input, prompt=prompt)
     details = Details(
         split=not (no_split or alternatives or trace) and splits(translator.search, prefix),
@@ -135,7 +136,7 @@ def translate(
             job.run(lines)
     if glossary and not job.terms:
         note(f"{glossary}: none of its terms occurs in the input")
-    if job.bad and not is_prompt:
+    if job.bad and prompt is None:
         place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
         raise InputError(place, f"{job.bad} of {job.total} lines were not translated", "correct the lines named above")
 
