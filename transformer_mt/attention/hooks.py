@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
+from transformer_mt.ground.context import setting
+
 
 class Shown(NamedTuple):
     """An intermediate value of a forward pass: the very tensor that the model continues with.
@@ -47,7 +49,7 @@ def is_watched() -> bool:
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
     """Call `watcher` with every value shown inside this context, after the existing watchers."""
-    with _watched_by(*_watchers.get(), watcher):
+    with setting(_watchers, (*_watchers.get(), watcher)):
         yield
 
 
@@ -88,7 +90,7 @@ def patch(module: nn.Module, symbol: str, function: Callable[[Tensor], Tensor]) 
             raise ValueError(f"patch: {symbol} is {expected}, not {given}")
         return value
 
-    with _watched_by(replace, *_watchers.get()):
+    with setting(_watchers, (replace, *_watchers.get())):
         yield
     if not patched:
         raise ValueError(f"patch: {type(module).__name__} showed no {symbol!r}")
@@ -99,12 +101,3 @@ def _kind(value: object) -> str:
     if not isinstance(value, Tensor):
         return f"of type {type(value).__name__}"
     return f"a tensor of shape {tuple(value.shape)}, {value.dtype}, on {value.device}"
-
-
-@contextmanager
-def _watched_by(*watchers: Watcher) -> Iterator[None]:
-    token = _watchers.set(watchers)
-    try:
-        yield
-    finally:
-        _watchers.reset(token)

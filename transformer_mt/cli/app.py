@@ -76,11 +76,11 @@ class TmtCommand(TyperCommand):
 
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        completes = ctx.resilient_parsing  # a shell
-        order = [] if completes else self.make_parser(ctx).parse_args(list(args))[2]
-        given = [parameter for parameter in order if not is_repeatable(parameter)]
-        for parameter in given:
-            if given.count(parameter) > 1:
+        # A shell completes a line that may be wrong yet.
+        order = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args(list(args))[2]
+        for parameter in order:
+            is_repeatable = parameter.param_type_name == "argument" or parameter.multiple
+            if order.count(parameter) > 1 and not is_repeatable:
                 raise InputError(parameter.opts[0], "given more than once", "give it once")
         return super().parse_args(ctx, args)
 
@@ -122,11 +122,6 @@ class TmtCommand(TyperCommand):
 def option_name(parameter: Any) -> str:
     """The name of an option as typed, or of an argument as in the help."""
     return str(parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar)
-
-
-def is_repeatable(parameter: Any) -> bool:
-    """Whether the parameter is an argument or collects repeated values."""
-    return bool(getattr(parameter, "multiple", False)) or parameter.param_type_name == "argument"
 
 
 def in_utf8(command: Callable[..., None]) -> Callable[..., None]:

@@ -4,9 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
-
-from transformer_mt.cli.app import HEADS, OUTPUT
 from transformer_mt.cli.options import (
     Figure,
     HeadOption,
@@ -14,6 +11,8 @@ from transformer_mt.cli.options import (
     LookedAt,
     ModelOption,
     TargetOption,
+    in_heads,
+    in_output,
     with_options,
 )
 from transformer_mt.cli.sentence import SentenceOptions, emit, load_sentence
@@ -25,37 +24,25 @@ from transformer_mt.text.terminal import JsonObject
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from transformer_mt.views.maps import AttentionMaps
-    from transformer_mt.views.matrix import LabelledMatrix
-    from transformer_mt.views.subject import Subject
-
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixOptions:
     """Options that choose the matrices and their display."""
 
-    stack: Annotated[
-        str | None, Option(metavar="NAME", help="cross, encoder or decoder. [cross]", rich_help_panel=HEADS)
-    ] = None
+    stack: Annotated[str | None, in_heads(metavar="NAME", help="cross, encoder or decoder. [cross]")] = None
     layer: LayerOption = None
     head: HeadOption = None
-    method: Annotated[str, Option(metavar="NAME", help="weights, gradient or erasure.", rich_help_panel=HEADS)] = (
-        "weights"
-    )
-    words: Annotated[
-        bool, Option("--words/--tokens", help="Show words, or the model's tokens.", rich_help_panel=OUTPUT)
-    ] = True
-    compact: Annotated[bool, Option("--compact", help="Print shades without numbers.", rich_help_panel=OUTPUT)] = False
-    graph: Annotated[
-        bool, Option("--graph", help="Print each matrix as a graph: edges and degrees.", rich_help_panel=OUTPUT)
-    ] = False
+    method: Annotated[str, in_heads(metavar="NAME", help="weights, gradient or erasure.")] = "weights"
+    words: Annotated[bool, in_output("--words/--tokens", help="Show words, or the model's tokens.")] = True
+    compact: Annotated[bool, in_output("--compact", help="Print shades without numbers.")] = False
+    graph: Annotated[bool, in_output("--graph", help="Print each matrix as a graph: edges and degrees.")] = False
     threshold: Annotated[
         float,
-        Option(metavar="X", min=0.0, max=1.0, help="Smallest weight of a --graph edge.", rich_help_panel=OUTPUT),
+        in_output(metavar="X", min=0.0, max=1.0, help="Smallest weight of a --graph edge."),
     ] = 0.1
     without: Annotated[
         list[str] | None,
-        Option(metavar="HEADS", help="Turn heads off and compare: cross.2.1,cross.2.2.", rich_help_panel=HEADS),
+        in_heads(metavar="HEADS", help="Turn heads off and compare: cross.2.1,cross.2.2."),
     ] = None
     figure: Figure = None
 
@@ -94,7 +81,14 @@ def attend(
 
     --method shows another measure, and how well it agrees with erasure, the effect of removing a source word.
     """
-    from transformer_mt.views.attend import agreement_lines, attention_lines, rows_of_matrices
+    from transformer_mt.views.attend import (
+        agreement_lines,
+        attention_lines,
+        explaining_matrix,
+        graphs,
+        layer_matrices,
+        rows_of_matrices,
+    )
     from transformer_mt.views.matrix import Scale, shading_for
     from transformer_mt.views.matrix_figure import check_figure, matrix_figure
     from transformer_mt.views.methods import METHODS, REFERENCE
@@ -106,7 +100,11 @@ def attend(
     subject = load_sentence(sentence, target, model=model, without=options.without or (), options=options)
     subject.require_attention(options.method)
     maps = subject.attention(method=options.method, words=options.words)
-    matrices = _matrices(subject, maps, options)
+    if options.chosen:
+        matrices = layer_matrices(maps, **options.chosen)
+    else:
+        alignment = subject.model.alignment
+        matrices = [explaining_matrix(maps, heads=alignment.heads if alignment else ())]
     rows = rows_of_matrices(matrices)
     if options.figure:
         write_output(options.figure, matrix_figure(rows, meaning=f"A number is {method.meaning}.", path=options.figure))
@@ -124,29 +122,13 @@ def attend(
         if options.method not in (DEFAULT_METHOD, REFERENCE):
             yield from agreement_lines(matrices, subject.attention(method=REFERENCE, words=options.words))
 
-    emit(maps, lines, subject=subject, options=options, remarks=_remarks(subject, maps, options))
+    remarks: JsonObject = {}
+    if options.as_json:
+        if options.graph:
+            remarks["graph"] = graphs(maps, threshold=options.threshold)
+        remarks |= subject.agreement(maps, words=options.words)
+    emit(maps, lines, subject=subject, options=options, remarks=remarks)
     if not (options.chosen or options.as_json):
         others = ["--stack NAME"] if method.whole else ["--layer N", "--head all", "--stack NAME"]
         others += [] if options.compact or options.graph else ["--compact"]
-        elsewhere = "word links: tmt align"
-        note(f"this is one of many matrices; others: {', '.join(others)}; {elsewhere}")
-
-
-def _matrices(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions) -> "list[LabelledMatrix]":
-    """The chosen matrices, or by default the mean over the alignment heads."""
-    from transformer_mt.views.attend import explaining_matrix, layer_matrices
-
-    if options.chosen:
-        return layer_matrices(maps, **options.chosen)
-    alignment = sentence.model.alignment
-    return [explaining_matrix(maps, heads=alignment.heads if alignment else ())]
-
-
-def _remarks(sentence: "Subject", maps: "AttentionMaps", options: AttendOptions) -> JsonObject:
-    """Extra keys of `--json`: the graph, and for methods other than the weights the agreement with erasure."""
-    if not options.as_json:
-        return {}
-    from transformer_mt.views.attend import graphs
-
-    graph = {"graph": graphs(maps, threshold=options.threshold)} if options.graph else {}
-    return graph | sentence.agreement(maps, words=options.words)
+        note(f"this is one of many matrices; others: {', '.join(others)}; word links: tmt align")

@@ -32,9 +32,11 @@ def config(
 
     The output is TOML: save it, edit it, and pass it to tmt train.
     """
-    is_file = subject and (subject.endswith(".toml") or Path(subject).exists() or subject in named_configs())
-    resolved = resolve_config(Path(subject) if subject and is_file else None, data=data, overrides=set)
-    result(*(section_lines(resolved, ()) if subject is None or is_file else explain_key(subject, resolved)))
+    file = None
+    if subject and (subject.endswith(".toml") or Path(subject).exists() or subject in named_configs()):
+        file = Path(subject)
+    resolved = resolve_config(file, data=data, overrides=set)
+    result(*(section_lines(resolved, ()) if subject is None or file else explain_key(subject, resolved)))
 
 
 def explain_key(key: str, resolved: Config) -> Iterator[str]:

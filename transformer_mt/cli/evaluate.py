@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from transformer_mt.cli.app import DATA, OUTPUT
+from transformer_mt.cli.app import DATA
 from transformer_mt.cli.options import (
     DEFAULT_DEVICE,
     DEFAULT_ENGINE,
@@ -21,6 +21,7 @@ from transformer_mt.cli.options import (
     NoSplit,
     Quantization,
     To,
+    in_output,
     with_options,
 )
 from transformer_mt.cli.terminal import literal_console, note, result
@@ -82,12 +83,8 @@ def evaluate(
     *,
     search: BeamOptions,
     against: Annotated[list[Path] | None, Option(metavar="RUN", help="Compare with this run; repeatable.")] = None,
-    by_length: Annotated[
-        bool, Option("--by-length", help="Also score by source length.", rich_help_panel=OUTPUT)
-    ] = False,
-    worst: Annotated[
-        int, Option(metavar="N", min=0, help="Also print the N worst translations by chrF.", rich_help_panel=OUTPUT)
-    ] = 0,
+    by_length: Annotated[bool, in_output("--by-length", help="Also score by source length.")] = False,
+    worst: Annotated[int, in_output(metavar="N", min=0, help="Also print the N worst translations by chrF.")] = 0,
     no_split: NoSplit = False,
     to: To = None,
     device: Device = DEFAULT_DEVICE,
@@ -137,13 +134,11 @@ def evaluate(
 
 
 def _require_one_direction(runs: "Sequence[Translator]") -> None:
-    directions = [
-        f"{data.source_language} → {data.target_language}" for data in (run.model.config.data for run in runs)
-    ]
-    for run, direction in zip(runs, directions, strict=True):
-        if direction != directions[0]:
-            problem = f"translates {direction}, not {directions[0]}"
-            raise InputError(f"--against {run.model.name}", problem, "give another run")
+    first, *others = (run.model for run in runs)
+    for other in others:
+        if other.direction != first.direction:
+            problem = f"translates {other.direction}, not {first.direction}"
+            raise InputError(f"--against {other.name}", problem, "give another run")
 
 
 def _read(run: "Translator", data: str | None, split: str) -> Tested:
@@ -211,10 +206,13 @@ def _lines(reports: Sequence[Report]) -> Iterator[str]:
         yield from _band_lines(other.scores.by_length)
     for report in reports:
         for place, poor in report.worst.items():
-            yield from ("", f"{report.run}, {place}, chrF {poor.chrf:.2f}")
-            yield f"  source      {poor.source}"
-            yield f"  translation {poor.translation}"
-            yield f"  reference   {poor.reference}"
+            yield from (
+                "",
+                f"{report.run}, {place}, chrF {poor.chrf:.2f}",
+                f"  source      {poor.source}",
+                f"  translation {poor.translation}",
+                f"  reference   {poor.reference}",
+            )
 
 
 def _metric_lines(report: Report, remarks: "Mapping[str, str]") -> Iterator[str]:

@@ -175,9 +175,9 @@ class TranslationJob:
     def run(self, lines: Iterable[Line]) -> None:
         """Translate lines, which are numbered from 1; reports remarks about them at the end."""
         remarks = LineRemarks()
-        given, records = tee(read_records(lines, self.translator, split=self.details.split, as_json=self.as_json))
-        prepared = (record.line for record in given)
         translator = self.translator
+        given, records = tee(read_records(lines, translator, split=self.details.split, as_json=self.as_json))
+        prepared = (record.line for record in given)
         stream = translated_lines(
             translator, prepared, translator.search, self.details, prefix=self.prefix, is_waiting=self.is_waiting
         )
@@ -193,12 +193,6 @@ class TranslationJob:
             self.bad += record.problem is not None
             self.terms += len(best.terms)
         remarks.report()
-
-    def require_all(self, place: str | Path | None) -> None:
-        """Raise `InputError` if a line was not translated."""
-        if self.bad:
-            problem = f"{self.bad} of {self.total} lines were not translated"
-            raise InputError("stdin" if place in (None, STDIN) else place, problem, "correct the lines named above")
 
     def _lines(self, record: Record, one: TranslatedLine, *, number: int) -> Iterator[str]:
         """Yield the output lines of a record: tab-separated columns, or a JSON object."""
@@ -216,18 +210,14 @@ class TranslationJob:
 
 
 def _object(record: Record, one: TranslatedLine) -> JsonObject:
-    if record.problem:
-        return _joined(record.fields, {"error": str(record.problem)})
-    found = one.to_json()
-    if record.fields is not None:
-        del found["source"]
-    return _joined(record.fields, found)
-
-
-def _joined(given: JsonObject | None, ours: JsonObject) -> JsonObject:
     """The input's keys and ours. If ours, or `error`, would mean two things, ours are together under `tmt`."""
-    if not given or given.keys().isdisjoint((*ours, "error")):
-        return (given or {}) | ours
+    ours = {"error": str(record.problem)} if record.problem else one.to_json()
+    if record.fields is None:
+        return ours
+    given = record.fields
+    ours.pop("source", None)
+    if given.keys().isdisjoint((*ours, "error")):
+        return given | ours
     name = "tmt"
     while name in given:
         name += "_"

@@ -58,9 +58,8 @@ def open_translator(
     if to is not None:
         model = model.toward(to)
     if path is None:
-        data = model.config.data
         name, hint = ("the ready model", "; train your own with: tmt train") if run.path == READY else (run.path, "")
-        note(f"using {name} ({data.source_language} → {data.target_language}, {corpus_name(data)}){hint}")
+        note(f"using {name} ({model.direction}, {corpus_name(model.config.data)}){hint}")
     return Translator(model, search=search.applied_to(model.config.search))
 
 

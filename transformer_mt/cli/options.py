@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,29 +18,30 @@ from transformer_mt.ground.files import decoded
 from transformer_mt.translation.engine import engines
 
 RUNS = Path("runs")
+in_heads = partial(Option, rich_help_panel=HEADS)
+in_search = partial(Option, rich_help_panel=SEARCH)
+in_output = partial(Option, rich_help_panel=OUTPUT)
 
 ModelOption = Annotated[Path | None, Option(metavar="DIR", help="A run or checkpoint. [newest under runs/]")]
 Device = Annotated[str, Option(metavar="NAME", help="auto, cpu, cuda, cuda:1, mps …")]
-Json = Annotated[bool, Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
+Json = Annotated[bool, in_output("--json", help="Print JSON.")]
 # `Command` reads it.
-Quiet = Annotated[bool, Option("--quiet", help="Hide notes and progress.", rich_help_panel=OUTPUT)]
+Quiet = Annotated[bool, in_output("--quiet", help="Hide notes and progress.")]
 SOURCES = "builtin, a folder, one or two files, a hub id."
 IF_USED = "[builtin, if the run used it]"
 Data = Annotated[str | None, Option(metavar="SOURCE", help=f"{SOURCES} [{DataConfig().corpus}]", rich_help_panel=DATA)]
 DataToMeasure = Annotated[str | None, Option(metavar="SOURCE", help=f"{SOURCES} {IF_USED}", rich_help_panel=DATA)]
-LayerOption = Annotated[str | None, Option(metavar="N", help="A layer, from 1, or all.", rich_help_panel=HEADS)]
-HeadOption = Annotated[str | None, Option(metavar="N", help="A head, from 1, mean, or all.", rich_help_panel=HEADS)]
+LayerOption = Annotated[str | None, in_heads(metavar="N", help="A layer, from 1, or all.")]
+HeadOption = Annotated[str | None, in_heads(metavar="N", help="A head, from 1, mean, or all.")]
 NoSplit = Annotated[bool, Option("--no-split", help="Translate each line as a single sentence.")]
 TargetOption = Annotated[str | None, Option(metavar="TEXT", help="Use this translation, not the model's.")]
 LookedAt = Annotated[str | None, Argument(metavar="SENTENCE", help="A source sentence. [an example]")]
 Input = Annotated[Path | None, Option(metavar="FILE", help="Source sentences, one per line; needs --target-file.")]
 TargetFile = Annotated[Path | None, Option(metavar="FILE", help="The translations of --input, one per line.")]
-OutputFile = Annotated[
-    Path | None, Option(metavar="FILE", help="Write to a file once all is done.", rich_help_panel=OUTPUT)
-]
+OutputFile = Annotated[Path | None, in_output(metavar="FILE", help="Write to a file once all is done.")]
 Figure = Annotated[
     Path | None,
-    Option(metavar="FILE", help="Also draw a PNG, PDF or SVG; needs the plot extra.", rich_help_panel=OUTPUT),
+    in_output(metavar="FILE", help="Also draw a PNG, PDF or SVG; needs the plot extra."),
 ]
 Set = Annotated[
     list[str] | None,
@@ -94,17 +95,14 @@ def files_of_pairs(source: Path | None, target: Path | None) -> tuple[Path, Path
     return source, target
 
 
-def _number(metavar: str, description: str) -> Any:
-    """An option for a number of the search section."""
-    return Option(metavar=metavar, help=description, rich_help_panel=SEARCH)
-
-
 @dataclass(frozen=True, kw_only=True)
 class BeamOptions:
     """Options of a beam search, named and ordered as in the search section and the help; None if not given."""
 
-    beam: Annotated[int | None, _number("N", "Beam size; 1 is greedy.")] = None
-    length_penalty: Annotated[float | None, _number("X", "Higher values favour longer translations.")] = None
+    beam: Annotated[int | None, in_search(metavar="N", help="Beam size; 1 is greedy.")] = None
+    length_penalty: Annotated[
+        float | None, in_search(metavar="X", help="Higher values favour longer translations.")
+    ] = None
 
     def applied_to(self, configured: SearchConfig) -> SearchConfig:
         """The run's search, changed by the options. Raises `InputError` for an invalid or ineffective option."""
@@ -123,20 +121,20 @@ class BeamOptions:
 class OneBestOptions(BeamOptions):
     """Search options for a single translation, also a sampled one."""
 
-    sample: Annotated[
-        bool | None, Option("--sample", help="Sample instead of beam search.", rich_help_panel=SEARCH)
+    sample: Annotated[bool | None, in_search("--sample", help="Sample instead of beam search.")] = None
+    temperature: Annotated[float | None, in_search(metavar="X", help="Below 1, likely tokens become likelier.")] = None
+    top_k: Annotated[int | None, in_search(metavar="K", help="Sample from the K likeliest tokens; 0 is all.")] = None
+    top_p: Annotated[
+        float | None, in_search(metavar="P", help="Sample from the likeliest tokens up to probability P.")
     ] = None
-    temperature: Annotated[float | None, _number("X", "Below 1, likely tokens become likelier.")] = None
-    top_k: Annotated[int | None, _number("K", "Sample from the K likeliest tokens; 0 is all.")] = None
-    top_p: Annotated[float | None, _number("P", "Sample from the likeliest tokens up to probability P.")] = None
-    seed: Annotated[int | None, _number("N", "Random seed for --sample.")] = None
+    seed: Annotated[int | None, in_search(metavar="N", help="Random seed for --sample.")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions(OneBestOptions):
     """All search options."""
 
-    n_best: Annotated[int | None, _number("N", "Number of different translations.")] = None
+    n_best: Annotated[int | None, in_search(metavar="N", help="Number of different translations.")] = None
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -63,9 +63,9 @@ def load_sentence(
             raise InputError("SENTENCE", "missing, and --to has no example", "give one")
         sentence = example(translator.model.path, translator.model.config.data)
     subject = Subject.of(translator, sentence, target, number=options.sentence_number, without=heads)
-    numbered = list(enumerate((one.text for one in subject.line.sentences), start=1))
+    numbered = dict(enumerate(subject.line.sentences, start=1))
     if len(numbered) > 1:
-        others = "  ".join(f"{number} {text}" for number, text in numbered if number != subject.number)
+        others = "  ".join(f"{number} {one.text}" for number, one in numbered.items() if number != subject.number)
         note(f"sentence {subject.number} of {len(numbered)}; choose another with --sentence: {others}")
     return subject
 
@@ -98,11 +98,8 @@ def emit_below_texts(
     view: Any, lines_of: "Callable[..., Iterable[str | Text]]", *, subject: "Subject", options: SentenceOptions
 ) -> None:
     """Emit the view of one sentence; the terminal shows it below the sentence and its translation."""
-
-    def lines(width: int) -> "Iterable[str | Text]":
-        return subject.source, subject.target, "", *lines_of(view, width=width)
-
-    emit(view, lines, subject=subject, options=options)
+    texts = (subject.source, subject.target, "")
+    emit(view, lambda width: (*texts, *lines_of(view, width=width)), subject=subject, options=options)
 
 
 def _comparison(sentence: "Subject") -> list[str]:

@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from threading import Timer
 from typing import TYPE_CHECKING
 
+from transformer_mt.ground.context import setting
 from transformer_mt.ground.progress import Advance, shown_by
 from transformer_mt.text.terminal import escape_controls, message_line
 
@@ -43,12 +44,8 @@ _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 @contextmanager
 def telling(*, quiet: bool) -> Iterator[None]:
     """Show the progress of long work and print notes while open, unless `quiet`."""
-    token = _quiet.set(quiet)
-    try:
-        with nullcontext() if quiet else shown_by(show_work):
-            yield
-    finally:
-        _quiet.reset(token)
+    with setting(_quiet, quiet), nullcontext() if quiet else shown_by(show_work):
+        yield
 
 
 def note(*lines: str) -> None:

@@ -142,12 +142,13 @@ def new_config(
     begun = Run(path).config() if Run(path).exists() and not overwrite else None
     inherited = [f"data.{key}={json.dumps(value)}" for key, value in OF_ONE_CORPUS.items()]
     given = {override.partition("=")[0].strip() for override in overrides}
-
-    def resolve(theirs: "Config", defaults: list[str]) -> "Config":
-        return resolve_config(theirs, data=data, overrides=[*inherited, *defaults, *overrides])
-
-    mixes = not (only_own or any(key.startswith("data.mixture") for key in given))
-    resolved, notes = fine_tuned(parent, begun, resolve, given=given, mixes=mixes)
+    resolved, notes = fine_tuned(
+        parent,
+        begun,
+        lambda theirs, defaults: resolve_config(theirs, data=data, overrides=[*inherited, *defaults, *overrides]),
+        given=given,
+        mixes=not (only_own or any(key.startswith("data.mixture") for key in given)),
+    )
     if os.environ.get("RANK", "0") == "0":  # only one process prints
         note(*notes)
     return resolved

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from transformer_mt.cli.app import OUTPUT, SEARCH
 from transformer_mt.cli.options import (
     AUTO,
     DEFAULT_DEVICE,
@@ -24,6 +23,8 @@ from transformer_mt.cli.options import (
     Quiet,
     SearchOptions,
     To,
+    in_output,
+    in_search,
     with_options,
 )
 from transformer_mt.cli.terminal import note
@@ -33,21 +34,16 @@ from transformer_mt.translation.engine import OWN
 
 if TYPE_CHECKING:
     from transformer_mt.cli.line_io import Line
-    from transformer_mt.translation.translator import Translator
 
 LARGE = 100_000  # bytes, about 2,000 sentences
 
 Sentences = Annotated[list[str] | None, Argument(metavar="SENTENCE", help="Source sentences.")]
 Lines = Annotated[Path | None, Option(metavar="FILE", help="Translate the lines of a file; - is stdin.")]
-Prefix = Annotated[str, Option(metavar="TEXT", help="Start every translation with this text.", rich_help_panel=SEARCH)]
-GlossaryFile = Annotated[
-    Path | None, Option(metavar="FILE", help="Terms to use: source, tab, target.", rich_help_panel=SEARCH)
-]
-Scores = Annotated[bool, Option("--scores", help="Print the score before each translation.", rich_help_panel=OUTPUT)]
-Alternatives = Annotated[
-    bool, Option("--alternatives", help="Print the likeliest other tokens.", rich_help_panel=OUTPUT)
-]
-Trace = Annotated[bool, Option("--trace", help="Print the beam of every step as a tree.", rich_help_panel=OUTPUT)]
+Prefix = Annotated[str, in_search(metavar="TEXT", help="Start every translation with this text.")]
+GlossaryFile = Annotated[Path | None, in_search(metavar="FILE", help="Terms to use: source, tab, target.")]
+Scores = Annotated[bool, in_output("--scores", help="Print the score before each translation.")]
+Alternatives = Annotated[bool, in_output("--alternatives", help="Print the likeliest other tokens.")]
+Trace = Annotated[bool, in_output("--trace", help="Print the beam of every step as a tree.")]
 
 
 @with_options
@@ -104,9 +100,10 @@ def translate(
     translations are the same; beam results may differ. It has no --sample, --trace or --glossary. auto uses it, if
     installed, for --beam 1 and files of at least 100 kB, and with --quantization; otherwise torch, our own search.
     """
-    from transformer_mt.cli.line_io import ALTERNATIVES, TranslationJob, open_output
-    from transformer_mt.cli.open_model import open_translator
+    from transformer_mt.cli.line_io import ALTERNATIVES, STDIN, TranslationJob, open_output
+    from transformer_mt.cli.open_model import alignment_heads, open_translator
     from transformer_mt.runs.directory import own_files
+    from transformer_mt.translation.glossary import Glossary
     from transformer_mt.translation.translator import splits
     from transformer_mt.views.translate import Details, require_beam
 
@@ -119,9 +116,11 @@ def translate(
     if trace:
         require_beam(translator.search)
     if glossary:
-        _use_glossary(glossary, translator)
-    is_prompt = not sentences and input is None and sys.stdin is not None and sys.stdin.isatty()
-    prompt = f"{translator.model.config.data.source_language}> " if is_prompt else None
+        translator.glossary = Glossary.read(glossary)
+        alignment_heads(translator.model)  # notes a guess, and raises for a model that cannot link words
+    prompt = None
+    if not sentences and input is None and sys.stdin is not None and sys.stdin.isatty():
+        prompt = f"{translator.model.config.data.source_language}> "
     sources, is_waiting = _sources(sentences, input, prompt=prompt)
     details = Details(
         split=not (no_split or alternatives or trace) and splits(translator.search, prefix),
@@ -137,8 +136,9 @@ def translate(
             job.run(lines)
     if glossary and not job.terms:
         note(f"{glossary}: none of its terms occurs in the input")
-    if not is_prompt:
-        job.require_all("SENTENCE" if sentences else input)
+    if job.bad and prompt is None:
+        place = "SENTENCE" if sentences else "stdin" if input in (None, STDIN) else input
+        raise InputError(place, f"{job.bad} of {job.total} lines were not translated", "correct the lines named above")
 
 
 def _check(sentences: list[str] | None, input: Path | None, *, lacking: list[str], others: bool) -> None:
@@ -149,15 +149,6 @@ def _check(sentences: list[str] | None, input: Path | None, *, lacking: list[str
         raise InputError("SENTENCE", f"{sentences[0]} is a file", "translate its lines with --input")
     if lacking and others:
         raise InputError(lacking[0], "only our own search has it", "leave it out, or --engine and --quantization")
-
-
-def _use_glossary(path: Path, translator: "Translator") -> None:
-    """Raises `InputError` for an invalid file, and for a model without the heads that link words."""
-    from transformer_mt.cli.open_model import alignment_heads
-    from transformer_mt.translation.glossary import Glossary
-
-    translator.glossary = Glossary.read(path)
-    alignment_heads(translator.model)
 
 
 def _is_large(sentences: list[str] | None, input: Path | None) -> bool:

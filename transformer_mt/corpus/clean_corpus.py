@@ -103,7 +103,11 @@ def clean_splits(
     taken = {split: hold(cleaners[split].take(pairs)) for split, pairs in splits.items()}
     cleaned = CleanSplits()
     for split, read_in, mask, report in _chosen(cleaners, taken, cut=cut):
-        _require_pairs(report, Path(name), split, config)
+        if not report.read:
+            raise InputError(Path(name), f"no pairs in {split}", "put sentence pairs into it")
+        if not report.kept:
+            problem = f"no pairs in {split} after cleaning ({describe_all(report.left_out, config)})"
+            raise InputError(Path(name), problem, "correct the data or change data.remove or data.max_words")
         pairs = taken[read_in]
         kept = pairs if mask.all() else hold(compress(pairs, mask.tolist()))
         cleaned[split] = CleanSplit(kept, Fingerprint.of(cleaners[read_in].hashes[mask]), report)
@@ -127,15 +131,6 @@ def _chosen(
         yield split, split, kept, cleaner.report(int(kept.sum()), moved=count)
         if count:
             yield "validation", split, moved, SplitReport(count, count, dict.fromkeys(PROBLEMS, 0), ())
-
-
-def _require_pairs(report: SplitReport, corpus: Path, split: str, config: DataConfig) -> None:
-    """Raise `InputError` if a split has no pairs or keeps none."""
-    if not report.read:
-        raise InputError(corpus, f"no pairs in {split}", "put sentence pairs into it")
-    if not report.kept:
-        problem = f"no pairs in {split} after cleaning ({describe_all(report.left_out, config)})"
-        raise InputError(corpus, problem, "correct the data or change data.remove or data.max_words")
 
 
 def chosen_for_validation(hashes: Hashes, kept: PairMask) -> PairMask:

@@ -146,14 +146,7 @@ def load_corpus(config: DataConfig, *, need: str = "train", offline: bool = Fals
     `train`, a missing validation split is cut from it. With `offline`, a hub data set must be on disk. Raises
     `InputError` for invalid data and `MachineError` if the hub or the disk fails.
     """
-    with working(f"reading {config.corpus}"):
-        if config.corpus == BUILTIN:
-            return _builtin(config)
-        corpus = _cleaned(config, *_open_splits(config, need, offline=offline), cut=need == "train")
-    if need == "train" and 0 < (few := len(corpus.splits.get("validation", ()))) < FEW_PAIRS:
-        note = f"validation: too few pairs ({few}) to tell models apart; give {FEW_PAIRS} or more"
-        corpus = replace(corpus, notes=(*corpus.notes, note))
-    return corpus
+    return _load(config, need, cut=need == "train", offline=offline)
 
 
 def load_mixed(config: DataConfig, *, cut: bool, held_out: frozenset[str], offline: bool = False) -> Corpus:
@@ -162,11 +155,7 @@ def load_mixed(config: DataConfig, *, cut: bool, held_out: frozenset[str], offli
     With `cut`, it loses the pairs that would validate it as the main corpus. Pairs with a `held_out` text count as
     `overlap`. Raises as `load_corpus`.
     """
-    with working(f"reading {config.corpus}"):
-        if config.corpus == BUILTIN:
-            return _builtin(config, held_out=held_out)
-        opened = _open_splits(config, "train", offline=offline)
-        return _cleaned(config, *opened, cut=cut, held_out=held_out, mixed=True)
+    return _load(config, "train", cut=cut, offline=offline, held_out=held_out, mixed=True)
 
 
 def read_split(config: DataConfig, split: str) -> tuple[str, Iterable[PlacedPair], list[str]]:
@@ -190,32 +179,37 @@ def read_split(config: DataConfig, split: str) -> tuple[str, Iterable[PlacedPair
     return config.corpus, rows, [*notes, *more]
 
 
-def _cleaned(
+def _load(
     config: DataConfig,
-    sources: Sources,
-    notes: list[str],
+    need: str,
     *,
     cut: bool,
+    offline: bool,
     held_out: frozenset[str] = frozenset(),
     mixed: bool = False,
 ) -> Corpus:
-    """Clean the splits of these sources, the needed one first. With `cut`, a missing validation split comes from it.
+    """Open and clean all splits, the needed one first. With `cut`, a missing validation split comes from it.
 
     Raises `InputError` for a mistake in the data, and for training data in other languages than assumed.
     """
-    need, source = next(iter(sources.items()))
-    columns, more = choose_columns(config, sources, mixed=mixed)
-    notes = [*notes, *more]
-    cut = cut and "validation" not in sources
-    clean = cached_splits(sources, columns, config, cut=cut, held_out=held_out)
-    if contradiction := _contradiction(clean[need].pairs, columns.languages, source):
+    with working(f"reading {config.corpus}"):
+        if config.corpus == BUILTIN:
+            return _builtin(config, held_out=held_out)
+        sources, notes = _open_splits(config, need, offline=offline)
+        columns, more = choose_columns(config, sources, mixed=mixed)
+        notes = [*notes, *more]
+        cut = cut and "validation" not in sources
+        clean = cached_splits(sources, columns, config, cut=cut, held_out=held_out)
+    if contradiction := _contradiction(clean[need].pairs, columns.languages, sources[need]):
         if need == "train" and contradiction.remedy:
             raise contradiction
         notes.append(str(contradiction))
-    if cut and "validation" in clean:
-        count = len(clean["validation"].pairs)
+    count = len(clean["validation"].pairs) if "validation" in clean else 0
+    if cut and count:
         which = f"{count} of the {count + len(clean['train'].pairs)} training pairs, those with the smallest hashes"
         notes.append(f"validation: no such split; taking {which}")
+    if need == "train" and not mixed and 0 < count < FEW_PAIRS:
+        notes.append(f"validation: too few pairs ({count}) to tell models apart; give {FEW_PAIRS} or more")
     return Corpus(config.corpus, columns.languages, clean, config, notes=tuple(notes))
 
 
@@ -366,8 +360,7 @@ def _open_files(files: Sequence[DataFile]) -> SplitSource:
     if reader := readers().get(file.form):
         return resolve(reader)(file)
     if file.form == "text":
-        sides = "give both sides, as in train.de,train.en"
-        raise InputError(file.path, "not a table by its name", sides)
+        raise InputError(file.path, "not a table by its name", "give both sides, as in train.de,train.en")
     return TabSeparated(file)
 
 

@@ -1,7 +1,7 @@
 """Translation quality: BLEU, chrF, exact match, alignment error rate of attention, and speed."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
@@ -13,7 +13,6 @@ from transformer_mt.runs.alignment import AlignmentHeads
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.scripts import bleu_tokenizer
 from transformer_mt.text.words import words
-from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.translator import Translator, splits
 
 Texts = Sequence[str]
@@ -128,9 +127,13 @@ def evaluate(
     search = search or translator.search
     start = time.perf_counter()
     lines = model.prepare.lines([pair.source for pair in pairs], split=split and splits(search, ""))
-    untranslated = [row for row, line in enumerate(lines) if not _fits(line, translator)]
-    for row in untranslated:
-        (lines[row],) = model.prepare.lines([""], split=False)
+    untranslated = []
+    for row, line in enumerate(lines):
+        try:
+            translator.require_fitting(line.sentences, "")
+        except InputError:
+            (lines[row],) = model.prepare.lines([""], split=False)
+            untranslated.append(row + 1)
     translations = translator.translate_prepared(list(enumerate(lines)), search)
     seconds = max(time.perf_counter() - start, 1e-9)  # some clocks are coarse
     texts = [best.text for best, *_ in translations]
@@ -151,15 +154,7 @@ def evaluate(
                 more |= {"aer": counts.error_rate, "aer_precision": counts.precision, "aer_recall": counts.recall}
                 more |= {"aer_heads": tuple(map(str, alignment.heads)), "aer_chosen_by": alignment.chosen_by}
     found = score_texts(texts, references, language=language)
-    return replace(found, untranslated=tuple(row + 1 for row in untranslated), **more)
-
-
-def _fits(line: PreparedLine, translator: Translator) -> bool:
-    try:
-        translator.require_fitting(line.sentences, "")
-    except InputError:
-        return False
-    return True
+    return replace(found, untranslated=tuple(untranslated), **more)
 
 
 def score_texts(
@@ -229,12 +224,10 @@ def compare_texts(
     return [{"bleu": bleu, "chrf": chrf} for bleu, chrf in both]
 
 
-def _intervals(results: list[Any]) -> list[Interval]:
-    intervals = []
+def _intervals(results: list[Any]) -> Iterator[Interval]:
     for one in results:
         p = 1.0 if one.p_value is not None and one.score == results[0].score else one.p_value
-        intervals.append(Interval(_at_most_100(one.score), _at_most_100(float(one.mean)), float(one.ci), p))
-    return intervals
+        yield Interval(_at_most_100(one.score), _at_most_100(float(one.mean)), float(one.ci), p)
 
 
 def find_poorest(hypotheses: Texts, pairs: Pairs, *, count: int) -> list[Poor]:
@@ -271,9 +264,18 @@ def score_bands(
             texts = [hypotheses[row] for row in rows]
             theirs = [references[row] for row in rows]
             own = score_texts(texts, theirs, tokenizer=tokenizer)
-            same = {name: getattr(own, name) for name in ("sentences", "bleu", "chrf", "exact")}
             intervals = None
             if len(rows) > 1:
                 (intervals,) = compare_texts([texts], theirs, tokenizer=tokenizer)
-            bands.append(BandScores(fewest=fewest, most=end and end - 1, **same, intervals=intervals))
+            bands.append(
+                BandScores(
+                    fewest=fewest,
+                    most=end and end - 1,
+                    sentences=len(rows),
+                    bleu=own.bleu,
+                    chrf=own.chrf,
+                    exact=own.exact,
+                    intervals=intervals,
+                )
+            )
     return tuple(bands)

@@ -18,10 +18,6 @@ class LayerName(NamedTuple):
     stack: str
     layer: int
 
-    def head(self, number: int) -> "HeadName":
-        """One of its heads, counted from 1."""
-        return HeadName(*self, number)
-
 
 class HeadName(NamedTuple):
     """A head, written `cross.2.1`: stack, layer and head, counted from 1."""

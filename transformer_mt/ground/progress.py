@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
+from transformer_mt.ground.context import setting
+
 # Takes the number of items done.
 Advance = Callable[[int], None]
 # Opened with a name and the number of items (None if unknown); yields its callback.
@@ -21,24 +23,17 @@ _done: ContextVar[Advance] = ContextVar("done", default=_nobody)
 @contextmanager
 def shown_by(display: Display) -> Iterator[None]:
     """Send progress to `display` inside this context."""
-    token = _display.set(display)
-    try:
+    with setting(_display, display):
         yield
-    finally:
-        _display.reset(token)
 
 
 @contextmanager
 def working(name: str, total: int | None = None) -> Iterator[None]:
     """Report work on this many items that may take over a second. Nested work is not reported."""
     display = _display.get()
-    with display(name, total) if display else nullcontext(_nobody) as done:
-        tokens = _display.set(None), _done.set(done)
-        try:
-            yield
-        finally:
-            _display.reset(tokens[0])
-            _done.reset(tokens[1])
+    opened = display(name, total) if display else nullcontext(_nobody)
+    with opened as done, setting(_display, None), setting(_done, done):
+        yield
 
 
 def advance(count: int = 1) -> None:

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
-import numpy as np
-
 from transformer_mt.batching.encoded_pairs import fitting
 from transformer_mt.corpus.cleaning import normalized_pair
 from transformer_mt.corpus.pairs import Link, Pairs, SentencePair
@@ -53,7 +51,7 @@ def link_counts(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs, chosen: Alig
 def count_links(predicted: Iterable[Set[Link]], gold: Iterable[Set[Link]]) -> LinkCounts:
     """Count links over pairs, given the predicted and the gold links of each."""
     counts = [(len(ours & known), len(ours), len(known)) for ours, known in zip(predicted, gold, strict=True)]
-    return LinkCounts(*np.array(counts, int).reshape(-1, 3).sum(axis=0).tolist())
+    return LinkCounts(*(sum(column) for column in zip((0, 0, 0), *counts, strict=True)))
 
 
 def linked_pairs(pairs: Iterable[SentencePair], model: Seq2Seq, tokenizer: Tokenizer) -> list[SentencePair]:

@@ -17,7 +17,6 @@ from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.tokenizer.prepared import PreparedSentence
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
-OverTokens = Float[np.ndarray, "H Q K"]
 OverWords = Float[np.ndarray, "H W V"]
 
 
@@ -31,21 +30,20 @@ def word_weights(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> Iterator
     if encoded.too_long:
         raise InputError(f"{encoded.too_long} of the pairs", f"more than {model.max_length} tokens", "shorten them")
     for rows, batch in batches(model, encoded):
-        weights = attention_of(model, batch.source, batch.decoder_input)
+        recorded = attention_of(model, batch.source, batch.decoder_input)
+        of_stacks = {}
         for stack, modules in model.attention_stacks().items():
-            heads = [[head - 1 for head in active_heads(module)] for module in modules]
-            weights[stack] = [layer[:, active] for layer, active in zip(weights[stack], heads, strict=True)]
-        of_stacks = {stack: torch.cat(layers, dim=1).float().numpy(force=True) for stack, layers in weights.items()}
+            active = [layer[:, active_heads(module)] for layer, module in zip(recorded[stack], modules, strict=True)]
+            of_stacks[stack] = torch.cat(active, dim=1).float().numpy(force=True)
         for place, row in enumerate(rows.tolist()):
             source = PreparedSentence(pairs[row].source, tuple(encoded.source[row][:-1].tolist()), tokenizer)
             target = PreparedSentence(pairs[row].target, tuple(encoded.target[row].tolist()), tokenizer.target)
             tokens = PairTokens.of(source, target, limit=model.max_length)
-            yield row, {stack: _of_words(tokens, stack, of_pairs[place]) for stack, of_pairs in of_stacks.items()}
-
-
-def _of_words(tokens: PairTokens, stack: str, weights: OverTokens) -> OverWords:
-    """The weights of a pair's heads in a padded batch, over its words."""
-    down, across = (side.membership() for side in tokens.sides(stack))
-    if stack == "decoder":  # its symbol precedes the words
-        across = np.roll(across, -1, axis=0)
-    return over_words(weights[:, : down.shape[1], : across.shape[1]], down[:-1], across)
+            found = {}
+            for stack, weights in of_stacks.items():
+                down, across = (side.membership() for side in tokens.sides(stack))
+                if stack == "decoder":  # its symbol precedes the words
+                    across = np.roll(across, -1, axis=0)
+                of_pair = weights[place, :, : down.shape[1], : across.shape[1]]  # without padding
+                found[stack] = over_words(of_pair, down[:-1], across)
+            yield row, found

@@ -28,15 +28,18 @@ def attention_layers(model: Seq2Seq) -> dict[LayerName, InspectableAttention]:
     }
 
 
-def active_heads(module: InspectableAttention) -> tuple[int, ...]:
-    """The numbers, from 1, of the heads that the mask leaves on."""
-    on = [True] * module.heads if module.head_mask is None else (module.head_mask != 0).any(dim=0).tolist()
-    return tuple(number for number, active in enumerate(on, start=1) if active)
+def active_heads(module: InspectableAttention) -> list[int]:
+    """The heads, counted from 0, that the mask leaves on."""
+    if module.head_mask is None:
+        return list(range(module.heads))
+    return (module.head_mask != 0).any(dim=0).nonzero().flatten().tolist()
 
 
 def head_names(model: Seq2Seq) -> list[HeadName]:
     """Every active head of a model, by stack and layer."""
-    return [layer.head(number) for layer, module in attention_layers(model).items() for number in active_heads(module)]
+    return [
+        HeadName(*layer, head + 1) for layer, module in attention_layers(model).items() for head in active_heads(module)
+    ]
 
 
 # Values of `--layer` and `--head` that select every head.
@@ -101,7 +104,7 @@ def _zeros_at(model: Seq2Seq, off: Iterable[HeadName], *, key: str) -> dict[Insp
     gates: dict[InspectableAttention, Tensor] = {}
     for name in off:
         module = layers.get(name.of_layer)
-        if module is None or name.head not in active_heads(module):
+        if module is None or name.head - 1 not in active_heads(module):
             stacks = [list(names) for _, names in groupby(head_names(model), key=lambda name: name.stack)]
             extent = ", ".join(f"{names[0]} to {names[-1]}" for names in stacks) or "none"
             raise InputError(key, f"the model has no head {name}", f"it has {extent}")

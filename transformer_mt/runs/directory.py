@@ -266,8 +266,7 @@ class Run:
         None if a file that training writes later, or that older runs lack, is missing.
         """
         if name not in self._snapshot:
-            is_there = name in (CONFIG, TOKENIZER) or self._has(name)
-            self._snapshot[name] = self._read(name) if is_there else None
+            self._snapshot[name] = self._read(name) if name in (CONFIG, TOKENIZER) or self._has(name) else None
         return self._snapshot[name]
 
     def _read(self, name: str) -> bytes:

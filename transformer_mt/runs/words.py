@@ -42,4 +42,4 @@ def unpack_words(content: bytes, *, path: Path) -> TrainingWords:
             sides[side][word] += int(count)
     except (KeyError, ValueError):
         raise MachineError(path, "damaged", "restore it, or delete it to go without") from None
-    return TrainingWords(sides["source"], sides["target"], complete, int(longest))
+    return TrainingWords(**sides, complete=complete, longest=int(longest))

@@ -1,6 +1,6 @@
 """The likeliest other tokens at each position of a translation."""
 
-from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.prepared import PreparedSentence
@@ -9,16 +9,14 @@ from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translation
 
 
-@dataclass(frozen=True)
-class Alternative:
+class Alternative(NamedTuple):
     """A token and the model's probability for it, given the source and the tokens before it."""
 
     token: str
     probability: float
 
 
-@dataclass(frozen=True)
-class ChosenAmong:
+class ChosenAmong(NamedTuple):
     """The token of a translation at a position, and the likeliest others there."""
 
     chosen: Alternative
@@ -26,7 +24,7 @@ class ChosenAmong:
 
     def to_json(self) -> JsonObject:
         """Keys: `token` and `probability`; `others`, pairs of both, likeliest first."""
-        return asdict(self.chosen) | {"others": [[other.token, other.probability] for other in self.others]}
+        return self.chosen._asdict() | {"others": list(map(list, self.others))}
 
 
 def find_alternatives(

@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
+from transformer_mt.ground.context import setting
 from transformer_mt.text.terminal import JsonObject
 
 ENDED = "ended"
@@ -28,23 +29,16 @@ class Kept(NamedTuple):
 
 
 SearchSteps = list[list[Kept]]
-_recorded: ContextVar[SearchSteps | None] = ContextVar("recorded_steps", default=None)
+# The list of the surrounding `recording_search`; None outside of one.
+recorded_steps: ContextVar[SearchSteps | None] = ContextVar("recorded_steps", default=None)
 
 
 @contextmanager
 def recording_search() -> Iterator[SearchSteps]:
     """Within this context, every beam search adds the candidates of each step to a list."""
     steps: SearchSteps = []
-    token = _recorded.set(steps)
-    try:
+    with setting(recorded_steps, steps):
         yield steps
-    finally:
-        _recorded.reset(token)
-
-
-def recorded_steps() -> SearchSteps | None:
-    """The list of the surrounding `recording_search`; None outside of one."""
-    return _recorded.get()
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,6 @@ LARGEST = 10_000_000  # bytes
 LONGEST = 1_000  # characters of a term
 
 
-class Term(NamedTuple):
-    """A source term and its translation."""
-
-    source: str
-    target: str
-
-
 class Occurrence(NamedTuple):
     """A term, and the numbers of its words in a source sentence: from `first` to before `end`."""
 
@@ -45,7 +38,7 @@ class Glossary:
 
     def __init__(self, terms: Mapping[str, str]) -> None:
         """Raises `InputError` for an empty term, or the same words twice with different targets."""
-        self._terms: dict[tuple[str, ...], Term] = {}
+        self._terms: dict[tuple[str, ...], tuple[str, str]] = {}
         for source, target in terms.items():
             self._add(source, target, place="glossary")
 
@@ -70,14 +63,14 @@ class Glossary:
         return glossary
 
     def _add(self, source: str, target: str, *, place: str) -> None:
-        term = Term(normalize(source), normalize(target))
-        if not (term.source and term.target):
+        source, target = normalize(source), normalize(target)
+        if not (source and target):
             raise InputError(place, "a term is empty", "write both, or neither")
-        if max(map(len, term)) > LONGEST:
+        if max(len(source), len(target)) > LONGEST:
             raise InputError(place, f"a term has more than {LONGEST} characters", "shorten it")
-        known = self._terms.setdefault(_folded(words(term.source)), term)
-        if known.target != term.target:
-            raise InputError(place, f"{known.source} already means {known.target}", "remove one of them")
+        known, meaning = self._terms.setdefault(_folded(words(source)), (source, target))
+        if meaning != target:
+            raise InputError(place, f"{known} already means {meaning}", "remove one of them")
 
     def __bool__(self) -> bool:
         return bool(self._terms)

@@ -57,8 +57,7 @@ class Model:
 
     @override
     def __repr__(self) -> str:
-        direction = f"{self.config.data.source_language} → {self.config.data.target_language}"
-        return f"Model({str(self.run and self.run.path)!r}, {direction}, {self.engine.name})"
+        return f"Model({str(self.run and self.run.path)!r}, {self.direction}, {self.engine.name})"
 
     @property
     def network(self) -> "Seq2Seq":
@@ -78,6 +77,11 @@ class Model:
         """The directory of its run, or of the checkpoint."""
         assert self.run
         return str(self.run.model_path.parent)
+
+    @property
+    def direction(self) -> str:
+        """Its languages: `de → en`."""
+        return f"{self.config.data.source_language} → {self.config.data.target_language}"
 
     @cached_property
     def known(self) -> SeenWords | None:

@@ -5,17 +5,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
 from transformer_mt.batching.batches import Batch
-from transformer_mt.batching.encoded_pairs import EncodedPairs, encode_pairs
+from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.ground.errors import InputError
 from transformer_mt.models.batches import batches
-from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
+from transformer_mt.models.seq2seq import Seq2Seq, evaluating, log_softmax, require_finite
 from transformer_mt.tokenizer.symbols import EOS, PAD
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 
@@ -58,24 +57,19 @@ def score_pairs(model: Seq2Seq, tokenizer: Tokenizer, pairs: Iterable[SentencePa
                 raise InputError(
                     f"pair {number}", f"{longest} tokens, the model takes at most {model.max_length}", "split it"
                 )
-        yield from _scores(model, tokenizer, encoded)
+        found: dict[int, PairScore] = {}
+        with evaluating(model):
+            for rows, batch in batches(model, encoded):
+                log_p = label_log_probabilities(model, batch).tolist()
+                for row, labels, numbers in zip(rows.tolist(), batch.labels.tolist(), log_p, strict=True):
+                    count = labels.index(EOS) + 1
+                    found[row] = PairScore(tuple(tokenizer.pieces(labels[:count])), tuple(numbers[:count]))
+        yield from map(found.__getitem__, range(len(chunk)))
         first += len(chunk)
-
-
-def _scores(model: Seq2Seq, tokenizer: Tokenizer, encoded: EncodedPairs) -> list[PairScore]:
-    found: dict[int, PairScore] = {}
-    with evaluating(model):
-        for rows, batch in batches(model, encoded):
-            log_p = label_log_probabilities(model, batch).tolist()
-            for row, labels, numbers in zip(rows.tolist(), batch.labels.tolist(), log_p, strict=True):
-                count = labels.index(EOS) + 1
-                found[row] = PairScore(tuple(tokenizer.pieces(labels[:count])), tuple(numbers[:count]))
-    return [found[row] for row in range(len(found))]
 
 
 def label_log_probabilities(model: Seq2Seq, batch: Batch) -> Float[Tensor, "B T"]:
     """ln p of each label of a batch, zero for padding. Raises `MachineError` if logits are not finite."""
-    logits = require_finite(model(batch.source, batch.decoder_input))
-    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    losses = F.cross_entropy(logits.flatten(0, 1), batch.labels.flatten(), ignore_index=PAD, reduction="none")
+    log_p = log_softmax(require_finite(model(batch.source, batch.decoder_input)))
+    losses = F.nll_loss(log_p.flatten(0, 1), batch.labels.flatten(), ignore_index=PAD, reduction="none")
     return -losses.view_as(batch.labels)

@@ -63,7 +63,7 @@ def beam_search(
             token != EOS and log_probability / largest_penalty[origin] > to_beat[origin]
             for origin, token, log_probability in rows
         ]
-        if (steps := recorded_steps()) is not None:
+        if (steps := recorded_steps.get()) is not None:
             steps.append(_kept(live, candidates, goes_on, step=length - len(prefix), penalty=penalty))
         if not any(goes_on):
             break
@@ -135,7 +135,7 @@ class _Candidates:
         if all(kept):
             return self
         chosen = torch.tensor([row for row, stays in enumerate(kept) if stays], device=self.token.device)
-        return _Candidates(self.origin[chosen], self.parent[chosen], self.token[chosen], self.log_probability[chosen])
+        return _Candidates(*(column[chosen] for column in vars(self).values()))
 
 
 @dataclass(frozen=True)

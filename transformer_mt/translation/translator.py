@@ -198,8 +198,10 @@ class Translator:
 
     def require_fitting(self, sentences: Iterable[PreparedSentence], place: str) -> None:
         """Raise `InputError`, naming `place`, for a sentence with more tokens than the model takes."""
+        limit = self.model.engine.max_length
         for sentence in sentences:
-            self._task(sentence, (), self.search, self._longest(self.search), place=place)
+            if (count := len(sentence.ids) + 1) > limit:
+                raise InputError(place, f"{count} tokens, the model takes at most {limit}", "split it")
 
     def require_fitting_pair(self, pair: AnyPair, place: str) -> None:
         """Raise `InputError`, naming `place`, for a pair with a side that has more tokens than the model takes."""
@@ -220,16 +222,19 @@ class Translator:
         engine = self.model.engine
         if self.glossary:
             _ = self.model.linking_heads  # raises
-        limit = self._longest(search)
+        limit = min(search.max_length, engine.max_length)  # of a translation, with `EOS`
         forced, ends = self._forced(prefix)
         if len(forced) >= limit:
             raise InputError("prefix", f"{len(forced)} tokens, but a translation has at most {limit - 1}", "shorten it")
         longest = len(forced) + 1 if ends else limit
         tasks = []
         for number, line in lines:
+            self.require_fitting(line.sentences, place(number))
             for index, sentence in enumerate(line.sentences):
-                key = (number, index) if index else (number,)
-                tasks.append(self._task(sentence, forced, search, longest, place=place(number), key=key))
+                seed = derive_seed(search.seed, *((number, index) if index else (number,)))
+                # Vaswani et al. 2017, §6.1: a translation may exceed its source by a fixed number of tokens.
+                most = max(len(sentence.ids), len(forced)) + 1 + search.max_length_margin
+                tasks.append(Task([*sentence.ids, EOS], min(most, longest), seed))
         waiting = [index for index, task in enumerate(tasks) if tokenizer.holds_text(task.source[:-1])]
         waiting.sort(key=lambda index: len(tasks[index].source), reverse=True)
         # A lower bound: only the logits and log-probabilities of the parallel batches.
@@ -260,23 +265,6 @@ class Translator:
             if index in SPECIAL:
                 raise InputError("prefix", f"{piece!r} is not a text token", "give tokens of a translation")
         return tuple(ids[: len(ids) - ends]), ends
-
-    def _longest(self, search: SearchConfig) -> int:
-        """The number of tokens of the longest possible translation, with `EOS`."""
-        return min(search.max_length, self.model.engine.max_length)
-
-    def _task(
-        self, sentence: PreparedSentence, prefix: Prefix, search: SearchConfig, longest: int, *, place: str,
-        key: tuple[int, ...] = (),
-    ) -> Task:  # fmt: skip
-        """The task of a sentence. Raises `InputError`, naming `place`, if it is too long."""
-        count = len(sentence.ids) + 1
-        limit = self.model.engine.max_length
-        if count > limit:
-            raise InputError(place, f"{count} tokens, the model takes at most {limit}", "split it")
-        # Vaswani et al. 2017, §6.1: a translation may exceed its source by a fixed number of tokens.
-        limit = min(max(count, len(prefix) + 1) + search.max_length_margin, longest)
-        return Task([*sentence.ids, EOS], limit, derive_seed(search.seed, *key))
 
     def _found(self, waiting: Mapping[int, Task], search: SearchConfig, prefix: Prefix) -> dict[int, Ranked]:
         """Translate every sentence; search again for sentences with too few distinct texts."""
@@ -314,7 +302,7 @@ class Translator:
                 text, placed = put_terms(alignment, terms[index], prefix=prefix, is_english=is_english)
                 uses = tuple(Use(term.source, term.target, term in placed) for term in terms[index])
                 different[index].setdefault(text, replace(one, text=text or one.text, terms=uses))
-        return [list(different[index].values()) if terms[index] else ranked for index, ranked in enumerate(found)]
+        return [list(different[index].values()) or ranked for index, ranked in enumerate(found)]
 
     def _linkable(self, translation: str) -> str:
         """A translation as the model reads it; empty if it has too many tokens in the usual spelling."""

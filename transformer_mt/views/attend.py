@@ -30,7 +30,7 @@ def view_attention(
     *,
     method: str = "weights",
     words: bool = True,
-    stacks: Collection[str] = tuple(STACKS),
+    stacks: Collection[str] = STACKS,
 ) -> AttentionMaps:
     """The matrices of a pair by a method, over words or tokens, for the given stacks that the method covers.
 
@@ -166,9 +166,12 @@ def graph_lines(matrix: LabelledMatrix, *, threshold: float, width: int, scale: 
     graph = adjacency(matrix, threshold=threshold)
     rows: list[list[str | Text]] = []
     for i, name in enumerate(matrix.rows):
-        edges = [(matrix.columns[j], scale.printed(weight).strip()) for row, j, weight in graph.edges if row == i]
-        ends = Text(", ").join(Text.assemble(label(column), f" {weight}") for column, weight in edges)
-        rows.append([label(name), str(graph.out_degrees[i]), ends])
+        ends = [
+            Text.assemble(label(matrix.columns[j]), f" {scale.printed(weight).strip()}")
+            for row, j, weight in graph.edges
+            if row == i
+        ]
+        rows.append([label(name), str(graph.out_degrees[i]), Text(", ").join(ends)])
     title = f"{matrix.title}: {len(graph.edges)} edges, each at least {100 * threshold:g} % of its row"
     yield from (*wrapped(title, width=width), "")
     yield from rendered(table(rows, headings=("row", "out-degree", "edges"), right=(0, 1)), width=width)

@@ -7,7 +7,6 @@ from statistics import fmean, median
 
 from transformer_mt.corpus.cleaning import PROBLEMS, describe
 from transformer_mt.corpus.load_corpus import Corpus
-from transformer_mt.corpus.pairs import Pairs
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.text.words import words
 
@@ -22,14 +21,16 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> JsonObject:
     `counted` pairs.
     """
     splits = {}
-    counted = {name: _counted(pairs, seed) for name, pairs in corpus.splits.items()}
     for name, pairs in corpus.splits.items():
+        counted = pairs
+        if len(pairs) > _COUNTED:
+            counted = [pairs[index] for index in sorted(random.Random(seed).sample(range(len(pairs)), _COUNTED))]
         chosen = random.Random(seed).sample(range(len(pairs)), min(sample, len(pairs)))
         splits[name] = {
             "pairs": len(pairs),
             "cleaning": asdict(corpus.reports[name]),
-            "counted": len(counted[name]),
-            **{side: _lengths([words(pair[of]) for pair in counted[name]]) for of, side in enumerate(SIDES)},
+            "counted": len(counted),
+            **{side: _lengths([words(getattr(pair, side)) for pair in counted]) for side in SIDES},
             "samples": [asdict(pairs[index]) for index in chosen],
         }
     return {
@@ -40,12 +41,6 @@ def corpus_statistics(corpus: Corpus, *, sample: int, seed: int) -> JsonObject:
         "max_ratio": corpus.config.max_ratio,
         "splits": splits,
     }
-
-
-def _counted(pairs: Pairs, seed: int) -> list[tuple[str, str]]:
-    if len(pairs) > _COUNTED:
-        pairs = [pairs[index] for index in sorted(random.Random(seed).sample(range(len(pairs)), _COUNTED))]
-    return [(pair.source, pair.target) for pair in pairs]
 
 
 def _lengths(sentences: list[list[str]]) -> dict[str, float]:
@@ -77,11 +72,7 @@ def statistics_lines(corpus: Corpus, statistics: JsonObject) -> Iterator[str]:
                 f"longest {lengths['longest']}, {lengths['different']} different"
             )
         for sample in split["samples"]:
-            yield from _sample_lines(sample)
-
-
-def _sample_lines(sample: JsonObject) -> Iterator[str]:
-    yield from (f"  | {sample[side]}" for side in SIDES)
-    if sample["links"] is not None:
-        source, target = (words(sample[side]) for side in SIDES)
-        yield f"  | {' '.join(f'{source[i]}–{target[j]}' for i, j in sample['links'])}"
+            yield from (f"  | {sample[side]}" for side in SIDES)
+            if sample["links"] is not None:
+                source, target = (words(sample[side]) for side in SIDES)
+                yield f"  | {' '.join(f'{source[i]}–{target[j]}' for i, j in sample['links'])}"

@@ -19,6 +19,7 @@ from transformer_mt.models.batches import BATCH_TOKENS, batches
 from transformer_mt.models.head_mask import attention_layers, gated, head_names
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.translation.scoring import label_log_probabilities
+from transformer_mt.views.methods import log_p_of
 
 ByHead = dict[HeadName, float]
 
@@ -80,9 +81,9 @@ def head_losses(
     heads = candidates or head_names(model)
     layers = attention_layers(model)
     source, read = tokens.inputs(model)
-    rows = list(range(len(tokens.written.ids))) if row is None else [row]
+    rows = slice(None) if row is None else slice(row, row + 1)
+    log_p = log_p_of(tokens.written.ids[rows])
     found = list[float]()
-    written = [tokens.written.ids[row] for row in rows]
     at_once = max(1, BATCH_TOKENS // max(source.numel(), read.numel()))
     off = [None, *heads]
     for first in range(0, len(off), at_once):
@@ -93,7 +94,6 @@ def head_losses(
                 gates[layers[name.of_layer]][copy, name.head - 1] = 0.0
         with evaluating(model), gated(gates):
             logits = require_finite(model(source.expand(len(copies), -1), read.expand(len(copies), -1)))
-            log_p = logits[:, rows].float().log_softmax(dim=-1)[:, range(len(rows)), written]  # B R
-        found += log_p.sum(dim=1).tolist()
+        found += log_p(logits[:, rows].float()).sum(dim=1).tolist()
     of = "the translation" if row is None else tokens.written.pieces[row]
     return HeadLosses(of, found[0], dict(zip(heads, found[1:], strict=True)))

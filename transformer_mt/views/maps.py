@@ -92,11 +92,6 @@ class AttentionMaps(Brief):
         return replace(self, stacks=stacks)
 
 
-def maps_of(method: str, tokens: PairTokens, stacks: MapsByStack) -> AttentionMaps:
-    """Create the maps of a pair over tokens."""
-    return AttentionMaps(tokens.source.text, tokens.written.text, method, stacks, tokens)
-
-
 def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) -> AttentionMaps:
     """All attention maps of a pair, under teacher forcing in evaluation mode.
 
@@ -108,7 +103,7 @@ def attend_pair(model: Seq2Seq, tokenizer: Tokenizer, source: str, target: str) 
     text longer than the model's `max_length`, and `MachineError` if the model's numbers are not finite.
     """
     tokens = prepare_pair(model, tokenizer, source, target)
-    return maps_of("weights", tokens, weights_of_pair(model, tokens))
+    return AttentionMaps(tokens.source.text, tokens.written.text, "weights", weights_of_pair(model, tokens), tokens)
 
 
 def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> MapsByStack:
@@ -120,7 +115,7 @@ def weights_of_pair(model: Seq2Seq, tokens: PairTokens) -> MapsByStack:
         mask = torch.ones(len(modules), len(rows), len(columns), dtype=torch.bool)  # no padding in a single sentence
         present = torch.zeros(len(modules), modules[0].heads, dtype=torch.bool)
         for layer, module in enumerate(modules):
-            present[layer, [head - 1 for head in active_heads(module)]] = True
+            present[layer, active_heads(module)] = True
             if graph := getattr(module, "graph", None):
                 mask[layer] = graph.mask(len(rows), len(columns), device=mask.device)
         maps = StackMaps(torch.cat(layers).float().cpu(), mask, rows, columns)  # layers of 1 H Q K

@@ -179,7 +179,7 @@ def legend(matrices: Sequence[LabelledMatrix], *, width: int, shading: Blocks, c
 def _block(group: Sequence[LabelledMatrix], *, width: int, shading: Blocks, compact: bool) -> Iterator[Text]:
     """Draw matrices with the same labels: the title, then one or more blocks of columns."""
     rows, columns = (list(map(_carried, labels)) for labels in (group[0].rows, group[0].columns))
-    gutter = min(max(map(cell_len, ["", *rows])), max(NARROWEST_GUTTER, width // 4))
+    gutter = min(max(map(cell_len, rows), default=0), max(NARROWEST_GUTTER, width // 4))
     room = width - gutter - 1
     widest = max(cell_len(_carried(matrix.name)) for matrix in group) if compact else 0
     yield from map(Text, wrapped(group[0].place if compact else group[0].title, width=width))

@@ -91,8 +91,7 @@ def _write_numbers(axes: "Axes", numbers: Float[np.ndarray, "R C"], scale: Scale
             share = number / scale.largest
             is_dark = abs(share) > 0.6 if diverging else share < 0.6
             colour = "white" if is_dark else "black"
-            text = scale.printed(number).strip()
-            axes.text(j, i, text, ha="center", va="center", color=colour, fontsize="x-small")
+            axes.text(j, i, scale.printed(number).strip(), ha="center", va="center", color=colour, fontsize="x-small")
 
 
 @contextmanager

@@ -5,7 +5,6 @@ To add one, subclass `Method` and register it in `METHODS`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from contextlib import nullcontext
 from typing import ClassVar
 
 import torch
@@ -23,7 +22,7 @@ from transformer_mt.models.recurrent import RecurrentSeq2Seq
 from transformer_mt.models.seq2seq import Seq2Seq, evaluating, require_finite
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.tokenizer.symbols import PAD
-from transformer_mt.views.maps import AttentionMaps, MapsByStack, StackMaps, maps_of, weights_of_pair
+from transformer_mt.views.maps import AttentionMaps, MapsByStack, StackMaps, weights_of_pair
 
 # For each part of a sentence, such as a word, the tokens to erase together (True).
 ErasedParts = Bool[Tensor, "N L"]
@@ -46,9 +45,10 @@ class Method(ABC):
         """True if the method can be computed for the model; by default, methods per head need attention."""
         return self.whole or bool(model.attention_stacks())
 
-    def maps(self, model: Seq2Seq, tokens: PairTokens, *, stacks: Collection[str] = tuple(STACKS)) -> AttentionMaps:
+    def maps(self, model: Seq2Seq, tokens: PairTokens, *, stacks: Collection[str] = STACKS) -> AttentionMaps:
         """The matrices over tokens, for the given stacks that the method covers."""
-        return maps_of(self.name, tokens, self.compute(model, tokens, stacks))
+        found = self.compute(model, tokens, stacks)
+        return AttentionMaps(tokens.source.text, tokens.written.text, self.name, found, tokens)
 
     @abstractmethod
     def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> MapsByStack:
@@ -163,11 +163,9 @@ def gradient_times_input(
     with evaluating(model, gradients=True), torch.backends.cudnn.flags(enabled=False):
         side, ids = (model.source_embedding, source) if stack == "cross" else (model.target_embedding, read)
         x = side.table.weight.detach()[ids].requires_grad_()
-        # The hook makes the table return x; with a shared table, only while this side is embedded.
-        with side.table.register_forward_hook(lambda *_: x) if stack == "cross" else nullcontext():
-            state = model.start(source)
-        with side.table.register_forward_hook(lambda *_: x) if stack == "decoder" else nullcontext():
-            logits, _ = model.decode(read, state)
+        # The hook makes the table return x for this side only; the other may share the table.
+        with side.table.register_forward_hook(lambda _, given, __: x if given[0] is ids else None):
+            logits, _ = model.decode(read, model.start(source))
         slopes = []
         for row in (of or log_p_of(tokens.written.ids))(logits[0]):
             advance(0)
@@ -211,4 +209,4 @@ def _logits_without(model: Seq2Seq, tokens: PairTokens, parts: ErasedParts, *, s
     if not source.shape[1]:  # an empty source becomes padding
         source = source.new_full((len(source), 1), PAD)
     last = (kept["decoder"].cumsum(dim=1) - 1).to(device)  # the last token read before each written one
-    return require_finite(model(source, read))[torch.arange(len(parts), device=device)[:, None], last]
+    return require_finite(model(source, read)).take_along_dim(last[:, :, None], dim=1)

@@ -1,6 +1,7 @@
 """Text for a terminal: short numbers, tables and wrapped lines."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ def format_weight(weight: float) -> str:
     if not math.isfinite(weight):
         return {math.inf: "+oo", -math.inf: "-oo"}.get(weight, "nan")
     for digits in (2, 1, 0):
-        text = f"{weight:.{digits}f}".replace("0.", ".", 1) if abs(weight) < 1.0 else f"{weight:.{digits}f}"
+        text = re.sub(r"\b0\.", ".", f"{weight:.{digits}f}")
         if len(text) <= 3:
             break
     return ".00" if abs(weight) < 0.005 else text.rjust(3)
@@ -45,14 +46,10 @@ def table(
 ) -> "Table":
     """A table without borders, for `rendered`; the columns in `right` are right-aligned."""
     from rich.table import Table
-    from rich.text import Text
 
     grid = Table(box=None, show_header=bool(headings), header_style="", padding=(0, gap, 0, 0), pad_edge=False)
-    cells = [
-        [Text(escape_controls(cell)) if isinstance(cell, str) else cell for cell in row] for row in (headings, *rows)
-    ]
-    for number in range(max(map(len, cells))):
-        heading = cells[0][number] if headings else ""
+    cells = [[escape_controls(cell) if isinstance(cell, str) else cell for cell in row] for row in (headings, *rows)]
+    for number, heading in enumerate(cells[0] or [""] * max(map(len, cells))):
         grid.add_column(heading, justify="right" if number in right else "left", overflow="fold")
     for row in cells[1:]:
         grid.add_row(*row)

@@ -29,18 +29,14 @@ def to_json(value: Any, *, digits: int = DIGITS) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, HeadName):
         return str(value)
-    if is_dataclass(value) or isinstance(value, Mapping):
-        return {str(name): to_json(entry, digits=digits) for name, entry in _entries(value).items()}
+    if is_dataclass(value):
+        value = {one.name: getattr(value, one.name) for one in fields(value) if not one.metadata.get("hidden")}
+    if isinstance(value, Mapping):
+        return {str(name): to_json(entry, digits=digits) for name, entry in value.items()}
     if isinstance(value, Sequence | frozenset) and not isinstance(value, str):
         return [to_json(entry, digits=digits) for entry in value]
     assert value is None or isinstance(value, bool | int | str), f"no JSON for {type(value)}"
     return value
-
-
-def _entries(value: Any) -> Mapping[Any, Any]:
-    if isinstance(value, Mapping):
-        return value
-    return {one.name: getattr(value, one.name) for one in fields(value) if not one.metadata.get("hidden")}
 
 
 def _rounded(numbers: Any, digits: int) -> Any:

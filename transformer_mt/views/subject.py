@@ -112,7 +112,7 @@ class Subject:
         if not (applies or self.network.attention_stacks()):
             raise InputError(self.name, "this model has no attention to show", "choose a model that has")
 
-    def attention(self, *, method: str, words: bool, stacks: Collection[str] = tuple(STACKS)) -> AttentionMaps:
+    def attention(self, *, method: str, words: bool, stacks: Collection[str] = STACKS) -> AttentionMaps:
         """The matrices of the given stacks by a method. Raises as `view_attention`."""
         with without_heads(self.network, self.without):
             return view_attention(self.network, self.tokens, method=method, words=words, stacks=stacks)

@@ -121,8 +121,10 @@ def _scores(translation: Translation) -> JsonObject:
 
 def alternatives_lines(positions: Sequence[ChosenAmong]) -> list[str]:
     """A line for each token of a translation: its probability, then the next best tokens with theirs."""
-    choices = [(position.chosen, *position.others) for position in positions]
-    rows = [[f"{choice.probability:.3f} {choice.token}" for choice in of_position] for of_position in choices]
+    rows = [
+        [f"{choice.probability:.3f} {choice.token}" for choice in (position.chosen, *position.others)]
+        for position in positions
+    ]
     return table_lines(rows) if rows else []
 
 
@@ -133,18 +135,16 @@ def trace_lines(trace: BeamTrace, *, width: int) -> Iterator[str]:
     """
     children = trace.children()
     best = trace.best
-    deepest = 0
+    depth = 0
     root = Tree(Text(escape_controls(" ".join(("<s>", *trace.prefix)))))
-    waiting = [(node, root, 1) for node in children.get(None, [])][::-1]
-    while waiting:
-        node, parent, depth = waiting.pop()
+    waiting = [(node, root, 1) for node in children.get(None, [])]
+    for node, parent, depth in waiting:  # grows, level by level
         run = [node]
         while len(following := children.get(run[-1], [])) == 1:
             run += following
         branch = parent.add(Text(escape_controls(_label(trace, run, best=best))))
-        waiting += [(child, branch, depth + 1) for child in following][::-1]
-        deepest = max(deepest, depth)
-    for line in rendered(root, width=max(width, _INDENT * deepest + _NARROWEST)):
+        waiting += [(child, branch, depth + 1) for child in following]
+    for line in rendered(root, width=max(width, _INDENT * depth + _NARROWEST)):
         yield line.plain
 
 
