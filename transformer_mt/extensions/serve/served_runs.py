@@ -54,7 +54,10 @@ class Runs:
         self._newest = lru_cache(RUNS_IN_MEMORY)(self._open_newest)
 
     def describe(self) -> list[JsonObject]:
-        """The fields of `tmt runs --json` for each run, newest first, with the fields of its model if it has one."""
+        """The fields of `tmt runs --json` for each run, newest first, with the fields of its model if it has one.
+
+        The ready model is the last.
+        """
         listed = []
         for name, path in self.find().items():
             found = describe_run(path) | {"run": name}
@@ -64,7 +67,7 @@ class Runs:
                 except TmtError as error:
                     found["error"] = str(error)
             listed.append(found)
-        return sorted(listed, key=lambda one: one["seconds_since"])
+        return sorted(listed, key=lambda one: (self._paths[one["run"]] == READY, one["seconds_since"]))
 
     def find(self) -> dict[str, Path]:
         """The current runs by name. A name keeps belonging to its path."""
