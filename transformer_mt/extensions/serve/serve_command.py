@@ -52,8 +52,8 @@ def serve(
 
     def places() -> Sequence[Path]:
         own = list_runs(folder) if folder.is_dir() else []
-        has_ready = READY.is_file() and (directory is None or any(Run(path).has_model() for path in own))
-        return chosen or [*own, READY][: len(own) + has_ready]
+        own += [READY] * (READY.is_file() and (directory is None or len(own) > 0))
+        return chosen or own
 
     processor = str(choose_device(device))
     # Leaves a processor for a browser. torch's threads spin, so if one is preempted, all wait. With two processors, the

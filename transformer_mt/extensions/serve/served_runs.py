@@ -74,7 +74,7 @@ class Runs:
         known = {path: name for name, path in self._paths.items()}
         found = {}
         for path in self._places():
-            name = known.get(path) or ("ready" if path == READY else printable_name(path))
+            name = known.get(path) or printable_name(path)
             while self._paths.get(name, path) != path:
                 name += "′"
             found[name] = self._paths[name] = path
@@ -122,8 +122,8 @@ class Runs:
 
 
 def printable_name(path: Path) -> str:
-    """The name of a run's directory; replaces bytes that are not UTF-8."""
-    return os.fsencode(path.absolute().name).decode(errors="replace")
+    """The name of a run's directory, as in commands; replaces bytes that are not UTF-8."""
+    return "ready" if path == READY else os.fsencode(path.absolute().name).decode(errors="replace")
 
 
 @contextmanager

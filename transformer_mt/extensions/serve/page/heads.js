@@ -171,7 +171,7 @@ function importance(name, losses) {
 }
 
 function rounded(loss) {
-  return `${Math.abs(loss) < 0.005 ? "" : loss < 0 ? "+" : "−"}${decimal(Math.abs(loss))}`;
+  return `ln p ${Math.abs(loss) < 0.005 ? "±" : loss < 0 ? "+" : "−"}${decimal(Math.abs(loss))}`;
 }
 
 /** The matrix of a head that is on, or the mean over those of a layer and their `count`; null if there is none. */
