@@ -195,8 +195,8 @@ function answersOf({ lessons }) {
   const texts = answered.map(({ number, title, question, check }) => {
     const answer = given.get(question);
     const shown = check.kind === "choice" ? check.choices[answer] : answer;
-    const lines = [`${number}. ${title}`, `Question: ${joined(question)}`, `My answer: ${shown}`, verdict(check, answer)];
-    return `${lines.map(visible).join("\n")}\n`;
+    const all = [`${number}. ${title}`, `Question: ${joined(question)}`, `My answer: ${shown}`, verdict(check, answer)];
+    return `${all.map(visible).join("\n")}\n`;
   });
   return texts.join("\n") || "No answers yet.";
 }

@@ -215,7 +215,8 @@ ArrowDown: explained-row | Tab: explained-head | End: explained-head | Tab: stag
 Tab: temperature | ArrowRight: temperature | Shift+Tab: steps | ArrowRight Enter: lens | Tab: cell 0 0
 ArrowRight ArrowDown: cell 1 1 | Shift+Tab: lens | ArrowRight Enter: learning | Tab: numbers | Enter: numbers
 Tab: checkpoint | Home: checkpoint | Shift+Tab: learning | End Enter: course | Tab: contents 1 | Enter: contents 1
-Tab: stop 1 | ArrowRight: stop 1 | Tab: stop 6 | Enter: title | Tab: choice of answer 0 | ArrowDown: choice of answer 1
+Tab: stop 1 | ArrowRight ArrowLeft: title | Shift+Tab: contents 1 | Enter: contents 1
+Tab: stop 6 | Enter: title | Tab: choice of answer 0 | ArrowDown: choice of answer 1
 Tab: answer 6 | Enter: answer 6 | Tab: try | Enter: steps | Tab: to course | Enter: course | Tab: next
 Enter: title"""
 # What the page shows after the step that ends at a place.
