@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.page import LoadedPage, expect
 from support.serving import Served, serving
-from support.tiny import write_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -83,18 +82,3 @@ def test_page_opens_the_last_choice_then_a_finished_run(chromium: "Browser", thr
         opened.page.evaluate("localStorage.setItem('tmt run', 'gone')")
         again(opened, served.server.address)
         opened.expect_value("#run", "third")
-
-
-def test_run_without_attention_says_why_views_are_empty(chromium: "Browser", tmp_path: Path) -> None:
-    recurrent = write_run(tmp_path / "gru", "model.kind=recurrent", "model.score=none")
-    with (
-        serving([recurrent]) as served,
-        LoadedPage.opened(chromium, served.server.address, wait="[role=tab]") as opened,
-    ):
-        opened.type("der hund")
-        opened.expected.add(422)
-        for view, place in {"heads": "heads-problem", "steps": "steps-problem"}.items():
-            opened.click(f"#tab-{view}")
-            opened.expect_part(f"#{place}", "his model has no attention")
-        opened.click("#tab-lens")
-        opened.expect_attribute("#lens", "aria-busy", "false")
