@@ -9,5 +9,5 @@ EXTENSION = Extension(
         "lesson": Command("Learn attention step by step", f"{__name__}.lesson_command:lesson", 10, loads_plugins=False)
     },
     routes={"lessons": Route(f"{__name__}.course:answer_lessons", needs_run=False)},
-    scripts=[Path(__file__).with_name("pictures.js"), Path(__file__).with_name("course.js")],
+    scripts=sorted(Path(__file__).parent.glob("*.js")),
 )

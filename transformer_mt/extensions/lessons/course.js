@@ -1,26 +1,35 @@
 // The guided course: one stop at a time, with a picture, a question and something to try.
 
-import { button, element, foreign, visible } from "./dom.js";
+import { button, element, foreign, scroller, visible } from "./dom.js";
+import { coloured, formula, isAboutRoles } from "./formula.js";
 import { explained } from "./heads.js";
 import { drawPicture, needsOf } from "./pictures.js";
 import { addTab, ofPair, tabs } from "./tabs.js";
 
 // *emphasis* and `code`.
 const MARKED = /(\*[^*]+\*|`[^`]+`)/;
+// Addresses that a text may link to.
+const LINKED = ["http:", "https:"];
 
 // What the pictures may be about, as keys of the state.
-const ANSWERS = ["run", "head", "translation", "explanation", "looked", "erased"];
+const ANSWERS = ["run", "head", "without", "translation", "explanation", "looked", "erased", "pieces", "prefix"];
+const WEIGHTS = { method: "weights", words: true, without: [] };
+
+const given = new Map(); // the student's answers, by the question
+const joined = (text) => text.replaceAll(/\s+/g, " ");
 
 addTab({
   id: "course",
   title: "Course",
   place: 60,
   needsModel: true,
+  follow: openStop,
   questions: {
     lessons: () => ["lessons", null],
     explanation: (now) => pictured(now, "explanation") && ofPair(now, "explain", explained(now)),
-    looked: (now) => pictured(now, "looked") && ofPair(now, "attend", { method: "weights", words: true, without: [] }),
-    erased: (now) => pictured(now, "erased") && ofPair(now, "attend", { method: "erasure", words: true, without: [] }),
+    looked: (now) => pictured(now, "looked") && ofPair(now, "attend", WEIGHTS),
+    erased: (now) => pictured(now, "erased") && ofPair(now, "attend", { ...WEIGHTS, method: "erasure" }),
+    pieces: (now) => pictured(now, "pieces") && ofPair(now, "attend", { ...WEIGHTS, words: false }),
   },
   pictures: [
     ["stop", ({ lessons, stop }) => [lessons, stop], drawStop],
@@ -34,34 +43,43 @@ addTab({
       button("to course", () => {
         change({ view: "course" });
         document.getElementById("tab-course").focus();
-      }, {}, `Back to stop ${stop} of the course`)],
+      }, {}, `← Back to stop ${stop} of the course`)],
   ],
   listen: (panel, { change, state }) => listenForArrows(panel, (by) =>
-    state.lessons && change({ stop: stopOf(state.lessons, (state.stop ?? 1) + by) })),
+    state.lessons && goTo(state.lessons, (state.stop ?? 1) + by, change)),
 });
 
-/** The name of the picture of the open stop; `undefined` if there is none. */
-function pictureOf({ lessons, stop }) {
-  return lessons ? lessons.lessons[stopOf(lessons, stop ?? 1) - 1].picture : undefined;
+/** The open stop; undefined before the course has come. */
+function lessonOf({ lessons, stop }) {
+  return lessons?.lessons[stopOf(lessons, stop ?? 1) - 1];
 }
 
-/** True if the picture of the open stop needs this answer. */
+function pictureOf(now) {
+  return lessonOf(now)?.picture;
+}
+
 function pictured(now, answer) {
   return needsOf(pictureOf(now)).includes(answer);
 }
 
-/** Do what a stop suggests: give its sentence, choose its head, and open its view. */
-function attempt({ sentence, view, head }, { change, take, pick, state }) {
+/** Once for each stop that is opened: give its sentence, choose its head, and a run with attention if it needs one. */
+function openStop(now, { chooseRun }) {
+  const needs = needsOf(pictureOf(now));
+  document.body.dataset.about = needs.length > 0 ? "sentence" : "stop";
+  if (!now.run || !now.lessons || now.entered === now.stop) {
+    return {};
+  }
+  now.entered = now.stop;
+  const { sentence, head } = lessonOf(now).try ?? {};
+  const chosen = { ...(sentence && { source: sentence, row: null }), ...(head && { head }) };
+  const other = now.runs.find(({ methods }) => methods?.weights);
+  if (needs.some((one) => !["run", "translation"].includes(one)) && !now.run.methods.weights && other) {
+    chooseRun(other.run, chosen);
+  }
   if (sentence) {
-    take(sentence);
+    document.getElementById("source").value = sentence;
   }
-  if (head) {
-    pick(head);
-  }
-  if (Object.hasOwn(tabs, view ?? "")) {
-    change({ view });
-  }
-  document.getElementById(`tab-${state.view}`).focus();
+  return { without: [], prefix: [], chosenBefore: [], place: null, ...chosen };
 }
 
 /** The number of the stop to show: the nearest that exists. */
@@ -69,46 +87,127 @@ function stopOf({ lessons }, wanted) {
   return Math.min(Math.max(1, wanted), lessons.length);
 }
 
-/** The text of a stop, under the numbers of all. */
+/** Open a stop at its title. */
+function goTo(course, wanted, change) {
+  change({ stop: stopOf(course, wanted) });
+  document.querySelector("#stop .stops").open = false;
+  const title = document.querySelector("#stop h3");
+  title.focus({ preventScroll: true });
+  title.scrollIntoView({ block: "nearest" });
+}
+
+/** The list of all stops, folded, then the text of one with its formulas and sources. */
 function drawStop(course, wanted, { change }) {
   const number = stopOf(course, wanted);
-  const lesson = course.lessons[number - 1];
+  const { title, paragraphs, formulas = [], papers = [], code } = course.lessons[number - 1];
+  const hasRoles = isAboutRoles(formulas);
   const stops = course.lessons.map((one, place) => element("li", {},
-    button(`stop ${place + 1}`, () => change({ stop: place + 1 }), {
-      "aria-current": place + 1 === number ? "step" : null, "aria-label": `Stop ${place + 1}: ${visible(one.title)}`,
-    }, String(place + 1))));
+    button(`stop ${place + 1}`, () => goTo(course, place + 1, change), {
+      "aria-current": place + 1 === number ? "step" : null,
+    }, `${place + 1}. `, foreign(one.title))));
   return [
-    element("nav", { class: "stops", "aria-label": "Stops" }, element("ol", {}, stops)),
-    element("h3", {}, `${number} of ${course.lessons.length}: `, foreign(lesson.title)),
-    lesson.paragraphs.map((text) => element("p", {}, marked(text))),
+    element("details", { class: "stops" },
+      element("summary", { "data-place": `contents ${number}` }, "Contents"),
+      element("nav", { "aria-label": "Stops" }, element("ol", {}, stops))),
+    element("h3", { tabindex: -1, "data-place": "title" }, `${number} of ${course.lessons.length}: `, foreign(title)),
+    paragraphs.map((text) => element("p", {}, marked(text, hasRoles))),
+    formulas.map((line) => scroller("Formula", null, formula(line, hasRoles))),
+    papers.length > 0 && element("p", { class: "quiet" }, "Paper: ",
+      papers.map((paper, place) => [place > 0 && ", ", linked(paper)])),
+    code && element("p", { class: "quiet" }, "Code: ", element("code", {}, foreign(code))),
   ];
 }
 
-/** The question of a stop with its folded answer, what to try, and the ways back and on. */
-function drawQuestion(course, wanted, actions) {
+/** A link, or only its text if the address is none that a browser should open. */
+function linked({ text, url }) {
+  const is = url && URL.canParse(url) && LINKED.includes(new URL(url).protocol);
+  return is ? element("a", { href: url, target: "_blank", rel: "noreferrer" }, foreign(text)) : foreign(text);
+}
+
+/** The question of a stop with a field for an answer, its folded answer, what to try, and the ways back and on. */
+function drawQuestion(course, wanted, { change, copy }) {
   const number = stopOf(course, wanted);
-  const { question, answer, try: tried } = course.lessons[number - 1];
-  const isTried = tried && (tried.sentence || tried.view || tried.head);
+  const lesson = course.lessons[number - 1];
+  const tried = lesson.try ?? {};
   const ends = [number === 1, number === course.lessons.length];
-  const go = (wanted) => actions.change({ stop: stopOf(course, wanted) });
+  const go = (wanted) => goTo(course, wanted, change);
+  const open = () => {
+    change({ view: tried.view });
+    document.getElementById(`tab-${tried.view}`).focus();
+  };
   return [
-    element("p", {}, element("strong", {}, "Question: "), marked(question)),
+    element("p", {}, element("strong", {}, "Question: "), marked(lesson.question, isAboutRoles(lesson.formulas ?? []))),
+    lesson.check && field(lesson),
     element("details", { class: "answer" },
-      element("summary", { "data-place": `answer ${number}` }, "Answer"), element("p", {}, marked(answer))),
-    isTried && element("p", {}, button("try", () => attempt(tried, actions), {}, "Try it"), tried.sentence &&
-      [" ", foreign(tried.sentence)]),
-    tried?.command &&
+      element("summary", { "data-place": `answer ${number}` }, "Answer"), element("p", {}, marked(lesson.answer))),
+    tried.command &&
       element("p", { class: "quiet" }, "In the terminal: ", element("code", {}, foreign(tried.command))),
     element("p", { class: "ways" },
-      button("back", () => go(number - 1), { "aria-disabled": String(ends[0]) }, "← Back"), " ",
-      button("next", () => go(number + 1), { "aria-disabled": String(ends[1]) }, "Next →")),
+      button("back", () => go(number - 1), { "aria-disabled": String(ends[0]) }, "← Back"),
+      button("next", () => go(number + 1), { "aria-disabled": String(ends[1]) }, "Next →"),
+      Object.hasOwn(tabs, tried.view ?? "") &&
+        button("try", open, { title: `Open the view “${tabs[tried.view].title}”` }, "Try it"),
+      course.lessons.some(({ check }) => check) && button("copy answers",
+        ({ target }) => copy(answersOf(course), target), {}, "Copy my answers")),
   ];
 }
 
-/** Text with *emphasis* and `code`. */
-function marked(text) {
-  return text.split(MARKED).map((part, place) =>
-    place % 2 ? element(part[0] === "*" ? "em" : "code", {}, foreign(part.slice(1, -1))) : part && foreign(part));
+// The student's answers: in this page only, as long as it is open.
+
+/** A field for the answer to a question, and what is said of the answer. */
+function field({ question, check }) {
+  const said = element("output", {});
+  const judge = (answer) => {
+    given.set(question, answer);
+    said.textContent = verdict(check, answer);
+  };
+  judge(given.get(question) ?? "");
+  if (check.kind === "number") {
+    const input = element("input", {
+      id: "own-answer", inputmode: "decimal", autocomplete: "off", value: given.get(question),
+      onchange: ({ target }) => judge(target.value.trim()),
+    });
+    return element("p", { class: "own" }, element("label", { for: "own-answer" }, "Your answer: "), input,
+      button("check", () => judge(input.value.trim()), {}, "Check"), said);
+  }
+  const choices = check.choices.map((text, place) => element("label", {}, element("input", {
+    type: "radio", name: "own-answer", value: place, checked: given.get(question) === String(place),
+    "data-place": `choice of answer ${place}`, onchange: ({ target }) => judge(target.value),
+  }), " ", element("span", {}, marked(text))));
+  return element("fieldset", { class: "own" }, element("legend", {}, "Your answer"), choices, said);
+}
+
+function verdict({ kind, value, tolerance, right }, answer) {
+  if (answer === "") {
+    return "";
+  }
+  const plain = answer.replace("−", "-").replaceAll(/%|\s/g, "");
+  const readings = [plain.replaceAll(",", ""), plain.replace(",", ".")].map(Number); // a comma has two meanings
+  const isNear = (one) => Math.abs(one - value) <= tolerance + 1e-12;
+  const isRight = kind === "number"
+    ? readings.some((one) => isNear(one) || (answer.includes("%") && isNear(one / 100))) : Number(answer) === right;
+  return isRight ? "Right." : "Not yet.";
+}
+
+/** All answers given, as text. */
+function answersOf({ lessons }) {
+  const answered = lessons.filter(({ check, question }) => check && given.get(question));
+  const texts = answered.map(({ number, title, question, check }) => {
+    const answer = given.get(question);
+    const shown = check.kind === "choice" ? check.choices[answer] : answer;
+    const all = [`${number}. ${title}`, `Question: ${joined(question)}`, `My answer: ${shown}`, verdict(check, answer)];
+    return `${all.map(visible).join("\n")}\n`;
+  });
+  return texts.join("\n") || "No answers yet.";
+}
+
+/** Text with *emphasis* and `code`, and with the colours of queries, keys and values where `hasRoles`. */
+function marked(text, hasRoles = false) {
+  const plain = (part) => hasRoles ? element("bdi", {}, coloured(visible(part))) : foreign(part);
+  return joined(text).split(MARKED).map((part, place) => {
+    const inner = plain(place % 2 ? part.slice(1, -1) : part);
+    return place % 2 ? element(part[0] === "*" ? "em" : "code", {}, inner) : part && inner;
+  });
 }
 
 /** Left and right arrows in the course move between stops, except where they already have a meaning. */

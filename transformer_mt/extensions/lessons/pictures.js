@@ -1,24 +1,26 @@
 // The pictures of the course, by name: computed here, stored with the course, or from the model's answers.
 
 import {
-  attended, convolvedAt, dropped, histogram, isNeighbour, kernelWeights, maskedWeights, multiplied, noamRate, normals,
-  randomScores, rotaryProduct, sinusoidalProduct, smoothedLoss, softmax, uniforms,
+  attended, convolvedAt, dotProduct, dropped, histogram, isNeighbour, kernelWeights, maskedWeights, multiplied,
+  noamRate, normals, randomScores, rotaryProduct, sinusoid, smoothedLoss, softmax, uniforms,
 } from "./arithmetic.js";
 import { drawChart, short } from "./chart.js";
 import { bar, drawBeam } from "./choices.js";
 import { button, column, decimal, element, foreign, plural, replace, scroller, shape, visible } from "./dom.js";
-import { drawHead, drawHeads, headToShow, matrixOf } from "./heads.js";
+import { drawAllOn, drawHead, drawHeads, headToShow, matrixOf } from "./heads.js";
 import { roving } from "./keyboard.js";
 import { matrixTable, smallMatrix, table } from "./matrix.js";
 import { level, SHARES_OF_ONE } from "./shades.js";
+import { drawTransformer } from "./transformer.js";
+import { comparison } from "./translation.js";
 
 const kept = {}; // the values of controls by picture, so that they survive redrawing
 
 /**
  * Draw a picture by its name; null if there is none of that name.
  *
- * `curves` are the stored ones; `answers` are those of `needsOf`, `run` the run, `head` the chosen head, and
- * `lacksSentence` is true if no sentence is given.
+ * `curves` are the stored ones; `answers` are those of `needsOf`, `run` the run, `head` the chosen head, `without`
+ * those turned off; `lacksSentence` is true if no sentence is given.
  */
 export function drawPicture(name, curves, answers) {
   if (needsOf(name).some((one) => !answers[one])) {
@@ -33,23 +35,22 @@ export function needsOf(name) {
 }
 
 const NEEDS = {
-  "sum-of-heads": ["explanation", "run"],
+  transformer: ["pieces", "translation", "run"],
+  "sum-of-heads": ["explanation", "translation", "run"],
   "cross-attention": ["looked", "run"],
   beam: ["translation", "run"],
   misleading: ["looked", "erased", "run"],
 };
 
 const PICTURED = {
+  transformer: (_, { pieces, translation, run }) => drawTransformer(pieces, translation, run),
   "length-curves": ({ length }) => lengthCurves(length),
   "rnn-attention": ({ rnn_attention: found }) => rnnAttention(found),
-  "shiny-sun": () => byHand("shiny-sun", [], (words) => attended(words, words, words)),
-  "query-key-value": () => byHand("query-key-value", ROLES, (words, matrices) => {
-    const [queries, keys, values] = matrices.map((matrix) => multiplied(words, matrix));
-    return attended(queries, keys, values, 1 / Math.sqrt(2));
-  }),
+  "shiny-sun": () => byHand("shiny-sun", [], (words) => lookOfShiny(attended(words, words, words))),
+  "query-key-value": () => byHand("query-key-value", ROLES, rolesOf),
   temperature: () => interactive("temperature", [
     { name: "power", label: "d", min: 0, max: 8, value: 1, shown: (power) => `${2 ** power}` },
-    { name: "t", label: "Temperature T", min: 0.1, max: 4, step: 0.1, value: 1 },
+    { name: "t", label: "T", min: 0.1, max: 4, step: 0.1, value: 1 },
     { name: "scaled", label: "divide by √d", value: false },
   ], spreadOfScores),
   "causal-mask": () => interactive("causal-mask", [{ name: "causal", label: "hide later words", value: true }], masks),
@@ -57,11 +58,12 @@ const PICTURED = {
     { name: "p", label: "p", min: 0, max: 0.9, step: 0.1, value: 0.5 },
     { name: "seed", label: "Draw again", value: 1, next: true },
   ], dropouts),
-  "sum-of-heads": (_, { explanation, run }) => sumOfHeads(explanation, run),
+  "sum-of-heads": (_, answers) => sumOfHeads(answers),
   positions: () => interactive("positions", [
-    { name: "power", label: "d", min: 1, max: 8, value: 6, shown: (power) => `${2 ** power}` },
-  ], productsByDistance),
-  "norm-curves": ({ loss }) => stored(loss, "Training loss, nats per target token", (points) => points, "step"),
+    { name: "power", label: "d", min: 1, max: 7, value: 6, shown: (power) => `${2 ** power}` },
+    { name: "distance", label: "distance", min: 0, max: 20, value: 3 },
+  ], productsByPlace),
+  "norm-curves": ({ loss }) => stored(loss, "Training loss, nats per target token", (points) => points),
   graphs: () => interactive("graphs", [
     { name: "graph", label: "Graph", value: "band", options: ["complete", "causal", "band", "strided", "fixed"] },
     { name: "k", label: "k, or l", min: 1, max: 6, value: 2 }, { name: "c", label: "c", min: 0, max: 3, value: 1 },
@@ -71,12 +73,14 @@ const PICTURED = {
   ], convolved),
   "cross-attention": (_, { looked, run, head, pick }) => crossAttention(looked, run, head, pick),
   "smoothing-and-noam": () => interactive("smoothing-and-noam", [
+    { name: "shown", label: "Curve", value: "loss", options: ["loss", "learning rate"] },
     { name: "smoothing", label: "ε", min: 0, max: 0.4, step: 0.05, value: 0.1 },
     { name: "warmup", label: "Warm-up", min: 100, max: 8000, step: 100, value: 4000 },
     { name: "factor", label: "Factor", min: 0.5, max: 4, step: 0.5, value: 1 },
   ], lossAndRate),
-  beam: (_, { translation, run, go }) => drawBeam(translation, run, { go }),
-  misleading: (_, { looked, erased, run, head }) => misleading(looked, erased, run, head),
+  beam: (_, { translation, run, prefix, go, undo }) => [drawBeam(translation, run, { go }),
+    prefix.length > 0 && said(button("undo", undo, {}, "Undo"))],
+  misleading: (_, { looked, erased, run, head, pick }) => misleading(looked, erased, run, head, pick),
 };
 
 // Controls
@@ -125,29 +129,31 @@ function control(picture, field, values, change) {
   return [named, element("input", { ...attributes, ...range }), said];
 }
 
-/** A table of numbers with bars: `rows` are a label, a number, and its share of the longest bar. */
-function bars(name, rows, heading = "weight") {
-  const [labels, numbers, shares] = [0, 1, 2].map((place) => rows.map((row) => row[place]));
-  return table(name, { [name]: labels, [heading]: numbers, "as bars": shares.map((share) =>
-    bar(Math.abs(share), share < 0 ? "against" : "")) });
-}
-
 function said(...text) {
   return element("p", {}, text);
 }
 
 // Stored curves
 
+// What the measured models are called.
+const CALLED = {
+  gru_none: "GRU without attention", gru_additive: "GRU with attention", baseline: "Transformer",
+  post_norm: "post-norm", batch_norm: "batch norm",
+};
+// The mean number of words in the band without an end.
+const LONG = 37.9;
+
 /** A chart of stored curves by variant. */
-function stored(found, title, pointsOf, unit) {
-  const curves = Object.entries(found).map(([called, points], place) =>
-    ({ called: visible(called), name: `series-${place % 6}`, points: pointsOf(points) }));
-  return drawChart(title, curves, unit);
+function stored(found, title, pointsOf, places) {
+  const curves = Object.entries(found).map(([name, points], place) =>
+    ({ called: `${visible(CALLED[name] ?? name)}:`, name: `series-${place % 6}`, points: pointsOf(points) }));
+  return drawChart(title, curves, places);
 }
 
 function lengthCurves(found) {
-  const middle = ([fewest, most, bleu]) => [most === null ? fewest : (fewest + most) / 2, bleu];
-  return stored(found, "BLEU by the number of source words", (rows) => rows.map(middle), "words");
+  const middle = ([fewest, most, bleu]) => [most === null ? LONG : (fewest + most) / 2, bleu];
+  return stored(found, "BLEU by the length of the sentence", (rows) => rows.map(middle),
+    { axis: "words and marks", at: (count) => `${count} words` });
 }
 
 function rnnAttention(found) {
@@ -169,23 +175,20 @@ function asMatrix(numbers, rows, columns, caption) {
 const THREE = ["Hello", "shiny", "sun"];
 const VECTORS = [[0.34, 0.22, 0.54], [0.53, 0.34, 0.98], [0.29, 0.54, 0.93]];
 const ROLES = ["W_q", "W_k", "W_v"];
-const MATRICES = [[[1, 0], [0, 1], [0.5, 0.5]], [[0, 1], [1, 0], [0.5, -0.5]], [[1, 0], [0, 1], [1, 1]]];
-const [SECOND, LARGEST] = [1, 1000];
+const COLOURS = ["query", "key", "value"];
+const MATRICES = [[[1, 0], [0, 1], [0.5, 0.5]], [[0, 1], [1, 0], [1, -0.5]], [[1, 0], [0, 1], [1, 1]]];
+const [SECOND, THIRD, LARGEST] = [1, 2, 1000];
 
-/** Editable vectors and matrices; the scores, weights and mixture of the second word, computed from them. */
-function byHand(picture, names, compute) {
-  return interactive(picture, [], (values, change) => {
+/** Editable vectors and matrices, and what `show(words, matrices)` computes from them. */
+function byHand(picture, names, show) {
+  const fields = names.length > 0 ? [{ name: "shared", label: "W_k = W_q", value: false }] : [];
+  return interactive(picture, fields, (values, change) => {
     values.words ??= VECTORS.map((vector) => [...vector]);
     values.matrices ??= names.map((_, number) => MATRICES[number].map((row) => [...row]));
     const result = element("div");
     const draw = () => {
-      const { scores, weights, contexts } = compute(values.words, values.matrices);
-      const rows = THREE.map((word, place) =>
-        [word, column(scores[SECOND])[place], column(weights[SECOND])[place], bar(weights[SECOND][place])]);
-      const columns = ["word", "score with shiny", "weight", "as bars"].map((heading, place) =>
-        [heading, rows.map((row) => row[place])]);
-      replace(result, table("Scores and weights of shiny", Object.fromEntries(columns)),
-        said(`Mixture: [${column(contexts[SECOND]).join(" ")}]`));
+      const [queries, keys, ...others] = values.matrices;
+      replace(result, show(values.words, [queries, values.shared ? queries : keys, ...others]));
     };
     draw();
     const edit = (row, place) => ({ target }) => {
@@ -200,16 +203,43 @@ function byHand(picture, names, compute) {
         type: "number", step: "any", min: -LARGEST, max: LARGEST, required: true, value: number,
         "aria-label": `${name} ${label}, number ${place + 1}`, oninput: edit(rows[at], place),
       })))));
-    const grid = (name, rows, labels) => element("table", { class: "numbers", "aria-label": name },
-      element("caption", {}, name), element("tbody", {}, inputs(name, rows, labels)));
+    const grid = (name, rows, labels, role) => element("table", { class: "numbers", "aria-label": name },
+      element("caption", { class: role }, name), element("tbody", {}, inputs(name, rows, labels)));
+    const dims = ["x1", "x2", "x3"];
     const reset = () => change({ words: null, matrices: null });
-    const dims = ["from x1", "from x2", "from x3"];
     return [
       element("div", { class: "edited" }, grid("Vectors", values.words, THREE),
-        values.matrices.map((matrix, number) => grid(names[number], matrix, dims))),
+        values.matrices.map((matrix, number) =>
+          (number !== 1 || !values.shared) && grid(names[number], matrix, dims, COLOURS[number]))),
       result, said(button(`${picture} reset`, reset, {}, "Start again")),
     ];
   });
+}
+
+/** The scores, weights and mixture of the second word. */
+function lookOfShiny({ scores, weights, contexts }) {
+  const columns = {
+    word: THREE, "score with shiny": column(scores[SECOND]), weight: column(weights[SECOND]),
+    "as bars": weights[SECOND].map((weight) => bar(weight)),
+  };
+  return [table("Scores and weights of shiny", columns), said(`Mixture: [${column(contexts[SECOND]).join(" ")}]`)];
+}
+
+/** Query, key and value of each word, the scores of the second, and two scores in both directions. */
+function rolesOf(words, matrices) {
+  const roles = matrices.map((matrix) => multiplied(words, matrix));
+  const scale = 1 / Math.sqrt(roles[0][0].length);
+  const { scores, weights, contexts } = attended(...roles, scale);
+  const written = (vectors, place) =>
+    vectors.map((vector) => element("span", { class: COLOURS[place] }, `[${vector.map(decimal).join(" ")}]`));
+  const [q, k, v] = roles.map(written);
+  const both = [[SECOND, THIRD], [THIRD, SECOND]].map(([one, other]) =>
+    `${THREE[one]} → ${THREE[other]}: ${column([scores[one][other]])[0]}`);
+  return [
+    table("Roles, scores and weights", {
+      word: THREE, q, k, v, score: scores[SECOND].map(decimal), weight: weights[SECOND].map(decimal),
+    }), said(`Score q · k / √2: ${both.join("; ")}.`), said(`Mixture: [${column(contexts[SECOND]).join(" ")}]`),
+  ];
 }
 
 const [PAIRS, FEW, REACH, BINS, SEED] = [2000, 8, 40, 40, 7];
@@ -220,28 +250,42 @@ function spreadOfScores({ power, t, scaled }) {
   const counts = histogram(scores, REACH, BINS);
   const most = Math.max(...counts);
   const heights = counts.map((count, place) => shape("rect",
-    { class: "bar", x: place * 8, width: 7, y: 100 - (100 * count) / most, height: (100 * count) / most }));
+    { class: "bar", x: place * 8, width: 7, y: 80 - (80 * count) / most, height: (80 * count) / most }));
   const spread = Math.sqrt(scores.reduce((all, score) => all + score * score, 0) / PAIRS);
   const weights = softmax(scores.slice(0, FEW), t);
   const labels = [-REACH, 0, REACH].map((number, place) =>
-    shape("text", { class: "across", x: 10 + place * 150, y: 112 }, short(number).replace("-", "−")));
+    shape("text", { class: "across", x: 10 + place * 150, y: 91 }, short(number).replace("-", "−")));
   return [
     element("figure", {}, element("figcaption", {}, `Scores of ${short(PAIRS)} random pairs`),
-      shape("svg", { class: "panel", viewBox: "0 0 320 120", "aria-hidden": "true" }, heights, labels)),
+      shape("svg", { class: "panel", viewBox: "0 0 320 98", "aria-hidden": "true" }, heights, labels)),
     said(`Spread of the scores: ${decimal(spread)}. √d is ${decimal(Math.sqrt(d))}.`),
-    bars("score", weights.map((weight, place) => [decimal(scores[place]), decimal(weight), weight])),
+    uprights(weights, scores.slice(0, FEW)),
     said(`The largest of ${FEW} weights is ${decimal(Math.max(...weights))}.`),
   ];
 }
 
+/** Weights as upright bars, with their scores under them. */
+function uprights(weights, scores) {
+  const bars = weights.map((weight, place) => [
+    shape("rect", { class: "bar", x: place * 40 + 2, width: 32, y: 66 - 50 * weight, height: 50 * weight }),
+    shape("text", { class: "across", x: place * 40 + 18, y: 58 - 50 * weight }, decimal(weight)),
+    shape("text", { class: "across", x: place * 40 + 18, y: 78 }, decimal(scores[place])),
+  ]);
+  return element("figure", {}, element("figcaption", {}, "Weights of eight, above their scores"),
+    shape("svg", { class: "panel", viewBox: "0 0 320 86", "aria-hidden": "true" }, bars));
+}
+
 const SIX = ["The", "dog", "runs", "in", "the", "park"];
+
+// The decoder reads the words before the one that it predicts.
+const READ = ["<s>", ...SIX.slice(0, -1)];
 
 function masks({ causal }) {
   const scores = normals(SIX.length ** 2, 3);
   const rows = SIX.map((_, row) => scores.slice(row * SIX.length, (row + 1) * SIX.length));
-  return asMatrix(maskedWeights(rows, causal), SIX, SIX,
-    causal ? "Weights. Each word sees itself and earlier words; a row sums to 1."
-      : "Weights. Each word sees all words; a row sums to 1.");
+  return asMatrix(maskedWeights(rows, causal), READ.map((word, place) => `${word} → ${SIX[place]}`), READ,
+    `Rows: the last word read → the word to predict. Columns: the words it ${causal
+      ? "may look at, none of them later than the last" : "would see without a mask, also the one to predict"}.`);
 }
 
 function dropouts({ p, seed }) {
@@ -257,17 +301,23 @@ function dropouts({ p, seed }) {
 
 const FARTHEST = 64;
 
-function productsByDistance({ power }) {
+function productsByPlace({ power, distance }) {
   const d = 2 ** power;
-  const [query, key] = [normals(d, 11), normals(d, 11)];
-  const distances = Array.from({ length: FARTHEST + 1 }, (_, distance) => distance);
+  const query = normals(d, 11);
+  const places = Array.from({ length: FARTHEST + 1 }, (_, place) => place);
+  const encodings = Array.from({ length: FARTHEST + distance + 1 }, (_, place) => sinusoid(place, d));
+  const matrix = (seed) => {
+    const numbers = normals(d * d, seed);
+    return Array.from({ length: d }, (_, at) => numbers.slice(at * d, (at + 1) * d).map((one) => one / Math.sqrt(d)));
+  };
+  const [queries, keys] = [21, 22].map((seed) => multiplied(encodings, matrix(seed)));
+  const turned = rotaryProduct(distance, query, query) / dotProduct(query, query);
   const curves = [
-    { called: "sinusoidal:", name: "series-0",
-      points: distances.map((at) => [at, sinusoidalProduct(at, d) / sinusoidalProduct(0, d)]) },
-    { called: "rotary, with a random q = k:", name: "series-1",
-      points: distances.map((at) => [at, rotaryProduct(at, query, key) / rotaryProduct(0, query, key)]) },
-  ];
-  return drawChart("Dot product of two positions, relative to distance 0", curves, "distance");
+    ["sinusoidal, pe · pe:", (i) => (2 / d) * dotProduct(encodings[i], encodings[i + distance])],
+    ["sinusoidal, after random W_q and W_k:", (i) => (2 / d) * dotProduct(queries[i], keys[i + distance])],
+    ["rotary, after them:", () => turned],
+  ].map(([called, of], place) => ({ called, name: `series-${place}`, points: places.map((i) => [i, of(i)]) }));
+  return drawChart(`Dot product of the positions i and i + ${distance}`, curves, { axis: "i", at: (i) => `i = ${i}` });
 }
 
 const TWELVE = 12;
@@ -319,9 +369,10 @@ function convolved(values, change) {
   ];
 }
 
-const [WIDTH, VOCABULARY] = [512, 1000];
+// As in the ready model.
+const [WIDTH, VOCABULARY] = [128, 8000];
 
-function lossAndRate({ smoothing, warmup, factor }) {
+function lossAndRate({ shown, smoothing, warmup, factor }) {
   const probabilities = Array.from({ length: 99 }, (_, place) => (place + 1) / 100);
   const losses = [0, smoothing].map((epsilon, place) => ({
     called: `ε = ${short(epsilon)},`, name: `series-${place}`,
@@ -331,9 +382,11 @@ function lossAndRate({ smoothing, warmup, factor }) {
   const floor = smoothing ? smoothedLoss(best, smoothing, VOCABULARY) : 0;
   const steps = Array.from({ length: 161 }, (_, place) => Math.max(1, 100 * place));
   const rates = steps.map((step) => [step, noamRate(step, { width: WIDTH, factor, warmup })]);
-  return [
-    drawChart("Loss by the probability p of the right word", losses.slice(smoothing ? 0 : 1), "p ="),
-    said(`With ${short(VOCABULARY)} tokens, the least loss is ${decimal(floor)}, at p = ${column([best])[0]}.`),
+  return shown === "loss" ? [
+    drawChart("Loss by the probability p of the right word", losses.slice(smoothing ? 0 : 1),
+      { axis: "p", at: (p) => `p = ${p}` }),
+    said(`With ${short(VOCABULARY)} tokens, the floor is ${decimal(floor)}, at p = ${column([best])[0]}.`),
+  ] : [
     drawChart(`Learning rate by step, width ${WIDTH}`, [{ called: "rate", name: "series-0", points: rates }]),
     said(`The peak is ${noamRate(warmup, { width: WIDTH, factor, warmup }).toPrecision(3)} at step ${short(warmup)}.`),
   ];
@@ -341,55 +394,75 @@ function lossAndRate({ smoothing, warmup, factor }) {
 
 // From the model's answers
 
-/** What each head of the explained layer adds to the row: its length, and its share of the sum. */
-function sumOfHeads({ stack, layer, token, stages, heads }, run) {
+/** What each head of the explained layer adds to the row, and switches; the translation with the heads that are on. */
+function sumOfHeads({ explanation, translation, run, without, flip, allOn }) {
+  const { stack, layer, token, stages, heads } = explanation;
   const of = (name) => stages.flatMap(({ steps }) => steps).find((step) => step.name === name).values;
   const lengths = of("head_outputs").map((vector) => Math.hypot(...vector));
-  const shares = of("head_shares");
   const most = Math.max(...lengths) || 1;
+  const names = heads.map((number) => `${stack}.${layer}.${number}`);
   const columns = {
-    head: heads.map((number) => `${stack}.${layer}.${number}`),
+    head: names.map((name) => button(`switch ${name}`, () => flip(name), {
+      class: "switch", "aria-pressed": String(!without.includes(name)), "aria-label": `Use ${name}`,
+    }, name, without.includes(name) ? " off" : " on")),
     "length of what it adds": column(lengths),
     "as bars": lengths.map((one) => bar(one / most)),
-    "share of the sum": shares.map((share) => `${Math.round(100 * share)} %`.replace("-", "−")),
+    "share of the sum": of("head_shares").map((share) => `${Math.round(100 * share)} %`.replace("-", "−")),
   };
+  const { usual = translation.translation, translation: now } = translation;
   return [said("What each head of this layer adds to ", foreign(token, run.target_language), "."),
-    table("Heads of the layer", columns)];
+    drawAllOn(without), table("Heads of the layer", columns),
+    said("Translation: ", comparison(now, usual, run.target_language), now === usual && without.length > 0 &&
+      ", the same as with all heads"),
+    without.length > 0 && said(button("all on", allOn, {}, "Turn all on"))];
+}
+
+/** The heads of the cross-attention of a model, with a choice of one above what `draw` shows of it. */
+function withCrossHead(looked, run, head, pick, draw) {
+  if (!looked.stacks.cross) {
+    return said("This model has no cross-attention. Choose another run above.");
+  }
+  const only = { ...looked, stacks: { cross: looked.stacks.cross } };
+  const chosen = headToShow(only, run, head?.startsWith("cross.") ? head : null);
+  const names = run.stacks.cross.flatMap((heads, layer) => [...heads, ...(heads.length > 1 ? ["mean"] : [])]
+    .map((number) => `cross.${layer + 1}.${number}`));
+  const options = names.map((name) => element("option", { value: name, selected: name === chosen }, name));
+  return [
+    element("p", { class: "controls" }, element("label", { for: "cross-head" }, "Head"), element("select", {
+      id: "cross-head", "data-place": "cross-head", onchange: ({ target }) => pick(target.value),
+    }, options)),
+    draw(only, chosen),
+  ];
 }
 
 /** The cross-attention of the chosen head, or of the first one. */
 function crossAttention(looked, run, head, pick) {
-  if (!looked.stacks.cross) {
-    return said("This model has no cross-attention.");
-  }
-  const only = { ...looked, stacks: { cross: looked.stacks.cross } };
-  const chosen = headToShow(only, run, head?.startsWith("cross.") ? head : null);
-  return element("div", { class: "beside" }, element("div", {}, drawHeads(only, run, chosen, [], null, { pick })),
-    element("div", {}, drawHead(only, run, chosen, [], null)));
+  return withCrossHead(looked, run, head, pick, (only, chosen) => [
+    drawHead(only, run, chosen, [], null), drawHeads(only, run, chosen, [], null, { pick }),
+  ]);
 }
 
 /** For a word of the translation: the weights of a head, and the fall of its ln p without each source word. */
-function misleading(looked, erased, run, head) {
-  const cross = looked.stacks.cross;
-  if (!cross || !erased.stacks.cross) {
-    return said("This model has no cross-attention.");
-  }
-  const chosen = headToShow({ ...looked, stacks: { cross } }, run, head?.startsWith("cross.") ? head : null);
-  const places = cross.rows.map((word, place) => `${place + 1} ${word}`);
-  if (!places.includes(kept.misleading?.word)) {
-    delete kept.misleading;
-  }
-  return interactive("misleading", [{ name: "word", label: "Word", value: places[0], options: places }], ({ word }) => {
-    const place = places.indexOf(word);
-    const weights = matrixOf(looked, run, chosen, []).numbers[place];
-    const falls = erased.stacks.cross.weights[0][0][place];
-    const most = Math.max(...falls.map(Math.abs)) || 1;
-    return table("Weight and erasure", {
-      "source word": cross.columns.map((one) => foreign(one, run.source_language)),
-      [`weight of ${chosen}`]: weights.map(decimal),
-      "as bars": weights.map((weight) => bar(weight)),
-      "fall of ln p without it": column(falls),
-      "as bars, too": falls.map((fall) => bar(Math.abs(fall) / most, fall < 0 ? "against" : "")),
+function misleading(looked, erased, run, head, pick) {
+  return withCrossHead(looked, run, head, pick, (_, chosen) => {
+    const { rows, columns } = looked.stacks.cross;
+    const places = rows.map((word, place) => `${place + 1} ${word}`);
+    if (!places.includes(kept.misleading?.word)) {
+      delete kept.misleading;
+    }
+    const fields = [{ name: "word", label: "Word", value: places[0], options: places }];
+    return interactive("misleading", fields, ({ word }) => {
+      const place = places.indexOf(word);
+      const weights = matrixOf(looked, run, chosen, []).numbers[place];
+      const falls = erased.stacks.cross.weights[0][0][place];
+      const most = Math.max(...falls.map(Math.abs)) || 1;
+      return table("Weight and erasure", {
+        "source word": columns.map((one) => foreign(one, run.source_language)),
+        [`weight of ${chosen}`]: weights.map(decimal),
+        "weight as bars": weights.map((weight) => bar(weight)),
+        "fall of ln p without it": column(falls),
+        "fall as bars": falls.map((fall) => bar(Math.abs(fall) / most, fall < 0 ? "against" : "")),
+      });
     });
   });
 }

@@ -51,9 +51,9 @@ def serve(
     chosen = [Run.open(path).path for path in model or ()]
 
     def places() -> Sequence[Path]:
-        own = chosen or (list_runs(folder) if folder.is_dir() else [])
-        needs_ready = directory is None and READY.is_file() and not any(Run(path).has_model() for path in own)
-        return [*own, READY] if needs_ready else own
+        own = list_runs(folder) if folder.is_dir() else []
+        own += [READY] * (READY.is_file() and (directory is None or len(own) > 0))
+        return chosen or own
 
     processor = str(choose_device(device))
     # Leaves a processor for a browser. torch's threads spin, so if one is preempted, all wait. With two processors, the

@@ -54,7 +54,10 @@ class Runs:
         self._newest = lru_cache(RUNS_IN_MEMORY)(self._open_newest)
 
     def describe(self) -> list[JsonObject]:
-        """The fields of `tmt runs --json` for each run, newest first, with the fields of its model if it has one."""
+        """The fields of `tmt runs --json` for each run, newest first, with the fields of its model if it has one.
+
+        The ready model is the last.
+        """
         listed = []
         for name, path in self.find().items():
             found = describe_run(path) | {"run": name}
@@ -64,14 +67,14 @@ class Runs:
                 except TmtError as error:
                     found["error"] = str(error)
             listed.append(found)
-        return sorted(listed, key=lambda one: one["seconds_since"])
+        return sorted(listed, key=lambda one: (self._paths[one["run"]] == READY, one["seconds_since"]))
 
     def find(self) -> dict[str, Path]:
         """The current runs by name. A name keeps belonging to its path."""
         known = {path: name for name, path in self._paths.items()}
         found = {}
         for path in self._places():
-            name = known.get(path) or ("ready" if path == READY else printable_name(path))
+            name = known.get(path) or printable_name(path)
             while self._paths.get(name, path) != path:
                 name += "′"
             found[name] = self._paths[name] = path
@@ -119,8 +122,8 @@ class Runs:
 
 
 def printable_name(path: Path) -> str:
-    """The name of a run's directory; replaces bytes that are not UTF-8."""
-    return os.fsencode(path.absolute().name).decode(errors="replace")
+    """The name of a run's directory, as in commands; replaces bytes that are not UTF-8."""
+    return "ready" if path == READY else os.fsencode(path.absolute().name).decode(errors="replace")
 
 
 @contextmanager

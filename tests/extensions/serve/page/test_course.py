@@ -7,7 +7,7 @@ import pytest
 from support.page import LoadedPage, expect
 from support.serving import Served
 
-from transformer_mt.extensions.lessons.course import read_course
+from transformer_mt.extensions.lessons.course import ChoiceCheck, read_course
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -24,25 +24,93 @@ def course(opened: LoadedPage) -> LoadedPage:
     return opened
 
 
-def settled(opened: LoadedPage) -> None:
+def open_stop(opened: LoadedPage, number: int) -> None:
+    """Choose a stop in the contents."""
+    opened.click(".stops summary")
+    opened.click(f"[data-place='stop {number}']")
+
+
+def of_picture(name: str) -> int:
+    """The number of the stop with a picture."""
+    return [stop.picture for stop in STOPS].index(name) + 1
+
+
+def settled(opened: LoadedPage, *, has_picture: bool = True) -> None:
     """Wait until the picture of the stop is drawn."""
     opened.expect_attribute("#course", "aria-busy", "false")
-    expect(opened.find("#picture > *").first).to_be_attached()
+    if has_picture:
+        expect(opened.find("#picture > *").first).to_be_attached()
 
 
-def test_every_stop_has_its_text_picture_and_answer(course: LoadedPage) -> None:
+def plain(text: str) -> str:
+    return " ".join(re.sub(r"[*`]", "", text).split())
+
+
+def test_every_stop_has_its_text_formulas_sources_picture_and_answer(course: LoadedPage) -> None:
     for number, stop in enumerate(STOPS, start=1):
         course.expect_text("#stop h3", f"{number} of {len(STOPS)}: {stop.title}")
-        course.expect_text("#stop > p", [re.sub(r"[*`]", "", text) for text in stop.paragraphs])
-        course.expect_text("#stop code", re.findall(r"`([^`]+)`", " ".join(stop.paragraphs)))
-        settled(course)
+        course.expect_text("#stop > p:not(.quiet)", [plain(text) for text in stop.paragraphs])
+        course.expect_count("#stop math", len(stop.formulas))
+        links = course.find("#stop a").evaluate_all("(all) => all.map((one) => [one.textContent, one.href])")
+        assert links == [[paper.text, paper.url] for paper in stop.papers]
+        course.expect_part("#stop p.quiet >> nth=-1", f"Code: {stop.code}")
+        settled(course, has_picture=bool(stop.picture))
+        if stop.attempt.sentence:
+            course.expect_value("#source", stop.attempt.sentence)
         expect(course.find("#question details > p")).to_be_hidden()
         course.click("#question summary")
-        course.expect_text("#question details > p", re.sub(r"[*`]", "", stop.answer))
+        course.expect_text("#question details > p", plain(stop.answer))
         course.expect_attribute(f"[data-place='stop {number}']", "aria-current", "step")
         course.expect_attribute("[data-place=next]", "aria-disabled", str(number == len(STOPS)).lower())
         course.find("[data-place=next]").click(force=True)
     course.expect_part("#stop h3", f"{len(STOPS)} of ")
+
+
+def test_answers_are_checked_kept_and_copied(course: LoadedPage) -> None:
+    first_number, second_number = map(of_picture, ("length-curves", "rnn-attention"))
+    open_stop(course, first_number)
+    said = course.find("#question output")
+    for answer, verdict in (
+        ("0,5", "Not yet."),
+        ("x", "Not yet."),
+        ("52 %", "Right."),
+        ("0,523", "Right."),
+        ("0.52", "Right."),
+    ):
+        course.fill("#own-answer", answer)
+        course.click("[data-place=check]")
+        expect(said).to_have_text(verdict)
+    check = STOPS[second_number - 1].check
+    assert isinstance(check, ChoiceCheck)
+    open_stop(course, second_number)
+    right = check.right
+    for number in ((right + 1) % 3, right):
+        course.find(".own input").nth(number).check()
+        expect(said).to_have_text("Right." if number == right else "Not yet.")
+    open_stop(course, first_number)
+    course.expect_value("#own-answer", "0.52")
+    expect(said).to_have_text("Right.")
+    course.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    course.click("[data-place='copy answers']")
+    course.expect_text("[data-place='copy answers']", "Copied")
+    stop = STOPS[first_number - 1]
+    first, second = course.page.evaluate("navigator.clipboard.readText()").split("\n\n")
+    assert first.split("\n") == [
+        f"{first_number}. {stop.title}", f"Question: {plain(stop.question)}", "My answer: 0.52", "Right.",
+    ]  # fmt: skip
+    assert f"My answer: {check.choices[right]}" in second
+
+
+def test_unsafe_addresses_are_no_links(course: LoadedPage, served: Served) -> None:
+    answer = served.get("/v1/lessons").json
+    answer["lessons"][0]["papers"] = [
+        {"text": text, "url": url}
+        for text, url in (("one", "javascript:alert(1)"), ("two", "x"), ("three", "https://a.b/c"))
+    ]
+    course.reply("lessons", answer)
+    course.page.reload()
+    course.expect_part("#stop", "one, two, three")
+    course.expect_text("#stop a", ["three"])
 
 
 def test_arrow_keys_move_between_stops_except_in_controls(course: LoadedPage) -> None:
@@ -50,53 +118,109 @@ def test_arrow_keys_move_between_stops_except_in_controls(course: LoadedPage) ->
     for keys, stop in (("Right Right", 3), ("Left", 2), ("Left Left", 1)):
         course.press(*(f"Arrow{key}" for key in keys.split()))
         course.expect_part("#stop h3", f"{stop} of ")
-        expect(course.find("[data-place=next]")).to_be_focused()
+        expect(course.find("#stop h3")).to_be_focused()
     course.press("Control+ArrowRight")
-    course.click("[data-place='stop 5']")
+    number = of_picture("temperature")
+    open_stop(course, number)
     course.find("#temperature-power").focus()
     course.press("ArrowRight")
     course.find("#tab-course").focus()
     course.press("ArrowLeft")
-    course.expect_part("#stop h3", "5 of ")
+    course.expect_part("#stop h3", f"{number} of ")
     course.click("[data-place=next]")
     course.click("[data-place=back]")
     course.expect_value("#temperature-power", "2")
 
 
-def test_try_it_sets_sentence_view_and_head(course: LoadedPage) -> None:
-    number, stop = next((n, one) for n, one in enumerate(STOPS, 1) if one.head == "decoder.1.1")
-    course.click(f"[data-place='stop {number}']")
+def test_stop_gives_its_sentence_and_head_once(course: LoadedPage) -> None:
+    number, stop = next((n, one) for n, one in enumerate(STOPS, 1) if one.attempt.head == "cross.2.1")
+    open_stop(course, number)
+    course.expect_value("#source", stop.attempt.sentence or "")
+    course.expect_value("#cross-head", "cross.2.1")
+    course.type("Der Baum fällt.")
+    course.expect_part("#picture .matrix thead", "Baum")
     course.click("[data-place=try]")
-    course.expect_value("#source", stop.sentence or "")
     course.expect_attribute("#tab-heads", "aria-selected", "true")
     expect(course.find("#tab-heads")).to_be_focused()
-    course.expect_text("#one-head h3", stop.head or "")
+    course.expect_text("#one-head h3", "cross.2.1")
     course.click("#back button")
     course.expect_part("#stop h3", f"{number} of ")
-    expect(course.find("#back button")).to_have_count(0)
+    course.expect_value("#source", "Der Baum fällt.")
+    course.expect_count("#back button", 0)
+    course.click("[data-place=next]")
+    expect(course.find("#source")).to_be_hidden()
+    course.click("[data-place=back]")
+    course.expect_value("#source", stop.attempt.sentence or "")
+
+
+def test_title_is_in_sight_after_next(course: LoadedPage) -> None:
+    course.page.set_viewport_size({"width": 390, "height": 844})
+    for _ in range(3):
+        course.click("[data-place=next]")
+        expect(course.find("#stop h3")).to_be_in_viewport(ratio=1)
+        expect(course.find("#stop h3")).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_class_mode_shows_question_and_picture_at_once(course: LoadedPage, width: int) -> None:
+    course.page.set_viewport_size({"width": width, "height": 720})
+    course.click("#class-mode")
+    for stop in STOPS:
+        settled(course, has_picture=bool(stop.picture))
+        expect(course.find("#question > p").first).to_be_in_viewport(ratio=1)
+        for selector in (
+            "#picture .matrix tbody tr:last-child",
+            "#picture svg.panel",
+            "#picture .square",
+            "#picture .best",
+        ):
+            if course.find(selector).count():
+                expect(course.find(selector).first).to_be_in_viewport(ratio=0.9)
+        course.find("[data-place=next]").click(force=True)
 
 
 def test_pictures_follow_the_model(course: LoadedPage, served: Served) -> None:
-    course.type("Der Baum fällt.")
-    target = served.ask("translate", source="Der Baum fällt.").json["translation"]
-    pair = {"source": "Der Baum fällt.", "target": target}
+    source = "Der Baum fällt."
+    target = served.ask("translate", source=source).json["translation"]
+    pair = {"source": source, "target": target}
     cross = served.ask("attend", **pair, method="weights").json["stacks"]["cross"]
-    heads = [f"cross.{served.ask('explain', **pair).json['layer']}.{number}" for number in (1, 2)]
-    for picture, selector, shown in (
-        ("misleading", "#picture td:nth-of-type(1)", [f"{one:.2f}".lstrip("0") for one in cross["weights"][0][0][0]]),
-        ("misleading", "#picture thead th:last-child", ["as bars, too"]),
-        ("sum-of-heads", "#picture tbody th", heads),
-        ("cross-attention", "#picture .matrix thead th", cross["columns"]),
+    pieces = served.ask("attend", **pair, words=False).json["stacks"]["encoder"]["columns"]
+    chosen = served.ask("explain", **pair, stack="cross", layer=2, head=2).json["heads"]
+    weights = [f"{one:.2f}".lstrip("0") for one in cross["weights"][0][0][0]]
+    for picture, head, selector, shown in (
+        ("transformer", None, "#picture .token + text", None),
+        ("misleading", "cross.1.1", "#picture td:nth-of-type(1)", weights),
+        ("sum-of-heads", "cross.2.2", "#picture tbody th", [f"cross.2.{number} on" for number in chosen]),
+        ("cross-attention", "cross.1.1", "#picture .matrix thead th", cross["columns"]),
     ):
-        course.click(f"[data-place='stop {[stop.picture for stop in STOPS].index(picture) + 1}']")
-        expect(course.find(selector)).to_have_text(shown)
-    course.click(f"[data-place='stop {[stop.picture for stop in STOPS].index('beam') + 1}']")
+        open_stop(course, of_picture(picture))
+        settled(course)
+        course.type(source)
+        if course.find("#cross-head").count():
+            course.select("#cross-head", head or "")
+        if shown:
+            expect(course.find(selector)).to_have_text(shown)
+        else:
+            expect(course.find("#picture svg")).to_contain_text("".join(pieces[:2]))
+    open_stop(course, of_picture("sum-of-heads"))
+    settled(course)
+    switch = course.find("#picture .switch").first
+    name = (switch.text_content() or "").removesuffix(" on")
+    switch.click()
+    expect(switch).to_have_text(f"{name} off")
+    course.expect_part(".remarks", f"Without {name}")
+    open_stop(course, of_picture("beam"))
     course.wait("#picture .node.best")
+    course.expect_count(".remarks button", 0)
+    course.find("#picture .node:not(.best)").first.click()
+    course.click("#picture [data-place=undo]")
+    course.expect_count("#picture [data-place=undo]", 0)
 
 
-def test_address_has_the_state_but_no_key(course: LoadedPage, served: Served) -> None:
-    course.click("[data-place='stop 5']")
-    course.page.wait_for_url("**stop=5*")
+def test_address_has_the_state_and_a_copied_link_the_key(course: LoadedPage, served: Served) -> None:
+    number = of_picture("misleading")
+    open_stop(course, number)
+    course.page.wait_for_url(f"**stop={number}*")
     course.type("Der Vogel wartet.")
     course.click("#tab-heads")
     course.select("#unit", "pieces")
@@ -108,16 +232,18 @@ def test_address_has_the_state_but_no_key(course: LoadedPage, served: Served) ->
     course.click("#copy-link")
     course.expect_text("#copy-link", "Copied")
     link = course.page.evaluate("navigator.clipboard.readText()")
-    assert link == course.page.url
-    assert not {served.key, "key"} & {*re.split("[#&=]", link)}
-    course.page.reload()
+    assert link == course.page.url.replace("#", f"#key={served.key}&")
+    assert not {served.key, "key"} & {*re.split("[#&=]", course.page.url)}
+    course.page.evaluate("sessionStorage.clear()")
+    course.page.goto("about:blank")
+    course.page.goto(link)
     course.expect_text("#one-head h3", "decoder.2.1")
     course.expect_value("#source", "Der Vogel wartet.")
     course.expect_value("#unit", "pieces")
     for place in ("[data-place='switch cross.1.2'][aria-pressed=false]", "#class-mode[aria-pressed=true]"):
         course.wait(place)
     course.click("#back button")
-    course.expect_part("#stop h3", "5 of ")
+    course.expect_part("#stop h3", f"{number} of ")
 
 
 def test_link_opens_in_a_page_that_is_open(opened: LoadedPage) -> None:

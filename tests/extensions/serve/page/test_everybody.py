@@ -90,9 +90,9 @@ def everywhere(opened: LoadedPage) -> Iterator[str]:
     opened.click("#tab-course")
     opened.wait("#question .ways")
     for stop in range(1, opened.find(".stops button").count() + 1):
+        opened.click(".stops summary")
         opened.click(f"[data-place='stop {stop}']")
         opened.expect_attribute("#course", "aria-busy", "false")
-        expect(opened.find("#picture > *").first).to_be_attached()
         opened.click("#question summary")
         yield f"stop {stop}"
 
@@ -171,7 +171,7 @@ PAPER = {
     "choices": ("#source, #run, [role=tablist], #beam, [data-place=undo]", "#translation .linked"),
     "steps": ("#temperature", ".what-if"),
     "learning": ("#checkpoint", "#history .matrix"),
-    "course": ("#source, .stops, .ways, #translation", "#stop h3, #picture > *, #question strong"),
+    "course": ("#source, .stops, .ways, #translation .linked", "#stop h3, #picture > *, #question strong"),
 }
 
 
@@ -214,9 +214,11 @@ ArrowRight ArrowDown: cell 1 1 | Shift+Tab: heads | ArrowRight Enter: steps | Ta
 ArrowDown: explained-row | Tab: explained-head | End: explained-head | Tab: stage 0 | Enter: stage 0
 Tab: temperature | ArrowRight: temperature | Shift+Tab: steps | ArrowRight Enter: lens | Tab: cell 0 0
 ArrowRight ArrowDown: cell 1 1 | Shift+Tab: lens | ArrowRight Enter: learning | Tab: numbers | Enter: numbers
-Tab: checkpoint | Home: checkpoint | Shift+Tab: learning | End Enter: course | Tab: stop 1 | ArrowRight: stop 1
-Tab: stop 4 | Enter: stop 4 | Tab: answer 4 | Enter: answer 4 | Tab: try | Enter: steps | Tab: to course
-Enter: course | Tab: next | Enter: next"""
+Tab: checkpoint | Home: checkpoint | Shift+Tab: learning | End Enter: course | Tab: contents 1 | Enter: contents 1
+Tab: stop 1 | ArrowRight ArrowLeft: title | Shift+Tab: contents 1 | Enter: contents 1
+Tab: stop 6 | Enter: title | Tab: choice of answer 0 | ArrowDown: choice of answer 1
+Tab: answer 6 | Enter: answer 6 | Tab: try | Enter: steps | Tab: to course | Enter: course | Tab: next
+Enter: title"""
 # What the page shows after the step that ends at a place.
 SHOWN = {
     "pick cross.1.2": "#one-head h3:text-is('cross.1.2')",
@@ -224,8 +226,8 @@ SHOWN = {
     "explained-head": "#all-steps h3:has-text('Cross-attention, layer 2, head 2')", "heads": ".matrix",
     "stage 0": ".stage:first-of-type[open]", "temperature": "output:text-is('T = 1.12')", "steps": ".what-if",
     "lens": ".lens .guess", "learning": "#history .matrix", "numbers": "#curves details",
-    "stop 4": "#stop h3:text('4 of ')",
-    "answer 4": "#question details", "course": "#question .ways", "next": "#stop h3:text('5 of ')",
+    "choice of answer 0": "#stop h3:text('6 of ')",
+    "answer 6": "#question details", "course": "#question .ways", "title": "#question .ways",
     "checkpoint": "#history h3:text('After step 50')",
 }  # fmt: skip
 

@@ -31,7 +31,7 @@ RUN = """async (name) => {
 CALLS = "([module, calls]) => import(`/page/${module}.js`).then((m) => calls.map(([name, ...of]) => m[name](...of)))"
 
 
-@pytest.mark.parametrize("name", ["drawings", "keyboard", "layout", "numbers", "pictures"])
+@pytest.mark.parametrize("name", ["drawings", "formulas", "keyboard", "layout", "numbers", "pictures"])
 def test_javascript(name: str, scripted: LoadedPage) -> None:
     assert scripted.page.evaluate(RUN, name) == []
 
@@ -69,7 +69,7 @@ def arithmetic() -> Iterator[tuple[Any, ...]]:
         encodings, (query, key) = sinusoids(40, d, torch.device("cpu"), torch.float64), normal(2, d)
         turned = [rotated(one.expand(1, 1, 40, d), start=0)[0, 0] for one in (query, key)]
         for distance, place in ((0, 0), (1, 7), (5, 0), (30, 7)):
-            yield encodings[place] @ encodings[place + distance], "sinusoidalProduct", distance, d
+            yield encodings[place], "sinusoid", place, d
             yield turned[0][place] @ turned[1][place + distance], "rotaryProduct", distance, query, key
     sizes = {"width": 96, "factor": 1.5, "warmup": 400}
     for step in (1, 399, 400, 401, 9000):

@@ -16,7 +16,7 @@ MODULES = {name: text for name, text in FILES.items() if name.endswith(".js")}
 # In a saved page, the second replaces the first.
 SERVER, SAVED = "server.js", "saved.js"
 # The budget of all files together.
-LINES, BYTES = 3_450, 160_000
+LINES, BYTES = 3_974, 182_500
 
 IMPORT = re.compile(r'^import (?:\{([\w,\s]+)\} from )?"\./(\w+\.js)";$', re.MULTILINE)
 DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
@@ -63,7 +63,7 @@ def test_imports_are_used_and_exports_imported(name: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_page_loads_nothing_from_elsewhere(name: str) -> None:
-    text = FILES[name].replace("http://www.w3.org/2000/svg", "")
+    text = re.sub(r"http://www\.w3\.org/(2000/svg|1998/Math/MathML)", "", FILES[name])
     made = r"\b(innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function)|style=|\son\w+=\"|://"
     assert not re.search(made, text)
     assert name == SERVER or not re.search(r"\bfetch\(|XMLHttpRequest|sessionStorage", text)

@@ -16,7 +16,9 @@ pytestmark = pytest.mark.slow
 def test_start_says_what_to_do_without_scrolling(opened: LoadedPage) -> None:
     opened.page.set_viewport_size({"width": 1280, "height": 720})
     opened.expect_part("#purpose", "Type a sentence in German. A small neural network")
-    opened.expect_part(".link-legend", "A line joins a word to the word it comes from. Thicker: more attention.")
+    opened.expect_part(
+        ".link-legend", "A line links words that the model treats as translations of each other. Thicker: surer."
+    )
     for selector in ("#purpose", "#source", "#examples button", "#translation .linked", ".link-legend li", "#tabs"):
         expect(opened.find(selector).last).to_be_in_viewport(ratio=1)
 

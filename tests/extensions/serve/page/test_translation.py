@@ -30,7 +30,7 @@ def test_no_address_of_the_page_has_the_key(opened: LoadedPage, served: Served) 
     assert addresses[0].endswith("#stop=3&view=course")
     assert not [address for address in addresses if "key" in address]
     opened.page.reload()
-    opened.wait("#translation .linked")  # the key survives
+    opened.wait("#question .ways")  # the key survives
 
 
 def test_typed_text_is_translated_and_linked(opened: LoadedPage, served: Served) -> None:

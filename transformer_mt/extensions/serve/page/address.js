@@ -1,4 +1,4 @@
-// The state in the address, after the #, so that a link shows what you see. The key is never part of it.
+// The state in the address, after the #, so that a link shows what you see. Without the key, except in a copied link.
 
 import { isLive } from "./server.js";
 
@@ -48,9 +48,11 @@ export function readAddress() {
   }
   const choices = location.hash.includes("=") ? location.hash.slice(1) : ""; // else the id of an element
   const found = Object.fromEntries(new URLSearchParams(choices));
+  const stop = Number.isInteger(Number(found.stop)) && Number(found.stop) > 0 ? Number(found.stop) : null;
   return {
     ...found,
-    stop: Number.isInteger(Number(found.stop)) && Number(found.stop) > 0 ? Number(found.stop) : null,
+    stop,
+    entered: found.source || found.head ? stop : null, // the address chooses, not the stop
     words: found.unit !== "tokens",
     without: found.without ? found.without.split(",") : [],
     isClass: found.class === "1",

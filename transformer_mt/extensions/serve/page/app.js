@@ -8,7 +8,7 @@ import { drawHead, drawHeads, headToShow } from "./heads.js";
 import { roving } from "./keyboard.js";
 import "./learning.js";
 import { pictureOfTable, saveFile } from "./save.js";
-import { ask, prepare } from "./server.js";
+import { ask, prepare, withKey } from "./server.js";
 import { addTab, ofPair, tabs } from "./tabs.js";
 import { drawTranslation } from "./translation.js";
 
@@ -22,6 +22,8 @@ const LISTING = 10000;
 const OTHERS = 9;
 // If these fields of a run change, it is a different model, and choices are reset.
 const OFFERED = ["stacks", "methods", "search", "source_language", "target_language"];
+// The ready model, the last in the list of runs.
+const READY = "ready";
 const NO_KEY = 401;
 // The runs as text, without what changes all the time.
 const ageless = (runs) => JSON.stringify(runs.map((run) => ({ ...run, bytes: 0, seconds_since: 0 })));
@@ -73,6 +75,7 @@ const state = {
   row: null, // the word and token to explain, and the translation they belong to
   checkpoint: null, // index into the run's checkpoints; null for the newest
   stop: null, // the number of the open stop of the course; null before it was opened
+  entered: null, // the stop whose sentence and head were given last
   isClass: false, // large text, for a projector
 };
 
@@ -113,7 +116,7 @@ const PICTURES = [
   ]),
 ];
 // What the pictures may do.
-const ACTIONS = { state, change, take, pick, pickRow, flip, open, go, undo };
+const ACTIONS = { state, change, chooseRun, copy, take, pick, pickRow, flip, allOn, open, go, undo };
 
 const asked = {}; // the last request for each answer, as text
 const failed = new Set(); // answers whose request failed although it was valid; retried later
@@ -124,6 +127,7 @@ let speaking = null;
 /** Change the state; all changes go through here. Then send requests and redraw. */
 function change(patch) {
   Object.assign(state, patch);
+  Object.assign(state, tabs[state.view].follow?.(state, ACTIONS));
   Object.keys(QUESTIONS).forEach((name) => pose(name));
   render();
 }
@@ -266,7 +270,7 @@ function chooseRun(name, wished = {}) {
 }
 
 /** The parts of the state that an address may set, without those that make no sense. */
-function sensible({ stacks }, { view, head, without = [], stop = null, words, isClass }) {
+function sensible({ stacks }, { view, head, without = [], stop = null, entered = null, words, isClass }) {
   const isThere = (name) => {
     const [stack, layer, number] = name.split(".");
     return Boolean(Object.hasOwn(stacks, stack) && stacks[stack][layer - 1]?.includes(Number(number)));
@@ -276,7 +280,7 @@ function sensible({ stacks }, { view, head, without = [], stop = null, words, is
     ...(Object.hasOwn(tabs, view ?? "") && { view }),
     ...(head && { head }),
     ...(off.length > 0 && { without: off }),
-    ...(words !== undefined && { words, isClass, stop: stop ?? (view === "course" ? 1 : null) }),
+    ...(words !== undefined && { words, isClass, entered, stop: stop ?? (view === "course" ? 1 : null) }),
   };
 }
 
@@ -388,7 +392,7 @@ function listen() {
     chooseRun(target.value);
   });
   on("class-mode", "click", () => change({ isClass: !state.isClass }));
-  on("copy-link", "click", ({ target }) => copy(addressOf(state), target));
+  on("copy-link", "click", ({ target }) => copy(withKey(addressOf(state)), target));
   on("save-page", "click", () => state.translation && savePage());
   on("save-picture", "click", () => {
     const drawn = document.querySelector("#one-head table");
@@ -458,7 +462,7 @@ function offer(runs, opens = null) {
   const usable = runs.filter((run) => run.stacks);
   const wished = readAddress();
   const first = [wished.run, opens, lastRun()].map((name) => usable.find(({ run }) => run === name)).find(Boolean) ??
-    usable.find(({ state: how }) => how === "finished") ?? usable[0];
+    usable.find(({ run, state: how }) => how === "finished" && run !== READY) ?? usable[0];
   const now = runs.find(({ run, stacks }) => stacks && run === state.run?.run);
   const gone = state.run && !now && `The run ${state.run.run} is gone or damaged; choose another.`;
   remark("runs", gone || (first ? undefined : "No run here has a model yet; train one with: tmt train"));

@@ -13,7 +13,7 @@ export function weighedSum(weights, vectors) {
   return vectors[0].map((_, d) => vectors.reduce((all, one, j) => all + weights[j] * one[d], 0));
 }
 
-function dotProduct(one, other) {
+export function dotProduct(one, other) {
   return one.reduce((all, number, d) => all + number * other[d], 0);
 }
 
@@ -78,10 +78,12 @@ export function dropped(weights, p, seed) {
   return weights.map((weight, place) => (drawn[place] < p ? 0 : weight / (1 - p)));
 }
 
-/** pe_i · pe_{i + distance} of sinusoidal encodings of d numbers, d even (Vaswani et al. 2017, §3.5). */
-export function sinusoidalProduct(distance, d) {
-  const turns = Array.from({ length: d / 2 }, (_, t) => Math.cos(distance / 10000 ** ((2 * t) / d)));
-  return turns.reduce((all, one) => all + one, 0);
+/** The sinusoidal encoding of position i in d numbers, d even (Vaswani et al. 2017, §3.5). */
+export function sinusoid(i, d) {
+  return Array.from({ length: d }, (_, at) => {
+    const angle = i / 10000 ** ((at - (at % 2)) / d);
+    return at % 2 ? Math.cos(angle) : Math.sin(angle);
+  });
 }
 
 /** R_i q · R_{i + distance} k of rotary positions; the length of q and k is even (Su et al. 2021, §3.2.2). */

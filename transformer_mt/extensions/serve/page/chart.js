@@ -3,10 +3,16 @@
 import { element, shape } from "./dom.js";
 
 // The size of a chart and the area of its curves, in SVG units.
-const SIZE = { width: 320, height: 190, left: 46, right: 310, top: 10, bottom: 164 };
+const SIZE = { width: 320, height: 176, left: 46, right: 310, top: 10, bottom: 142 };
 
-/** A chart: each curve has a `name` (its class), what it is `called`, and `points`; `unit` is the horizontal one. */
-export function drawChart(title, curves, unit = "step") {
+// Below this, numbers are written with an exponent.
+const SMALL = 1e-4;
+
+/**
+ * A chart: each curve has a `name` (its class), what it is `called`, and `points`. `axis` names the horizontal one, and
+ * `at` a place on it.
+ */
+export function drawChart(title, curves, { axis = "step", at = (place) => `step ${place}` } = {}) {
   const [across, up] = [0, 1].map((axis) => extent(curves.flatMap(({ points }) => points.map((point) => point[axis]))));
   const x = (step) => SIZE.left + ((step - across[0]) / (across[1] - across[0])) * (SIZE.right - SIZE.left);
   const y = (value) => SIZE.bottom - ((value - up[0]) / (up[1] - up[0])) * (SIZE.bottom - SIZE.top);
@@ -18,28 +24,29 @@ export function drawChart(title, curves, unit = "step") {
       shape("path", { class: "grid", d: `M${SIZE.left} ${y(value)}H${SIZE.right}` }),
       text(value, { class: "upward", x: SIZE.left - 5, y: y(value) }),
     ]),
-    ticks(...across, 4).map((step) => text(step, { class: "across", x: x(step), y: SIZE.bottom + 16 })),
+    ticks(...across, 4).map((step) => text(step, { class: "across", x: x(step), y: SIZE.bottom + 11 })),
+    shape("text", { class: "across", x: (SIZE.left + SIZE.right) / 2, y: SIZE.bottom + 26 }, axis),
     curves.map(({ name, points }) => {
       const path = points.map(([step, value]) => `${x(step).toFixed(1)} ${y(value).toFixed(1)}`).join("L");
       return shape("path", { class: `curve ${name}`, d: `M${path}h0` });
     }),
   );
   const said = curves.map(({ name, called, points }) => {
-    const key = shape("svg", { class: "key", viewBox: "0 0 24 8", "aria-hidden": "true" },
+    const key = shape("svg", { class: "sample", viewBox: "0 0 24 8", "aria-hidden": "true" },
       shape("path", { class: `curve ${name}`, d: "M1 4H23" }));
-    return element("li", {}, curves.length > 1 && key, inWords(called, points, unit));
+    return element("li", {}, curves.length > 1 && key, inWords(called, points, at));
   });
   return element("figure", {}, element("figcaption", {}, title), drawing, element("ul", {}, said));
 }
 
 /** The ends of a curve; a single point is no trend, and a constant has one value. */
-function inWords(called, points, unit) {
+function inWords(called, points, at) {
   const [[first, start], [last, end]] = [points[0], points.at(-1)];
-  if (points.length > 1 && points.every(([, value]) => value === start)) {
+  if (points.length > 1 && points.every(([, value]) => short(value) === short(start))) {
     return `${called} ${short(start)}`;
   }
-  const single = `${called} ${short(start)} at ${unit} ${short(first)}`;
-  return points.length > 1 ? `${single}, ${short(end)} at ${unit} ${short(last)}` : `${single}, measured once`;
+  const single = `${called} ${short(start)} at ${at(short(first))}`;
+  return points.length > 1 ? `${single}, ${short(end)} at ${at(short(last))}` : `${single}, measured once`;
 }
 
 /** The ends of an axis; they differ even if all numbers are the same. */
@@ -60,7 +67,10 @@ function ticks(low, high, most) {
   return [];
 }
 
-/** At most four significant digits. */
+/** At most four significant digits; very small numbers as `1.7e−7`. */
 export function short(number) {
+  if (number !== 0 && Math.abs(number) < SMALL) {
+    return number.toPrecision(2).replace("e-", "e−");
+  }
   return Number(number.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
 }

@@ -110,7 +110,7 @@ function nodeButton(trace, number, { place, of, depth, isBest, dir }, go) {
     title: `ln p ${logarithm(total)}${said}`,
   };
   const choose = () => go([...trace.prefix, ...pathTo(trace, number).map((one) => trace.nodes[one].token)]);
-  const sum = element("span", { class: "number" }, logarithm(total));
+  const sum = element("span", { class: "number" }, logarithm(total), end === "ended" && ` (score ${logarithm(score)})`);
   return button(`node ${number}`, choose, attributes, foreign(token, null, dir), " ", sum);
 }
 

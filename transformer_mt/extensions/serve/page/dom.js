@@ -1,6 +1,7 @@
 // DOM helpers: elements from attributes and children, safe display of untrusted text, short numbers.
 
 const SVG = "http://www.w3.org/2000/svg";
+const MATH = "http://www.w3.org/1998/Math/MathML";
 // Cc: controls. Cf: format characters, including direction overrides. Cs: lone surrogates. Zl, Zp: line breaks.
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 // Format characters that scripts and emoji need and that do not reorder text.
@@ -23,6 +24,11 @@ export function button(place, onclick, attributes, ...children) {
 /** Create an SVG element, like `element`. */
 export function shape(name, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, name), attributes, children);
+}
+
+/** Create a MathML element, like `element`. */
+export function math(name, attributes = {}, ...children) {
+  return filled(document.createElementNS(MATH, name), attributes, children);
 }
 
 function filled(node, attributes, children) {

@@ -24,10 +24,16 @@ const BETWEEN = {
   decoder: "translation against itself",
   cross: "translation against sentence",
 };
+const NO_ATTENTION = "This model has no attention, so there are no heads to look at. Choose another run above.";
+
+/** True if a method has one matrix for the whole model, not one per head. */
+function isWhole({ method }, run) {
+  return run.methods[method]?.whole ?? false;
+}
 
 /** The title of a stack's matrices: what a method measures, and where. */
-function titleOf(method, stack, isWhole) {
-  const where = isWhole ? BETWEEN[stack] : STACKS[stack];
+function titleOf(method, stack, whole) {
+  const where = whole ? BETWEEN[stack] : STACKS[stack];
   return method === "weights" ? where : `${method[0].toUpperCase()}${method.slice(1)}: ${where.toLowerCase()}`;
 }
 
@@ -38,7 +44,10 @@ function titleOf(method, stack, isWhole) {
  * `cross.2.1`; without `flip`, there are no switches. Heads in `without` are off: their matrices are not drawn.
  */
 export function drawHeads(attention, run, chosen, without, losses, { pick, flip }) {
-  const { whole } = run.methods[attention.method];
+  if (!Object.keys(attention.stacks).length) {
+    return element("p", {}, NO_ATTENTION);
+  }
+  const whole = isWhole(attention, run);
   const isOn = (stack, layer, head) => !without.includes(`${stack}.${layer + 1}.${head + 1}`);
   const on = Object.entries(attention.stacks).flatMap(([stack, { weights }]) =>
     weights.flatMap((heads, layer) => heads.filter((matrix, head) => matrix && (whole || isOn(stack, layer, head)))));
@@ -87,14 +96,17 @@ function headCell(name, said, matrix, scale, { off, loss, chosen, dir, pick, fli
 /** The chosen head: the effect of removing it, its links, and its numbers as a table. */
 export function drawHead(attention, run, chosen, without, losses) {
   const found = matrixOf(attention, run, chosen, without);
+  if (!chosen) {
+    return null;
+  }
   const loss = losses?.without[chosen] !== undefined &&
     element("p", {}, importance(chosen, losses), without.length > 0 && " All other heads are on here.");
   if (!found) {
-    const isOff = without.includes(chosen) || chosen?.endsWith(MEAN);
+    const isOff = without.includes(chosen) || chosen.endsWith(MEAN);
     return [element("p", {}, isOff ? `${chosen} is off.` : "Choose a head above to see its numbers."), loss];
   }
   const { maps, stack, numbers, count } = found;
-  const { meaning, whole } = run.methods[attention.method];
+  const [whole, meaning] = [isWhole(attention, run), run.methods[attention.method]?.meaning ?? attention.method];
   const [above, below] = sidesOf(stack, attention, run);
   const scale = scaleOf([numbers]);
   const links = numbers.flatMap((row, to) =>
@@ -134,7 +146,7 @@ function sidesOf(stack, { source, target }, run) {
 export function headToShow({ method, stacks }, run, chosen) {
   const [stack, layer, number] = (chosen ?? "").split(".");
   const other = "cross" in stacks ? "cross" : Object.keys(stacks)[0];
-  if (run.methods[method].whole) {
+  if (isWhole({ method }, run)) {
     return stack in stacks ? stack : other;
   }
   const heads = run.stacks[stack]?.[layer - 1];
@@ -159,7 +171,7 @@ function importance(name, losses) {
 }
 
 function rounded(loss) {
-  return `${Math.abs(loss) < 0.005 ? "" : loss < 0 ? "+" : "−"}${decimal(Math.abs(loss))}`;
+  return `ln p ${Math.abs(loss) < 0.005 ? "±" : loss < 0 ? "+" : "−"}${decimal(Math.abs(loss))}`;
 }
 
 /** The matrix of a head that is on, or the mean over those of a layer and their `count`; null if there is none. */

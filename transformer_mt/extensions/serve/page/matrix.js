@@ -48,7 +48,8 @@ function shadeOf(number, scale) {
 /** A table from columns by heading; the first one has the row headings. */
 export function table(name, columns) {
   const [labels, ...others] = Object.values(columns);
-  const heads = Object.keys(columns).map((heading) => element("th", { scope: "col" }, heading));
+  const heads = Object.entries(columns).map(([heading, [first]]) =>
+    element("th", { scope: "col", class: first instanceof SVGElement && "of-bars" }, heading));
   const rows = labels.map((label, number) => {
     const cells = others.map((cells) => element("td", {}, cells[number]));
     return element("tr", {}, element("th", { scope: "row" }, label), cells);

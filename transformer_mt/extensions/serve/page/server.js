@@ -34,6 +34,11 @@ function takeKey() {
   return found;
 }
 
+/** An address of the page with the key of this tab, for another browser. */
+export function withKey(address) {
+  return address.replace("#", `#key=${sessionStorage.getItem(STORED)}&`);
+}
+
 /**
  * Request a route: `GET` without a question, otherwise `POST`.
  *

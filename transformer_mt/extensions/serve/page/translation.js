@@ -97,9 +97,15 @@ function remarks(answer, [source, target], allOn) {
       foreign(unseen.join(", "), source)),
     lost.length > 0 && element("li", { class: "warning" }, "Characters without a token, lost: ",
       foreign(lost.join(", "), source)),
-    answer.read !== answer.source && element("li", {}, "Read with capitals: ", foreign(answer.read, source)),
+    !letters(answer.source).includes(letters(answer.read)) &&
+      element("li", {}, "Read with capitals: ", foreign(answer.read, source)),
     element("li", { class: "quiet" }, total),
   ];
+}
+
+/** The letters of a text alone: sentences and spaces may be separated in another way than they were typed. */
+function letters(text) {
+  return text.normalize().replaceAll(/\P{L}/gu, "");
 }
 
 /** A translation, with the words marked that differ from another one. */

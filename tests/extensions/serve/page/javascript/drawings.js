@@ -96,7 +96,7 @@ test("a tree has the likeliest first in each step, and its nodes continue from t
   equal(all(shown, ".node").map(({ style }) => `${style.gridColumnStart} ${style.gridRowStart}`),
     ["1 1", "2 1", "2 2", "1 2"]);
   equal(texts(shown, ".start"), ["▁Oh"]);
-  equal(texts(shown, ".node .number"), ["−0.50", "−1.00", "−3.25", "−2.00"]);
+  equal(texts(shown, ".node .number"), ["−0.50", "−1.00 (score −0.75)", "−3.25", "−2.00"]);
   equal(attributes(shown, ".branch", "class"), ["branch best", "branch best", "branch", "branch"]);
   equal(pressed(shown, ".node", noted).flat(), ["▁Oh ▁The", "▁Oh ▁The </s>", "▁Oh ▁The ▁cat", "▁Oh ▁A"]);
   equal(drawn(drawBeam({ trace: null }, RUN, {})).textContent, "No search was run here, so there is no beam to show.");
@@ -123,7 +123,7 @@ test("heads have names, switches and losses", () => {
   ]);
   equal(texts(shown, ".switch"), ["enc 1.1 on", "enc 1.2 off", "cross 1.1 on", "cross 1.2 on"]);
   equal(attributes(shown, ".switch", "aria-pressed"), ["true", "false", "true", "true"]);
-  equal(texts(shown, ".loss"), [".00", "enc mean", "−.50", "+.25", "cross mean"]);
+  equal(texts(shown, ".loss"), ["ln p ±.00", "enc mean", "ln p −.50", "ln p +.25", "cross mean"]);
   equal(attributes(shown, ".layer", "aria-label"), ["Encoder self-attention, layer 1", "Cross-attention, layer 1"]);
   equal(texts(shown, ".empty"), ["off"]);
   equal(pressed(shown, ".cross button", noted).flat(),
@@ -262,6 +262,9 @@ test("a checkpoint has its translation and loss", () => {
   equal(texts(history("A cat.", null), ".then"), ["It translated: A dog."]);
   equal(texts(history("A cat.", null), ".then mark"), ["dog."]);
   equal(texts(history("A cat.", null), ".switch"), []);
+  const without = picture("history", { step: 50, loss: null, translation: "A dog.", stacks: {} },
+    { read: "Ein Hund.", translation: "A dog." }, { ...RUN, methods: {} }, null, { pick: note });
+  equal(without.lastChild.textContent.startsWith("This model has no attention"), true);
   equal(texts(picture("too-few", { checkpoints: [150] }), "code"),
     ["tmt train --set training.keep_checkpoints=weights"]);
   equal(picture("too-few", { checkpoints: [100, 150] }).textContent, "");
@@ -342,6 +345,9 @@ test("a translation has remarks and marks", () => {
     "Never seen in training, so copied or guessed: DU", "Read with capitals: Kannst du",
     "ln p −1.25, score −0.50, step 700",
   ]);
+  const source = "kannst du? Ja.";
+  equal(["Kannst du?", "kannst du ?", "Ja."].map((read) =>
+    texts(translation({ read, source }), ".remarks").join().includes("Read with")), [true, false, false]);
   equal(attributes(shown, ".word", "class", "title", "aria-current"), [
     ["word", null, null], ["word unseen", "never seen in training", null],
     ["word", null, null], ["word doubtful", "doubtful: probability .49", "true"],

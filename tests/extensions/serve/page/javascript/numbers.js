@@ -122,14 +122,14 @@ test("curves fill their frame, under labels at their places", () => {
   const [chart] = all(drawn(drawChart("Loss", [{ name: "one", called: "one", points: [[10, 8], [40, 2], [25, 5]] }])),
     "svg.panel");
   // From 10 to 40 across, 8 at the top and 2 at the bottom.
-  equal(attributes(chart, ".curve", "d"), ["M46.0 10.0L310.0 164.0L178.0 87.0h0"]);
+  equal(attributes(chart, ".curve", "d"), ["M46.0 10.0L310.0 142.0L178.0 76.0h0"]);
   equal(all(chart, ".upward").map((one) => [one.textContent, Number(one.getAttribute("y")).toFixed(1)]),
-    [["2", "164.0"], ["4", "112.7"], ["6", "61.3"], ["8", "10.0"]]);
+    [["2", "142.0"], ["4", "98.0"], ["6", "54.0"], ["8", "10.0"]]);
   equal(attributes(chart, ".grid", "d").map((path) => parseFloat(path.split(" ")[1]).toFixed(1)),
-    ["164.0", "112.7", "61.3", "10.0"]);
+    ["142.0", "98.0", "54.0", "10.0"]);
   equal(all(chart, ".across").map((one) => [one.textContent, one.getAttribute("x")]),
-    [["10", "46"], ["20", "134"], ["30", "222"], ["40", "310"]]);
-  equal(chart.getAttribute("viewBox"), "0 0 320 190");
+    [["10", "46"], ["20", "134"], ["30", "222"], ["40", "310"], ["step", "178"]]);
+  equal(chart.getAttribute("viewBox"), "0 0 320 176");
 });
 
 test("axes have round numbers, even for a constant", () => {

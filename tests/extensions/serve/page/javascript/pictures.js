@@ -1,20 +1,20 @@
 // The pictures of the course: what they show is what `arithmetic.js` computes, also after a change of a control.
 
 import {
-  attended, convolvedAt, dropped, histogram, isNeighbour, maskedWeights, multiplied, noamRate, normals, randomScores,
-  rotaryProduct, sinusoidalProduct, smoothedLoss, softmax,
+  attended, convolvedAt, dotProduct, dropped, histogram, isNeighbour, maskedWeights, multiplied, noamRate, normals,
+  randomScores, rotaryProduct, sinusoid, smoothedLoss, softmax,
 } from "/page/arithmetic.js";
 import { short } from "/page/chart.js";
 import { column, decimal } from "/page/dom.js";
 import { drawPicture } from "/page/pictures.js";
-import { all, attributes, close, drawn, equal, test, texts } from "./check.js";
+import { all, attributes, close, drawn, equal, pressed, test, texts } from "./check.js";
 
 const RUN = {
   source_language: "de", target_language: "en", stacks: { cross: [[1, 2]] },
   methods: { weights: { whole: false, meaning: "a weight" } },
 };
 const WORDS = [[0.34, 0.22, 0.54], [0.53, 0.34, 0.98], [0.29, 0.54, 0.93]];
-const draw = (name, curves = {}, answers = {}) => drawn(drawPicture(name, curves, { translation: {}, ...answers }));
+const draw = (name, curves = {}, answers = {}) => drawn(drawPicture(name, curves, { translation: {}, without: [], ...answers }));
 
 /** Set controls as a person does: a number of a slider, an option of a choice, or a switch. */
 function set(shown, values) {
@@ -56,13 +56,27 @@ test("words by hand are live", () => {
 
 test("queries, keys and values are live", () => {
   const shown = draw("query-key-value");
-  set(shown, { "[aria-label='W_k from x2, number 2']": "3" });
+  set(shown, { "[aria-label='W_k x2, number 2']": "3" });
   const matrices = ["W_q", "W_k", "W_v"].map((name) => {
     const numbers = all(shown, `[aria-label^='${name} ']`).map((one) => one.valueAsNumber);
     return [0, 2, 4].map((at) => numbers.slice(at, at + 2));
   });
   equal(matrices[1][1][1], 3);
-  checkByHand(shown, attended(...matrices.map((matrix) => multiplied(WORDS, matrix)), 1 / Math.sqrt(2)));
+  const check = (own) => {
+    const roles = own.map((matrix) => multiplied(WORDS, matrix));
+    const { scores, weights } = attended(...roles, 1 / Math.sqrt(2));
+    const rows = all(shown, ".drawn > div:nth-child(2) tbody tr").map((row) => texts(row, "td"));
+    equal(rows, WORDS.map((_, at) => [
+      ...roles.map((vectors) => `[${vectors[at].map(decimal).join(" ")}]`), decimal(scores[1][at]), decimal(weights[1][at]),
+    ]));
+    const [there, back] = [[1, 2], [2, 1]].map(([i, j]) => column([scores[i][j]])[0]);
+    equal(texts(shown, ".drawn p")[0], `Score q · k / √2: shiny → sun: ${there}; sun → shiny: ${back}.`);
+    return there === back;
+  };
+  equal(check(matrices), false);
+  set(shown, { "#query-key-value-shared": true });
+  equal(check([matrices[0], matrices[0], matrices[2]]), true);
+  equal(all(shown, "[aria-label^='W_k ']").length, 0);
 });
 
 test("a temperature divides the scores", () => {
@@ -71,14 +85,13 @@ test("a temperature divides the scores", () => {
     const scores = randomScores(2 ** power, 2000, 7).map((score) => score / (scaled ? Math.sqrt(2 ** power) : 1));
     const weights = softmax(scores.slice(0, 8), t);
     const spread = Math.sqrt(scores.reduce((sum, score) => sum + score * score, 0) / 2000);
-    equal(texts(shown, "tbody th"), scores.slice(0, 8).map(decimal));
-    equal(texts(shown, "tbody td:nth-of-type(1)"), weights.map(decimal));
+    equal(texts(shown, "figure:nth-of-type(2) text"), weights.flatMap((weight, at) => [decimal(weight), decimal(scores[at])]));
     equal(texts(shown, ".drawn p"), [
       `Spread of the scores: ${decimal(spread)}. √d is ${decimal(Math.sqrt(2 ** power))}.`,
       `The largest of 8 weights is ${decimal(Math.max(...weights))}.`,
     ]);
     const counts = histogram(scores, 40, 40);
-    close(attributes(shown, "svg.panel .bar", "height"), counts.map((count) => (100 * count) / Math.max(...counts)));
+    close(attributes(shown, "figure:first-of-type .bar", "height"), counts.map((count) => (80 * count) / Math.max(...counts)));
     equal(attributes(shown, "output", "for").length, 2);
     equal(texts(shown, "output"), [`${2 ** power}`, `${t}`]);
   }
@@ -91,6 +104,8 @@ test("a mask hides later words", () => {
     const shown = texts(drawnWith("causal-mask", { causal }), "tbody td");
     equal(shown, maskedWeights(rows, causal).flat().map((weight) => (weight === null ? "·" : decimal(weight))));
     equal(shown.includes("·"), causal);
+    const labels = drawnWith("causal-mask", { causal });
+    equal([texts(labels, "tbody th")[1], texts(labels, "thead th")[0]], ["The → dog", "<s>"]);
   }
 });
 
@@ -110,14 +125,13 @@ test("dropout can be drawn again", () => {
   equal(texts(drawnWith("dropout", { p: 0 }), "tbody td:nth-of-type(2)"), weights.map(decimal));
 });
 
-test("positions are named with their ends", () => {
+test("only through random matrices do products of positions depend on the place", () => {
   const query = normals(16, 11);
-  const sinusoidal = sinusoidalProduct(64, 16) / sinusoidalProduct(0, 16);
-  const rotary = rotaryProduct(64, query, query) / rotaryProduct(0, query, query);
-  equal(texts(drawnWith("positions", { power: 4 }), "li"), [
-    `sinusoidal: 1 at distance 0, ${short(sinusoidal)} at distance 64`,
-    `rotary, with a random q = k: 1 at distance 0, ${short(rotary)} at distance 64`,
-  ]);
+  const sinusoidal = dotProduct(sinusoid(5, 16), sinusoid(9, 16)) / 8;
+  const rotary = rotaryProduct(4, query, query) / dotProduct(query, query);
+  const [plain, random, turned] = texts(drawnWith("positions", { power: 4, distance: 4 }), "li");
+  equal([plain, turned], [`sinusoidal, pe · pe: ${short(sinusoidal)}`, `rotary, after them: ${short(rotary)}`]);
+  equal(/: (\S+) at i = 0, (?!\1)\S+ at i = 64$/.test(random), true);
 });
 
 test("the edges of a graph are counted", () => {
@@ -163,11 +177,14 @@ test("a convolution moves with the chosen cell", () => {
 
 test("smoothing has a floor, and Noam's rate a peak", () => {
   for (const [smoothing, warmup, factor] of [[0.1, 4000, 1], [0.4, 500, 2.5]]) {
-    const [loss, rate] = texts(drawnWith("smoothing-and-noam", { smoothing, warmup, factor }), ".drawn > p");
-    const best = 1 - smoothing + smoothing / 1000;
-    const least = decimal(smoothedLoss(best, smoothing, 1000));
-    equal(loss.includes(`the least loss is ${least}, at p = ${short(best)}`), true);
-    const peak = noamRate(warmup, { width: 512, factor, warmup }).toPrecision(3);
+    const shown = drawnWith("smoothing-and-noam", { smoothing, warmup, factor, shown: "loss" });
+    const [loss] = texts(shown, ".drawn > p");
+    set(shown, { "#smoothing-and-noam-shown": "learning rate" });
+    const [rate] = texts(shown, ".drawn > p");
+    const best = 1 - smoothing + smoothing / 8000;
+    const least = decimal(smoothedLoss(best, smoothing, 8000));
+    equal(loss.includes(`the floor is ${least}, at p = ${short(best)}`), true);
+    const peak = noamRate(warmup, { width: 128, factor, warmup }).toPrecision(3);
     equal(rate, `The peak is ${peak} at step ${short(warmup)}.`);
   }
 });
@@ -177,9 +194,9 @@ test("smoothing has a floor, and Noam's rate a peak", () => {
 test("stored curves are drawn", () => {
   const length = { gru_none: [[1, 5, 30.5], [11, null, 4.25]], gru_dot: [[1, 5, 31], [6, 10, 30]] };
   equal(texts(draw("length-curves", { length }), "li"),
-    ["gru_none 30.5 at words 3, 4.25 at words 11", "gru_dot 31 at words 3, 30 at words 8"]);
+    ["GRU without attention: 30.5 at 3 words, 4.25 at 37.9 words", "gru_dot: 31 at 3 words, 30 at 8 words"]);
   const loss = { pre: [[100, 5.5], [500, 2]], post: [[100, 6], [500, 5.75]] };
-  equal(texts(draw("norm-curves", { loss }), "li")[1], "post 6 at step 100, 5.75 at step 500");
+  equal(texts(draw("norm-curves", { loss }), "li")[1], "post: 6 at step 100, 5.75 at step 500");
   const shown = draw("rnn-attention", { rnn_attention: {
     dot: { rows: ["a", "b"], columns: ["x"], weights: [[1], [0.25]] },
     mlp: { rows: ["c"], columns: ["y"], weights: [[0.5]] },
@@ -212,10 +229,25 @@ test("a sum of heads has lengths and shares", () => {
     { name: "head_outputs", values: [[3, 4], [0, 1]] }, { name: "head_shares", values: [1.25, -0.25] },
   ];
   const explanation = { stack: "cross", layer: 2, token: "x", heads: [1, 2], stages: [{ steps }] };
-  const shown = draw("sum-of-heads", {}, { explanation, run: RUN });
+  const noted = [];
+  const more = { explanation, run: RUN, without: ["cross.2.2"], translation: { translation: "A cat.", usual: "A dog." } };
+  const shown = draw("sum-of-heads", {}, { ...more, flip: (head) => noted.push(head), allOn: () => noted.push("all") });
   equal(all(shown, "tbody tr").map((row) => texts(row, "th, td")),
-    [["cross.2.1", "5.000", "", "125 %"], ["cross.2.2", "1.000", "", "−25 %"]]);
+    [["cross.2.1 on", "5.000", "", "125 %"], ["cross.2.2 off", "1.000", "", "−25 %"]]);
   equal(attributes(shown, "td .bar", "width"), ["100", "20"]);
+  equal(pressed(shown, "button", noted), ["cross.2.1", "cross.2.2", "all"]);
+  equal(texts(shown, "mark"), ["cat."]);
+});
+
+test("the whole machine has the tokens of the sentence and the sizes of the model", () => {
+  const stacks = { encoder: [[1, 2]], decoder: [[1, 2], [1, 2]], cross: [[1, 2], [1, 2]] };
+  const pieces = { stacks: { encoder: { columns: ["▁ja", "\u202e"] } } };
+  const of = (run) => draw("transformer", {}, { run, pieces, translation: { tokens: ["▁yes", "</s>"] } });
+  const shown = of({ ...RUN, stacks });
+  equal(texts(shown, ".token + text"), ["▁yes", "</s>", "▁ja", "⟨U+202E⟩", "<s>", "▁yes"]);
+  equal(texts(shown, ".layers + text"), ["encoder: 1 layer", "decoder: 2 layers"]);
+  equal(shown.querySelector("figcaption").textContent.endsWith("Each attention has 2 heads."), true);
+  equal(of(RUN).querySelector("svg"), null);
 });
 
 test("pictures without an answer or a name are empty", () => {
