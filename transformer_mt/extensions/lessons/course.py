@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.files import read_input
@@ -29,7 +29,8 @@ CURVES = Path(__file__).parent / "curves.json"
 FILE = "TMT_LESSONS"
 _LONGEST = 2**18
 
-Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Paragraphs = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Words = Annotated[Paragraphs, AfterValidator(lambda text: " ".join(text.split()))]  # one line
 Address = Annotated[str, StringConstraints(pattern="^https://[^ ]+$")]
 
 
@@ -75,7 +76,7 @@ class Lesson(_Part):
     """A stop of the course."""
 
     title: Words
-    text: Words
+    text: Paragraphs
     formulas: list[Words] = []
     picture: Words | None = None
     question: Words
@@ -225,4 +226,4 @@ NUMBERS = {"length-curves": _by_length, "rnn-attention": _most_attended, "norm-c
 
 
 def _plain(text: str) -> str:
-    return " ".join(re.sub(r"[*`]([^*`]+)[*`]", r"\1", text).split())
+    return re.sub(r"[*`]([^*`]+)[*`]", r"\1", text)
