@@ -108,6 +108,7 @@ def test_unsafe_addresses_are_no_links(course: LoadedPage, served: Served) -> No
         for text, url in (("one", "javascript:alert(1)"), ("two", "x"), ("three", "https://a.b/c"))
     ]
     course.reply("lessons", answer)
+    course.page.wait_for_url("**view=course*")
     course.page.reload()
     course.expect_part("#stop", "one, two, three")
     course.expect_text("#stop a", ["three"])
