@@ -38,8 +38,12 @@ def check_training(config: Config, note: Callable[..., object]) -> Iterator[str]
     rows = stream.plan[0]  # timing may go on to another epoch
     first, few = (stream.encoded.batch(part).to(session.trainer.device) for part in (rows, rows[:PAIRS_LEARNED]))
     yield from _sizes(session)
-    yield from _first_batch(session, first)
-    yield from _shapes(session, first)
+    yield from ("", f"a batch of {_size(first)}")
+    for source, target in zip(first.source[:PAIRS_SHOWN].tolist(), first.labels.tolist(), strict=False):
+        yield from (f"  {' '.join(session.tokenizer.pieces(tokens))}" for tokens in (source, target))
+    yield from ("", "shapes (batch × length × width, heads after the batch)")
+    made = shapes(session.trainer.model, first)
+    yield from (f"  {name:{max(map(len, made))}} {shape}" for name, shape in made.items())
     yield from _cost(session)
     yield from _learning(session, few, note)
 
@@ -53,19 +57,6 @@ def _sizes(session: TrainingSession) -> Iterator[str]:
     yield f"batches     {len(trainer.stream.plan)} per epoch, at most {trainer.config.batch_tokens} tokens per side"
     sizes = {"parameters": trainer.model} | {f"  {name}": part for name, part in trainer.model.named_children()}
     yield from (f"{name:11} {sum(map(Tensor.numel, part.parameters())):,}" for name, part in sizes.items())
-
-
-def _first_batch(session: TrainingSession, batch: Batch) -> Iterator[str]:
-    yield from ("", f"a batch of {_size(batch)}")
-    for source, target in zip(batch.source[:PAIRS_SHOWN].tolist(), batch.labels.tolist(), strict=False):
-        yield from (f"  {' '.join(session.tokenizer.pieces(tokens))}" for tokens in (source, target))
-
-
-def _shapes(session: TrainingSession, batch: Batch) -> Iterator[str]:
-    yield from ("", "shapes (batch × length × width, heads after the batch)")
-    made = shapes(session.trainer.model, batch)
-    width = max(map(len, made))
-    yield from (f"  {name:{width}} {shape}" for name, shape in made.items())
 
 
 def _cost(session: TrainingSession) -> Iterator[str]:

@@ -40,11 +40,6 @@ class Attribution(Brief):
     gradient: Float[Tensor, " N"] | None
     erasure: Float[Tensor, " N"]
 
-    def columns(self) -> dict[str, list[float]]:
-        """The numbers of each method that the model has."""
-        numbers = {"gradient": self.gradient, "erasure": self.erasure}
-        return {name: each.tolist() for name, each in numbers.items() if each is not None}
-
 
 @dataclass(frozen=True, repr=False)
 class Contrast(Brief):
@@ -197,11 +192,11 @@ def contrast_lines(found: Contrast, *, width: int) -> Iterator[str]:
     b = inline(found.other_token)
     yield from wrapped(f"Why {a} and not {b}?", width=width)
     for title, side in (("source", found.from_source), ("before", found.from_prefix)):
-        columns = side.columns()
-        cells = [[f"{number:z.2f}" for number in numbers] for numbers in columns.values()]
+        methods = ["erasure"] if side.gradient is None else ["gradient", "erasure"]
+        cells = [[f"{number:z.2f}" for number in getattr(side, method).tolist()] for method in methods]
         if side.words:
             rows = zip(map(label, side.words), *cells, strict=True)
-            yield from ("", *table_lines(rows, headings=(title, *columns), right=(1, 2), width=width))
+            yield from ("", *table_lines(rows, headings=(title, *methods), right=(1, 2), width=width))
     meaning = (
         f"A number is what the word adds to ln p({a}) − ln p({b}); below zero, it speaks for {b}. gradient: gradient × "
         "input of this difference; erasure: how far it falls when the word is taken out."

@@ -95,22 +95,20 @@ def weights(model: Transformer) -> dict[str, Tensor]:
 
 
 def _weights(model: Transformer) -> Weights:
-    source = model.source_embedding.table.weight
-    target = model.target_embedding.table.weight
-    yield "encoder/embeddings_0/weight", source
-    yield "decoder/embeddings/weight", target
-    stacks: dict[str, tuple[Embedding, Layers[Any]]] = {
-        "encoder": (model.source_embedding, model.encoder),
-        "decoder": (model.target_embedding, model.decoder),
+    stacks: dict[str, tuple[Embedding, Layers[Any], Norm]] = {
+        "encoder/embeddings_0": (model.source_embedding, model.encoder, model.encoder_norm),
+        "decoder/embeddings": (model.target_embedding, model.decoder, model.decoder_norm),
     }
-    for stack, (embedding, layers) in stacks.items():
+    for place, (embedding, layers, norm) in stacks.items():
+        table = embedding.table.weight
+        yield f"{place}/weight", table
+        stack, _, _ = place.partition("/")
         if not any(isinstance(module, AttentionPosition) for module in layers.modules()):
-            nothing = torch.zeros(1, model.max_length, source.shape[1])
+            nothing = torch.zeros(1, model.max_length, table.shape[1])
             yield f"{stack}/position_encodings/encodings", embedding.position.embed(nothing, start=0)[0]
         for number, layer in enumerate(layers):
             yield from _layer(layer, f"{stack}/layer_{number}")
-    yield from _norm(model.encoder_norm, "encoder/layer_norm")
-    yield from _norm(model.decoder_norm, "decoder/layer_norm")
+        yield from _norm(norm, f"{stack}/layer_norm")
     yield from _linear(model.output, "decoder/projection")
 
 
@@ -153,9 +151,8 @@ def _attention(attention: nn.Module, residual: Residual, place: str, *, crosses:
 
 
 def _linear(layer: nn.Linear, place: str) -> Weights:
-    yield f"{place}/weight", layer.weight
-    if layer.bias is not None:
-        yield f"{place}/bias", layer.bias
+    for name, parameter in layer.named_parameters():
+        yield f"{place}/{name}", parameter
 
 
 def _norm(norm: Norm, place: str) -> Weights:

@@ -38,6 +38,9 @@ from transformer_mt.views.subject import Subject
 # Enough digits for a float32 to survive JSON.
 _DIGITS = 9
 
+# The side of a pair that each stack has a row for.
+_ROWS = {"cross": "target", "decoder": "target", "encoder": "source"}
+
 # What a value has one number or vector for.
 Over = Literal["row", "keys", "heads"]
 
@@ -191,10 +194,10 @@ def explain_row(
         stacks = {stack: lookup(stacks, stack, key="stack")}
     title, number, row = find_row(_sides(tokens, stacks), word=word, token=token)
     side = every[title]
-    possible = ("encoder",) if title == "source" else ("cross", "decoder")
-    names = [name for name in head_names(model) if name.stack in stacks and name.stack in possible]
+    possible = [name for name, of in _ROWS.items() if of == title and name in stacks]
+    names = [name for name in head_names(model) if name.stack in possible]
     if not names:
-        attention = " and ".join(name for name in possible if name in stacks)
+        attention = " and ".join(possible)
         raise InputError("stack", f"{attention} attention has no heads left in this model", "choose another")
     names = list(heads_at(names, layer=layer, head=head))
     name = names[0]
@@ -240,13 +243,10 @@ def _stages(shown: Sequence[Shown], module: InspectableAttention, row: int, name
             steps += [(module, part) for part in _contributions(module, layer, row, head)]
         steps.append((owner, step))
     for owner, group in groupby(steps, key=lambda pair: pair[0]):
-        yield Stage(_title(owner), tuple(step for _, step in group))
-
-
-def _title(module: nn.Module) -> str:
-    """The name of a module's class and the first paragraph of its docstring."""
-    paragraph = " ".join((type(module).__doc__ or "").split("\n\n")[0].split())
-    return ": ".join(filter(None, [type(module).__name__, paragraph]))
+        kind = type(owner)
+        paragraph = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+        title = ": ".join(filter(None, [kind.__name__, paragraph]))
+        yield Stage(title, tuple(step for _, step in group))
 
 
 def _layer_of(
@@ -303,8 +303,7 @@ def projected_shares(parts: Float[Tensor, "N D"], total: Float[Tensor, " D"]) ->
 
 def _sides(tokens: PairTokens, stacks: Collection[str]) -> dict[str, Tokens]:
     """The sides of a pair with rows in any of the stacks."""
-    sides = {"target": tokens.written} if "cross" in stacks or "decoder" in stacks else {}
-    return sides | ({"source": tokens.source} if "encoder" in stacks else {})
+    return {title: tokens.sides(stack)[0] for stack, title in _ROWS.items() if stack in stacks}
 
 
 # As text

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Shaped
 
 from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs, SentencePair
@@ -111,7 +111,7 @@ def look(weights: OverWords, pair: SentencePair, stack: str) -> dict[str, tuple[
     rows = float(len(apart))
     return {
         "entropy": (entropy(weights), rows),
-        "distance": (distance(on_words, apart), on_words.sum(axis=(1, 2))),
+        "distance": (share(on_words, np.abs(apart)), on_words.sum(axis=(1, 2))),
         "previous": (share(on_words, apart == -1), rows),
         "same": (share(on_words, apart == 0), rows),
         "next": (share(on_words, apart == 1), rows),
@@ -128,13 +128,8 @@ def entropy(weights: OverWords) -> PerHead:
     return -(p * np.log2(np.where(p > 0.0, p, 1.0))).sum(axis=(1, 2))
 
 
-def distance(weights: OverWords, apart: Int[np.ndarray, "W V"]) -> PerHead:
-    """The words between row and column, weighted and summed."""
-    return (weights * np.abs(apart)).sum(axis=(1, 2))
-
-
-def share(weights: OverWords, cells: Bool[np.ndarray, "W V"]) -> PerHead:
-    """The weight on these cells."""
+def share(weights: OverWords, cells: Shaped[np.ndarray, "W V"]) -> PerHead:
+    """The weight on these cells, or times their numbers."""
     return np.einsum("hwv,wv->h", weights, cells.astype(np.float64))
 
 

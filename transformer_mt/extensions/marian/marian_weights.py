@@ -88,6 +88,11 @@ def _ours(name: str, tensor: Tensor, ids: Tensor, order: Tensor) -> Tensor:
         tensor = tensor.flatten()
     if name in (_TABLE, _BIAS):
         tensor = tensor[ids] if tensor.shape[:1] == (len(ids) - 1,) else tensor.flatten()[:0]
+    return reordered(name, tensor, order)
+
+
+def reordered(name: str, tensor: Tensor, order: Tensor) -> Tensor:
+    """Order the features of a state, on the axis that has them in the part of a model with our name."""
     if any(part in name for part in WRITES):
         return tensor[order] if tensor.shape[:1] == order.shape else tensor
     return tensor[:, order] if tensor.shape[1:] == order.shape else tensor

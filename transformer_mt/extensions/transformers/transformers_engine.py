@@ -68,13 +68,13 @@ class TransformersEngine(TokenizingEngine):
                     decoder_input_ids=torch.tensor([[BOS, *prefix]] * len(batch)),
                 )  # fmt: skip
             for task, rows in zip(batch, found.view(len(batch), beam, -1).tolist(), strict=True):
-                kept = {_ended(row, task.limit) for row in rows}
-                own = [self._hypothesis(task, tokens, search.length_penalty) for tokens in kept]
+                own = []
+                for tokens in {_ended(row, task.limit) for row in rows}:
+                    read = self.likeliest(task.source, [*tokens, EOS], count=1)
+                    known = sum(math.log(max(one.chosen, 1e-38)) for one in read)
+                    score = known / length_penalty(len(tokens) + 1, search.length_penalty)
+                    own.append(Hypothesis(tokens, known, score))
                 yield sorted(own, key=lambda one: -one.score)[:count]
-
-    def _hypothesis(self, task: Task, tokens: tuple[int, ...], alpha: float) -> Hypothesis:
-        known = sum(math.log(max(one.chosen, 1e-38)) for one in self.likeliest(task.source, [*tokens, EOS], count=1))
-        return Hypothesis(tokens, known, known / length_penalty(len(tokens) + 1, alpha))
 
     @override
     def likeliest(self, source: Sequence[int], target: Sequence[int], *, count: int) -> list[Likeliest]:

@@ -136,9 +136,5 @@ def _invisible() -> list[str]:
 
 def _replace(pattern: str, content: str) -> JsonObject:
     """A replacement, with Python's escapes spelled as Oniguruma's."""
-    spelled = re.sub(r"\\(?:U([0-9a-fA-F]{8})|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))", _escape, pattern)
+    spelled = re.sub(r"\\[Uux]((?<=U)[0-9a-fA-F]{8}|(?<=u)[0-9a-fA-F]{4}|(?<=x)[0-9a-fA-F]{2})", r"\\x{\1}", pattern)
     return {"type": "Replace", "pattern": {"Regex": spelled}, "content": content}
-
-
-def _escape(found: re.Match[str]) -> str:
-    return rf"\x{{{found[1] or found[2] or found[3]}}}"

@@ -12,7 +12,7 @@ from torch import Tensor
 from transformer_mt.attention.multihead import MultiHeadAttention
 from transformer_mt.config.sections import Config, ModelConfig, TransformerConfig
 from transformer_mt.extensions.export.supported import masked_output
-from transformer_mt.extensions.marian.marian_weights import NAMES, WRITES
+from transformer_mt.extensions.marian.marian_weights import NAMES, reordered
 from transformer_mt.models.transformer import Transformer
 from transformer_mt.text.terminal import JsonObject
 from transformer_mt.tokenizer.symbols import BOS, EOS, NEVER_GENERATED, PAD
@@ -87,7 +87,8 @@ def weights(model: Transformer, config: ModelConfig) -> Tensors:
     own = _complete(model)
     source, target, output = (own.pop(f"{name}.weight") for name in (*_TABLES, "output"))
     bias = own.pop("output.bias")
-    found = {_their_name(name): reordered(name, tensor) for name, tensor in own.items()}
+    order = (torch.arange(config.width) % 2).argsort(stable=True)  # even features before odd ones
+    found = {_their_name(name): reordered(name, tensor, order) for name, tensor in own.items()}
     found["final_logits_bias"] = bias[None]
     tables = {"model.shared.weight": source}
     if config.tied != "all":
@@ -99,7 +100,7 @@ def weights(model: Transformer, config: ModelConfig) -> Tensors:
     nothing = torch.zeros(1, model.max_length, config.width)
     for stack, embedding in (("encoder", model.source_embedding), ("decoder", model.target_embedding)):
         tables[f"model.{stack}.embed_positions.weight"] = embedding.position.embed(nothing, start=0)[0]
-    found |= {name: reordered(name, table) for name, table in tables.items()}
+    found |= {name: reordered(name, table, order) for name, table in tables.items()}
     return {name: tensor.clone().contiguous() for name, tensor in found.items()}
 
 
@@ -125,10 +126,3 @@ def _their_name(name: str) -> str:
     for theirs, ours in NAMES.items():
         name = name.replace(ours, theirs) if "." not in theirs else name
     return name
-
-
-def reordered(name: str, tensor: Tensor) -> Tensor:
-    """Put even features before odd ones, on the axis of a tensor of ours that has the features of a state."""
-    if any(part in name for part in WRITES):  # rows are features of the output
-        return torch.cat((tensor[0::2], tensor[1::2]))
-    return torch.cat((tensor[:, 0::2], tensor[:, 1::2]), dim=1) if tensor.dim() == 2 else tensor
