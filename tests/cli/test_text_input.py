@@ -16,8 +16,8 @@ TARGETS = [target for _, target in PAIRS]
         ("a.jsonl", f'{{"de": "{SOURCES[0]}"}}\n', "translate --json --input a.jsonl"),
         ("a.toml", "[training]\nsteps = 7\n", "config a.toml"),
         *(
-            ("l/1.md", "# A\n\nB\n## Question\nC?\n## Answer\nD.\n", command)
-            for command in present("lesson --lessons l 1")
+            ("a.toml", '[[stops]]\ntitle = "A"\ntext = "B"\nquestion = "C?"\nanswer = "D."\n', command)
+            for command in present("lesson --lessons a.toml 1")
         ),
         ("a.tsv", f"{SOURCES[0]}\tdog\n", "translate --glossary a.tsv {0}"),
         ("b.de", f"{SOURCES[0]}\n", "evaluate --data b.de,a.en --json"),
@@ -25,7 +25,6 @@ TARGETS = [target for _, target in PAIRS]
     ],
 )
 def test_a_byte_order_mark_is_no_text(name: str, content: str, command: str, trained: str, tmt: Tmt) -> None:
-    Path("l").mkdir()
     Path("a.de").write_text(f"{SOURCES[0]}\n")
     Path("a.en").write_text(f"{TARGETS[0]}\n")
     arguments = [part.format(SOURCES[0]) for part in command.split()]

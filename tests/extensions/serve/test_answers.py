@@ -12,7 +12,7 @@ from support.tiny import write_run
 from support.variants import RECURRENT, VARIANTS, Variant, quick_for_some
 
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.extensions.lessons.course import read_course, stored_curves
+from transformer_mt.extensions.lessons.course import course_file, read_course, stored_curves
 from transformer_mt.ground.head_names import HeadName
 from transformer_mt.links.align import align_pairs
 from transformer_mt.models.head_mask import without_heads
@@ -200,7 +200,9 @@ def test_only_requested_stacks_are_returned(served: Served) -> None:
 def test_lessons_are_the_course_and_its_curves(served: Served, home: Path, tmp_path: Path) -> None:
     answer = served.get("/v1/lessons").json
     assert answer["curves"] == stored_curves()
-    assert [found["title"] for found in answer["lessons"]] == [lesson.title for lesson in read_course().stops]
+    assert [found["title"] for found in answer["lessons"]] == [
+        lesson.title for lesson in read_course(course_file()).stops
+    ]
     own_course = tmp_path / "own.toml"
     own_course.write_text("title = 1")
     with serving(home / "runs", lessons=own_course) as own:

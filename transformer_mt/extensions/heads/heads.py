@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float
 
 from transformer_mt.batching.encoded_pairs import encode_pairs
 from transformer_mt.corpus.pairs import Pairs, SentencePair
@@ -111,7 +111,7 @@ def look(weights: OverWords, pair: SentencePair, stack: str) -> dict[str, tuple[
     rows = float(len(apart))
     return {
         "entropy": (entropy(weights), rows),
-        "distance": (share(on_words, np.abs(apart)), on_words.sum(axis=(1, 2))),
+        "distance": ((on_words * np.abs(apart)).sum(axis=(1, 2)), on_words.sum(axis=(1, 2))),
         "previous": (share(on_words, apart == -1), rows),
         "same": (share(on_words, apart == 0), rows),
         "next": (share(on_words, apart == 1), rows),
@@ -128,8 +128,8 @@ def entropy(weights: OverWords) -> PerHead:
     return -(p * np.log2(np.where(p > 0.0, p, 1.0))).sum(axis=(1, 2))
 
 
-def share(weights: OverWords, cells: Shaped[np.ndarray, "W V"]) -> PerHead:
-    """The weight on these cells, or times their numbers."""
+def share(weights: OverWords, cells: Bool[np.ndarray, "W V"]) -> PerHead:
+    """The weight on these cells."""
     return np.einsum("hwv,wv->h", weights, cells.astype(np.float64))
 
 

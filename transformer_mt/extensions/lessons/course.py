@@ -111,11 +111,11 @@ class Course(_Part):
     stops: list[Lesson] = Field(min_length=1, max_length=99)
 
 
-def read_course(path: Path | None = None) -> Course:
-    """The course in a file, by default `course_file`. Raises `InputError` for a file that is not a course."""
-    path = path or course_file()
+def read_course(path: Path) -> Course:
+    """The course in a file. Raises `InputError` for a file that is not a course."""
+    content = read_input(path, limit=_LONGEST, remedy="shorten it")
     try:
-        return Course.model_validate(tomllib.loads(read_input(path, limit=_LONGEST, remedy="shorten it").decode()))
+        return Course.model_validate(tomllib.loads(content.decode("utf-8-sig")))
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(map(str, problem["loc"]))
@@ -138,7 +138,7 @@ def answer_lessons() -> JsonObject:
     """The stops of the course, and the stored curves. Raises as `read_course`."""
     stops = [
         {"number": number, "paragraphs": stop.paragraphs} | stop.model_dump(by_alias=True, exclude={"text"})
-        for number, stop in enumerate(read_course().stops, start=1)
+        for number, stop in enumerate(read_course(course_file()).stops, start=1)
     ]
     return {"lessons": stops, "curves": stored_curves()}
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-STOPS = read_course().stops
+STOPS = read_course(course_file()).stops
 
 
 @pytest.fixture
