@@ -55,7 +55,7 @@ def test_installed_wheel_has_all_files(python: Python, installed: Path, home: Pa
     place, *_ = python(START, "page", "page.html", "--model", str(home / "runs/one"))
     assert Path(place).is_relative_to(installed)
     assert (tmp_path / "page.html").stat().st_size > 100_000
-    assert " 1  Why one vector is not enough" in python(START, "lesson")
+    assert " 1  The whole machine" in python(START, "lesson")
     assert "Good afternoon!" in python(START, "translate", "Guten Tag!")
 
 
