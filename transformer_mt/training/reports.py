@@ -66,7 +66,7 @@ VALIDATION_METRICS: Table[Callable[[Validation], float]] = Table(
         "chrf": lambda validation: validation.chrf,
     },
 )
-# With fewer sentences, chrF varies more between validations than it improves.
+# The fewest validation pairs for which `auto` trusts chrF.
 FEWEST_FOR_CHRF = 50
 
 

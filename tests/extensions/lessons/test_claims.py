@@ -146,6 +146,12 @@ def test_norms_and_their_bleu_are_those_of_the_laboratory() -> None:
     assert {name: row and row[1] for name, row in found.items()} == {
         "batch_norm": "76.0", "post_norm": "75.2", "baseline": "82.4",
     }  # fmt: skip
+    band, complete = (
+        re.search(rf"^\| {name} +\|[^|]+\| (\S+) \|", table, re.MULTILINE) for name in ("band", "baseline")
+    )
+    assert band
+    assert complete
+    assert float(band[1]) >= float(complete[1])
     rows = re.findall(r"^\| (\w+) +\|(?:[^|]+\|){5} +([\d.]+) \|", table, re.MULTILINE)  # BLEU of long sentences
     assert max(rows, key=lambda row: float(row[1]))[0] == "relative"
 
@@ -165,6 +171,15 @@ def test_the_mean_of_all_heads_looks_at_the_participle(ready: Translator) -> Non
     heads = cross.heads("cross")
     assert most_attended(cross, heads, "saw") == "gesehen"
     assert {"gesehen", "habe"} <= {most_attended(cross, [head], "saw") for head in heads}
+
+
+def test_every_word_of_the_old_man_wins_by_a_wide_margin(ready: Translator) -> None:
+    subject = Subject.of(ready, "Der alte Mann liest ein Buch.", None)
+    with torch.no_grad():
+        logits = subject.network(*subject.tokens.inputs(subject.network))
+    winner, second = logits.softmax(dim=-1)[0].topk(2).values.T
+    assert winner.min() > 0.89
+    assert second.max() < 0.01
 
 
 @pytest.mark.slow

@@ -27,11 +27,12 @@ Four.'''
 formulas = ['a = b', 'c = d']
 picture = "p"
 question = "Why?"
-check = { choices = ["x", "y"], right = 1 }
+check = { choices = ["x", "y", "z"], right = 1 }
 answer = "So."
 papers = [{ text = "A, 1", url = "https://a.b" }]
 code = "m.C"
 try.sentence = "Ja."
+try.command = "tmt x"
 """
 ENGLISH, GERMAN = (read_course(course_file(language)) for language in ("en", "de"))
 VIEWS = {"choices", "heads", "steps", "lens", "learning"}
@@ -81,7 +82,7 @@ def test_a_lesson_is_read_from_toml(tmp_path: Path) -> None:
     read = course(tmp_path / "a.toml", TEXT + TEXT)
     assert list(lesson_lines(read, 1, width=12, answer=True)) == [
         "1 of 2: T", "=========", "", "One two", "three.", "", "Four.", "", "  a = b", "  c = d", "", "Question:",
-        "Why?", "  - x", "  - y", "", "Answer: So.", "", "Try it:", '  tmt attend "Ja."', "",
+        "Why?", "  - x", "  - y", "  - z", "", "Answer: So.", "", "Try it:", "  tmt x", "",
         "Paper: A, 1, https://a.b", "Code: m.C",
     ]  # fmt: skip
     unanswered = [*lesson_lines(read, 2, width=80)]
@@ -108,6 +109,7 @@ def test_a_minimal_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ("stops = []", "stops: List should have at least 1 item"),
         ("[[stops]]\ntitle", "not TOML (Expected '=' after a key"),
         (TEXT.replace('answer = "So."\n', ""), "stops.0.answer: Field required"),
+        (TEXT.replace("right = 1", "right = 3"), "stops.0.check"),
         (TEXT + "try.heads = 1\n", "stops.0.try.heads: Extra inputs are not permitted"),
         (TEXT.replace("https://a.b", "javascript:x"), "stops.0.papers.0.url: String should match pattern"),
         ("#" * 2**19, "more than 262144 bytes; shorten it"),

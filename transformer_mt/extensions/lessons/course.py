@@ -2,9 +2,9 @@
 
 A stop has a title, a text in paragraphs with *emphasis* and `code`, and a question with its answer. `formulas` are in
 linear notation, such as e_ij = (q_i · k_j)/√d; `picture` names a picture of the page; `check` is a number with a
-tolerance, or choices and the index of the right one; `papers` have a text and an address; `code` is a class or
-function, as Python imports it; `try` has a sentence, a view, a head and a command. A teacher can edit, translate, add
-or leave out stops in a copy.
+tolerance, or three choices and the index of the right one, from 0; `papers` have a text and an address; `code` is a
+class or function, as Python imports it; `try` has a sentence, a view, a head and a command. A teacher can edit,
+translate, add or leave out stops in a copy.
 """
 
 import json
@@ -49,11 +49,11 @@ class NumberCheck(_Part):
 
 
 class ChoiceCheck(_Part):
-    """A student's answer is right if it is the choice at the index `right`, from 0."""
+    """A student's answer is right if it is the choice at the index `right`."""
 
     kind: Literal["choice"] = "choice"
-    choices: list[Words]
-    right: int
+    choices: tuple[Words, Words, Words]
+    right: Literal[0, 1, 2]
 
 
 class Paper(_Part):
@@ -168,8 +168,7 @@ def lesson_lines(course: Course, number: int, *, width: int, answer: bool = Fals
         yield from (f"  - {_plain(choice)}" for choice in lesson.check.choices)
     hint = f"{words.show}: tmt lesson {number} --answer"
     yield from ("", *wrapped(_plain(f"{words.answer}: {lesson.answer}" if answer else hint), width=width))
-    sentence, command = lesson.attempt.sentence, lesson.attempt.command
-    if command := command or (sentence and f'tmt attend "{sentence}"'):
+    if command := lesson.attempt.command:
         yield from ("", f"{words.attempt}:", f"  {command}")
     papers = [f"{words.paper}: {paper.text}, {paper.url}" for paper in lesson.papers]
     yield from ("", *papers, *([f"{words.code}: {lesson.code}"] if lesson.code else []))
