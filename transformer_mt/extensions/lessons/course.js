@@ -1,7 +1,7 @@
 // The guided course: one stop at a time, with a picture, a question and something to try.
 
 import { button, element, foreign, scroller, visible } from "./dom.js";
-import { coloured, formula, isAboutRoles } from "./formula.js";
+import { coloured, drawFormula, isAboutRoles } from "./formula.js";
 import { explained } from "./heads.js";
 import { drawPicture, needsOf } from "./pictures.js";
 import { addTab, ofPair, tabs } from "./tabs.js";
@@ -16,7 +16,6 @@ const ANSWERS = ["run", "head", "without", "translation", "explanation", "looked
 const WEIGHTS = { method: "weights", words: true, without: [] };
 
 const given = new Map(); // the student's answers, by the question
-const joined = (text) => text.replaceAll(/\s+/g, " ");
 
 addTab({
   id: "course",
@@ -111,7 +110,7 @@ function drawStop(course, wanted, { change }) {
       element("nav", { "aria-label": "Stops" }, element("ol", {}, stops))),
     element("h3", { tabindex: -1, "data-place": "title" }, `${number} of ${course.lessons.length}: `, foreign(title)),
     paragraphs.map((text) => element("p", {}, marked(text, hasRoles))),
-    formulas.map((line) => scroller("Formula", null, formula(line, hasRoles))),
+    formulas.map((line) => scroller("Formula", null, drawFormula(line, hasRoles))),
     papers.length > 0 && element("p", { class: "quiet" }, "Paper: ",
       papers.map((paper, place) => [place > 0 && ", ", linked(paper)])),
     code && element("p", { class: "quiet" }, "Code: ", element("code", {}, foreign(code))),
@@ -195,7 +194,7 @@ function answersOf({ lessons }) {
   const texts = answered.map(({ number, title, question, check }) => {
     const answer = given.get(question);
     const shown = check.kind === "choice" ? check.choices[answer] : answer;
-    const all = [`${number}. ${title}`, `Question: ${joined(question)}`, `My answer: ${shown}`, verdict(check, answer)];
+    const all = [`${number}. ${title}`, `Question: ${question}`, `My answer: ${shown}`, verdict(check, answer)];
     return `${all.map(visible).join("\n")}\n`;
   });
   return texts.join("\n") || "No answers yet.";
@@ -204,7 +203,7 @@ function answersOf({ lessons }) {
 /** Text with *emphasis* and `code`, and with the colours of queries, keys and values where `hasRoles`. */
 function marked(text, hasRoles = false) {
   const plain = (part) => hasRoles ? element("bdi", {}, coloured(visible(part))) : foreign(part);
-  return joined(text).split(MARKED).map((part, place) => {
+  return text.split(MARKED).map((part, place) => {
     const inner = plain(place % 2 ? part.slice(1, -1) : part);
     return place % 2 ? element(part[0] === "*" ? "em" : "code", {}, inner) : part && inner;
   });

@@ -10,7 +10,7 @@ const OPERATOR = /^[+\-−±·×=≠≈≤≥<>→∈∞,;:|‖∥…∂∇()[\]
 // A fraction bar between spaces divides everything back to the last of these.
 const ENDS = /^[+\-−±=≠≈≤≥<>→∈,;:|]$/u;
 // The matrices of an attention layer and their rows have a colour each.
-const ROLES = { Q: "query", q: "query", K: "key", k: "key", V: "value", v: "value" };
+const ROLE_OF = { Q: "query", q: "query", K: "key", k: "key", V: "value", v: "value" };
 const LONGEST = 500;
 const ATTENDS = /(?<!\p{L})[Qq](?![\p{Ll}])/u;
 // Words need a space, as in "log p".
@@ -18,7 +18,7 @@ const isWord = (one) => one?.localName === "mi" && one.textContent.length > 1;
 const SPOKEN = /\b(quer(?:y|ies)|keys?|values?|[QKV])\b/i;
 
 /** A line of text as a formula, with the colours of queries, keys and values where `hasRoles`. */
-export function formula(text, hasRoles) {
+export function drawFormula(text, hasRoles) {
   if (text.length > LONGEST) {
     return foreign(text);
   }
@@ -30,7 +30,7 @@ export function formula(text, hasRoles) {
 /** Text with the words for queries, keys and values in the colours of the formulas. */
 export function coloured(text) {
   return text.split(SPOKEN).map((part, place) =>
-    place % 2 ? element("span", { class: ROLES[part[0]] ?? ROLES[part[0].toLowerCase()] }, part) : part);
+    place % 2 ? element("span", { class: ROLE_OF[part[0]] ?? ROLE_OF[part[0].toLowerCase()] }, part) : part);
 }
 
 /** True if these formulas are about queries, keys and values. */
@@ -95,9 +95,9 @@ function atom(line) {
       math("mo", {}, part), inner, closing && math("mo", {}, closing));
   }
   if (WORD.test(part)) {
-    const role = line.hasRoles && !line.isIndex && ROLES[part];
+    const role = line.hasRoles && !line.isIndex && ROLE_OF[part];
     return /^[QKVWX]{2,}$/.test(part)
-      ? math("mrow", {}, [...part].map((one) => math("mi", { class: line.hasRoles && ROLES[one] }, one)))
+      ? math("mrow", {}, [...part].map((one) => math("mi", { class: line.hasRoles && ROLE_OF[one] }, one)))
       : math("mi", { class: role }, part);
   }
   const kind = NUMBER.test(part) ? "mn" : OPERATOR.test(part) || LARGE.test(part) ? "mo" : "mtext";

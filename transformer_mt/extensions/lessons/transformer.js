@@ -3,8 +3,8 @@
 import { element, foreign, plural, shape, visible } from "./dom.js";
 
 // Sizes in units of the drawing: the columns, a box, a row of tokens, and a letter.
-const [WIDTH, COLUMN, APART, BOX, ROW, LETTER] = [344, 160, 24, 18, 19, 7.8];
-const LEFT = [0, COLUMN + APART];
+const [WHOLE, COLUMN, GUTTER, BOX, LINE, LETTER] = [344, 160, 24, 18, 19, 7.8];
+const LEFT = [0, COLUMN + GUTTER];
 const LAYERS = { kind: "layers", inset: 0, height: 3 * (BOX + 5) + 16, down: 9 };
 
 /** The drawing for a sentence and its translation, from answers of `attend` over tokens and of `translate`. */
@@ -22,7 +22,7 @@ export function drawTransformer(pieces, translation, run) {
     drawn.push(draw(y));
     y += height;
   };
-  put(targets[0].length * ROW + 4, (at) => [label(0, at + ROW / 2, "writes →"), tokens(targets[0], 1, at)]);
+  put(targets[0].length * LINE + 4, (at) => [label(0, at + LINE / 2, "writes →"), tokens(targets[0], 1, at)]);
   put(BOX + 8, (at) => box("softmax", 1, at));
   const layers = y;
   const boxes = [
@@ -35,12 +35,12 @@ export function drawTransformer(pieces, translation, run) {
   put(BOX + 4, (at) => LEFT.map((_, side) => box("embedding + position", side, at)));
   put(16, (at) => [label(0, at + 8, "reads"), label(1, at + 8, "has read")]);
   const rows = Math.max(sources.length, targets[1].length);
-  put(rows * ROW, (at) => [tokens(sources, 0, at), tokens(targets[1], 1, at)]);
+  put(rows * LINE, (at) => [tokens(sources, 0, at), tokens(targets[1], 1, at)]);
   const middle = layers + 18 + BOX + 5 + BOX / 2;
-  const arrow = `M${COLUMN / 2} ${layers}v-8H${COLUMN + APART / 2}V${middle}h${APART / 2 + 6}m-6 -4l6 4l-6 4`;
+  const arrow = `M${COLUMN / 2} ${layers}v-8H${COLUMN + GUTTER / 2}V${middle}h${GUTTER / 2 + 6}m-6 -4l6 4l-6 4`;
   const name = "Encoder and decoder of the model, with their tokens";
   return element("figure", { class: "machine" },
-    shape("svg", { class: "panel", viewBox: `0 0 ${WIDTH} ${y}`, role: "img", "aria-label": name },
+    shape("svg", { class: "panel", viewBox: `0 0 ${WHOLE} ${y}`, role: "img", "aria-label": name },
       shape("path", { class: "branch", d: arrow }), shape("text", { x: COLUMN / 2, y: layers - 16 }, "keys, values"),
       drawn),
     element("figcaption", {}, "From bottom to top. ", foreign("▁"), " marks the start of a word: a token is a word or "
@@ -78,8 +78,8 @@ function tokens(rows, side, y) {
   return rows.flatMap((row, down) => {
     const shift = LEFT[side] + (COLUMN - (row.at(-1)?.x ?? 0) - (row.at(-1)?.width ?? 0)) / 2;
     return row.map(({ text, x, width }) => [
-      shape("rect", { class: "token", x: shift + x, y: y + down * ROW, width, height: ROW - 3, rx: 3 }),
-      shape("text", { x: shift + x + width / 2, y: y + down * ROW + (ROW - 3) / 2 }, text),
+      shape("rect", { class: "token", x: shift + x, y: y + down * LINE, width, height: LINE - 3, rx: 3 }),
+      shape("text", { x: shift + x + width / 2, y: y + down * LINE + (LINE - 3) / 2 }, text),
     ]);
   });
 }

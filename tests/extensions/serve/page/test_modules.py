@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import re
+from collections import Counter
 
 import pytest
 
@@ -50,6 +51,13 @@ def test_saved_page_has_all_modules_and_loads_nothing() -> None:
     )
     assert page.index(policy) < page.index("<style>") < page.index("<script")
     assert "/page/" not in page
+
+
+def test_joined_modules_declare_each_name_once() -> None:
+    begun = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+|\{[^}]*\}|\[[^]]*\])", re.MULTILINE)
+    texts = [text for name, text in MODULES.items() if name != SERVER]
+    declared = Counter(name for text in texts for found in begun.findall(text) for name in re.findall(r"\w+", found))
+    assert [name for name, count in declared.items() if count > 1] == []
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -1,6 +1,6 @@
 // Formulas in one line of text become MathML.
 
-import { coloured, formula, isAboutRoles } from "/page/formula.js";
+import { coloured, drawFormula, isAboutRoles } from "/page/formula.js";
 import { drawn, equal, test, texts } from "./check.js";
 
 /** A formula as nested names: `msup(K, T)`; a row is its parts with spaces. */
@@ -13,7 +13,7 @@ function written(one) {
   return is ? parts.join(" ") : `${one.localName}(${parts.join(", ")})`;
 }
 
-const of = (text, hasRoles = false) => written(formula(text, hasRoles));
+const of = (text, hasRoles = false) => written(drawFormula(text, hasRoles));
 
 test("the subset", () => {
   for (const [text, expected] of [
@@ -39,17 +39,17 @@ test("the subset", () => {
 });
 
 test("long, deep and hostile lines are text", () => {
-  equal(formula("(".repeat(501)).localName, "bdi");
-  equal(formula("√(".repeat(250)).localName, "math");
+  equal(drawFormula("(".repeat(501)).localName, "bdi");
+  equal(drawFormula("√(".repeat(250)).localName, "math");
   equal(of("a\u202e\u0000<b>").includes("⟨U+202E⟩".slice(1, 2)), true);
 });
 
 test("queries, keys and values have their colours in formulas and texts", () => {
   const classes = (one) => [...one.querySelectorAll(".query, .key, .value")]
     .map((part) => `${part.className.baseVal ?? part.getAttribute("class")} ${part.textContent}`);
-  equal(classes(formula("softmax(Q Kᵀ) V_k", true)), ["query Q", "key K", "value V"]);
-  equal(classes(formula("QKᵀ", true)), ["query Q", "key K"]);
-  equal(classes(formula("q_k", false)), []);
+  equal(classes(drawFormula("softmax(Q Kᵀ) V_k", true)), ["query Q", "key K", "value V"]);
+  equal(classes(drawFormula("QKᵀ", true)), ["query Q", "key K"]);
+  equal(classes(drawFormula("q_k", false)), []);
   equal([["Q Kᵀ"], ["q_i"], ["W_k x", "seq Quantity"]].map(isAboutRoles), [true, true, false]);
   const text = drawn(coloured("Queries match keys; K is a monkey. Value"));
   equal([classes(text), texts(text, "span")],
