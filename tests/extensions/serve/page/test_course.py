@@ -7,7 +7,7 @@ import pytest
 from support.page import LoadedPage, expect
 from support.serving import Served
 
-from transformer_mt.extensions.lessons.course import ChoiceCheck, read_course
+from transformer_mt.extensions.lessons.course import ChoiceCheck, course_file, read_course
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -39,6 +39,7 @@ FOREIGN = {
     "run", "corpus", "source_language", "target_language", "example", "examples", "translation", "usual", "read",
     "lines", "prefix", "tokens", "token", "others", "never_seen", "source_words", "target_words", "rows", "columns",
     "of", "in_words", "guesses", "word", "paragraphs", "question", "answer", "sentence", "command",
+    "formulas", "choices", "code",
 }  # fmt: skip
 OWN = {"meaning", "words", "symbol"}
 # Where they are shown: in every view, then in each view.
@@ -67,9 +68,11 @@ ERRORS = [
     ("attend", "heads"), ("losses", "heads"), ("explain", "steps"), ("lens", "lens"), ("curves", "learning"),
     ("history", "learning"), ("translate", "source"), ("translate", "beam"), ("lessons", "course"),
 ]  # fmt: skip
-# Errors: elements created from text, texts outside <bdi>, and characters that reorder the text around them.
+# Errors: elements created from text, texts outside <bdi> or a paragraph of SVG or MathML, and characters that reorder
+# the text around them.
 WRONG = """(mark) => {
-  const made = [...document.querySelectorAll("body :is(script, img, b, a:not(.skip), style, iframe, svg[onload])")];
+  const elements = "body :is(script, img, b, a:not(.skip, [rel]), style, iframe, svg[onload])";
+  const made = [...document.querySelectorAll(elements)];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const [outside, raw] = [[], []];
   const reorders = /(?![\\n\\u200c\\u200d\\xad])[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]/u;
@@ -77,7 +80,7 @@ WRONG = """(mark) => {
   while (walker.nextNode()) {
     const { data, parentElement } = walker.currentNode;
     check(data);
-    if (data.includes(mark) && !parentElement.closest("bdi, option, span[hidden]")) {
+    if (data.includes(mark) && !parentElement.closest("bdi, option, span[hidden], svg text, math")) {
       outside.push(data);
     }
   }
