@@ -135,7 +135,7 @@ def test_validation_is_logged_before_its_checkpoint(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_only_the_main_process_writes_the_run(tmp_path: Path) -> None:
-    config = small_config("training.steps=4")
+    config = small_config("training.steps=4", "training.choose_by=loss")
     corpora = TrainingCorpora(corpus_in_memory())
     tokenizer = train_tokenizer(corpora.weighted, config.tokenizer)
     written = []

@@ -90,7 +90,7 @@ def everywhere(opened: LoadedPage) -> Iterator[str]:
     opened.click("#tab-course")
     opened.wait("#question .ways")
     for stop in range(1, opened.find(".stops button").count() + 1):
-        opened.click(".stops summary")
+        opened.find(".stops").evaluate("(contents) => { contents.open = true; }")
         opened.click(f"[data-place='stop {stop}']")
         opened.expect_attribute("#course", "aria-busy", "false")
         opened.click("#question summary")
