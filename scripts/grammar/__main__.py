@@ -11,14 +11,29 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from random import Random
 
+from grammar.copies import copies, without_umlauts
 from grammar.splits import generate_corpus
+from grammar.trees import ParsedPair
 from transformer_mt.corpus.builtin import FOLDER
 from transformer_mt.corpus.pairs import SentencePair, format_links
 
 HERE = Path(__file__).parent
 PASSED = HERE / "passed.txt"
 SIZES = {"train": 80_000, "validation": 500, "test": 1_000, "seed": 1}
+COPIES, WITHOUT_UMLAUTS, TEST_COPY = 8_000, 4_000, 500
+
+
+def whole_corpus() -> dict[str, list[ParsedPair]]:
+    """The corpus of the grammar; at the end of `train` pairs that teach copying and missing umlauts; `test_copy`."""
+    corpus, random = generate_corpus(**SIZES), Random(SIZES["seed"])
+    training = corpus["train"]
+    taken = {pair.source for pair in training}
+    more = copies(COPIES, training, random, taken) + without_umlauts(WITHOUT_UMLAUTS, training, random)
+    random.shuffle(more)
+    taken |= {pair.target for pair in training + more}
+    return corpus | {"train": training + more, "test_copy": copies(TEST_COPY, corpus["test"], random, taken)}
 
 
 def written(corpus: Mapping[str, Sequence[SentencePair]]) -> Iterator[tuple[str, str]]:
@@ -52,7 +67,7 @@ def main(arguments: list[str]) -> int:
         if code == 0:
             PASSED.write_text(f"{digest()}\n")
         return code
-    for name, content in written(generate_corpus(**SIZES)):
+    for name, content in written(whole_corpus()):
         (FOLDER / name).write_bytes(lzma.compress(content.encode(), preset=9 | lzma.PRESET_EXTREME))
     return 0
 

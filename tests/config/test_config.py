@@ -175,7 +175,7 @@ def test_blames_the_override_and_not_the_file(tmp_path: Path) -> None:
 def test_names_a_missing_file(tmp_path: Path) -> None:
     path = tmp_path / "none.toml"
     names = ", ".join(named_configs())
-    assert names.startswith("europarl, everyday, iwslt14, multi30k, wmt14-base, laboratory/additive, ")
+    assert names.startswith("europarl, iwslt14, multi30k, ready, wmt14-base, laboratory/additive, ")
     assert message(path) == f"{path}: no such file; give a TOML file, or a name (choose one of {names})"
 
 

@@ -7,7 +7,7 @@ from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.ground.errors import InputError
 from transformer_mt.text.words import words
 
-WHOLE = {"train": 80_000, "validation": 500, "test": 1_000}
+WHOLE = {"train": 92_000, "validation": 500, "test": 1_000}
 
 
 @pytest.fixture(scope="module")
@@ -17,14 +17,14 @@ def corpus() -> dict[str, list[SentencePair]]:
 
 def test_splits_have_their_sizes(corpus: dict[str, list[SentencePair]]) -> None:
     assert {split: len(pairs) for split, pairs in corpus.items()} == {
-        **dict.fromkeys(SPLITS, 1_000), **WHOLE, "test_everyday": 150
+        **dict.fromkeys(SPLITS, 1_000), **WHOLE, "test_everyday": 150, "test_copy": 500
     }  # fmt: skip
 
 
-def test_all_but_everyday_pairs_have_valid_links(corpus: dict[str, list[SentencePair]]) -> None:
+def test_all_but_everyday_pairs_and_copies_have_valid_links(corpus: dict[str, list[SentencePair]]) -> None:
     for split, pairs in corpus.items():
         for pair in pairs[:200]:
-            assert (pair.links is None) == (split == "test_everyday")
+            assert (pair.links is None) == (split in ("test_everyday", "test_copy"))
             for source, target in pair.links or ():
                 assert words(pair.source)[source], words(pair.target)[target]
 
@@ -48,7 +48,7 @@ def test_no_split_contains_the_showcase(corpus: dict[str, list[SentencePair]]) -
     assert all(pair.source != SHOWCASE for pairs in corpus.values() for pair in pairs)
 
 
-@pytest.mark.parametrize(("key", "size"), [("train", 80_001), ("validation", 501), ("test", 1_001)])
+@pytest.mark.parametrize(("key", "size"), [("train", 92_001), ("validation", 501), ("test", 1_001)])
 def test_requesting_too_many_pairs_is_an_error(key: str, size: int) -> None:
     with pytest.raises(InputError, match=f"^data.builtin.{key}: {size:,}, but .* has {size - 1:,} pairs; lower it$"):
         builtin_corpus(**{"train": 3, "validation": 3, "test": 3, key: size})

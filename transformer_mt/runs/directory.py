@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from transformer_mt.models.seq2seq import Seq2Seq
     from transformer_mt.runs.weights import Tensors, TensorSpecs
 
-# A model of the built-in corpus that comes with the package; scripts/ready_model.py builds it.
+# The model that comes with the package; scripts/make_ready.py builds it.
 READY = Path(__file__).parents[1] / "ready" / "de-en.zip"
 
 CONFIG, TOKENIZER, MODEL, METRICS = "config.toml", "tokenizer.model", "model.safetensors", "metrics.jsonl"

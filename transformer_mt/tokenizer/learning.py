@@ -37,16 +37,16 @@ _POSSIBLE_SIZE = re.compile(r"set it to a value <= (\d+)|smaller than required_c
 _NO_TEXT = re.compile(r"!sentences_\.empty\(\)|\(all_chars_count\) > \(0\)")
 
 
-def learn(sentences: Sequence[str], *, kind: str, size: int) -> bytes:
+def learn(sentences: Sequence[str], *, kind: str, size: int, **options: bool) -> bytes:
     """Train a `unigram` or `bpe` model of this size, or the nearest possible one, on sentences without line breaks.
 
-    The result is the same, byte for byte, in every process. Raises `InputError` without text or a possible size, and
-    `MachineError` if the child process dies.
+    `options` are sentencepiece's. The result is the same, byte for byte, in every process. Raises `InputError` without
+    text or a possible size, and `MachineError` if the child process dies.
     """
     possible = size
     for _ in range(_ATTEMPTS):
         try:
-            return learn_with(sentences, OPTIONS | {"model_type": kind, "vocab_size": possible})
+            return learn_with(sentences, OPTIONS | options | {"model_type": kind, "vocab_size": possible})
         except RuntimeError as refusal:
             if _NO_TEXT.search(str(refusal)):
                 raise InputError("the corpus", "no text to learn a vocabulary from", "give sentences") from None

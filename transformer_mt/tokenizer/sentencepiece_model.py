@@ -98,14 +98,14 @@ def is_unigram(processor: SentencePieceProcessor) -> bool:
     return True
 
 
-def with_whole_words(model: bytes, words: Mapping[str, float], *, size: int) -> tuple[bytes, int]:
-    """Make the first of these words, each after a blank, one token. Returns the model and the number of such words.
+def with_whole_words(model: bytes, words: Mapping[str, float], *, size: int) -> bytes:
+    """Make the first of these words, each after a blank, one token of the model.
 
     `model` is a unigram model; `words` maps each word to its share of all words. The model does not outgrow its own
     size or `size`: words replace the rarest multi-character tokens, at most half of them.
     """
     if not words:
-        return model, 0
+        return model
     subwords = sorted(learned_scores(load_model(model)).items(), key=lambda piece: -piece[1])
     characters = {text: score for text, score in subwords if len(text) == 1}
     learned = [(text, score) for text, score in subwords if len(text) > 1]
@@ -119,7 +119,7 @@ def with_whole_words(model: bytes, words: Mapping[str, float], *, size: int) -> 
         if surplus <= 0:
             break
         kept -= surplus
-    return write_model(dict(sorted(scores.items(), key=lambda piece: -piece[1])), "unigram"), len(wanted)
+    return write_model(dict(sorted(scores.items(), key=lambda piece: -piece[1])), "unigram")
 
 
 def _add_whole(wanted: Mapping[str, float], scores: PieceScores) -> None:

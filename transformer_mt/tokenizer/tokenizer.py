@@ -71,26 +71,22 @@ class Tokenizer:
 
         `whole` maps words, most important first, to their share of all words. They become one token each, up to half of
         a unigram vocabulary; a BPE vocabulary has none. `tags` are its last tokens. If the sentences cannot fill the
-        configured size, or their characters need more, the nearest possible size is used. `note` reports both. Raises
+        configured size, or their characters need more, the nearest possible size is used; `note` says so. Raises
         `InputError` without text.
         """
         kind = config.kind
         size = config.vocabulary_size - len(tags)
-        model = learn(list(sentences), kind=kind, size=size)
-        held = len(whole)
+        model = learn(list(sentences), kind=kind, size=size, split_digits=config.split_digits)
+        if config.split_digits:
+            whole = {word: share for word, share in whole.items() if not any(map(str.isdigit, word))}
         if kind == "unigram":
-            model, held = with_whole_words(model, whole, size=size)
+            model = with_whole_words(model, whole, size=size)
         tokenizer = cls(with_tags(model, tags, kind=kind))
-        notes = []
         if tokenizer.size != (wanted := config.vocabulary_size):
             too_few = "the text does not support more"
             too_many = "the characters and bytes need this many"
             reason = too_few if tokenizer.size < wanted else too_many
-            notes.append(f"tokenizer.vocabulary_size: {tokenizer.size} instead of {wanted}; {reason}")
-        if held != len(whole):
-            full = "they fill half of the vocabulary"
-            notes.append(f"tokenizer.whole_words: {held} of {len(whole)} words are whole; {full}")
-        tokenizer.note = "; ".join(notes) or None
+            tokenizer.note = f"tokenizer.vocabulary_size: {tokenizer.size} instead of {wanted}; {reason}"
         return tokenizer
 
     @classmethod

@@ -45,12 +45,12 @@ def test_recipe_names_a_hub_data_set(recipe: Path) -> None:
     assert [isinstance(source, Hub) and source.name.count("/") for source in sources] == [1]
 
 
-def test_everyday_trains_on_both_corpora(tmt: Tmt, tmp_path: Path) -> None:
-    everyday = next(recipe for recipe in RECIPES if recipe.stem == "everyday")
-    outcome = tmt("train", str(everyday), *settings())
+def test_ready_trains_on_both_corpora(tmt: Tmt, tmp_path: Path) -> None:
+    ready = next(recipe for recipe in RECIPES if recipe.stem == "ready")
+    outcome = tmt("train", str(ready), *settings())
     assert outcome.code == 0, outcome.err
     name = "sentence-transformers/parallel-sentences-tatoeba:en-de"
     assert f"tmt: mixture: {len(PAIRS)} of {len(PAIRS)} pairs of {name}; left out: none\n" in outcome.err
-    words = (tmp_path / "runs/everyday/words.tsv").read_text("utf-8").split("\n")
+    words = (tmp_path / "runs/ready/words.tsv").read_text("utf-8").split("\n")
     assert sum(line.endswith("\tTisch") for line in words) == 1
-    assert tmt("train", str(everyday), *settings()).code == 0  # the same command finds the same run
+    assert tmt("train", str(ready), *settings()).code == 0  # the same command finds the same run

@@ -14,18 +14,22 @@ from transformer_mt.corpus.pairs import Link, SentencePair
 from transformer_mt.ground.errors import InputError
 
 FOLDER = Path(__file__).parent
-SPLITS = ("train", "validation", "test", "test_composition", "test_length", "test_everyday", "test_unknown")
+SPLITS = (
+    "train", "validation", "test", "test_composition", "test_length", "test_everyday", "test_unknown", "test_copy"
+)  # fmt: skip
+# Splits that are read whole.
+FIXED = ("test_everyday", "test_copy")
 
 SHOWCASE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 SHOWCASE_TRANSLATION = "Can you help me translate this sentence?"
 
 
 def builtin_corpus(*, train: int, validation: int, test: int) -> dict[str, list[SentencePair]]:
-    """The first pairs of every split. `test` is the size of each test split except the whole `test_everyday`.
+    """The first pairs of every split. `test` is the size of each test split that is not `FIXED`.
 
     Raises `InputError` if a split is too small.
     """
-    sizes = dict.fromkeys(SPLITS, test) | {"train": train, "validation": validation, "test_everyday": None}
+    sizes = dict.fromkeys(SPLITS, test) | {"train": train, "validation": validation} | dict.fromkeys(FIXED)
     return {split: _read(split, size) for split, size in sizes.items()}
 
 

@@ -1,0 +1,229 @@
+"""Pairs that teach copying, and pairs whose German lacks its umlauts; `copies.toml` has the templates."""
+
+import re
+from collections.abc import Sequence
+from random import Random
+
+from grammar.lexicon import table
+from grammar.trees import ParsedPair
+from transformer_mt.corpus.pairs import SentencePair
+
+# A German spelling and the English one.
+Both = tuple[str, str]
+
+_DATA = table("copies")
+TEMPLATES = tuple(tuple(row.split(" | ")) for row in _DATA["templates"])
+_SLOT = re.compile(r"\{([a-z]+)2?\}")
+WITHOUT_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
+
+
+def copies(size: int, training: Sequence[SentencePair], random: Random, taken: set[str]) -> list[ParsedPair]:
+    """`size` different pairs of filled templates without the sentences in `taken`, which gets their German ones."""
+    fill = _Filler(training, random)
+    pairs: list[ParsedPair] = []
+    while len(pairs) < size:
+        pair = fill.pair()
+        if taken.isdisjoint((pair.source, pair.target)):
+            taken.add(pair.source)
+            pairs.append(pair)
+    return pairs
+
+
+def without_umlauts(size: int, training: Sequence[ParsedPair], random: Random) -> list[ParsedPair]:
+    """`size` training pairs whose German is typed with ae, oe, ue and ss, without links."""
+    typed = ((pair.source.translate(WITHOUT_UMLAUTS), pair) for pair in training)
+    rows = [ParsedPair(source, pair.target, None) for source, pair in typed if source != pair.source]
+    return random.sample(rows, size)
+
+
+def marked(target: str) -> list[str]:
+    """The strings of a target of `test_copy` that a translation must have letter by letter."""
+    return [found.strip(".,!?") for found in _MARKED.findall(target)]
+
+
+# A quotation, a chunk with a digit or a sign, a file's name, an emoji.
+_MARKED = re.compile(r'"[^"]+"|\S*[\d@#/_]\S*|\S*\w\.\w\S*|[^\w\s.,!?:;()"\'’–-]+')
+
+
+class _Filler:
+    """Fills templates with random content."""
+
+    def __init__(self, training: Sequence[SentencePair], random: Random) -> None:
+        self.random = random
+        self.sentences = [pair for pair in training if pair.source[-1] in ".?!" and len(pair.source) < 70]
+        typed = {word for pair in training for word in re.findall(r"\b[A-Za-z]{3,9}\b", pair.source)}
+        self.words = sorted(typed)
+        self.names = sorted({word for pair in training for word in self._names(pair)})
+
+    @staticmethod
+    def _names(pair: SentencePair) -> set[str]:
+        """The capitalised words that both sides have."""
+        return set(re.findall(r"\b[A-Z][a-z]+\b", pair.source)) & set(re.findall(r"\b[A-Z][a-z]+\b", pair.target))
+
+    def pair(self) -> ParsedPair:
+        """A random template with its slots filled."""
+        source, target = self.random.choice(TEMPLATES)
+        for slot, kind in {match[0]: match[1] for match in _SLOT.finditer(source)}.items():
+            german, english = getattr(self, kind)()
+            source, target = source.replace(slot, german), target.replace(slot, english)
+        return ParsedPair(source, target, None)
+
+    def word(self) -> str:
+        """An ASCII word of the corpus, in small letters."""
+        return self.random.choice(self.words).lower()
+
+    def one_of(self, key: str) -> str:
+        return str(self.random.choice(_DATA[key].split()))
+
+    def digits(self, least: int, most: int) -> str:
+        return "".join(self.random.choice("0123456789") for _ in range(self.random.randint(least, most)))
+
+    def below(self, limit: int) -> int:
+        """A number from 1 to a limit; each number of digits is as likely as another."""
+        length = self.random.randint(1, len(str(limit)))
+        return min(limit, self.random.randint(10 ** (length - 1), 10**length - 1))
+
+    def sentence(self) -> Both:
+        pair = self.random.choice(self.sentences)
+        return pair.source, pair.target
+
+    def integer(self) -> Both:
+        return _same(str(self.below(9_999)))
+
+    def digit(self) -> Both:
+        return _same(str(self.random.randint(1, 29)))
+
+    def number(self) -> Both:
+        """With points in thousands: 12.345, 12,345."""
+        english = f"{self.below(99_999_999):,}"
+        return english.replace(",", "."), english
+
+    def decimal(self) -> Both:
+        """With a decimal comma: 3,75, 3.75."""
+        digits = self.random.randint(1, 3)
+        return _comma(f"{self.below(999) + self.random.random():.{digits}f}")
+
+    def price(self) -> Both:
+        euros = self.below(99_999) + (self.random.randint(0, 99) / 100 if self.random.random() < 0.6 else 0)
+        english = f"{euros:,.2f}" if self.random.random() < 0.7 or euros % 1 else f"{euros:,.0f}"
+        german = english.translate(str.maketrans(",.", ".,"))
+        if self.random.random() < 0.2:
+            return f"{german} Euro", f"{english} euros"
+        sign = self.random.choice("€€€€$£")
+        blank = self.random.choice(["", " ", " ", " "])
+        return f"{german}{blank}{sign}", f"{sign}{english}"
+
+    def percent(self) -> Both:
+        german, english = self.decimal() if self.random.random() < 0.4 else _same(str(self.below(100)))
+        return f"{german}{self.random.choice(['', ' '])}%", f"{english}%"
+
+    def time(self) -> Both:
+        hour, minute = self.random.randint(0, 23), self.random.randint(0, 59)
+        shown = f"{hour}:{minute:02}" if self.random.random() < 0.8 else f"{hour:02}:{minute:02}"
+        german = self.random.choice(["{} Uhr", "{} Uhr", "{}"]).format(shown)
+        return (german.replace(":", ".") if "Uhr" in german and self.random.random() < 0.2 else german), shown
+
+    def year(self) -> Both:
+        return _same(str(self.random.randint(1100, 2039)))
+
+    def date(self) -> Both:
+        day, month, year = self.random.randint(1, 28), self.random.randint(1, 12), self.random.randint(1900, 2039)
+        if self.random.random() < 0.4:
+            german, english = _spelled(_DATA["months"].split()[month - 1])
+            return f"{day}. {german} {year}", f"{day} {english} {year}"
+        return _same(self.random.choice([f"{day:02}.{month:02}.{year}", f"{day}.{month}.{year}", f"{day}.{month}."]))
+
+    def weight(self) -> Both:
+        return self.measured("kg", "g", "Gramm:grams", "Kilo:kilos")
+
+    def distance(self) -> Both:
+        return self.measured("km", "m", "cm", "Kilometer:kilometres", "Meter:metres")
+
+    def degrees(self) -> Both:
+        return self.measured("°C", "Grad:degrees")
+
+    def size(self) -> Both:
+        return self.measured("MB", "GB", "KB")
+
+    def measured(self, *units: str) -> Both:
+        german, english = self.decimal() if self.random.random() < 0.5 else _same(str(self.below(999)))
+        german_unit, english_unit = _spelled(self.random.choice(units))
+        return f"{german} {german_unit}", f"{english} {english_unit}"
+
+    def score(self) -> Both:
+        return _same(f"{self.random.randint(0, 9)}:{self.random.randint(0, 9)}")
+
+    def phone(self) -> Both:
+        form = self.random.choice(["0{} {}", "0{}/{}", "0{}-{}", "+49 {} {}", "+41 {} {}", "0{}{}", "+49{}{}"])
+        number = form.format(self.digits(2, 4), self.digits(3, 8))
+        return _same(number if self.random.random() < 0.6 else " ".join(re.findall("..?.?", number.replace(" ", ""))))
+
+    def email(self) -> Both:
+        form = self.random.choice(["{}.{}@{}.{}", "{}@{}.{}", "{}_{}@{}.{}", "{}{}@{}.{}", "{}-{}@{}.{}"])
+        parts = [self.word(), self.random.choice([self.word(), self.digits(1, 3)])][: form.count("{}") - 2]
+        return _same(form.format(*parts, self.domain(), self.one_of("endings")))
+
+    def domain(self) -> str:
+        form = self.random.choice(["{0}", "{1}", "{1}-{0}", "{1}{0}", "{0}-{1}"])
+        return form.format(self.one_of("domains"), self.word())
+
+    def url(self) -> Both:
+        start = self.random.choice(["www.", "https://", "https://www.", "http://", ""])
+        path = self.random.choice(["", "", "", "/{}", "/{}/{}", "/{}.html", "/{}?id={}"])
+        end = path.format(self.word(), self.random.choice([self.word(), self.digits(1, 4)]))
+        return _same(f"{start}{self.domain()}.{self.one_of('endings')}{end}")
+
+    def file(self) -> Both:
+        form = self.random.choice(["{}", "{}_{}", "{}-{}", "{}{}", "{}_{}_v2"])
+        name = form.format(self.word(), self.random.choice([self.word(), self.digits(1, 4)]))
+        return _same(f"{name if self.random.random() < 0.7 else name.capitalize()}.{self.one_of('files')}")
+
+    def version(self) -> Both:
+        return _same(".".join(str(self.below(30)) for _ in range(self.random.randint(2, 4))))
+
+    def code(self) -> Both:
+        form = self.random.choice(["{} {}", "{}{}", "{}-{}"])
+        return _same(form.format(self.one_of("programs"), self.digits(1, 6)))
+
+    def house(self) -> Both:
+        return _same(f"{self.random.randint(1, 199)}{self.random.choice(['', '', '', 'a', 'b'])}")
+
+    def post(self) -> Both:
+        return _same(self.digits(5, 5))
+
+    def city(self) -> Both:
+        return _spelled(self.one_of("cities"))
+
+    def street(self) -> Both:
+        return _same(self.one_of("streets"))
+
+    def name(self) -> Both:
+        return _same(self.random.choice(self.names))
+
+    def hashtag(self) -> Both:
+        return _same(f"#{self.random.choice([self.word(), self.word().capitalize(), self.word() + self.digits(2, 4)])}")
+
+    def account(self) -> Both:
+        return _same(f"@{self.word()}{self.random.choice(['', '_' + self.word(), self.digits(1, 3)])}")
+
+    def emoji(self) -> Both:
+        return _same(self.one_of("emoji"))
+
+    def quoted(self) -> Both:
+        words = " ".join(self.one_of("foreign") for _ in range(self.random.choice([1, 1, 1, 2])))
+        words = words if self.random.random() < 0.6 else words.title()
+        return self.random.choice(["„{}“", "„{}“", '"{}"', "»{}«"]).format(words), f'"{words}"'
+
+
+def _same(text: str) -> Both:
+    return text, text
+
+
+def _comma(english: str) -> Both:
+    return english.replace(".", ","), english
+
+
+def _spelled(text: str) -> Both:
+    """German:English, or a spelling that both share."""
+    german, _, english = text.partition(":")
+    return german, english or german

@@ -1,0 +1,92 @@
+"""Build the ready model, `transformer_mt/ready/de-en.zip`: train `configs/ready.toml`, pack, and score.
+
+    python scripts/make_ready.py                            # trains runs/ready first
+    python scripts/make_ready.py --run runs/ready           # takes a finished run, also one trained on local files
+    python scripts/make_ready.py --run runs/ready --tatoeba FOLDER --tatoeba OTHER    # scores further sets
+
+A folder of `--tatoeba` has `test.references.jsonl` with rows `{"de": …, "en": [all translations]}`. The table goes into
+the model card. Weights depend on the machine and the build of torch, so this compares scores: the packed model, in
+bfloat16, must be within half a point of BLEU of the run, and at most 12 MB. Exits with 1 if not.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from grammar.copies import marked
+from typing_extensions import override
+
+from transformer_mt import Translator, evaluate
+from transformer_mt.config.toml import dump_config, load_config
+from transformer_mt.corpus.builtin import builtin_corpus
+from transformer_mt.corpus.pairs import SentencePair
+from transformer_mt.extensions.pack.pack_run import pack_run
+from transformer_mt.runs.directory import CONFIG, READY, Run
+from transformer_mt.runs.packed import CARD, MEMBERS, Pack, packed
+
+MOST_BYTES, MOST_DIFFERENCE = 12_000_000, 0.5
+CREDIT = """\
+The training data is the built-in corpus of tmt and sentences of https://tatoeba.org by its authors (CC BY 2.0 FR).
+Whoever redistributes this model credits Tatoeba and its authors.
+"""
+
+
+class PublishedRun(Run):
+    """A run whose configuration names the data of the recipe, not the files that it was trained on."""
+
+    @override
+    def small_files(self) -> dict[str, bytes]:
+        config = self.config()
+        data = config.data.model_copy(update={"mixture": load_config("ready").data.mixture})
+        return super().small_files() | {CONFIG: dump_config(config.model_copy(update={"data": data})).encode()}
+
+
+def main(
+    run: Annotated[Path | None, typer.Option(help="A run of configs/ready.toml. [trains runs/ready]")] = None,
+    tatoeba: Annotated[list[Path] | None, typer.Option(help="A folder with test.references.jsonl.")] = None,
+    output: Annotated[Path, typer.Option(help="The packed model.")] = READY,
+) -> None:
+    """Train, pack and score."""
+    if run is None:
+        run = Path("runs/ready")
+        subprocess.run([sys.executable, "-m", "transformer_mt", "train", "ready", "--run-dir", str(run)], check=True)
+    output.write_bytes(content := pack_run(PublishedRun(run)))
+    own, small = Translator.load(run), Translator.load(output)
+    pairs = builtin_corpus(train=1, validation=1, test=1_000)["test"]
+    before, after = (evaluate(translator, pairs).bleu for translator in (own, small))
+    print(f"{len(content):,} bytes; test: BLEU {before:.2f} of the run, {after:.2f} packed", file=sys.stderr)
+    print(table := "\n".join(rows(small, tatoeba or [])))
+    members = {name: Pack(output).read(name, limit=MOST_BYTES * 2) for name in MEMBERS}
+    output.write_bytes(packed(members | {CARD: members[CARD] + f"\n{CREDIT}\n{table}\n".encode()}))
+    raise typer.Exit(len(content) > MOST_BYTES or abs(after - before) > MOST_DIFFERENCE)
+
+
+def rows(translator: Translator, folders: list[Path]) -> Iterator[str]:
+    """The table of scores: of the built-in splits, then of the sets of these folders."""
+    yield "| set | sentences | BLEU | BLEU, lowercased | chrF | exact, % | AER, % |\n|---|---|---|---|---|---|---|"
+    splits = builtin_corpus(train=1, validation=1, test=1_000)
+    tests = {name: pairs for name, pairs in splits.items() if name.startswith("test")}
+    for name, pairs in (tests | {folder.name: references(folder) for folder in folders}).items():
+        scores = evaluate(translator, pairs)
+        aer = "–" if scores.aer is None else f"{100 * scores.aer:.2f}"
+        figures = (f"{score:.2f}" for score in (scores.bleu, scores.bleu_lowercase, scores.chrf, 100 * scores.exact))
+        yield f"| `{name}` | {len(pairs):,} | {' | '.join(figures)} | {aer} |"
+        if name == "test_copy":
+            strings = [(one, text) for pair, text in zip(pairs, scores.translations, strict=True)
+                       for one in marked(pair.target)]  # fmt: skip
+            kept = sum(one in text for one, text in strings)
+    yield f"\nOf {len(strings):,} strings of `test_copy` to keep, {kept:,} are exact: {kept / len(strings):.1%}."
+
+
+def references(folder: Path) -> list[SentencePair]:
+    """The sentences of a set with all their translations."""
+    lines = map(json.loads, (folder / "test.references.jsonl").read_text("utf-8").splitlines())
+    return [SentencePair(line["de"], line["en"][0], references=tuple(line["en"][1:])) for line in lines]
+
+
+if __name__ == "__main__":
+    typer.run(main)
