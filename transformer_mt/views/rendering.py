@@ -15,17 +15,14 @@ if TYPE_CHECKING:  # rich is slow to import
 
 
 def format_weight(weight: float) -> str:
-    """Format a number between -99.5 and 999.5 in three characters: `.42`, `1.0`, `-.3`, ` 12`; others take more.
-
-    `-.0` is a negative number that rounds to zero with one digit, but not with two.
-    """
+    """Format a number between -99.5 and 999.5 in three characters: `.42`, `1.0`, `-.3`, ` 12`; others take more."""
     if not math.isfinite(weight):
         return {math.inf: "+oo", -math.inf: "-oo"}.get(weight, "nan")
     for digits in (2, 1, 0):
         text = re.sub(r"\b0\.", ".", f"{weight:.{digits}f}")
         if len(text) <= 3:
             break
-    return ".00" if abs(weight) < 0.005 else text.rjust(3)
+    return text.rjust(3) if float(text) else ".00"  # never `-.0`
 
 
 def inline(text: str) -> str:
