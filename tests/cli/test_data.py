@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from support.command_line import PAIRS, Tmt
 
+from transformer_mt.corpus.builtin import FIXED
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.corpus.pairs import SentencePair
 
@@ -17,7 +18,7 @@ def test_json(tmt: Tmt) -> None:
     assert (counts["train"], counts["validation"], counts["test"]) == (40, 11, 7)
     for name, split in found["splits"].items():
         assert len(split["samples"]) == min(5, split["pairs"])
-        assert all(sample["links"] for sample in split["samples"]) == (name != "test_everyday")  # has no word links
+        assert all(sample["links"] for sample in split["samples"]) == (name not in FIXED)
         assert split.keys() == {"pairs", "cleaning", "counted", "source", "target", "samples"}
 
 
