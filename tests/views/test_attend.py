@@ -132,7 +132,7 @@ def test_heads_that_are_off_are_not_shown() -> None:
     assert (first.name, last.name) == ("mean of 2 heads", "mean of 3 heads")
     close(first, maps.stacks["cross"].weights[0, [0, 2]].mean(dim=0))
     assert explaining_matrix(maps).name == "mean of all 5 heads"
-    with pytest.raises(InputError, match=r"^layer: '2' is unknown or turned off; choose one of all, 1, 3$"):
+    with pytest.raises(InputError, match=r"^layer: '2' is unknown or off; choose one of all, 1, 3$"):
         layer_matrices(maps, layer="2")
     weights = to_json(maps.stacks["cross"])["weights"]
     assert [[head is None for head in layer] for layer in weights] == (~present).tolist()

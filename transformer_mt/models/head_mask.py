@@ -65,7 +65,7 @@ def heads_at(
             names = [name for name in names if str(getattr(name, field)) == str(wanted)]
             if not names:
                 raise InputError(
-                    field, f"{wanted!r} is unknown or turned off", suggest(str(wanted), [*words, *numbers])
+                    field, f"{wanted!r} is unknown or off", suggest(str(wanted), [*words, *numbers])
                 )
     return names
 

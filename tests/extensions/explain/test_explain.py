@@ -160,7 +160,7 @@ def test_default_head_is_the_one_that_matters_most(
     assert found.head == min(expected, key=expected.__getitem__)
     assert found.choice.of == ("the translation" if stack == "encoder" else found.token)
     assert list(to_json(found.choice)["without"]) == [*map(str, names)]
-    with pytest.raises(InputError, match="1 is unknown or turned off; choose one of 2, 3"):
+    with pytest.raises(InputError, match="1 is unknown or off; choose one of 2, 3"):
         row_of(model, tokenizer, stack="cross", layer=2, head=1)
 
 
