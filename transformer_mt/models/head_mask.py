@@ -64,9 +64,7 @@ def heads_at(
             numbers = map(str, sorted({getattr(name, field) for name in names}))
             names = [name for name in names if str(getattr(name, field)) == str(wanted)]
             if not names:
-                raise InputError(
-                    field, f"{wanted!r} is unknown or off", suggest(str(wanted), [*words, *numbers])
-                )
+                raise InputError(field, f"{wanted!r} is unknown or off", suggest(str(wanted), [*words, *numbers]))
     return names
 
 
