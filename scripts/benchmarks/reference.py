@@ -10,9 +10,12 @@ import torch
 from typing_extensions import override
 
 from transformer_mt.batching.batches import Batch
-from transformer_mt.config.sections import Config
+from transformer_mt.config.sections import Config, DataConfig
 from transformer_mt.config.toml import load_config
+from transformer_mt.corpus.clean_corpus import clean_splits
 from transformer_mt.corpus.load_corpus import Corpus
+from transformer_mt.corpus.pairs import as_pairs
+from transformer_mt.corpus.source import GERMAN_ENGLISH
 from transformer_mt.ground.device import choose_device, choose_precision
 from transformer_mt.ground.distributed import Distributed
 from transformer_mt.runs.directory import Run
@@ -121,9 +124,10 @@ def lengths(sizes: Sizes, draw: np.random.Generator) -> tuple[np.ndarray, np.nda
 
 def generated_corpora(sizes: Sizes) -> TrainingCorpora:
     """The pairs as a training corpus."""
-    pairs = generated_text(sizes)
-    splits = {"train": pairs, "validation": pairs[:8]}
-    return TrainingCorpora(Corpus.from_pairs(splits, max_words=10**6))
+    pairs = as_pairs(generated_text(sizes))
+    config = DataConfig(max_words=10**6)
+    splits = clean_splits({"train": pairs, "validation": pairs[:8]}, config, name="pairs")
+    return TrainingCorpora(Corpus("pairs", GERMAN_ENGLISH, splits, config))
 
 
 def reference_trainer(sizes: Sizes, folder: Path, *, precision: str = "auto", device: str = "auto") -> Trainer:

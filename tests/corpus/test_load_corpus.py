@@ -296,12 +296,6 @@ def test_refuses_an_invalid_corpus(splits: Any, message: str) -> None:
         Corpus.from_pairs(splits)
 
 
-@pytest.mark.parametrize("number", [0, 10**30])
-def test_the_word_limit_has_a_range(number: int) -> None:
-    with pytest.raises(InputError, match=r"^data.max_words: .*; correct the value$"):
-        Corpus.from_pairs({"train": [("a", "b")]}, max_words=number)
-
-
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [

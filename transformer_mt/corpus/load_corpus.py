@@ -11,7 +11,6 @@ from typing import TypeVar
 from typing_extensions import override
 
 from transformer_mt.config.sections import CorpusConfig, DataConfig, MixedConfig, Problem
-from transformer_mt.config.toml import load_config
 from transformer_mt.corpus import builtin
 from transformer_mt.corpus.clean_corpus import CleanSplit, cached_splits, clean_splits
 from transformer_mt.corpus.cleaning import SplitReport, describe_all
@@ -86,7 +85,6 @@ class Corpus:
         *,
         name: str = "pairs",
         languages: Direction = GERMAN_ENGLISH,
-        max_words: int = DataConfig().max_words,
     ) -> "Corpus":
         """Build a corpus from (source, target) pairs, cleaned with the default settings.
 
@@ -97,8 +95,7 @@ class Corpus:
         if not given:
             raise InputError("splits", "empty", "give train and validation")
         has_links = all(pair.links is not None for pairs in given.values() for pair in pairs)
-        config = load_config(None, [f"data.max_words={max_words}"]).data
-        return cls(name, languages, clean_splits(given, config, name=name), config, has_links)
+        return cls(name, languages, clean_splits(given, DataConfig(), name=name), DataConfig(), has_links)
 
     @classmethod
     def from_file(cls, source: str | Path, *, need: str = "train") -> "Corpus":
