@@ -22,7 +22,7 @@ from transformer_mt.corpus.pairs import SentencePair, format_links
 HERE = Path(__file__).parent
 PASSED = HERE / "passed.txt"
 SIZES = {"train": 80_000, "validation": 500, "test": 1_000, "seed": 1}
-COPIES, WITHOUT_UMLAUTS, TEST_COPY = 8_000, 4_000, 500
+COPIES, WITHOUT_UMLAUTS, TEST_COPY = 24_000, 4_000, 500
 
 
 def whole_corpus() -> dict[str, list[ParsedPair]]:
