@@ -110,7 +110,7 @@ TABLE = HeadTable(sentences=7, loss=estimate(1.5), heads=SOME)
 def test_table_as_text() -> None:
     assert [*head_lines(TABLE, width=80)] == [
         "7 sentences, loss 1.500 ±0.250 nats per token",
-        "± is the 95 % interval over sentences",
+        "entropy in bits, distance in words, weight in %; ± is the 95 % interval",
         "",
         "decoder self-attention: where each head looks",
         "head    entropy   distance  before    same   after  punct.     <s>",

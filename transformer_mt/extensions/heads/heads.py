@@ -136,7 +136,7 @@ def share(weights: OverWords, cells: Bool[np.ndarray, "W V"]) -> PerHead:
 def head_lines(heads: HeadTable, *, width: int) -> Iterator[str]:
     """Yield all tables as lines of text."""
     yield f"{heads.sentences} sentences, loss {heads.loss.text(3)} nats per token"
-    yield "± is the 95 % interval over sentences"
+    yield "entropy in bits, distance in words, weight in %; ± is the 95 % interval"
     groups = {stack: list(of) for stack, of in groupby(heads.heads, key=lambda head: head.head.stack)}
     for stack, group in groups.items():
         yield from ("", f"{STACKS[stack]}: where each head looks", *_look_lines(stack, group, width=width))
