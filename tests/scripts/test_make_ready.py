@@ -1,0 +1,40 @@
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import make_ready
+import pytest
+from make_ready import PublishedRun, references, rows
+from support.small_training import opened
+
+from transformer_mt.config.toml import load_config, parse_written_config
+from transformer_mt.corpus.builtin import SPLITS
+from transformer_mt.runs.directory import CONFIG, Run
+
+
+def test_the_published_configuration_names_the_recipes_data(tmp_path: Path) -> None:
+    opened(tmp_path)
+    own, published = (kind(tmp_path).small_files() for kind in (Run, PublishedRun))
+    config = parse_written_config(published.pop(CONFIG), place=CONFIG)
+    before = parse_written_config(own.pop(CONFIG), place=CONFIG)
+    assert published == own
+    assert config.data.mixture == load_config("ready").data.mixture != before.data.mixture
+    assert config.model_copy(update={"data": before.data}) == before
+
+
+def test_the_table_counts_exact_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = json.dumps({"de": "Er kostet 5 €.", "en": ["It costs €5.", "It is €5."]})
+    (tmp_path / "test.references.jsonl").write_text(f"{line}\n", "utf-8")
+    assert references(tmp_path)[0].translations == ("It costs €5.", "It is €5.")
+
+    def scored(translator: object, pairs: list[make_ready.SentencePair]) -> SimpleNamespace:
+        texts = [pair.target.replace("@", "") for pair in pairs]  # spoils addresses and accounts
+        return SimpleNamespace(bleu=1.0, bleu_lowercase=2.0, chrf=3.0, exact=0.5, aer=None, translations=texts)
+
+    monkeypatch.setattr(make_ready, "evaluate", scored)
+    head, *lines, kept = "\n".join(rows(None, [tmp_path])).splitlines()  # type: ignore[arg-type]
+    assert [line.split("`")[1] for line in lines if "`" in line] == [*SPLITS[2:], tmp_path.name]
+    assert head.count("|") == lines[1].count("|")
+    assert lines[-2].endswith("| 1 | 1.00 | 2.00 | 3.00 | 50.00 | – |")
+    all_strings, exact = (int(part.replace(",", "")) for part in (kept.split()[1], kept.split()[7]))
+    assert 0.8 * all_strings < exact < all_strings
