@@ -26,6 +26,7 @@ One *two*
 Four.'''
 formulas = ['a = b', 'c = d']
 picture = "p"
+part = "q"
 question = "Why?"
 check = { choices = ["x", "y", "z"], right = 1 }
 answer = "So."
@@ -71,7 +72,8 @@ def test_the_german_course_says_the_same() -> None:
     def common(lesson: Lesson) -> tuple[object, ...]:
         check = lesson.check and lesson.check.model_dump(exclude={"choices"})
         return (
-            lesson.formulas, lesson.picture, check, [paper.url for paper in lesson.papers], lesson.code, lesson.attempt,
+            lesson.formulas, lesson.picture, lesson.part, check, [paper.url for paper in lesson.papers], lesson.code,
+            lesson.attempt,
         )  # fmt: skip
 
     assert [*map(common, GERMAN.stops)] == [*map(common, ENGLISH.stops)]
@@ -97,8 +99,8 @@ def test_a_minimal_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (stop,) = answer_lessons()["lessons"]
     nothing = {"sentence": None, "view": None, "head": None, "command": None}
     assert stop == {
-        "number": 1, "title": "T", "paragraphs": ["a"], "formulas": [], "picture": None, "question": "b", "check": None,
-        "answer": "c", "papers": [], "code": None, "try": nothing,
+        "number": 1, "title": "T", "paragraphs": ["a"], "formulas": [], "picture": None, "part": None, "question": "b",
+        "check": None, "answer": "c", "papers": [], "code": None, "try": nothing,
     }  # fmt: skip
 
 

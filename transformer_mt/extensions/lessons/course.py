@@ -1,17 +1,18 @@
 """The guided course: a TOML file per language, with all stops, and the measurements that some of them show.
 
 A stop has a title, a text in paragraphs with *emphasis* and `code`, and a question with its answer. `formulas` are in
-linear notation, such as e_ij = (q_i · k_j)/√d; `picture` names a picture of the page; `check` is a number with a
-tolerance, or three choices and the index of the right one, from 0; `papers` have a text and an address; `code` is a
-class or function, as Python imports it; `try` has a sentence, a view, a head and a command. A teacher can edit,
-translate, add or leave out stops in a copy.
+linear notation, such as e_ij = (q_i · k_j)/√d; `picture` names a picture of the page; `part` is in the names of the
+boxes that light up in the drawing of the Transformer; `check` is a number with a tolerance, or three choices and the
+index of the right one, from 0; `papers` have a text and an address; `code` is a class or function, as Python imports
+it; `try` has a sentence, a view, a head and a command. A teacher can edit, translate, add or leave out stops in a copy.
 """
 
 import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -79,6 +80,7 @@ class Lesson(_Part):
     text: Paragraphs
     formulas: list[Words] = []
     picture: Words | None = None
+    part: Words | None = None
     question: Words
     check: NumberCheck | ChoiceCheck | None = None
     answer: Words
@@ -144,7 +146,7 @@ def answer_lessons() -> JsonObject:
 
 
 def stored_curves() -> JsonObject:
-    """The measurements of `scripts/lesson_runs.py`: BLEU by length, losses by step, attention of recurrent models."""
+    """The measurements of `scripts/lesson_runs.py`: BLEU by length, losses by step, and so on."""
     found: JsonObject = json.loads(CURVES.read_text("utf-8"))
     return found
 
@@ -174,22 +176,10 @@ def lesson_lines(course: Course, number: int, *, width: int, answer: bool = Fals
     yield from ("", *papers, *([f"{words.code}: {lesson.code}"] if lesson.code else []))
 
 
-def _by_length() -> list[str]:
-    """BLEU of variants by the length of the source."""
-    curves = stored_curves()["length"]
-    bands = [f"{low}–{high or ''}" for low, high, _ in next(iter(curves.values()))]
-    return _curve_table("BLEU, by words", bands, curves, digits=1)
-
-
-def _by_step() -> list[str]:
-    """Training losses of variants by step."""
-    curves = stored_curves()["loss"]
-    steps = [str(step) for step, _ in next(iter(curves.values()))]
-    return _curve_table("loss, after step", steps, curves, digits=2)
-
-
-def _curve_table(title: str, places: list[str], curves: JsonObject, *, digits: int) -> list[str]:
-    """A row per curve: the last number of each of its points."""
+def _curves(which: str, title: str, *, digits: int) -> list[str]:
+    """A row per stored curve: the last number of each of its points, under the others."""
+    curves = stored_curves()[which]
+    places = ["–".join(str(one or "") for one in place) for *place, _ in next(iter(curves.values()))]
     rows = [[name, *(f"{number:.{digits}f}" for *_, number in points)] for name, points in curves.items()]
     return table_lines([[title, *places], *rows])
 
@@ -221,7 +211,12 @@ def _by_hand() -> list[str]:
 
 
 # The numbers of a picture, where the terminal can show them without a model.
-NUMBERS = {"length-curves": _by_length, "rnn-attention": _most_attended, "norm-curves": _by_step, "shiny-sun": _by_hand}
+NUMBERS: dict[str, Callable[[], list[str]]] = {
+    "length-curves": partial(_curves, "length", "BLEU, by words", digits=1),
+    "norm-curves": partial(_curves, "loss", "loss, after step", digits=2),
+    "rnn-attention": _most_attended,
+    "shiny-sun": _by_hand,
+}
 
 
 def _plain(text: str) -> str:

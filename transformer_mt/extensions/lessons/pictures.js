@@ -2,7 +2,7 @@
 
 import {
   attended, convolvedAt, dotProduct, dropped, histogram, isNeighbour, kernelWeights, maskedWeights, multiplied,
-  noamRate, normals, randomScores, rotaryProduct, sinusoid, smoothedLoss, softmax, uniforms,
+  noamRate, normals, randomScores, smoothedLoss, softmax, uniforms,
 } from "./arithmetic.js";
 import { drawChart, short } from "./chart.js";
 import { bar, drawBeam } from "./choices.js";
@@ -20,7 +20,7 @@ const kept = {}; // the values of controls by picture, so that they survive redr
  * Draw a picture by its name; null if there is none of that name.
  *
  * `curves` are the stored ones; `answers` are those of `needsOf`, `run` the run, `head` the chosen head, `without`
- * those turned off; `lacksSentence` is true if no sentence is given.
+ * those turned off; `part` is the one to light up; `lacksSentence` is true if no sentence is given.
  */
 export function drawPicture(name, curves, answers) {
   if (needsOf(name).some((one) => !answers[one])) {
@@ -43,11 +43,12 @@ const NEEDS = {
 };
 
 const PICTURED = {
-  transformer: (_, { pieces, translation, run }) => drawTransformer(pieces, translation, run),
+  transformer: (_, { pieces, translation, run, part }) => drawTransformer(pieces, translation, run, part),
   "length-curves": ({ length }) => lengthCurves(length),
   "rnn-attention": ({ rnn_attention: found }) => rnnAttention(found),
   "shiny-sun": () => byHand("shiny-sun", [], (words) => lookOfShiny(attended(words, words, words))),
   "query-key-value": () => byHand("query-key-value", ROLES, rolesOf),
+  "other-scores": () => byHand("other-scores", [], threeScores),
   temperature: () => interactive("temperature", [
     { name: "power", label: "d", min: 0, max: 8, value: 1, shown: (power) => `${2 ** power}` },
     { name: "t", label: "T", min: 0.1, max: 4, step: 0.1, value: 1 },
@@ -59,10 +60,7 @@ const PICTURED = {
     { name: "seed", label: "Draw again", value: 1, next: true },
   ], dropouts),
   "sum-of-heads": (_, answers) => sumOfHeads(answers),
-  positions: () => interactive("positions", [
-    { name: "power", label: "d", min: 1, max: 7, value: 6, shown: (power) => `${2 ** power}` },
-    { name: "distance", label: "distance", min: 0, max: 20, value: 3 },
-  ], productsByPlace),
+  positions: ({ positions }) => productsByPlace(positions),
   "norm-curves": ({ loss }) => stored(loss, "Training loss, nats per target token", (points) => points),
   graphs: () => interactive("graphs", [
     { name: "graph", label: "Graph", value: "band", options: ["complete", "causal", "band", "strided", "fixed"] },
@@ -135,10 +133,11 @@ function said(...text) {
 
 // Stored curves
 
-// What the measured models are called.
+// What the curves are called.
 const CALLED = {
   gru_none: "GRU without attention", gru_additive: "GRU with attention", baseline: "Transformer",
   post_norm: "post-norm", batch_norm: "batch norm",
+  encodings: "sinusoidal", learned: "sinusoidal, with W_q and W_k of the ready model", rotary: "rotary, with them",
 };
 // The mean number of words in the band without an end.
 const LONG = 37.9;
@@ -164,6 +163,12 @@ function rnnAttention(found) {
       const caption = "Rows: the words written. Columns: the words read. A row sums to 1.";
       return asMatrix(weights, rows, columns, caption);
     });
+}
+
+function productsByPlace(found) {
+  return interactive("positions", [{ name: "distance", label: "Distance", value: "3", options: Object.keys(found) }],
+    ({ distance }) => stored(found[distance], `Scaled product of the positions i and i + ${distance}`,
+      (points) => points, { axis: "i", at: (i) => `i = ${i}` }));
 }
 
 function asMatrix(numbers, rows, columns, caption) {
@@ -223,6 +228,17 @@ function lookOfShiny({ scores, weights, contexts }) {
     "as bars": weights[SECOND].map((weight) => bar(weight)),
   };
   return [table("Scores and weights of shiny", columns), said(`Mixture: [${column(contexts[SECOND]).join(" ")}]`)];
+}
+
+/** The scores of the second word with each, by three formulas. */
+function threeScores(words) {
+  const size = (one) => Math.hypot(...one);
+  const of = (score) => column(words.map((one) => score(words[SECOND], one)));
+  return table("Scores with shiny", {
+    word: THREE, length: column(words.map(size)), "dot product": of(dotProduct),
+    cosine: of((q, k) => dotProduct(q, k) / (size(q) * size(k) || 1)),
+    euclidean: of((q, k) => -(size(q.map((one, d) => one - k[d])) ** 2) / (2 * Math.sqrt(q.length))),
+  });
 }
 
 /** Query, key and value of each word, the scores of the second, and two scores in both directions. */
@@ -297,27 +313,6 @@ function dropouts({ p, seed }) {
     "as bars": after.map((weight) => bar(weight / most)) };
   return [table("A row of weights", columns),
     said(`Kept weights are divided by 1 − p = ${decimal(1 - p)}. The row now sums to ${decimal(total)}.`)];
-}
-
-const FARTHEST = 64;
-
-function productsByPlace({ power, distance }) {
-  const d = 2 ** power;
-  const query = normals(d, 11);
-  const places = Array.from({ length: FARTHEST + 1 }, (_, place) => place);
-  const encodings = Array.from({ length: FARTHEST + distance + 1 }, (_, place) => sinusoid(place, d));
-  const matrix = (seed) => {
-    const numbers = normals(d * d, seed);
-    return Array.from({ length: d }, (_, at) => numbers.slice(at * d, (at + 1) * d).map((one) => one / Math.sqrt(d)));
-  };
-  const [queries, keys] = [21, 22].map((seed) => multiplied(encodings, matrix(seed)));
-  const turned = rotaryProduct(distance, query, query) / dotProduct(query, query);
-  const curves = [
-    ["sinusoidal, pe · pe:", (i) => (2 / d) * dotProduct(encodings[i], encodings[i + distance])],
-    ["sinusoidal, after random W_q and W_k:", (i) => (2 / d) * dotProduct(queries[i], keys[i + distance])],
-    ["rotary, after them:", () => turned],
-  ].map(([called, of], place) => ({ called, name: `series-${place}`, points: places.map((i) => [i, of(i)]) }));
-  return drawChart(`Dot product of the positions i and i + ${distance}`, curves, { axis: "i", at: (i) => `i = ${i}` });
 }
 
 const TWELVE = 12;

@@ -54,7 +54,7 @@ def test_every_stop_has_its_text_formulas_sources_picture_and_answer(course: Loa
         links = course.find("#stop a").evaluate_all("(all) => all.map((one) => [one.textContent, one.href])")
         assert links == [[paper.text, paper.url] for paper in stop.papers]
         course.expect_part("#stop p.quiet >> nth=-1", f"Code: {stop.code}")
-        settled(course, has_picture=bool(stop.picture))
+        settled(course, has_picture=bool(stop.picture or stop.part))
         if stop.attempt.sentence:
             course.expect_value("#source", stop.attempt.sentence)
         expect(course.find("#question details > p")).to_be_hidden()
@@ -64,6 +64,17 @@ def test_every_stop_has_its_text_formulas_sources_picture_and_answer(course: Loa
         course.expect_attribute("[data-place=next]", "aria-disabled", str(number == len(STOPS)).lower())
         course.find("[data-place=next]").click(force=True)
     course.expect_part("#stop h3", f"{len(STOPS)} of ")
+
+
+def test_a_part_of_the_machine_lights_up_next_to_the_title_or_as_the_picture(course: LoadedPage) -> None:
+    for stop in STOPS:
+        settled(course, has_picture=bool(stop.picture or stop.part))
+        places = ["#stop", "#picture"] if stop.picture else ["#picture", "#stop"]
+        if stop.part:
+            expect(course.find(f"{places.pop(0)} .machine .lit")).not_to_have_count(0)
+        for place in places:
+            course.expect_count(f"{place} .machine .lit", 0)
+        course.find("[data-place=next]").click(force=True)
 
 
 def test_answers_are_checked_kept_and_copied(course: LoadedPage) -> None:
@@ -167,7 +178,7 @@ def test_class_mode_shows_question_and_picture_at_once(course: LoadedPage, width
     course.page.set_viewport_size({"width": width, "height": 720})
     course.click("#class-mode")
     for stop in STOPS:
-        settled(course, has_picture=bool(stop.picture))
+        settled(course, has_picture=bool(stop.picture or stop.part))
         expect(course.find("#question > p").first).to_be_in_viewport(ratio=1)
         for selector in (
             "#picture .matrix tbody tr:last-child",
