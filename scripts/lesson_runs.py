@@ -21,6 +21,7 @@ import typer
 from transformer_mt import Translator, attend_pair
 from transformer_mt.attention.positions import rotated, sinusoids
 from transformer_mt.attention.projections import Independent
+from transformer_mt.attention.worked_example import simple_attention
 from transformer_mt.corpus.load_corpus import load_corpus
 from transformer_mt.evaluation.evaluate import score_bands
 from transformer_mt.extensions.lessons.course import CURVES, stored_curves
@@ -45,7 +46,8 @@ def main(
 ) -> None:
     """Train, measure and store."""
     found = stored_curves() if ready_only else measured(steps, runs)
-    content = json.dumps(found | {"positions": positions()}, ensure_ascii=False)
+    found |= {"positions": positions(), "tables": tables(found)}
+    content = json.dumps(found, ensure_ascii=False)
     if len(content.encode()) > MOST_BYTES:
         raise SystemExit(f"lesson_runs: {len(content)} bytes; store less")
     CURVES.write_text(f"{content}\n", "utf-8")
@@ -114,6 +116,44 @@ def _products(ones: torch.Tensor, others: torch.Tensor, distance: int) -> list[t
     products = (ones[: FARTHEST + 1] * others[distance : FARTHEST + 1 + distance]).sum(dim=1)
     largest = (ones @ others.T).abs().max()
     return [(i, round(product, 3)) for i, product in enumerate((products / largest).tolist())]
+
+
+def tables(found: dict[str, Any]) -> dict[str, list[list[str]]]:
+    """What the terminal shows in place of a picture, as rows."""
+    return {
+        "length-curves": curve_table(found["length"], "BLEU, by words", digits=1),
+        "norm-curves": curve_table(found["loss"], "loss, after step", digits=2),
+        "rnn-attention": most_attended(found["rnn_attention"]),
+        "shiny-sun": by_hand(),
+    }
+
+
+def curve_table(curves: dict[str, Any], title: str, *, digits: int) -> list[list[str]]:
+    """A row per curve: the last number of each of its points, under the others."""
+    places = ["–".join(str(one or "") for one in place) for *place, _ in next(iter(curves.values()))]
+    rows = [[name, *(f"{number:.{digits}f}" for *_, number in points)] for name, points in curves.items()]
+    return [[title, *places], *rows]
+
+
+def most_attended(found: dict[str, dict[str, list[Any]]]) -> list[list[str]]:
+    """The source token with the largest weight at each target token, for each score."""
+    rows = []
+    for row, token in enumerate(next(iter(found.values()))["rows"]):
+        best = (max(zip(one["weights"][row], one["columns"], strict=True)) for one in found.values())
+        rows.append([token, *(f"{column} {weight:.2f}" for weight, column in best)])
+    return [["largest weight at", *found], *rows]
+
+
+def by_hand() -> list[list[str]]:
+    """The worked example: scores, weights and context of the second of three words."""
+    words = {"Hello": (0.34, 0.22, 0.54), "shiny": (0.53, 0.34, 0.98), "sun": (0.29, 0.54, 0.93)}
+    scores, weights, contexts = simple_attention(torch.tensor(list(words.values())))
+    rows = [
+        [word, *(f"{number:.2f}" for number in vector), f"{score:.4f}", f"{weight:.4f}"]
+        for (word, vector), score, weight in zip(words.items(), scores[1].tolist(), weights[1].tolist(), strict=True)
+    ]
+    mixed = [f"{number:.2f}" for number in contexts[1].tolist()]
+    return [["word", "x1", "x2", "x3", "· shiny", "weight"], *rows, ["mixture", *mixed, "", ""]]
 
 
 if __name__ == "__main__":

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from transformer_mt.extensions.lessons.course import (
-    NUMBERS,
     Course,
     Lesson,
     answer_lessons,
     course_file,
     lesson_lines,
     read_course,
+    stored_curves,
 )
 from transformer_mt.ground.errors import InputError
 
@@ -126,4 +126,9 @@ def test_a_wrong_course_is_one_line(text: str, problem: str, tmp_path: Path) -> 
 
 def test_the_terminal_shows_the_numbers_of_a_picture() -> None:
     lines = {stop.picture: "\n".join(lesson_lines(ENGLISH, n, width=200)) for n, stop in enumerate(ENGLISH.stops, 1)}
-    assert all(re.search(r"\d\.\d", lines[name]) for name in NUMBERS)
+    tables = stored_curves()["tables"]
+    assert {"length-curves", "norm-curves", "rnn-attention", "shiny-sun"} == {*tables}
+    assert all(
+        re.search(r"\d\.\d", lines[name]) and all(cell in lines[name] for row in rows for cell in row)
+        for name, rows in tables.items()
+    )

@@ -6,6 +6,7 @@ import { element, foreign, plural, shape, visible } from "./dom.js";
 const [WHOLE, COLUMN, GUTTER, BOX, BOXES, LINE, LETTER] = [344, 160, 24, 18, 141, 19, 7.8];
 const LEFT = [0, COLUMN + GUTTER];
 const LAYERS = { kind: "layers", inset: 0, height: 3 * (BOX + 5) + 16, down: 9 };
+const STACKED = ["encoder layers", "decoder layers"];
 const INSIDE = [
   ["feed-forward", null, "self-attention"], ["feed-forward", "cross-attention", "masked self-attention"],
 ];
@@ -37,19 +38,20 @@ export function drawTransformer(pieces, translation, run, part) {
 export function drawMap(part) {
   return element("figure", { class: "machine map" },
     shape("svg", { viewBox: `0 0 ${WHOLE} ${BOXES}`, "aria-hidden": "true" },
-      drawBoxes(1, ["encoder layers", "decoder layers"], part)),
+      drawBoxes(1, STACKED, part)),
     element("figcaption", {}, foreign(part)));
 }
 
-/** From the softmax at `y` down through the layers, with the names of their `stacks`, to the embeddings. */
+/** From the softmax at `y` down through the layers, with texts for their `stacks`, to the embeddings. */
 function drawBoxes(y, stacks, part) {
-  const draw = (text, side, at, more) => box(text, side, at, { ...more, isLit: part && text.includes(part) });
+  const draw = (name, side, at, text = name, more = {}) =>
+    box(text, side, at, { ...more, isLit: part && name.includes(part) });
   const layers = y + BOX + 8;
   const place = (number) => layers + 18 + number * (BOX + 5);
   const arrow = `M${COLUMN / 2} ${layers}v-8H${COLUMN + GUTTER / 2}V${place(1) + BOX / 2}h${GUTTER / 2 + 6}`;
   return [
     draw("softmax", 1, y),
-    stacks.map((text, side) => draw(text, side, layers, LAYERS)),
+    stacks.map((text, side) => draw(STACKED[side], side, layers, text, LAYERS)),
     INSIDE.map((names, side) => names.map((text, number) => text && draw(text, side, place(number)))),
     LEFT.map((_, side) => draw("embedding + position", side, place(3) + 6)),
     shape("path", { class: "branch", d: `${arrow}m-6 -4l6 4l-6 4` }),
