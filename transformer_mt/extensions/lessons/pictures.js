@@ -6,9 +6,8 @@ import {
 } from "./arithmetic.js";
 import { drawChart, short } from "./chart.js";
 import { bar, drawBeam } from "./choices.js";
-import { button, column, decimal, element, foreign, plural, replace, scroller, shape, visible } from "./dom.js";
+import { button, column, decimal, element, foreign, plural, replace, shape, visible } from "./dom.js";
 import { drawAllOn, drawHead, drawHeads, headToShow, matrixOf } from "./heads.js";
-import { roving } from "./keyboard.js";
 import { matrixTable, smallMatrix, table } from "./matrix.js";
 import { level, SHARES_OF_ONE } from "./shades.js";
 import { drawTransformer } from "./transformer.js";
@@ -68,6 +67,7 @@ const PICTURED = {
   ], edgesOf),
   convolution: () => interactive("convolution", [
     { name: "kernel", label: "Kernel", value: "mean", options: Object.keys(KERNELS) },
+    ...["row", "column"].map((name) => ({ name, label: name, min: 1, max: SEVEN, value: 4 })),
   ], convolved),
   "cross-attention": (_, { looked, run, head, pick }) => crossAttention(looked, run, head, pick),
   "smoothing-and-noam": () => interactive("smoothing-and-noam", [
@@ -265,30 +265,27 @@ function spreadOfScores({ power, t, scaled }) {
   const scores = randomScores(d, PAIRS, SEED).map((score) => (scaled ? score / Math.sqrt(d) : score));
   const counts = histogram(scores, REACH, BINS);
   const most = Math.max(...counts);
-  const heights = counts.map((count, place) => shape("rect",
-    { class: "bar", x: place * 8, width: 7, y: 80 - (80 * count) / most, height: (80 * count) / most }));
   const spread = Math.sqrt(scores.reduce((all, score) => all + score * score, 0) / PAIRS);
   const weights = softmax(scores.slice(0, FEW), t);
-  const labels = [-REACH, 0, REACH].map((number, place) =>
-    shape("text", { class: "across", x: 10 + place * 150, y: 91 }, short(number).replace("-", "−")));
   return [
-    element("figure", {}, element("figcaption", {}, `Scores of ${short(PAIRS)} random pairs`),
-      shape("svg", { class: "panel", viewBox: "0 0 320 98", "aria-hidden": "true" }, heights, labels)),
+    uprights(`Scores of ${short(PAIRS)} random pairs`, counts.map((count) => count / most),
+      { [BINS / 4]: `−${REACH / 2}`, [BINS / 2]: "0", [(3 * BINS) / 4]: `${REACH / 2}` }),
     said(`Spread of the scores: ${decimal(spread)}. √d is ${decimal(Math.sqrt(d))}.`),
-    uprights(weights, scores.slice(0, FEW)),
+    uprights("Weights of eight, above their scores", weights, scores.slice(0, FEW).map(decimal), weights.map(decimal)),
     said(`The largest of ${FEW} weights is ${decimal(Math.max(...weights))}.`),
   ];
 }
 
-/** Weights as upright bars, with their scores under them. */
-function uprights(weights, scores) {
-  const bars = weights.map((weight, place) => [
-    shape("rect", { class: "bar", x: place * 40 + 2, width: 32, y: 66 - 50 * weight, height: 50 * weight }),
-    shape("text", { class: "across", x: place * 40 + 18, y: 58 - 50 * weight }, decimal(weight)),
-    shape("text", { class: "across", x: place * 40 + 18, y: 78 }, decimal(scores[place])),
+/** Shares of the largest height as upright bars, with texts `under` and `above` some of them. */
+function uprights(title, shares, under, above = {}) {
+  const wide = 320 / shares.length;
+  const bars = shares.map((share, place) => [
+    shape("rect", { class: "bar", x: place * wide + 1, width: wide - 2, y: 74 - 60 * share, height: 60 * share }),
+    [[above[place], 67 - 60 * share], [under[place], 84]].map(([text, y]) =>
+      text && shape("text", { class: "across", x: (place + 0.5) * wide, y }, text)),
   ]);
-  return element("figure", {}, element("figcaption", {}, "Weights of eight, above their scores"),
-    shape("svg", { class: "panel", viewBox: "0 0 320 86", "aria-hidden": "true" }, bars));
+  return element("figure", {}, element("figcaption", {}, title),
+    shape("svg", { class: "panel", viewBox: "0 0 320 92", "aria-hidden": "true" }, bars));
 }
 
 const SIX = ["The", "dog", "runs", "in", "the", "park"];
@@ -338,29 +335,22 @@ const KERNELS = {
   edge: [0, -1, 0, -1, 4, -1, 0, -1, 0].map((one) => one / 4),
 };
 
-function convolved(values, change) {
-  const [row, across] = values.cell ??= [3, 3];
-  const flat = KERNELS[values.kernel];
+function convolved({ kernel: name, row, column: across }) {
+  const flat = KERNELS[name];
   const kernel = [0, 1, 2].map((at) => flat.slice(3 * at, 3 * at + 3));
   const pixels = uniforms(SEVEN ** 2, 2).map((one) => Math.round(9 * one));
   const grid = Array.from({ length: SEVEN }, (_, at) => pixels.slice(SEVEN * at, SEVEN * (at + 1)));
-  const weights = kernelWeights(kernel, SEVEN, row, across);
-  const cells = grid.map((line, i) => line.map((pixel, j) => {
-    const weight = weights[i][j];
-    const isChosen = i === row && j === across;
-    const shade = `${weight < 0 ? "negative" : "shade"}-${level(weight, Math.max(...flat))}`;
-    return element("td", { class: shade }, button(`cell ${i} ${j}`, () => change({ cell: [i, j] }), {
-      "aria-pressed": String(isChosen), "aria-label": `row ${i + 1}, column ${j + 1}, pixel ${pixel}`,
-    }, String(pixel)));
-  }));
-  const body = element("tbody", {}, cells.map((line) => element("tr", {}, line)));
-  const drawn = element("table", { class: "matrix pixels" },
-    element("caption", {}, "Pixels. The shade is the weight of the chosen cell's row of attention."), body);
+  const weights = kernelWeights(kernel, SEVEN, row - 1, across - 1);
+  const cells = grid.map((line, i) => element("tr", {}, line.map((pixel, j) => element("td", {
+    class: `${weights[i][j] < 0 ? "negative" : "shade"}-${level(weights[i][j], Math.max(...flat))}`,
+    "aria-current": i === row - 1 && j === across - 1 && "true",
+  }, String(pixel)))));
   const nine = kernel.map((line) => line.map(decimal).join("  ")).join("\n");
   return [
-    scroller("Pixels", null, roving(drawn, "button", { current: drawn.querySelector("[aria-pressed=true]") })),
+    element("table", { class: "matrix pixels" }, element("caption", {},
+      "Pixels. The shade is the weight of the chosen cell's row of attention."), element("tbody", {}, cells)),
     element("pre", { "aria-label": "Kernel" }, nine),
-    said(`The chosen cell becomes ${decimal(convolvedAt(grid, kernel, row, across))}.`),
+    said(`The chosen cell becomes ${decimal(convolvedAt(grid, kernel, row - 1, across - 1))}.`),
   ];
 }
 

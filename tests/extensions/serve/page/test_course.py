@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from support.page import LoadedPage, expect
+from support.page import LoadedPage, expect, violations
 from support.serving import Served
 
 from transformer_mt.extensions.lessons.course import ChoiceCheck, course_file, read_course
@@ -256,6 +256,34 @@ def test_address_has_the_state_and_a_copied_link_the_key(course: LoadedPage, ser
         course.wait(place)
     course.click("#back button")
     course.expect_part("#stop h3", f"{number} of ")
+
+
+def test_the_copied_link_is_also_a_code_that_cameras_read(course: LoadedPage) -> None:
+    open_stop(course, 3)
+    course.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    course.page.emulate_media(color_scheme="dark")
+    for width, height in ((1280, 720), (390, 844)):
+        course.page.set_viewport_size({"width": width, "height": height})
+        course.click("#copy-link")
+        course.expect_text("#copy-link", "Copied")
+        with course.page.expect_request("**/v1/code") as sent:
+            course.click("#show-code")
+        assert sent.value.post_data_json["link"] == course.page.evaluate("navigator.clipboard.readText()")
+        code = course.find("#code svg")
+        expect(code).to_be_in_viewport(ratio=1)
+        box = code.bounding_box()
+        assert box
+        assert box["width"] == box["height"] > 300
+        assert violations(course) == []
+        dark, light = course.page.evaluate(
+            "[getComputedStyle(document.querySelector('#code path')).fill,"
+            " getComputedStyle(document.querySelector('#code')).backgroundColor]"
+        )
+        assert (dark, light) == ("rgb(12, 63, 112)", "rgb(255, 255, 255)")
+        course.click("[data-place='close code']")
+        expect(code).to_be_hidden()
+        expect(course.find("#show-code")).to_be_focused()
+        course.expect_text("#copy-link", "Copy link")
 
 
 def test_link_opens_in_a_page_that_is_open(opened: LoadedPage) -> None:

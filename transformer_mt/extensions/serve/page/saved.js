@@ -6,7 +6,7 @@ import { tabs } from "./tabs.js";
 const NOTE = "Saved with tmt. Controls that need the model are off; use tmt serve for them.";
 const NEEDS_MODEL = "This needs the model: start tmt serve.";
 const WITH_MODEL = "#source, #run, #beam, .needs-model, "
-  + "#copy-link, #save-page, .example, .switch, .choice, .node, "
+  + "#copy-link, #show-code, #save-page, .example, .switch, .choice, .node, "
   + "[data-place=undo], [data-place='all on'], .several button";
 
 export const isLive = false;
