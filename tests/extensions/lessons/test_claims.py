@@ -138,6 +138,24 @@ def test_dropout_of_weights_is_off_by_default() -> None:
     assert (model.attention.dropout, model.dropout > 0) == (0.0, True)  # type: ignore[union-attr]
 
 
+def test_only_the_learned_matrices_make_products_of_positions_depend_on_the_place() -> None:
+    for curves in stored_curves()["positions"].values():
+        spread = {name: torch.tensor(curve)[:, 1].std() for name, curve in curves.items()}
+        assert {name for name, one in spread.items() if one > 0.01} == {"learned"}
+
+
+def test_products_of_positions_are_those_of_the_ready_model(ready: Translator) -> None:
+    """After a change of the ready model: `python scripts/lesson_runs.py --ready-only`."""
+    projections: Any = ready.model.network.attention_stacks()["encoder"][0].projections
+    encodings = sinusoids(80, 128, torch.device("cpu"), torch.float32)[None]
+    with torch.no_grad():
+        products = (projections.queries(encodings) @ projections.keys(encodings).mT)[0, 0]
+    for distance, curves in stored_curves()["positions"].items():
+        stored = torch.tensor([y for _, y in curves["learned"]])
+        computed = products.diagonal(int(distance))[: len(stored)]
+        assert torch.corrcoef(torch.stack((stored, computed)))[0, 1] > 0.999
+
+
 def test_norms_and_their_bleu_are_those_of_the_laboratory() -> None:
     last = {variant: points[-1][1] for variant, points in stored_curves()["loss"].items()}
     assert sorted(last, key=last.__getitem__) == ["batch_norm", "baseline", "post_norm"]

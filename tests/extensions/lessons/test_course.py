@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from transformer_mt.extensions.lessons.course import (
-    NUMBERS,
     Course,
     Lesson,
     answer_lessons,
     course_file,
     lesson_lines,
     read_course,
+    stored_curves,
 )
 from transformer_mt.ground.errors import InputError
 
@@ -26,6 +26,7 @@ One *two*
 Four.'''
 formulas = ['a = b', 'c = d']
 picture = "p"
+part = "q"
 question = "Why?"
 check = { choices = ["x", "y", "z"], right = 1 }
 answer = "So."
@@ -71,7 +72,8 @@ def test_the_german_course_says_the_same() -> None:
     def common(lesson: Lesson) -> tuple[object, ...]:
         check = lesson.check and lesson.check.model_dump(exclude={"choices"})
         return (
-            lesson.formulas, lesson.picture, check, [paper.url for paper in lesson.papers], lesson.code, lesson.attempt,
+            lesson.formulas, lesson.picture, lesson.part, check, [paper.url for paper in lesson.papers], lesson.code,
+            lesson.attempt,
         )  # fmt: skip
 
     assert [*map(common, GERMAN.stops)] == [*map(common, ENGLISH.stops)]
@@ -97,8 +99,8 @@ def test_a_minimal_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (stop,) = answer_lessons()["lessons"]
     nothing = {"sentence": None, "view": None, "head": None, "command": None}
     assert stop == {
-        "number": 1, "title": "T", "paragraphs": ["a"], "formulas": [], "picture": None, "question": "b", "check": None,
-        "answer": "c", "papers": [], "code": None, "try": nothing,
+        "number": 1, "title": "T", "paragraphs": ["a"], "formulas": [], "picture": None, "part": None, "question": "b",
+        "check": None, "answer": "c", "papers": [], "code": None, "try": nothing,
     }  # fmt: skip
 
 
@@ -124,4 +126,9 @@ def test_a_wrong_course_is_one_line(text: str, problem: str, tmp_path: Path) -> 
 
 def test_the_terminal_shows_the_numbers_of_a_picture() -> None:
     lines = {stop.picture: "\n".join(lesson_lines(ENGLISH, n, width=200)) for n, stop in enumerate(ENGLISH.stops, 1)}
-    assert all(re.search(r"\d\.\d", lines[name]) for name in NUMBERS)
+    tables = stored_curves()["tables"]
+    assert {"length-curves", "norm-curves", "rnn-attention", "shiny-sun"} == {*tables}
+    assert all(
+        re.search(r"\d\.\d", lines[name]) and all(cell in lines[name] for row in rows for cell in row)
+        for name, rows in tables.items()
+    )

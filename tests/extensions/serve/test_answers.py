@@ -246,6 +246,8 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("explain", {"layer": 7}, "layer: "), ("contrast", {"word": "old"}, "other: "),
     ("contrast", {"word": "cat", "other": "a"}, "word: "),
     ("contrast", {"word": "▁The", "other": "zz", "prefix": [], "target": None}, "other: "),
+    ("code", {"link": "http://a/ü", "source": None, "target": None}, "link: "),
+    ("code", {"link": "a" * 2001, "source": None, "target": None}, "link: "),
     ("translate", {"align": True, "sentence": 2}, "sentence: "), ("history", {"checkpoint": 51}, "checkpoint: "),
 ]  # fmt: skip
 
@@ -262,6 +264,18 @@ def test_invalid_question_gets_422_and_the_place_of_the_problem(served: Served) 
         assert served.request("POST", "/v1/lens", body).status == 422
     for query in ("", "?", "?run=one&run=one", "?run=one&x=1", "?walk=one"):
         assert served.get(f"/v1/curves{query}").status == 422
+
+
+def test_code_of_a_link_has_a_light_border_and_three_corners(served: Served) -> None:
+    corner = [[1] * 7, [1, 0, 0, 0, 0, 0, 1], *[[1, 0, 1, 1, 1, 0, 1]] * 3, [1, 0, 0, 0, 0, 0, 1], [1] * 7]
+    for link in ("http://127.0.0.1:1/#key=a", "a" * 2000):
+        code = np.array(served.ask("code", link=link).json["rows"])
+        size = len(code)
+        assert code.shape == (size, size)
+        assert not any(side.any() for side in (code[:4], code[-4:], code[:, :4], code[:, -4:]))
+        for turned in (code, np.rot90(code), np.rot90(code, -1)):
+            assert turned[4:11, 4:11].tolist() == corner
+    assert served.request("POST", "/v1/code", b'{"link": "a"}', Authorization=None).status == 401
 
 
 def test_hostile_text_round_trips_escaped(served: Served) -> None:

@@ -10,4 +10,5 @@ EXTENSION = Extension(
     },
     routes={"lessons": Route(f"{__name__}.course:answer_lessons", needs_run=False)},
     scripts=sorted(Path(__file__).parent.glob("*.js")),
+    uses=["serve"],
 )

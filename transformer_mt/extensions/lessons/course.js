@@ -5,6 +5,7 @@ import { coloured, drawFormula, isAboutRoles } from "./formula.js";
 import { explained } from "./heads.js";
 import { drawPicture, needsOf } from "./pictures.js";
 import { addTab, ofPair, tabs } from "./tabs.js";
+import { drawMap } from "./transformer.js";
 
 // *emphasis* and `code`.
 const MARKED = /(\*[^*]+\*|`[^`]+`)/;
@@ -32,10 +33,11 @@ addTab({
   },
   pictures: [
     ["stop", ({ lessons, stop }) => [lessons, stop], drawStop],
-    ["picture", (now) => [pictureOf(now), now.lessons, now.source.trim() === "", ...ANSWERS.map((one) => now[one])],
-      (name, lessons, lacksSentence, ...more) => {
+    ["picture", (now) => [pictureOf(now), now.lessons, lessonOf(now)?.part, now.source.trim() === "",
+      ...ANSWERS.map((one) => now[one])],
+      (name, lessons, part, lacksSentence, ...more) => {
         const found = Object.fromEntries(ANSWERS.map((one, at) => [one, more[at]]));
-        return drawPicture(name, lessons.curves, { ...found, lacksSentence, ...more.at(-1) });
+        return drawPicture(name, lessons.curves, { ...found, part, lacksSentence, ...more.at(-1) });
       }],
     ["question", ({ lessons, stop }) => [lessons, stop], drawQuestion],
     ["back", ({ stop, view }) => [view !== "course" && stop], (stop, { change }) =>
@@ -53,8 +55,10 @@ function lessonOf({ lessons, stop }) {
   return lessons?.lessons[stopOf(lessons, stop ?? 1) - 1];
 }
 
+/** The picture of the open stop: its own, or the whole machine if the stop is about a part of it. */
 function pictureOf(now) {
-  return lessonOf(now)?.picture;
+  const { picture, part } = lessonOf(now) ?? {};
+  return picture ?? (part && "transformer");
 }
 
 function pictured(now, answer) {
@@ -98,7 +102,7 @@ function goTo(course, wanted, change) {
 /** The list of all stops, folded, then the text of one with its formulas and sources. */
 function drawStop(course, wanted, { change }) {
   const number = stopOf(course, wanted);
-  const { title, paragraphs, formulas = [], papers = [], code } = course.lessons[number - 1];
+  const { title, paragraphs, formulas = [], papers = [], code, picture, part } = course.lessons[number - 1];
   const hasRoles = isAboutRoles(formulas);
   const stops = course.lessons.map((one, place) => element("li", {},
     button(`stop ${place + 1}`, () => goTo(course, place + 1, change), {
@@ -108,6 +112,7 @@ function drawStop(course, wanted, { change }) {
     element("details", { class: "stops" },
       element("summary", { "data-place": `contents ${number}` }, "Contents"),
       element("nav", { "aria-label": "Stops" }, element("ol", {}, stops))),
+    part && picture && drawMap(part),
     element("h3", { tabindex: -1, "data-place": "title" }, `${number} of ${course.lessons.length}: `, foreign(title)),
     paragraphs.map((text) => element("p", {}, marked(text, hasRoles))),
     formulas.map((line) => scroller("Formula", null, drawFormula(line, hasRoles))),

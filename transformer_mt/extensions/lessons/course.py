@@ -1,10 +1,10 @@
 """The guided course: a TOML file per language, with all stops, and the measurements that some of them show.
 
 A stop has a title, a text in paragraphs with *emphasis* and `code`, and a question with its answer. `formulas` are in
-linear notation, such as e_ij = (q_i · k_j)/√d; `picture` names a picture of the page; `check` is a number with a
-tolerance, or three choices and the index of the right one, from 0; `papers` have a text and an address; `code` is a
-class or function, as Python imports it; `try` has a sentence, a view, a head and a command. A teacher can edit,
-translate, add or leave out stops in a copy.
+linear notation, such as e_ij = (q_i · k_j)/√d; `picture` names a picture of the page; `part` is in the names of the
+boxes that light up in the drawing of the Transformer; `check` is a number with a tolerance, or three choices and the
+index of the right one, from 0; `papers` have a text and an address; `code` is a class or function, as Python imports
+it; `try` has a sentence, a view, a head and a command. A teacher can edit, translate, add or leave out stops in a copy.
 """
 
 import json
@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -79,6 +79,7 @@ class Lesson(_Part):
     text: Paragraphs
     formulas: list[Words] = []
     picture: Words | None = None
+    part: Words | None = None
     question: Words
     check: NumberCheck | ChoiceCheck | None = None
     answer: Words
@@ -134,17 +135,17 @@ def course_file(language: str | None = None) -> Path:
     return lookup({path.stem: path for path in sorted(LANGUAGES.glob("*.toml"))}, language or "en", key="--language")
 
 
-def answer_lessons() -> JsonObject:
-    """The stops of the course, and the stored curves. Raises as `read_course`."""
+def answer_lessons(course: Course | None = None) -> JsonObject:
+    """The stops of a course, by default that of `course_file`, and the stored curves. Raises as `read_course`."""
     stops = [
         {"number": number, "paragraphs": stop.paragraphs} | stop.model_dump(by_alias=True, exclude={"text"})
-        for number, stop in enumerate(read_course(course_file()).stops, start=1)
+        for number, stop in enumerate((course or read_course(course_file())).stops, start=1)
     ]
     return {"lessons": stops, "curves": stored_curves()}
 
 
 def stored_curves() -> JsonObject:
-    """The measurements of `scripts/lesson_runs.py`: BLEU by length, losses by step, attention of recurrent models."""
+    """The measurements of `scripts/lesson_runs.py`, and as `tables` those that the terminal shows, by picture."""
     found: JsonObject = json.loads(CURVES.read_text("utf-8"))
     return found
 
@@ -161,8 +162,8 @@ def lesson_lines(course: Course, number: int, *, width: int, answer: bool = Fals
         yield from ("", *wrapped(_plain(text), width=width))
     if lesson.formulas:
         yield from ("", *(f"  {formula}" for formula in lesson.formulas))
-    if numbers := NUMBERS.get(lesson.picture or ""):
-        yield from ("", *numbers())
+    if rows := stored_curves()["tables"].get(lesson.picture):
+        yield from ("", *table_lines(rows))
     yield from ("", *wrapped(_plain(f"{words.question}: {lesson.question}"), width=width))
     if isinstance(lesson.check, ChoiceCheck):
         yield from (f"  - {_plain(choice)}" for choice in lesson.check.choices)
@@ -172,56 +173,6 @@ def lesson_lines(course: Course, number: int, *, width: int, answer: bool = Fals
         yield from ("", f"{words.attempt}:", f"  {command}")
     papers = [f"{words.paper}: {paper.text}, {paper.url}" for paper in lesson.papers]
     yield from ("", *papers, *([f"{words.code}: {lesson.code}"] if lesson.code else []))
-
-
-def _by_length() -> list[str]:
-    """BLEU of variants by the length of the source."""
-    curves = stored_curves()["length"]
-    bands = [f"{low}–{high or ''}" for low, high, _ in next(iter(curves.values()))]
-    return _curve_table("BLEU, by words", bands, curves, digits=1)
-
-
-def _by_step() -> list[str]:
-    """Training losses of variants by step."""
-    curves = stored_curves()["loss"]
-    steps = [str(step) for step, _ in next(iter(curves.values()))]
-    return _curve_table("loss, after step", steps, curves, digits=2)
-
-
-def _curve_table(title: str, places: list[str], curves: JsonObject, *, digits: int) -> list[str]:
-    """A row per curve: the last number of each of its points."""
-    rows = [[name, *(f"{number:.{digits}f}" for *_, number in points)] for name, points in curves.items()]
-    return table_lines([[title, *places], *rows])
-
-
-def _most_attended() -> list[str]:
-    """The source token with the largest weight at each target token, for each score."""
-    found: dict[str, dict[str, list[Any]]] = stored_curves()["rnn_attention"]
-    rows = []
-    for row, token in enumerate(next(iter(found.values()))["rows"]):
-        best = (max(zip(one["weights"][row], one["columns"], strict=True)) for one in found.values())
-        rows.append([token, *(f"{column} {weight:.2f}" for weight, column in best)])
-    return table_lines([["largest weight at", *found], *rows])
-
-
-def _by_hand() -> list[str]:
-    """The worked example: scores, weights and context of the second of three words."""
-    import torch
-
-    from transformer_mt.attention.worked_example import simple_attention
-
-    words = {"Hello": (0.34, 0.22, 0.54), "shiny": (0.53, 0.34, 0.98), "sun": (0.29, 0.54, 0.93)}
-    scores, weights, contexts = simple_attention(torch.tensor(list(words.values())))
-    rows = [
-        [word, *(f"{number:.2f}" for number in vector), f"{score:.4f}", f"{weight:.4f}"]
-        for (word, vector), score, weight in zip(words.items(), scores[1].tolist(), weights[1].tolist(), strict=True)
-    ]
-    mixed = [f"{number:.2f}" for number in contexts[1].tolist()]
-    return table_lines([["word", "x1", "x2", "x3", "· shiny", "weight"], *rows, ["mixture", *mixed, "", ""]])
-
-
-# The numbers of a picture, where the terminal can show them without a model.
-NUMBERS = {"length-curves": _by_length, "rnn-attention": _most_attended, "norm-curves": _by_step, "shiny-sun": _by_hand}
 
 
 def _plain(text: str) -> str:

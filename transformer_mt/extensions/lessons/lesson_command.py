@@ -7,6 +7,7 @@ from typer import Argument, Option
 
 from transformer_mt.cli.terminal import literal_console, note, result
 from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.files import write_output
 
 
 def lesson(
@@ -18,6 +19,9 @@ def lesson(
     language: Annotated[
         str | None, Option(metavar="CODE", help="Language of the built-in course: en, de. [en]")
     ] = None,
+    html: Annotated[
+        Path | None, Option(metavar="FILE", help="Save the course as a page that works offline, open at lesson N.")
+    ] = None,
 ) -> None:
     """Learn attention step by step: short lessons, each with a formula, a question and a paper.
 
@@ -27,6 +31,7 @@ def lesson(
       tmt lesson 3
       tmt lesson 3 --answer
       tmt lesson 3 --language de
+      tmt lesson --html course.html
 
     Commands that look into a model use the ready one. tmt serve shows the same course with pictures
     and controls. To edit or translate it, copy the file of the built-in course and pass it with --lessons.
@@ -39,10 +44,17 @@ def lesson(
     path = lessons or course_file(language)
     course = read_course(path)
     count = len(course.stops)
-    if number is None:
+    if not 1 <= (number or 1) <= count:
+        raise InputError("number", f"no lesson {number}", f"give a number from 1 to {count}")
+    if html:
+        from transformer_mt.extensions.lessons.saved_course import course_page
+
+        if html.exists():
+            raise InputError(html, "exists", "give another name")
+        write_output(html, course_page(course, stop=number or 1))
+        note(f"wrote {html}; open it in a browser")
+    elif number is None:
         result(*(f"{place:2}  {one.title}" for place, one in enumerate(course.stops, start=1)))
         note(f"read one with: tmt lesson N; the texts are in {path}")
-        return
-    if not 1 <= number <= count:
-        raise InputError("number", f"no lesson {number}", f"give a number from 1 to {count}")
-    result(*lesson_lines(course, number, width=literal_console().width, answer=answer))
+    else:
+        result(*lesson_lines(course, number, width=literal_console().width, answer=answer))

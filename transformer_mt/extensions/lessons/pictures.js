@@ -2,13 +2,12 @@
 
 import {
   attended, convolvedAt, dotProduct, dropped, histogram, isNeighbour, kernelWeights, maskedWeights, multiplied,
-  noamRate, normals, randomScores, rotaryProduct, sinusoid, smoothedLoss, softmax, uniforms,
+  noamRate, normals, randomScores, smoothedLoss, softmax, uniforms,
 } from "./arithmetic.js";
 import { drawChart, short } from "./chart.js";
 import { bar, drawBeam } from "./choices.js";
-import { button, column, decimal, element, foreign, plural, replace, scroller, shape, visible } from "./dom.js";
+import { button, column, decimal, element, foreign, plural, replace, shape, visible } from "./dom.js";
 import { drawAllOn, drawHead, drawHeads, headToShow, matrixOf } from "./heads.js";
-import { roving } from "./keyboard.js";
 import { matrixTable, smallMatrix, table } from "./matrix.js";
 import { level, SHARES_OF_ONE } from "./shades.js";
 import { drawTransformer } from "./transformer.js";
@@ -20,7 +19,7 @@ const kept = {}; // the values of controls by picture, so that they survive redr
  * Draw a picture by its name; null if there is none of that name.
  *
  * `curves` are the stored ones; `answers` are those of `needsOf`, `run` the run, `head` the chosen head, `without`
- * those turned off; `lacksSentence` is true if no sentence is given.
+ * those turned off; `part` is the one to light up; `lacksSentence` is true if no sentence is given.
  */
 export function drawPicture(name, curves, answers) {
   if (needsOf(name).some((one) => !answers[one])) {
@@ -43,11 +42,12 @@ const NEEDS = {
 };
 
 const PICTURED = {
-  transformer: (_, { pieces, translation, run }) => drawTransformer(pieces, translation, run),
+  transformer: (_, { pieces, translation, run, part }) => drawTransformer(pieces, translation, run, part),
   "length-curves": ({ length }) => lengthCurves(length),
   "rnn-attention": ({ rnn_attention: found }) => rnnAttention(found),
   "shiny-sun": () => byHand("shiny-sun", [], (words) => lookOfShiny(attended(words, words, words))),
   "query-key-value": () => byHand("query-key-value", ROLES, rolesOf),
+  "other-scores": () => byHand("other-scores", [], threeScores),
   temperature: () => interactive("temperature", [
     { name: "power", label: "d", min: 0, max: 8, value: 1, shown: (power) => `${2 ** power}` },
     { name: "t", label: "T", min: 0.1, max: 4, step: 0.1, value: 1 },
@@ -59,10 +59,7 @@ const PICTURED = {
     { name: "seed", label: "Draw again", value: 1, next: true },
   ], dropouts),
   "sum-of-heads": (_, answers) => sumOfHeads(answers),
-  positions: () => interactive("positions", [
-    { name: "power", label: "d", min: 1, max: 7, value: 6, shown: (power) => `${2 ** power}` },
-    { name: "distance", label: "distance", min: 0, max: 20, value: 3 },
-  ], productsByPlace),
+  positions: ({ positions }) => productsByPlace(positions),
   "norm-curves": ({ loss }) => stored(loss, "Training loss, nats per target token", (points) => points),
   graphs: () => interactive("graphs", [
     { name: "graph", label: "Graph", value: "band", options: ["complete", "causal", "band", "strided", "fixed"] },
@@ -70,6 +67,7 @@ const PICTURED = {
   ], edgesOf),
   convolution: () => interactive("convolution", [
     { name: "kernel", label: "Kernel", value: "mean", options: Object.keys(KERNELS) },
+    ...["row", "column"].map((name) => ({ name, label: name, min: 1, max: SEVEN, value: 4 })),
   ], convolved),
   "cross-attention": (_, { looked, run, head, pick }) => crossAttention(looked, run, head, pick),
   "smoothing-and-noam": () => interactive("smoothing-and-noam", [
@@ -135,10 +133,11 @@ function said(...text) {
 
 // Stored curves
 
-// What the measured models are called.
+// What the curves are called.
 const CALLED = {
   gru_none: "GRU without attention", gru_additive: "GRU with attention", baseline: "Transformer",
   post_norm: "post-norm", batch_norm: "batch norm",
+  encodings: "sinusoidal", learned: "sinusoidal, with W_q and W_k of the ready model", rotary: "rotary, with them",
 };
 // The mean number of words in the band without an end.
 const LONG = 37.9;
@@ -164,6 +163,12 @@ function rnnAttention(found) {
       const caption = "Rows: the words written. Columns: the words read. A row sums to 1.";
       return asMatrix(weights, rows, columns, caption);
     });
+}
+
+function productsByPlace(found) {
+  return interactive("positions", [{ name: "distance", label: "Distance", value: "3", options: Object.keys(found) }],
+    ({ distance }) => stored(found[distance], `Scaled product of the positions i and i + ${distance}`,
+      (points) => points, { axis: "i", at: (i) => `i = ${i}` }));
 }
 
 function asMatrix(numbers, rows, columns, caption) {
@@ -225,6 +230,17 @@ function lookOfShiny({ scores, weights, contexts }) {
   return [table("Scores and weights of shiny", columns), said(`Mixture: [${column(contexts[SECOND]).join(" ")}]`)];
 }
 
+/** The scores of the second word with each, by three formulas. */
+function threeScores(words) {
+  const size = (one) => Math.hypot(...one);
+  const of = (score) => column(words.map((one) => score(words[SECOND], one)));
+  return table("Scores with shiny", {
+    word: THREE, length: column(words.map(size)), "dot product": of(dotProduct),
+    cosine: of((q, k) => dotProduct(q, k) / (size(q) * size(k) || 1)),
+    euclidean: of((q, k) => -(size(q.map((one, d) => one - k[d])) ** 2) / (2 * Math.sqrt(q.length))),
+  });
+}
+
 /** Query, key and value of each word, the scores of the second, and two scores in both directions. */
 function rolesOf(words, matrices) {
   const roles = matrices.map((matrix) => multiplied(words, matrix));
@@ -249,30 +265,27 @@ function spreadOfScores({ power, t, scaled }) {
   const scores = randomScores(d, PAIRS, SEED).map((score) => (scaled ? score / Math.sqrt(d) : score));
   const counts = histogram(scores, REACH, BINS);
   const most = Math.max(...counts);
-  const heights = counts.map((count, place) => shape("rect",
-    { class: "bar", x: place * 8, width: 7, y: 80 - (80 * count) / most, height: (80 * count) / most }));
   const spread = Math.sqrt(scores.reduce((all, score) => all + score * score, 0) / PAIRS);
   const weights = softmax(scores.slice(0, FEW), t);
-  const labels = [-REACH, 0, REACH].map((number, place) =>
-    shape("text", { class: "across", x: 10 + place * 150, y: 91 }, short(number).replace("-", "−")));
   return [
-    element("figure", {}, element("figcaption", {}, `Scores of ${short(PAIRS)} random pairs`),
-      shape("svg", { class: "panel", viewBox: "0 0 320 98", "aria-hidden": "true" }, heights, labels)),
+    uprights(`Scores of ${short(PAIRS)} random pairs`, counts.map((count) => count / most),
+      { [BINS / 4]: `−${REACH / 2}`, [BINS / 2]: "0", [(3 * BINS) / 4]: `${REACH / 2}` }),
     said(`Spread of the scores: ${decimal(spread)}. √d is ${decimal(Math.sqrt(d))}.`),
-    uprights(weights, scores.slice(0, FEW)),
+    uprights("Weights of eight, above their scores", weights, scores.slice(0, FEW).map(decimal), weights.map(decimal)),
     said(`The largest of ${FEW} weights is ${decimal(Math.max(...weights))}.`),
   ];
 }
 
-/** Weights as upright bars, with their scores under them. */
-function uprights(weights, scores) {
-  const bars = weights.map((weight, place) => [
-    shape("rect", { class: "bar", x: place * 40 + 2, width: 32, y: 66 - 50 * weight, height: 50 * weight }),
-    shape("text", { class: "across", x: place * 40 + 18, y: 58 - 50 * weight }, decimal(weight)),
-    shape("text", { class: "across", x: place * 40 + 18, y: 78 }, decimal(scores[place])),
+/** Shares of the largest height as upright bars, with texts `under` and `above` some of them. */
+function uprights(title, shares, under, above = {}) {
+  const wide = 320 / shares.length;
+  const bars = shares.map((share, place) => [
+    shape("rect", { class: "bar", x: place * wide + 1, width: wide - 2, y: 74 - 60 * share, height: 60 * share }),
+    [[above[place], 67 - 60 * share], [under[place], 84]].map(([text, y]) =>
+      text && shape("text", { class: "across", x: (place + 0.5) * wide, y }, text)),
   ]);
-  return element("figure", {}, element("figcaption", {}, "Weights of eight, above their scores"),
-    shape("svg", { class: "panel", viewBox: "0 0 320 86", "aria-hidden": "true" }, bars));
+  return element("figure", {}, element("figcaption", {}, title),
+    shape("svg", { class: "panel", viewBox: "0 0 320 92", "aria-hidden": "true" }, bars));
 }
 
 const SIX = ["The", "dog", "runs", "in", "the", "park"];
@@ -299,27 +312,6 @@ function dropouts({ p, seed }) {
     said(`Kept weights are divided by 1 − p = ${decimal(1 - p)}. The row now sums to ${decimal(total)}.`)];
 }
 
-const FARTHEST = 64;
-
-function productsByPlace({ power, distance }) {
-  const d = 2 ** power;
-  const query = normals(d, 11);
-  const places = Array.from({ length: FARTHEST + 1 }, (_, place) => place);
-  const encodings = Array.from({ length: FARTHEST + distance + 1 }, (_, place) => sinusoid(place, d));
-  const matrix = (seed) => {
-    const numbers = normals(d * d, seed);
-    return Array.from({ length: d }, (_, at) => numbers.slice(at * d, (at + 1) * d).map((one) => one / Math.sqrt(d)));
-  };
-  const [queries, keys] = [21, 22].map((seed) => multiplied(encodings, matrix(seed)));
-  const turned = rotaryProduct(distance, query, query) / dotProduct(query, query);
-  const curves = [
-    ["sinusoidal, pe · pe:", (i) => (2 / d) * dotProduct(encodings[i], encodings[i + distance])],
-    ["sinusoidal, after random W_q and W_k:", (i) => (2 / d) * dotProduct(queries[i], keys[i + distance])],
-    ["rotary, after them:", () => turned],
-  ].map(([called, of], place) => ({ called, name: `series-${place}`, points: places.map((i) => [i, of(i)]) }));
-  return drawChart(`Dot product of the positions i and i + ${distance}`, curves, { axis: "i", at: (i) => `i = ${i}` });
-}
-
 const TWELVE = 12;
 
 function edgesOf({ graph, k, c }) {
@@ -343,29 +335,22 @@ const KERNELS = {
   edge: [0, -1, 0, -1, 4, -1, 0, -1, 0].map((one) => one / 4),
 };
 
-function convolved(values, change) {
-  const [row, across] = values.cell ??= [3, 3];
-  const flat = KERNELS[values.kernel];
+function convolved({ kernel: name, row, column: across }) {
+  const flat = KERNELS[name];
   const kernel = [0, 1, 2].map((at) => flat.slice(3 * at, 3 * at + 3));
   const pixels = uniforms(SEVEN ** 2, 2).map((one) => Math.round(9 * one));
   const grid = Array.from({ length: SEVEN }, (_, at) => pixels.slice(SEVEN * at, SEVEN * (at + 1)));
-  const weights = kernelWeights(kernel, SEVEN, row, across);
-  const cells = grid.map((line, i) => line.map((pixel, j) => {
-    const weight = weights[i][j];
-    const isChosen = i === row && j === across;
-    const shade = `${weight < 0 ? "negative" : "shade"}-${level(weight, Math.max(...flat))}`;
-    return element("td", { class: shade }, button(`cell ${i} ${j}`, () => change({ cell: [i, j] }), {
-      "aria-pressed": String(isChosen), "aria-label": `row ${i + 1}, column ${j + 1}, pixel ${pixel}`,
-    }, String(pixel)));
-  }));
-  const body = element("tbody", {}, cells.map((line) => element("tr", {}, line)));
-  const drawn = element("table", { class: "matrix pixels" },
-    element("caption", {}, "Pixels. The shade is the weight of the chosen cell's row of attention."), body);
+  const weights = kernelWeights(kernel, SEVEN, row - 1, across - 1);
+  const cells = grid.map((line, i) => element("tr", {}, line.map((pixel, j) => element("td", {
+    class: `${weights[i][j] < 0 ? "negative" : "shade"}-${level(weights[i][j], Math.max(...flat))}`,
+    "aria-current": i === row - 1 && j === across - 1 && "true",
+  }, String(pixel)))));
   const nine = kernel.map((line) => line.map(decimal).join("  ")).join("\n");
   return [
-    scroller("Pixels", null, roving(drawn, "button", { current: drawn.querySelector("[aria-pressed=true]") })),
+    element("table", { class: "matrix pixels" }, element("caption", {},
+      "Pixels. The shade is the weight of the chosen cell's row of attention."), element("tbody", {}, cells)),
     element("pre", { "aria-label": "Kernel" }, nine),
-    said(`The chosen cell becomes ${decimal(convolvedAt(grid, kernel, row, across))}.`),
+    said(`The chosen cell becomes ${decimal(convolvedAt(grid, kernel, row - 1, across - 1))}.`),
   ];
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 from transformer_mt.config.changed_search import changed_search
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.corpus.pairs import SentencePair
-from transformer_mt.extensions.serve.questions import Attend, HistoryQuestion, Translate
+from transformer_mt.extensions.serve.questions import Attend, HistoryQuestion, LinkQuestion, Translate
 from transformer_mt.extensions.serve.served_runs import ServedRun
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.head_names import STACKS, HeadName
@@ -122,6 +122,13 @@ def history(served: ServedRun, asked: HistoryQuestion) -> JsonObject:
     maps = replace(subject, model=then.model).attention(method=DEFAULT_METHOD, words=asked.words)
     found = {"step": asked.checkpoint, "loss": losses.get(asked.checkpoint), "stacks": maps.stacks}
     return to_json(found | {"translation": translation_by(then, subject.read)})
+
+
+def code_of_link(_: ServedRun, asked: LinkQuestion) -> JsonObject:
+    """The QR code of a link as rows of 1 for dark and 0 for light, with the light border that it needs."""
+    import segno
+
+    return {"rows": [[*row] for row in segno.make_qr(asked.link, error="L").matrix_iter(border=4)]}
 
 
 def views() -> dict[str, View]:

@@ -80,6 +80,15 @@ class HistoryQuestion(PairRequest):
     checkpoint: Annotated[int, Field(ge=0)]
 
 
+class LinkQuestion(BaseModel):
+    """A request for the QR code of a link to the page; a longer one would not fit into the largest code."""
+
+    model_config = SentenceRequest.model_config
+
+    run: str
+    link: Annotated[str, Field(pattern="^[!-~]{1,2000}$")]
+
+
 AnyQuestion = TypeVar("AnyQuestion", bound=BaseModel)
 
 

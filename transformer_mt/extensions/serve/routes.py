@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from transformer_mt.extensions.serve.answers import answer_translate, answer_view, history, views
+from transformer_mt.extensions.serve.answers import answer_translate, answer_view, code_of_link, history, views
 from transformer_mt.extensions.serve.clients import list_languages, translate_texts
 from transformer_mt.extensions.serve.guard import API, Guard, Refusal, answer, error, fault_of_ours, has_key
 from transformer_mt.extensions.serve.page import KINDS, page_files
@@ -22,6 +22,7 @@ from transformer_mt.extensions.serve.questions import (
     Attend,
     ClientQuestion,
     HistoryQuestion,
+    LinkQuestion,
     Translate,
     TranslateTexts,
     in_request,
@@ -141,6 +142,7 @@ def posted() -> dict[str, tuple[type[Any], Callable[[ServedRun, Any], JsonObject
         "translate": (Translate, answer_translate),
         "history": (HistoryQuestion, history),
         "page": (Attend, page_of),
+        "code": (LinkQuestion, code_of_link),
     }
 
 

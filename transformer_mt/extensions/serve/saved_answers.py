@@ -26,8 +26,8 @@ def page_of(served: ServedRun, asked: Attend) -> JsonObject:
     subject = Subject.of(served.translator, asked.source, asked.target or None, without=heads_named(asked.without))
     search = served.translator.search
     is_given = bool(asked.target)
-    saved = saved_answers(subject, search, is_given=is_given, method=asked.method, words=asked.words)
-    return {"page": saved_page(saved).decode()}
+    answers = saved_answers(subject, search, is_given=is_given, method=asked.method, words=asked.words)
+    return {"page": saved_page(answers).decode()}
 
 
 def saved_answers(
@@ -48,19 +48,20 @@ def saved_answers(
     asked = first_question(listed, subject.source, prefix=prefix, without=off)
     translated = translation_of(Translator.of(model), asked, search, subject.line, subject.read)
     translated |= {"run": listed["run"], "step": model.step}
-    saved = [_saved("runs", {"runs": [listed]}), _saved("translate", translated, prefix=prefix, without=off)]
+    answers = [saved("runs", {"runs": [listed]}), saved("translate", translated, prefix=prefix, without=off)]
     for name in listed["methods"]:
-        both = [_answer("attend", subject, method=name, words=each, without=off) for each in (False, True)]
-        saved.append(_saved("attend", side_by_side(*both), method=name, without=off))
+        both = [view_answer("attend", subject, method=name, words=each, without=off) for each in (False, True)]
+        answers.append(saved("attend", side_by_side(*both), method=name, without=off))
     whole_model = replace(subject, without=(), usual=None)
-    return saved + [_saved(route, _answer(route, whole_model)) for route in _routes_of_pairs()]
+    return answers + [saved(route, view_answer(route, whole_model)) for route in _routes_of_pairs()]
 
 
-def _saved(route: str, answer: JsonObject, **asked: Any) -> JsonObject:
+def saved(route: str, answer: JsonObject, **asked: Any) -> JsonObject:
+    """An answer with its route, and the values of the request that select it."""
     return {"route": route, "asked": asked, "answer": answer}
 
 
-def _answer(route: str, subject: Subject, **asked: Any) -> JsonObject:
+def view_answer(route: str, subject: Subject, **asked: Any) -> JsonObject:
     """The answer of a view, or its error."""
     view = views()[route]
     try:

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from support.page import LoadedPage, expect
+from support.page import LoadedPage, expect, violations
 from support.serving import Served
 
 from transformer_mt.extensions.lessons.course import ChoiceCheck, course_file, read_course
@@ -54,7 +54,7 @@ def test_every_stop_has_its_text_formulas_sources_picture_and_answer(course: Loa
         links = course.find("#stop a").evaluate_all("(all) => all.map((one) => [one.textContent, one.href])")
         assert links == [[paper.text, paper.url] for paper in stop.papers]
         course.expect_part("#stop p.quiet >> nth=-1", f"Code: {stop.code}")
-        settled(course, has_picture=bool(stop.picture))
+        settled(course, has_picture=bool(stop.picture or stop.part))
         if stop.attempt.sentence:
             course.expect_value("#source", stop.attempt.sentence)
         expect(course.find("#question details > p")).to_be_hidden()
@@ -64,6 +64,17 @@ def test_every_stop_has_its_text_formulas_sources_picture_and_answer(course: Loa
         course.expect_attribute("[data-place=next]", "aria-disabled", str(number == len(STOPS)).lower())
         course.find("[data-place=next]").click(force=True)
     course.expect_part("#stop h3", f"{len(STOPS)} of ")
+
+
+def test_a_part_of_the_machine_lights_up_next_to_the_title_or_as_the_picture(course: LoadedPage) -> None:
+    for stop in STOPS:
+        settled(course, has_picture=bool(stop.picture or stop.part))
+        places = ["#stop", "#picture"] if stop.picture else ["#picture", "#stop"]
+        if stop.part:
+            expect(course.find(f"{places.pop(0)} .machine .lit")).not_to_have_count(0)
+        for place in places:
+            course.expect_count(f"{place} .machine .lit", 0)
+        course.find("[data-place=next]").click(force=True)
 
 
 def test_answers_are_checked_kept_and_copied(course: LoadedPage) -> None:
@@ -167,7 +178,7 @@ def test_class_mode_shows_question_and_picture_at_once(course: LoadedPage, width
     course.page.set_viewport_size({"width": width, "height": 720})
     course.click("#class-mode")
     for stop in STOPS:
-        settled(course, has_picture=bool(stop.picture))
+        settled(course, has_picture=bool(stop.picture or stop.part))
         expect(course.find("#question > p").first).to_be_in_viewport(ratio=1)
         for selector in (
             "#picture .matrix tbody tr:last-child",
@@ -245,6 +256,34 @@ def test_address_has_the_state_and_a_copied_link_the_key(course: LoadedPage, ser
         course.wait(place)
     course.click("#back button")
     course.expect_part("#stop h3", f"{number} of ")
+
+
+def test_the_copied_link_is_also_a_code_that_cameras_read(course: LoadedPage) -> None:
+    open_stop(course, 3)
+    course.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    course.page.emulate_media(color_scheme="dark")
+    for width, height in ((1280, 720), (390, 844)):
+        course.page.set_viewport_size({"width": width, "height": height})
+        course.click("#copy-link")
+        course.expect_text("#copy-link", "Copied")
+        with course.page.expect_request("**/v1/code") as sent:
+            course.click("#show-code")
+        assert sent.value.post_data_json["link"] == course.page.evaluate("navigator.clipboard.readText()")
+        code = course.find("#code svg")
+        expect(code).to_be_in_viewport(ratio=1)
+        box = code.bounding_box()
+        assert box
+        assert box["width"] == box["height"] > 300
+        assert violations(course) == []
+        dark, light = course.page.evaluate(
+            "[getComputedStyle(document.querySelector('#code path')).fill,"
+            " getComputedStyle(document.querySelector('#code')).backgroundColor]"
+        )
+        assert (dark, light) == ("rgb(12, 63, 112)", "rgb(255, 255, 255)")
+        course.click("[data-place='close code']")
+        expect(code).to_be_hidden()
+        expect(course.find("#show-code")).to_be_focused()
+        course.expect_text("#copy-link", "Copy link")
 
 
 def test_link_opens_in_a_page_that_is_open(opened: LoadedPage) -> None:

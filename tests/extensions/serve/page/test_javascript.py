@@ -14,7 +14,6 @@ from support.page import LoadedPage
 from torch.nn import functional as F
 
 from transformer_mt.attention.graphs import GRAPHS
-from transformer_mt.attention.positions import rotated, sinusoids
 from transformer_mt.attention.worked_example import one_head
 from transformer_mt.text.direction import direction
 from transformer_mt.text.terminal import escape_controls
@@ -65,12 +64,6 @@ def arithmetic() -> Iterator[tuple[Any, ...]]:
     attended = one_head(words, *roles)
     found = [attended.scores, attended.weights, attended.contexts]
     yield found, "attended", *(words @ role for role in roles), 2**-0.5
-    for d in (2, 64):
-        encodings, (query, key) = sinusoids(40, d, torch.device("cpu"), torch.float64), normal(2, d)
-        turned = [rotated(one.expand(1, 1, 40, d), start=0)[0, 0] for one in (query, key)]
-        for distance, place in ((0, 0), (1, 7), (5, 0), (30, 7)):
-            yield encodings[place], "sinusoid", place, d
-            yield turned[0][place] @ turned[1][place + distance], "rotaryProduct", distance, query, key
     sizes = {"width": 96, "factor": 1.5, "warmup": 400}
     for step in (1, 399, 400, 401, 9000):
         yield noam(step, learning_rate=0.0, width=96, factor=1.5, warmup=400), "noamRate", step, sizes

@@ -123,7 +123,7 @@ def test_page_saves_itself(chromium: "Browser", opened: LoadedPage, tmp_path: Pa
     with from_disk(chromium, tmp_path / "page.html") as saved:
         assert saved.find("#translation .below .word bdi").all_inner_texts() == shown
         saved.expect_value("#source", "Der Vogel wartet.")
-        for control in ("#copy-link", "#save-page", "#tab-course"):
+        for control in ("#copy-link", "#show-code", "#save-page", "#tab-course"):
             saved.expect_attribute(control, "aria-disabled", "true")
     opened.reply("page", {"error": "no room"}, status=503)
     opened.click("#save-page")

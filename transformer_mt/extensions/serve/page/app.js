@@ -7,6 +7,7 @@ import "./extensions.js";
 import { drawHead, drawHeads, headToShow } from "./heads.js";
 import { roving } from "./keyboard.js";
 import "./learning.js";
+import { smallMatrix } from "./matrix.js";
 import { pictureOfTable, saveFile } from "./save.js";
 import { ask, prepare, withKey } from "./server.js";
 import { addTab, ofPair, tabs } from "./tabs.js";
@@ -393,7 +394,8 @@ function listen() {
   });
   on("class-mode", "click", () => change({ isClass: !state.isClass }));
   on("copy-link", "click", ({ target }) => copy(withKey(addressOf(state)), target));
-  on("save-page", "click", () => state.translation && savePage());
+  on("show-code", "click", () => state.run && tried(showCode));
+  on("save-page", "click", () => state.translation && tried(savePage));
   on("save-picture", "click", () => {
     const drawn = document.querySelector("#one-head table");
     return drawn && saveFile("tmt.svg", "image/svg+xml", pictureOfTable(drawn));
@@ -425,16 +427,25 @@ async function copy(text, button) {
   setTimeout(() => (button.textContent = before), SPEAKING);
 }
 
+/** Call an asynchronous function, and show its error. */
+function tried(action) {
+  action().catch((error) => remark("page", refused(error)));
+}
+
 /** Save the page with its answers as one file. */
 async function savePage() {
   const { run, source, translation, prefix, method, words, without } = state;
   const target = prefix.length ? translation?.translation : "";
-  try {
-    const { page } = await ask("page", { run: run.run, source, target, method, words, without });
-    saveFile("tmt.html", "text/html", page);
-  } catch (error) {
-    remark("page", refused(error));
-  }
+  const { page } = await ask("page", { run: run.run, source, target, method, words, without });
+  saveFile("tmt.html", "text/html", page);
+}
+
+/** Show the link with the key as a QR code, for the cameras of a class. */
+async function showCode() {
+  const { rows } = await ask("code", { run: state.run.run, link: withKey(addressOf(state)) });
+  const dialog = document.getElementById("code");
+  replace(dialog, smallMatrix(rows, { largest: 1 }), button("close code", () => dialog.close(), {}, "Close"));
+  dialog.showModal();
 }
 
 /** Refresh the list of runs, and retry failed requests. */

@@ -78,25 +78,6 @@ export function dropped(weights, p, seed) {
   return weights.map((weight, place) => (drawn[place] < p ? 0 : weight / (1 - p)));
 }
 
-/** The sinusoidal encoding of position i in d numbers, d even (Vaswani et al. 2017, §3.5). */
-export function sinusoid(i, d) {
-  return Array.from({ length: d }, (_, at) => {
-    const angle = i / 10000 ** ((at - (at % 2)) / d);
-    return at % 2 ? Math.cos(angle) : Math.sin(angle);
-  });
-}
-
-/** R_i q · R_{i + distance} k of rotary positions; the length of q and k is even (Su et al. 2021, §3.2.2). */
-export function rotaryProduct(distance, query, key) {
-  let all = 0;
-  for (let at = 0; at < query.length; at += 2) {
-    const angle = distance / 10000 ** (at / query.length);
-    const [a, b, c, e] = [query[at], query[at + 1], key[at], key[at + 1]];
-    all += (a * c + b * e) * Math.cos(angle) + (b * c - a * e) * Math.sin(angle);
-  }
-  return all;
-}
-
 /** The learning rate of Noam's schedule (Vaswani et al. 2017, §5.3). */
 export function noamRate(step, { width, factor, warmup }) {
   return factor * width ** -0.5 * Math.min(step ** -0.5, step * warmup ** -1.5);

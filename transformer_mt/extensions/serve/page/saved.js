@@ -1,11 +1,12 @@
 // Replaces `server.js` in a saved page: returns saved answers and disables controls that need the model.
 
 import { element } from "./dom.js";
+import { tabs } from "./tabs.js";
 
-const NOTE = "Saved with tmt page. Controls that need the model are off; use tmt serve for them.";
+const NOTE = "Saved with tmt. Controls that need the model are off; use tmt serve for them.";
 const NEEDS_MODEL = "This needs the model: start tmt serve.";
 const WITH_MODEL = "#source, #run, #beam, .needs-model, "
-  + "#copy-link, #save-page, .example, .switch, .choice, .node, "
+  + "#copy-link, #show-code, #save-page, .example, .switch, .choice, .node, "
   + "[data-place=undo], [data-place='all on'], .several button";
 
 export const isLive = false;
@@ -15,6 +16,8 @@ let saved = [];
 /** Unpack the answers; disable all controls that need the model, also those drawn later, and show a note. */
 export async function prepare() {
   saved = await unpacked(document.getElementById("saved").textContent);
+  const [{ beginning }] = saved.find(({ route }) => route === "runs").answer.runs;
+  tabs[beginning.view].needsModel = false; // it has its answers
   document.querySelector("main").prepend(element("p", { class: "quiet" }, NOTE));
   const switchOff = () => document.querySelectorAll(WITH_MODEL).forEach((one) => {
     one[one.matches("textarea") ? "readOnly" : "disabled"] = !one.matches("button"); // buttons stay focusable

@@ -2,11 +2,12 @@
 
 import {
   attended, convolvedAt, dotProduct, dropped, histogram, isNeighbour, maskedWeights, multiplied, noamRate, normals,
-  randomScores, rotaryProduct, sinusoid, smoothedLoss, softmax,
+  randomScores, smoothedLoss, softmax,
 } from "/page/arithmetic.js";
 import { short } from "/page/chart.js";
 import { column, decimal } from "/page/dom.js";
 import { drawPicture } from "/page/pictures.js";
+import { drawMap } from "/page/transformer.js";
 import { all, attributes, close, drawn, equal, pressed, test, texts } from "./check.js";
 
 const RUN = {
@@ -54,6 +55,19 @@ test("words by hand are live", () => {
   check(WORDS);
 });
 
+test("only the dot product grows with the length of a vector as much", () => {
+  const shown = draw("other-scores");
+  const rows = () => all(shown, ".drawn > div:nth-child(2) tbody tr").map((row) => texts(row, "td"));
+  const typed = (numbers, word) => numbers.forEach((number, place) =>
+    set(shown, { [`[aria-label='Vectors ${word}, number ${place + 1}']`]: String(number) }));
+  typed([3, 4, 0], "Hello");
+  typed([6, 8, 0], "shiny");
+  equal(rows()[0], ["5.000", "50.000", "1.000", "−7.217"]);
+  equal(rows()[1].slice(1), ["100.000", "1.000", "0.000"]);
+  typed([6, 8, 0], "Hello");
+  equal(rows()[0].slice(1), ["100.000", "1.000", "0.000"]);
+});
+
 test("queries, keys and values are live", () => {
   const shown = draw("query-key-value");
   set(shown, { "[aria-label='W_k x2, number 2']": "3" });
@@ -91,7 +105,7 @@ test("a temperature divides the scores", () => {
       `The largest of 8 weights is ${decimal(Math.max(...weights))}.`,
     ]);
     const counts = histogram(scores, 40, 40);
-    close(attributes(shown, "figure:first-of-type .bar", "height"), counts.map((count) => (80 * count) / Math.max(...counts)));
+    close(attributes(shown, "figure:first-of-type .bar", "height"), counts.map((count) => (60 * count) / Math.max(...counts)));
     equal(attributes(shown, "output", "for").length, 2);
     equal(texts(shown, "output"), [`${2 ** power}`, `${t}`]);
   }
@@ -125,15 +139,6 @@ test("dropout can be drawn again", () => {
   equal(texts(drawnWith("dropout", { p: 0 }), "tbody td:nth-of-type(2)"), weights.map(decimal));
 });
 
-test("only through random matrices do products of positions depend on the place", () => {
-  const query = normals(16, 11);
-  const sinusoidal = dotProduct(sinusoid(5, 16), sinusoid(9, 16)) / 8;
-  const rotary = rotaryProduct(4, query, query) / dotProduct(query, query);
-  const [plain, random, turned] = texts(drawnWith("positions", { power: 4, distance: 4 }), "li");
-  equal([plain, turned], [`sinusoidal, pe · pe: ${short(sinusoidal)}`, `rotary, after them: ${short(rotary)}`]);
-  equal(/: (\S+) at i = 0, (?!\1)\S+ at i = 64$/.test(random), true);
-});
-
 test("the edges of a graph are counted", () => {
   for (const [graph, k, c] of [
     ["complete", 2, 1], ["causal", 2, 1], ["band", 3, 1], ["strided", 4, 1], ["fixed", 2, 3],
@@ -154,24 +159,26 @@ test("the edges of a graph are counted", () => {
 
 test("a convolution moves with the chosen cell", () => {
   const shown = draw("convolution");
-  const pixels = texts(shown, "tbody button").map(Number);
+  const pixels = texts(shown, "tbody td").map(Number);
   const grid = [0, 1, 2, 3, 4, 5, 6].map((row) => pixels.slice(7 * row, 7 * row + 7));
   for (const [name, kernel, row, across] of [
     ["mean", [1, 1, 1, 1, 1, 1, 1, 1, 1].map((one) => one / 9), 3, 3],
     ["blur", [1, 2, 1, 2, 4, 2, 1, 2, 1].map((one) => one / 16), 0, 6],
     ["edge", [0, -1, 0, -1, 4, -1, 0, -1, 0].map((one) => one / 4), 4, 1],
   ]) {
-    set(shown, { "#convolution-kernel": name });
-    shown.querySelector(`[data-place='cell ${row} ${across}']`).click();
+    set(shown, {
+      "#convolution-kernel": name, "#convolution-row": String(row + 1), "#convolution-column": String(across + 1),
+    });
+    const cells = all(shown, "tbody td");
     equal(texts(shown, "pre")[0].split(/\s+/), kernel.map(decimal));
     const rows = [0, 3, 6].map((at) => kernel.slice(at, at + 3));
     equal(texts(shown, ".drawn p"), [`The chosen cell becomes ${decimal(convolvedAt(grid, rows, row, across))}.`]);
-    equal(attributes(shown, "[aria-pressed=true]", "data-place"), [`cell ${row} ${across}`]);
+    equal(all(shown, "td[aria-current]").map((cell) => cells.indexOf(cell)), [7 * row + across]);
     const near = kernel.flatMap((weight, at) => {
       const [i, j] = [row - 1 + Math.floor(at / 3), across - 1 + (at % 3)];
-      return weight && i in grid && j in grid[0] ? [`cell ${i} ${j}`] : [];
+      return weight && i in grid && j in grid[0] ? [7 * i + j] : [];
     });
-    equal(attributes(shown, "td:not(.shade-0) > button", "data-place"), near);
+    equal(all(shown, "td:not(.shade-0)").map((cell) => cells.indexOf(cell)), near);
   }
 });
 
@@ -190,6 +197,17 @@ test("smoothing has a floor, and Noam's rate a peak", () => {
 });
 
 // From stored curves and the model's answers
+
+test("products of positions follow the chosen distance", () => {
+  const curves = (by) => ({ encodings: [[0, 0.5], [64, 0.5]], learned: [[0, 0.25], [64, by]] });
+  const shown = draw("positions", { positions: { 3: curves(0.75), 10: curves(-1) } });
+  const constant = "sinusoidal: 0.5";
+  const learned = (by) => `sinusoidal, with W_q and W_k of the ready model: 0.25 at i = 0, ${by} at i = 64`;
+  equal(texts(shown, "li"), [constant, learned("0.75")]);
+  set(shown, { "#positions-distance": "10" });
+  equal(texts(shown, "li"), [constant, learned("-1")]);
+  equal(texts(shown, "figcaption"), ["Scaled product of the positions i and i + 10"]);
+});
 
 test("stored curves are drawn", () => {
   const length = { gru_none: [[1, 5, 30.5], [11, null, 4.25]], gru_dot: [[1, 5, 31], [6, 10, 30]] };
@@ -242,12 +260,28 @@ test("a sum of heads has lengths and shares", () => {
 test("the whole machine has the tokens of the sentence and the sizes of the model", () => {
   const stacks = { encoder: [[1, 2]], decoder: [[1, 2], [1, 2]], cross: [[1, 2], [1, 2]] };
   const pieces = { stacks: { encoder: { columns: ["▁ja", "\u202e"] } } };
-  const of = (run) => draw("transformer", {}, { run, pieces, translation: { tokens: ["▁yes", "</s>"] } });
+  const of = (run, part) => draw("transformer", {}, { run, part, pieces, translation: { tokens: ["▁yes", "</s>"] } });
   const shown = of({ ...RUN, stacks });
   equal(texts(shown, ".token + text"), ["▁yes", "</s>", "▁ja", "⟨U+202E⟩", "<s>", "▁yes"]);
   equal(texts(shown, ".layers + text"), ["encoder: 1 layer", "decoder: 2 layers"]);
   equal(shown.querySelector("figcaption").textContent.endsWith("Each attention has 2 heads."), true);
   equal(of(RUN).querySelector("svg"), null);
+  equal(all(shown, ".lit").length, 0);
+  equal(texts(of({ ...RUN, stacks }, "encoder"), ".lit + text"), ["encoder: 1 layer"]);
+});
+
+test("a part lights up in the small map", () => {
+  for (const [part, names] of [
+    ["attention", ["self-attention", "cross-attention", "masked self-attention"]],
+    ["masked self-attention", ["masked self-attention"]],
+    ["embedding", ["embedding + position", "embedding + position"]],
+    ["layers", ["encoder layers", "decoder layers"]],
+    ["no such part", []],
+  ]) {
+    const shown = drawn(drawMap(part));
+    equal(texts(shown, ".lit + text"), names);
+    equal(texts(shown, "figcaption"), [part]);
+  }
 });
 
 test("pictures without an answer or a name are empty", () => {

@@ -1,0 +1,10 @@
+"""What the course shows in the terminal follows from what is stored."""
+
+from lesson_runs import tables
+
+from transformer_mt.extensions.lessons.course import stored_curves
+
+
+def test_stored_tables_are_those_of_the_stored_curves() -> None:
+    stored = stored_curves()
+    assert stored["tables"] == tables(stored)
