@@ -15,7 +15,7 @@ const LONGEST = 500;
 const ATTENDS = /(?<!\p{L})[Qq](?![\p{Ll}])/u;
 // Words need a space, as in "log p".
 const isWord = (one) => one?.localName === "mi" && one.textContent.length > 1;
-const SPOKEN = /\b(quer(?:y|ies)|keys?|values?|[QKV])\b/i;
+const SPOKEN = /(?<!\p{L})(quer(?:y|ies)|keys?|values?|[QKV])(?!\p{L})/iu;
 
 /** A line of text as a formula, with the colours of queries, keys and values where `hasRoles`. */
 export function drawFormula(text, hasRoles) {

@@ -39,7 +39,7 @@ FOREIGN = {
     "run", "corpus", "source_language", "target_language", "example", "examples", "translation", "usual", "read",
     "lines", "prefix", "tokens", "token", "others", "never_seen", "source_words", "target_words", "rows", "columns",
     "of", "in_words", "guesses", "word", "paragraphs", "question", "answer", "sentence", "command",
-    "formulas", "choices", "code",
+    "formulas", "choices", "code", "part",
 }  # fmt: skip
 OWN = {"meaning", "words", "symbol"}
 # Where they are shown: in every view, then in each view.

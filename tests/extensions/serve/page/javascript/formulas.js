@@ -51,7 +51,7 @@ test("queries, keys and values have their colours in formulas and texts", () => 
   equal(classes(drawFormula("QKᵀ", true)), ["query Q", "key K"]);
   equal(classes(drawFormula("q_k", false)), []);
   equal([["Q Kᵀ"], ["q_i"], ["W_k x", "seq Quantity"]].map(isAboutRoles), [true, true, false]);
-  const text = drawn(coloured("Queries match keys; K is a monkey. Value"));
+  const text = drawn(coloured("Queries match keys; K is a monkey, Köpfe. Value"));
   equal([classes(text), texts(text, "span")],
     [["query Queries", "key keys", "key K", "value Value"], ["Queries", "keys", "K", "Value"]]);
 });
