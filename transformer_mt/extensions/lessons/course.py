@@ -12,6 +12,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,6 +28,8 @@ LANGUAGES = Path(__file__).parent / "languages"
 CURVES = Path(__file__).parent / "curves.json"
 # The environment variable that names a file with other stops.
 FILE = "TMT_LESSONS"
+# The one with the language of the page.
+LANGUAGE = "TMT_LANGUAGE"
 _LONGEST = 2**18
 
 Paragraphs = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -125,13 +128,16 @@ def read_course(path: Path) -> Course:
 
 
 def course_file(language: str | None = None) -> Path:
-    """Our file in this language, by default the file that the environment variable `FILE` names, or the English one.
+    """Our file in this language, by default the file that the environment variable `FILE` names, or ours in the
+    language of the page, or the English one.
 
     Raises `InputError` for an unknown language.
     """
-    if language is None and (own := os.environ.get(FILE)):
-        return Path(own)
-    return lookup({path.stem: path for path in sorted(LANGUAGES.glob("*.toml"))}, language or "en", key="--language")
+    ours = {path.stem: path for path in sorted(LANGUAGES.glob("*.toml"))}
+    if language:
+        return lookup(ours, language, key="--language")
+    own = os.environ.get(FILE)
+    return Path(own) if own else ours.get(os.environ.get(LANGUAGE, ""), ours["en"])
 
 
 def answer_lessons() -> JsonObject:
@@ -174,23 +180,11 @@ def lesson_lines(course: Course, number: int, *, width: int, answer: bool = Fals
     yield from ("", *papers, *([f"{words.code}: {lesson.code}"] if lesson.code else []))
 
 
-def _by_length() -> list[str]:
-    """BLEU of variants by the length of the source."""
-    curves = stored_curves()["length"]
-    bands = [f"{low}–{high or ''}" for low, high, _ in next(iter(curves.values()))]
-    return _curve_table("BLEU, by words", bands, curves, digits=1)
-
-
-def _by_step() -> list[str]:
-    """Training losses of variants by step."""
-    curves = stored_curves()["loss"]
-    steps = [str(step) for step, _ in next(iter(curves.values()))]
-    return _curve_table("loss, after step", steps, curves, digits=2)
-
-
-def _curve_table(title: str, places: list[str], curves: JsonObject, *, digits: int) -> list[str]:
-    """A row per curve: the last number of each of its points."""
-    rows = [[name, *(f"{number:.{digits}f}" for *_, number in points)] for name, points in curves.items()]
+def _curves(name: str, title: str, *, digits: int) -> list[str]:
+    """Stored curves by variant: for each point, its step or its band of lengths, and the measurement."""
+    curves = stored_curves()[name]
+    places = ["–".join(str(end or "") for end in ends) for *ends, _ in next(iter(curves.values()))]
+    rows = [[variant, *(f"{number:.{digits}f}" for *_, number in points)] for variant, points in curves.items()]
     return table_lines([[title, *places], *rows])
 
 
@@ -221,7 +215,12 @@ def _by_hand() -> list[str]:
 
 
 # The numbers of a picture, where the terminal can show them without a model.
-NUMBERS = {"length-curves": _by_length, "rnn-attention": _most_attended, "norm-curves": _by_step, "shiny-sun": _by_hand}
+NUMBERS = {
+    "length-curves": partial(_curves, "length", "BLEU, by words", digits=1),
+    "rnn-attention": _most_attended,
+    "norm-curves": partial(_curves, "loss", "loss, after step", digits=2),
+    "shiny-sun": _by_hand,
+}
 
 
 def _plain(text: str) -> str:

@@ -1,12 +1,14 @@
 // The pictures of the course, by name: computed here, stored with the course, or from the model's answers.
 
 import {
-  attended, convolvedAt, dotProduct, dropped, histogram, isNeighbour, kernelWeights, maskedWeights, multiplied,
+  attended, convolvedAt, dotProduct, dropped, histogram, inRows, isNeighbour, kernelWeights, maskedWeights, multiplied,
   noamRate, normals, randomScores, rotaryProduct, sinusoid, smoothedLoss, softmax, uniforms,
 } from "./arithmetic.js";
 import { drawChart, short } from "./chart.js";
 import { bar, drawBeam } from "./choices.js";
-import { button, column, decimal, element, foreign, plural, replace, scroller, shape, visible } from "./dom.js";
+import {
+  button, column, decimal, element, foreign, numeral, plural, replace, say, scroller, shape, translated, visible,
+} from "./dom.js";
 import { drawAllOn, drawHead, drawHeads, headToShow, matrixOf } from "./heads.js";
 import { roving } from "./keyboard.js";
 import { matrixTable, smallMatrix, table } from "./matrix.js";
@@ -71,7 +73,7 @@ const PICTURED = {
   convolution: () => interactive("convolution", [
     { name: "kernel", label: "Kernel", value: "mean", options: Object.keys(KERNELS) },
   ], convolved),
-  "cross-attention": (_, { looked, run, head, pick }) => crossAttention(looked, run, head, pick),
+  "cross-attention": (_, answers) => crossAttention(answers),
   "smoothing-and-noam": () => interactive("smoothing-and-noam", [
     { name: "shown", label: "Curve", value: "loss", options: ["loss", "learning rate"] },
     { name: "smoothing", label: "ε", min: 0, max: 0.4, step: 0.05, value: 0.1 },
@@ -80,7 +82,7 @@ const PICTURED = {
   ], lossAndRate),
   beam: (_, { translation, run, prefix, go, undo }) => [drawBeam(translation, run, { go }),
     prefix.length > 0 && said(button("undo", undo, {}, "Undo"))],
-  misleading: (_, { looked, erased, run, head, pick }) => misleading(looked, erased, run, head, pick),
+  misleading: (_, answers) => misleading(answers),
 };
 
 // Controls
@@ -123,7 +125,7 @@ function control(picture, field, values, change) {
   const oninput = ({ target }) => {
     change({ [name]: target.valueAsNumber });
     said.textContent = shown(values[name]);
-    target.setAttribute("aria-valuetext", said.textContent);
+    target.ariaValueText = said.textContent;
   };
   const range = { type: "range", min, max, step, value: values[name], "aria-valuetext": shown(values[name]), oninput };
   return [named, element("input", { ...attributes, ...range }), said];
@@ -145,15 +147,17 @@ const LONG = 37.9;
 
 /** A chart of stored curves by variant. */
 function stored(found, title, pointsOf, places) {
-  const curves = Object.entries(found).map(([name, points], place) =>
-    ({ called: `${visible(CALLED[name] ?? name)}:`, name: `series-${place % 6}`, points: pointsOf(points) }));
+  const curves = Object.entries(found).map(([key, points], place) => {
+    const called = `${visible(translated(CALLED[key] ?? key))}:`;
+    return { called, name: `series-${place % 6}`, points: pointsOf(points) };
+  });
   return drawChart(title, curves, places);
 }
 
 function lengthCurves(found) {
   const middle = ([fewest, most, bleu]) => [most === null ? LONG : (fewest + most) / 2, bleu];
   return stored(found, "BLEU by the length of the sentence", (rows) => rows.map(middle),
-    { axis: "words and marks", at: (count) => `${count} words` });
+    { axis: "words and marks", at: (count) => say`${count} words` });
 }
 
 function rnnAttention(found) {
@@ -201,7 +205,7 @@ function byHand(picture, names, show) {
       element("th", { scope: "row" }, label),
       rows[at].map((number, place) => element("td", {}, element("input", {
         type: "number", step: "any", min: -LARGEST, max: LARGEST, required: true, value: number,
-        "aria-label": `${name} ${label}, number ${place + 1}`, oninput: edit(rows[at], place),
+        "aria-label": say`${translated(name)} ${label}, number ${place + 1}`, oninput: edit(rows[at], place),
       })))));
     const grid = (name, rows, labels, role) => element("table", { class: "numbers", "aria-label": name },
       element("caption", { class: role }, name), element("tbody", {}, inputs(name, rows, labels)));
@@ -222,7 +226,7 @@ function lookOfShiny({ scores, weights, contexts }) {
     word: THREE, "score with shiny": column(scores[SECOND]), weight: column(weights[SECOND]),
     "as bars": weights[SECOND].map((weight) => bar(weight)),
   };
-  return [table("Scores and weights of shiny", columns), said(`Mixture: [${column(contexts[SECOND]).join(" ")}]`)];
+  return [table("Scores and weights of shiny", columns), said(say`Mixture: [${column(contexts[SECOND]).join(" ")}]`)];
 }
 
 /** Query, key and value of each word, the scores of the second, and two scores in both directions. */
@@ -238,7 +242,8 @@ function rolesOf(words, matrices) {
   return [
     table("Roles, scores and weights", {
       word: THREE, q, k, v, score: scores[SECOND].map(decimal), weight: weights[SECOND].map(decimal),
-    }), said(`Score q · k / √2: ${both.join("; ")}.`), said(`Mixture: [${column(contexts[SECOND]).join(" ")}]`),
+    }),
+    said(say`Score q · k / √2: ${both.join("; ")}.`), said(say`Mixture: [${column(contexts[SECOND]).join(" ")}]`),
   ];
 }
 
@@ -256,11 +261,11 @@ function spreadOfScores({ power, t, scaled }) {
   const labels = [-REACH, 0, REACH].map((number, place) =>
     shape("text", { class: "across", x: 10 + place * 150, y: 91 }, short(number).replace("-", "−")));
   return [
-    element("figure", {}, element("figcaption", {}, `Scores of ${short(PAIRS)} random pairs`),
-      shape("svg", { class: "panel", viewBox: "0 0 320 98", "aria-hidden": "true" }, heights, labels)),
-    said(`Spread of the scores: ${decimal(spread)}. √d is ${decimal(Math.sqrt(d))}.`),
+    element("figure", {}, element("figcaption", {}, say`Scores of ${short(PAIRS)} random pairs`),
+      shape("svg", { class: "panel", viewBox: "0 0 320 98", "aria-hidden": true }, heights, labels)),
+    said(say`Spread of the scores: ${decimal(spread)}. √d is ${decimal(Math.sqrt(d))}.`),
     uprights(weights, scores.slice(0, FEW)),
-    said(`The largest of ${FEW} weights is ${decimal(Math.max(...weights))}.`),
+    said(say`The largest of ${FEW} weights is ${decimal(Math.max(...weights))}.`),
   ];
 }
 
@@ -272,7 +277,7 @@ function uprights(weights, scores) {
     shape("text", { class: "across", x: place * 40 + 18, y: 78 }, decimal(scores[place])),
   ]);
   return element("figure", {}, element("figcaption", {}, "Weights of eight, above their scores"),
-    shape("svg", { class: "panel", viewBox: "0 0 320 86", "aria-hidden": "true" }, bars));
+    shape("svg", { class: "panel", viewBox: "0 0 320 86", "aria-hidden": true }, bars));
 }
 
 const SIX = ["The", "dog", "runs", "in", "the", "park"];
@@ -281,11 +286,12 @@ const SIX = ["The", "dog", "runs", "in", "the", "park"];
 const READ = ["<s>", ...SIX.slice(0, -1)];
 
 function masks({ causal }) {
-  const scores = normals(SIX.length ** 2, 3);
-  const rows = SIX.map((_, row) => scores.slice(row * SIX.length, (row + 1) * SIX.length));
-  return asMatrix(maskedWeights(rows, causal), READ.map((word, place) => `${word} → ${SIX[place]}`), READ,
-    `Rows: the last word read → the word to predict. Columns: the words it ${causal
-      ? "may look at, none of them later than the last" : "would see without a mask, also the one to predict"}.`);
+  const scores = inRows(normals(SIX.length ** 2, 3), SIX.length);
+  const rows = READ.map((word, place) => `${word} → ${SIX[place]}`);
+  const columns = causal ? "Columns: the words it may look at, none of them later than the last."
+    : "Columns: the words it would see without a mask, also the one to predict.";
+  return asMatrix(maskedWeights(scores, causal), rows, READ,
+    say`Rows: the last word read → the word to predict. ${translated(columns)}`);
 }
 
 function dropouts({ p, seed }) {
@@ -296,7 +302,7 @@ function dropouts({ p, seed }) {
   const columns = { word: SIX, weight: before.map(decimal), "with dropout": after.map(decimal),
     "as bars": after.map((weight) => bar(weight / most)) };
   return [table("A row of weights", columns),
-    said(`Kept weights are divided by 1 − p = ${decimal(1 - p)}. The row now sums to ${decimal(total)}.`)];
+    said(say`Kept weights are divided by 1 − p = ${decimal(1 - p)}. The row now sums to ${decimal(total)}.`)];
 }
 
 const FARTHEST = 64;
@@ -304,12 +310,9 @@ const FARTHEST = 64;
 function productsByPlace({ power, distance }) {
   const d = 2 ** power;
   const query = normals(d, 11);
-  const places = Array.from({ length: FARTHEST + 1 }, (_, place) => place);
+  const places = [...Array(FARTHEST + 1).keys()];
   const encodings = Array.from({ length: FARTHEST + distance + 1 }, (_, place) => sinusoid(place, d));
-  const matrix = (seed) => {
-    const numbers = normals(d * d, seed);
-    return Array.from({ length: d }, (_, at) => numbers.slice(at * d, (at + 1) * d).map((one) => one / Math.sqrt(d)));
-  };
+  const matrix = (seed) => inRows(normals(d * d, seed).map((one) => one / Math.sqrt(d)), d);
   const [queries, keys] = [21, 22].map((seed) => multiplied(encodings, matrix(seed)));
   const turned = rotaryProduct(distance, query, query) / dotProduct(query, query);
   const curves = [
@@ -317,28 +320,30 @@ function productsByPlace({ power, distance }) {
     ["sinusoidal, after random W_q and W_k:", (i) => (2 / d) * dotProduct(queries[i], keys[i + distance])],
     ["rotary, after them:", () => turned],
   ].map(([called, of], place) => ({ called, name: `series-${place}`, points: places.map((i) => [i, of(i)]) }));
-  return drawChart(`Dot product of the positions i and i + ${distance}`, curves, { axis: "i", at: (i) => `i = ${i}` });
+  return drawChart(say`Dot product of the positions i and i + ${distance}`, curves,
+    { axis: "i", at: (i) => `i = ${i}` });
 }
 
 const TWELVE = 12;
 
 function edgesOf({ graph, k, c }) {
-  const places = Array.from({ length: TWELVE }, (_, place) => place);
+  const places = [...Array(TWELVE).keys()];
   const rows = places.map((i) => places.map((j) => (isNeighbour(graph, i, j, { k, l: k, c }) ? 1 : 0)));
   const count = rows.flat().filter(Boolean).length;
   const seen = rows.map((row) => row.filter(Boolean).length);
   const named = { complete: "complete", causal: "causal", band: `band(${k})`, strided: `strided(${k})`,
     fixed: `fixed(${k}, ${Math.min(c, k)})` }[graph];
   return [
-    element("figure", {}, element("figcaption", {}, `${named}: row i may look at column j`),
+    element("figure", {}, element("figcaption", {}, say`${translated(named)}: row i may look at column j`),
       element("div", { class: "square" }, smallMatrix(rows, SHARES_OF_ONE))),
-    said(`${plural(count, "arrow")} of ${TWELVE ** 2}. A position sees ${Math.min(...seen)} to ${Math.max(...seen)}.`),
+    said(say`${plural(count, "arrow")} of ${TWELVE ** 2}. A position sees ${Math.min(...seen)} to
+      ${Math.max(...seen)}.`),
   ];
 }
 
 const SEVEN = 7;
 const KERNELS = {
-  mean: [1, 1, 1, 1, 1, 1, 1, 1, 1].map((one) => one / 9),
+  mean: new Array(9).fill(1 / 9),
   blur: [1, 2, 1, 2, 4, 2, 1, 2, 1].map((one) => one / 16),
   edge: [0, -1, 0, -1, 4, -1, 0, -1, 0].map((one) => one / 4),
 };
@@ -346,16 +351,15 @@ const KERNELS = {
 function convolved(values, change) {
   const [row, across] = values.cell ??= [3, 3];
   const flat = KERNELS[values.kernel];
-  const kernel = [0, 1, 2].map((at) => flat.slice(3 * at, 3 * at + 3));
-  const pixels = uniforms(SEVEN ** 2, 2).map((one) => Math.round(9 * one));
-  const grid = Array.from({ length: SEVEN }, (_, at) => pixels.slice(SEVEN * at, SEVEN * (at + 1)));
+  const kernel = inRows(flat, 3);
+  const grid = inRows(uniforms(SEVEN ** 2, 2).map((one) => Math.round(9 * one)), SEVEN);
   const weights = kernelWeights(kernel, SEVEN, row, across);
   const cells = grid.map((line, i) => line.map((pixel, j) => {
     const weight = weights[i][j];
     const isChosen = i === row && j === across;
     const shade = `${weight < 0 ? "negative" : "shade"}-${level(weight, Math.max(...flat))}`;
     return element("td", { class: shade }, button(`cell ${i} ${j}`, () => change({ cell: [i, j] }), {
-      "aria-pressed": String(isChosen), "aria-label": `row ${i + 1}, column ${j + 1}, pixel ${pixel}`,
+      "aria-pressed": isChosen, "aria-label": say`row ${i + 1}, column ${j + 1}, pixel ${pixel}`,
     }, String(pixel)));
   }));
   const body = element("tbody", {}, cells.map((line) => element("tr", {}, line)));
@@ -365,7 +369,7 @@ function convolved(values, change) {
   return [
     scroller("Pixels", null, roving(drawn, "button", { current: drawn.querySelector("[aria-pressed=true]") })),
     element("pre", { "aria-label": "Kernel" }, nine),
-    said(`The chosen cell becomes ${decimal(convolvedAt(grid, kernel, row, across))}.`),
+    said(say`The chosen cell becomes ${decimal(convolvedAt(grid, kernel, row, across))}.`),
   ];
 }
 
@@ -385,10 +389,11 @@ function lossAndRate({ shown, smoothing, warmup, factor }) {
   return shown === "loss" ? [
     drawChart("Loss by the probability p of the right word", losses.slice(smoothing ? 0 : 1),
       { axis: "p", at: (p) => `p = ${p}` }),
-    said(`With ${short(VOCABULARY)} tokens, the floor is ${decimal(floor)}, at p = ${column([best])[0]}.`),
+    said(say`With ${short(VOCABULARY)} tokens, the floor is ${decimal(floor)}, at p = ${column([best])[0]}.`),
   ] : [
-    drawChart(`Learning rate by step, width ${WIDTH}`, [{ called: "rate", name: "series-0", points: rates }]),
-    said(`The peak is ${noamRate(warmup, { width: WIDTH, factor, warmup }).toPrecision(3)} at step ${short(warmup)}.`),
+    drawChart(say`Learning rate by step, width ${WIDTH}`, [{ called: "rate", name: "series-0", points: rates }]),
+    said(say`The peak is ${numeral(noamRate(warmup, { width: WIDTH, factor, warmup }).toPrecision(3))} at step
+      ${short(warmup)}.`),
   ];
 }
 
@@ -403,14 +408,14 @@ function sumOfHeads({ explanation, translation, run, without, flip, allOn }) {
   const names = heads.map((number) => `${stack}.${layer}.${number}`);
   const columns = {
     head: names.map((name) => button(`switch ${name}`, () => flip(name), {
-      class: "switch", "aria-pressed": String(!without.includes(name)), "aria-label": `Use ${name}`,
-    }, name, without.includes(name) ? " off" : " on")),
+      class: "switch", "aria-pressed": !without.includes(name), "aria-label": say`Use ${name}`,
+    }, name, " ", without.includes(name) ? "off" : "on")),
     "length of what it adds": column(lengths),
     "as bars": lengths.map((one) => bar(one / most)),
     "share of the sum": of("head_shares").map((share) => `${Math.round(100 * share)} %`.replace("-", "−")),
   };
   const { usual = translation.translation, translation: now } = translation;
-  return [said("What each head of this layer adds to ", foreign(token, run.target_language), "."),
+  return [said(say`What each head of this layer adds to ${foreign(token, run.target_language)}.`),
     drawAllOn(without), table("Heads of the layer", columns),
     said("Translation: ", comparison(now, usual, run.target_language), now === usual && without.length > 0 &&
       ", the same as with all heads"),
@@ -418,7 +423,7 @@ function sumOfHeads({ explanation, translation, run, without, flip, allOn }) {
 }
 
 /** The heads of the cross-attention of a model, with a choice of one above what `draw` shows of it. */
-function withCrossHead(looked, run, head, pick, draw) {
+function withCrossHead({ looked, run, head, pick }, draw) {
   if (!looked.stacks.cross) {
     return said("This model has no cross-attention. Choose another run above.");
   }
@@ -436,15 +441,17 @@ function withCrossHead(looked, run, head, pick, draw) {
 }
 
 /** The cross-attention of the chosen head, or of the first one. */
-function crossAttention(looked, run, head, pick) {
-  return withCrossHead(looked, run, head, pick, (only, chosen) => [
+function crossAttention(answers) {
+  const { run, pick } = answers;
+  return withCrossHead(answers, (only, chosen) => [
     drawHead(only, run, chosen, [], null), drawHeads(only, run, chosen, [], null, { pick }),
   ]);
 }
 
 /** For a word of the translation: the weights of a head, and the fall of its ln p without each source word. */
-function misleading(looked, erased, run, head, pick) {
-  return withCrossHead(looked, run, head, pick, (_, chosen) => {
+function misleading(answers) {
+  const { looked, erased, run } = answers;
+  return withCrossHead(answers, (_, chosen) => {
     const { rows, columns } = looked.stacks.cross;
     const places = rows.map((word, place) => `${place + 1} ${word}`);
     if (!places.includes(kept.misleading?.word)) {
@@ -458,7 +465,7 @@ function misleading(looked, erased, run, head, pick) {
       const most = Math.max(...falls.map(Math.abs)) || 1;
       return table("Weight and erasure", {
         "source word": columns.map((one) => foreign(one, run.source_language)),
-        [`weight of ${chosen}`]: weights.map(decimal),
+        [say`weight of ${chosen}`]: weights.map(decimal),
         "weight as bars": weights.map((weight) => bar(weight)),
         "fall of ln p without it": column(falls),
         "fall as bars": falls.map((fall) => bar(Math.abs(fall) / most, fall < 0 ? "against" : "")),

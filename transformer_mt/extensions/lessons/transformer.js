@@ -1,6 +1,6 @@
 // The whole machine for the sentence of the page: encoder and decoder with the tokens that they read and write.
 
-import { element, foreign, plural, shape, visible } from "./dom.js";
+import { element, literal, plural, say, shape, translated, visible } from "./dom.js";
 
 // Sizes in units of the drawing: the columns, a box, a row of tokens, and a letter.
 const [WHOLE, COLUMN, GUTTER, BOX, LINE, LETTER] = [344, 160, 24, 18, 19, 7.8];
@@ -29,7 +29,7 @@ export function drawTransformer(pieces, translation, run) {
     ["feed-forward", null, "self-attention"], ["feed-forward", "cross-attention", "masked self-attention"],
   ];
   put(3 * (BOX + 5) + 24, (at) => [encoder, decoder].map((stack, side) => [
-    box(`${["encoder", "decoder"][side]}: ${plural(stack.length, "layer")}`, side, at, LAYERS),
+    box(`${translated(["encoder", "decoder"][side])}: ${plural(stack.length, "layer")}`, side, at, LAYERS),
     boxes[side].map((text, place) => text && box(text, side, at + 18 + place * (BOX + 5))),
   ]));
   put(BOX + 4, (at) => LEFT.map((_, side) => box("embedding + position", side, at)));
@@ -43,9 +43,9 @@ export function drawTransformer(pieces, translation, run) {
     shape("svg", { class: "panel", viewBox: `0 0 ${WHOLE} ${y}`, role: "img", "aria-label": name },
       shape("path", { class: "branch", d: arrow }), shape("text", { x: COLUMN / 2, y: layers - 16 }, "keys, values"),
       drawn),
-    element("figcaption", {}, "From bottom to top. ", foreign("▁"), " marks the start of a word: a token is a word or "
-      + "a part of one. The decoder writes one token at a time and reads it in the next step. "
-      + `Each attention has ${plural(Math.max(...cross.map((heads) => heads.length)), "head")}.`));
+    element("figcaption", {}, say`From bottom to top. ▁ marks the start of a word: a token is a word or a part of one.
+      The decoder writes one token at a time and reads it in the next step. Each attention has
+      ${plural(Math.max(...cross.map((heads) => heads.length)), "head")}.`));
 }
 
 function label(side, y, text) {
@@ -79,7 +79,7 @@ function tokens(rows, side, y) {
     const shift = LEFT[side] + (COLUMN - (row.at(-1)?.x ?? 0) - (row.at(-1)?.width ?? 0)) / 2;
     return row.map(({ text, x, width }) => [
       shape("rect", { class: "token", x: shift + x, y: y + down * LINE, width, height: LINE - 3, rx: 3 }),
-      shape("text", { x: shift + x + width / 2, y: y + down * LINE + (LINE - 3) / 2 }, text),
+      shape("text", { x: shift + x + width / 2, y: y + down * LINE + (LINE - 3) / 2 }, literal(text)),
     ]);
   });
 }

@@ -54,6 +54,11 @@ export function randomScores(d, count, seed) {
     dotProduct(numbers.slice(2 * d * pair, 2 * d * pair + d), numbers.slice(2 * d * pair + d, 2 * d * (pair + 1))));
 }
 
+/** Numbers as rows of a size. */
+export function inRows(numbers, size) {
+  return Array.from({ length: numbers.length / size }, (_, row) => numbers.slice(size * row, size * (row + 1)));
+}
+
 /** How many values are in each of equal bins from −reach to reach; values outside are in the first or last. */
 export function histogram(values, reach, bins) {
   const counts = new Array(bins).fill(0);
