@@ -181,7 +181,7 @@ function whatIf(answer, run) {
   });
   draw(slider);
   const label = element("label", { for: "temperature" }, "Temperature");
-  return element("section", { class: "what-if", "aria-label": "What if" }, element("h4", {}, "What if?"),
+  return element("section", { class: "what-if", "aria-label": "What if?" }, element("h4", {}, "What if?"),
     element("p", {}, "The scores are divided by T before the softmax. Below 1, the largest weight grows; above 1, the "
       + "weights become more equal. Only T = 1 gives the model's own numbers."),
     element("p", { class: "controls" }, label, slider, said), drawn);

@@ -12,7 +12,6 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -216,9 +215,9 @@ def _by_hand() -> list[str]:
 
 # The numbers of a picture, where the terminal can show them without a model.
 NUMBERS = {
-    "length-curves": partial(_curves, "length", "BLEU, by words", digits=1),
+    "length-curves": lambda: _curves("length", "BLEU, by words", digits=1),
     "rnn-attention": _most_attended,
-    "norm-curves": partial(_curves, "loss", "loss, after step", digits=2),
+    "norm-curves": lambda: _curves("loss", "loss, after step", digits=2),
     "shiny-sun": _by_hand,
 }
 

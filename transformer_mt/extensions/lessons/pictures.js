@@ -259,7 +259,7 @@ function spreadOfScores({ power, t, scaled }) {
   const spread = Math.sqrt(scores.reduce((all, score) => all + score * score, 0) / PAIRS);
   const weights = softmax(scores.slice(0, FEW), t);
   const labels = [-REACH, 0, REACH].map((number, place) =>
-    shape("text", { class: "across", x: 10 + place * 150, y: 91 }, short(number).replace("-", "−")));
+    shape("text", { class: "across", x: 10 + place * 150, y: 91 }, short(number)));
   return [
     element("figure", {}, element("figcaption", {}, say`Scores of ${short(PAIRS)} random pairs`),
       shape("svg", { class: "panel", viewBox: "0 0 320 98", "aria-hidden": true }, heights, labels)),
@@ -331,10 +331,9 @@ function edgesOf({ graph, k, c }) {
   const rows = places.map((i) => places.map((j) => (isNeighbour(graph, i, j, { k, l: k, c }) ? 1 : 0)));
   const count = rows.flat().filter(Boolean).length;
   const seen = rows.map((row) => row.filter(Boolean).length);
-  const named = { complete: "complete", causal: "causal", band: `band(${k})`, strided: `strided(${k})`,
-    fixed: `fixed(${k}, ${Math.min(c, k)})` }[graph];
+  const given = { band: `(${k})`, strided: `(${k})`, fixed: `(${k}, ${Math.min(c, k)})` }[graph] ?? "";
   return [
-    element("figure", {}, element("figcaption", {}, say`${translated(named)}: row i may look at column j`),
+    element("figure", {}, element("figcaption", {}, say`${translated(graph)}${given}: row i may look at column j`),
       element("div", { class: "square" }, smallMatrix(rows, SHARES_OF_ONE))),
     said(say`${plural(count, "arrow")} of ${TWELVE ** 2}. A position sees ${Math.min(...seen)} to
       ${Math.max(...seen)}.`),
@@ -379,7 +378,7 @@ const [WIDTH, VOCABULARY] = [128, 8000];
 function lossAndRate({ shown, smoothing, warmup, factor }) {
   const probabilities = Array.from({ length: 99 }, (_, place) => (place + 1) / 100);
   const losses = [0, smoothing].map((epsilon, place) => ({
-    called: `ε = ${short(epsilon)},`, name: `series-${place}`,
+    called: `ε = ${short(epsilon)}:`, name: `series-${place}`,
     points: probabilities.map((p) => [p, smoothedLoss(p, epsilon, VOCABULARY)]),
   }));
   const best = 1 - smoothing + smoothing / VOCABULARY;

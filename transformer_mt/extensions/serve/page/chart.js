@@ -43,7 +43,7 @@ function inWords(called, points, at) {
     return `${called} ${short(start)}`;
   }
   const [once, then] = [points[0], points.at(-1)].map(([place, value]) => say`${short(value)} at ${at(short(place))}`);
-  return points.length > 1 ? `${called} ${once}, ${then}` : say`${called} ${once}, measured once`;
+  return points.length > 1 ? say`${called} ${once}, ${then}` : say`${called} ${once}, measured once`;
 }
 
 /** The ends of an axis; they differ even if all numbers are the same. */
@@ -69,5 +69,5 @@ export function short(number) {
   if (number !== 0 && Math.abs(number) < 1e-4) {
     return numeral(number.toPrecision(2));
   }
-  return Number(number.toPrecision(4)).toLocaleString(LOCALE, { maximumSignificantDigits: 4 });
+  return Number(number.toPrecision(4)).toLocaleString(LOCALE, { maximumSignificantDigits: 4 }).replace("-", "−");
 }
