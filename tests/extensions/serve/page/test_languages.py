@@ -16,6 +16,7 @@ from support.serving import serving
 import transformer_mt
 from transformer_mt.extensions.lessons.course import course_file, read_course
 from transformer_mt.extensions.serve.page import LANGUAGE, LANGUAGES, page_files, page_language
+from transformer_mt.extensions.serve.page.saved_page import saved_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -66,6 +67,11 @@ def test_translations_have_the_values_of_their_texts(language: dict[str, Any]) -
     for table in ("texts", "sentences"):
         for english, own in language[table].items():
             assert sorted(PLACEHOLDER.findall(own)) == sorted(PLACEHOLDER.findall(english)), english
+
+
+def test_saved_page_has_the_texts_too(language: dict[str, Any]) -> None:
+    page = saved_page([]).decode()
+    assert all(json.dumps(own, ensure_ascii=False) in page for own in language["texts"].values())
 
 
 def test_unknown_language_is_refused(tmt: Tmt, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

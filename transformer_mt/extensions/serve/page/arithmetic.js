@@ -54,7 +54,7 @@ export function randomScores(d, count, seed) {
     dotProduct(numbers.slice(2 * d * pair, 2 * d * pair + d), numbers.slice(2 * d * pair + d, 2 * d * (pair + 1))));
 }
 
-/** Numbers as rows of a size. */
+/** Numbers in rows. */
 export function inRows(numbers, size) {
   return Array.from({ length: numbers.length / size }, (_, row) => numbers.slice(size * row, size * (row + 1)));
 }

@@ -69,8 +69,11 @@ export function translatePage() {
   document.documentElement.lang = LOCALE;
   const texts = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
-    const { data } = texts.currentNode;
-    texts.currentNode.data = data.replace(/\S[^]*\S/, (text) => translated(text.replaceAll(/\s+/g, " ")));
+    const node = texts.currentNode;
+    const own = TRANSLATIONS.get(node.data.trim().replaceAll(/\s+/g, " "));
+    if (own) {
+      node.data = node.data.replace(/\S[^]*\S/, () => own);
+    }
   }
   document.querySelectorAll("[aria-label]").forEach((one) => (one.ariaLabel = translated(one.ariaLabel)));
 }
