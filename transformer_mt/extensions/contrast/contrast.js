@@ -1,7 +1,7 @@
 // "Why not?", beside each alternative of a token.
 
 import { bar } from "./choices.js";
-import { button, element, foreign, logarithm, mixed, visible } from "./dom.js";
+import { button, element, foreign, logarithm, mixed, say, visible } from "./dom.js";
 import { addTab } from "./tabs.js";
 
 addTab({
@@ -19,7 +19,7 @@ addTab({
 /** A button that asks why the model did not choose this alternative, and the answer or the problem if it was asked. */
 function drawWhy(token, number, run, { against, contrast, problem, change }) {
   const isAsked = token === against;
-  const attributes = { class: "why", "aria-expanded": String(isAsked), "aria-label": `why not? ${visible(token)}` };
+  const attributes = { class: "why", "aria-expanded": isAsked, "aria-label": say`why not? ${visible(token)}` };
   return [
     button(`why ${number}`, () => change({ against: isAsked ? null : token, contrast: null }), attributes, "why not?"),
     isAsked && element("div", { class: "contrast", "aria-live": "polite", dir: "ltr" },

@@ -2,8 +2,10 @@
 
 import { softmax, weighedSum } from "./arithmetic.js";
 import { bar } from "./choices.js";
-import { column, element, foreign, mixed, plural, probability, replace, visible } from "./dom.js";
-import { drawAllOn, explained, STACKS } from "./heads.js";
+import {
+  capitalised, column, element, fixed, foreign, literal, mixed, plural, probability, replace, retold, say, translated,
+} from "./dom.js";
+import { changeOf, drawAllOn, explained, STACKS } from "./heads.js";
 import { smallMatrix, table } from "./matrix.js";
 import { scaleOf } from "./shades.js";
 import { addTab, ofPair } from "./tabs.js";
@@ -39,12 +41,13 @@ addTab({
 /** The head and row of an answer of `explain`, in words; then its stages, as in `tmt explain`. */
 function drawSteps(answer, run, without) {
   const { stack, layer, head, row, read, token, choice } = answer;
-  const title = `${STACKS[stack]}, layer ${layer}, head ${head}, row i = ${row}`;
-  const does = stack === "encoder" ? [] : [" and writes ", foreign(token, run.target_language)];
+  const title = say`${translated(STACKS[stack])}, layer ${layer}, head ${head}, row i = ${row}`;
   const language = stack === "encoder" ? run.source_language : run.target_language;
+  const reads = foreign(read, language);
   return [
     drawAllOn(without),
-    element("h3", {}, title, ", which reads ", foreign(read, language), does),
+    element("h3", {}, stack === "encoder" ? say`${title}, which reads ${reads}`
+      : say`${title}, which reads ${reads} and writes ${foreign(token, run.target_language)}`),
     choice && element("p", {}, effect(choice, `${stack}.${layer}.${head}`, run)),
     answer.in_words.map((sentence) => element("p", {}, mixed(sentence))),
     element("p", { class: "quiet" }, "The row i and the columns j count from 0. Each stage is named after the class "
@@ -59,9 +62,10 @@ function effect({ of, log_probability: all, without }, name, run) {
   const [before, after] = [Math.exp(all), Math.exp(without[name])];
   const [p, q] = [probability(before), probability(after)];
   const heads = plural(Object.keys(without).length, "head");
-  const claim = before - after >= MATTERS ? `Of ${heads} this one matters most` : `Of ${heads} none matters much alone`;
-  const change = p === q ? ` stays at ${p}` : ` ${after > before ? "rises" : "falls"} from ${p} to ${q}`;
-  return [`${claim}. Without ${name}, p of `, foreign(of, run.target_language), `${change}.`];
+  const claim = before - after >= MATTERS
+    ? say`Of ${heads} this one matters most.` : say`Of ${heads} none matters much alone.`;
+  const token = foreign(of, run.target_language);
+  return [claim, " ", say`Without ${name}, p of ${token} ${changeOf(p, q, after > before)}.`];
 }
 
 function drawStage({ title, steps }, number, answer, run) {
@@ -71,7 +75,7 @@ function drawStage({ title, steps }, number, answer, run) {
     "details",
     { class: "stage", open: OPEN.some(has) },
     element("summary", { "data-place": `stage ${number}` }, element("strong", {}, `${number + 1}. ${name}`), " ",
-      element("span", { class: "quiet" }, foreign(sentence.join(": ")))),
+      element("span", { class: "quiet" }, foreign(retold(sentence.join(": "))))),
     grouped(steps).map((group) => [
       drawGroup(group, answer, run),
       group.some((step) => step.name === "head") && whatIf(answer, run),
@@ -106,14 +110,14 @@ function drawGroup(steps, answer, run) {
   const columns = isVector(first)
     ? { [`‖${symbol}‖`]: column(values.map(length)), [symbol]: entries(values), "as shades": strips(values) }
     : Object.fromEntries(steps.map((step) => [step.symbol, printed(step.values)]));
-  const name = steps.map(({ words }) => words).join("; ");
+  const name = steps.map(({ words }) => retold(words)).join("; ");
   return [steps.map(formula), table(name, { ...labels(over, answer, run), ...columns })];
 }
 
 function formula({ words, symbol, formula: how, over, values }) {
   const value = over === "row" && !Array.isArray(values) ? ` = ${column([values])[0]}` : "";
   const equation = [symbol, how].filter(Boolean).join(" = ");
-  return element("p", {}, `${words[0].toUpperCase()}${words.slice(1)}: `, element("code", {}, equation, value));
+  return element("p", {}, `${capitalised(retold(words))}: `, element("code", {}, literal(equation + value)));
 }
 
 /** The first columns of a table: the number j of each column and its token, or the number of each head. */
@@ -156,21 +160,20 @@ function length(values) {
   return Math.hypot(...values);
 }
 
-// The effect of a different temperature
-
 /** A slider that recomputes the softmax and the head for a temperature; without a softmax, an explanation. */
 function whatIf(answer, run) {
   const found = softmaxOf(answer.stages.flatMap(({ steps }) => steps));
   if (!found.isSoftmax) {
     return element("p", {}, "These weights are not a softmax of scores, so there is no temperature to change.");
   }
-  const shown = element("div");
+  const drawn = element("div");
   const said = element("output", { for: "temperature" });
   const draw = (slider) => {
     const temperature = 10 ** slider.valueAsNumber;
-    said.textContent = `T = ${temperature.toFixed(2)}${temperature === 1 ? ", as in the model" : ""}`;
-    slider.setAttribute("aria-valuetext", said.textContent);
-    replace(shown, imagined(found, temperature, answer, run));
+    const shown = fixed(temperature, 2);
+    said.textContent = temperature === 1 ? say`T = ${shown}, as in the model` : `T = ${shown}`;
+    slider.ariaValueText = said.textContent;
+    replace(drawn, imagined(found, temperature, answer, run));
   };
   const slider = element("input", {
     type: "range", id: "temperature", min: -1, max: 1, step: 0.05, value: 0, "data-place": "temperature",
@@ -178,10 +181,10 @@ function whatIf(answer, run) {
   });
   draw(slider);
   const label = element("label", { for: "temperature" }, "Temperature");
-  return element("section", { class: "what-if", "aria-label": "What if" }, element("h4", {}, "What if?"),
+  return element("section", { class: "what-if", "aria-label": "What if?" }, element("h4", {}, "What if?"),
     element("p", {}, "The scores are divided by T before the softmax. Below 1, the largest weight grows; above 1, the "
       + "weights become more equal. Only T = 1 gives the model's own numbers."),
-    element("p", { class: "controls" }, label, slider, said), shown);
+    element("p", { class: "controls" }, label, slider, said), drawn);
 }
 
 /** Scores, mask, weights and weighted vectors; `isSoftmax` if the weights are the softmax of the scores. */
@@ -209,20 +212,18 @@ function imagined({ scores, mask, weights, vectors, head }, temperature, answer,
   const columns = {
     ...labels("keys", answer, run),
     α_j: column(weights),
-    [`what if, T = ${temperature.toFixed(2)}`]: column(others),
+    [say`what if, T = ${fixed(temperature, 2)}`]: column(others),
     "as bars, the model's above": weights.map((weight, j) => [bar(weight), bar(others[j], "imagined")]),
   };
   const difference = length(head.map((number, d) => number - sum[d]));
   const apart = column([length(head), length(sum), difference])[2]; // without digits that may be rounding errors
   return [
     table("Weights of the model, and what if", columns),
-    vectorLines("head", [head, sum], ["The model's ", "What if "]),
-    element("p", {}, Number(apart) === 0 ? "They are the same in all digits shown." :
-      `They are ${apart} apart: the length of their difference.`),
+    vectorLines("head", [head, sum], [translated("The model's "), translated("What if ")]),
+    element("p", {}, /^[0.,]+$/.test(apart) ? "They are the same in all digits shown." :
+      say`They are ${apart} apart: the length of their difference.`),
   ];
 }
-
-// Options
 
 /** Options for the word: every token with a row, with `{ side, word, token }` as its value. */
 function rowOptions({ rows, stack, row }) {
@@ -235,7 +236,7 @@ function rowOptions({ rows, stack, row }) {
         const name = texts.indexOf(word) === number ? word : String(number + 1);
         const value = JSON.stringify({ side, word: name, token: place + 1 });
         const label = tokens.length > 1 ? `${word}: ${token}` : word;
-        return element("option", { value, selected: side === own && (count += 1) === row + 1 }, visible(label));
+        return element("option", { value, selected: side === own && (count += 1) === row + 1 }, literal(label));
       }),
     );
     return element("optgroup", { label: TEXTS[side] }, options);
@@ -250,6 +251,6 @@ function headOptions({ stack, layer, head, choice }, run) {
     const options = heads.map((one) => element("option", { value: one, selected: !choice && one === own }, one));
     return element("optgroup", { label: STACKS[name] }, options);
   });
-  const most = choice ? `the largest effect: ${own}` : "the largest effect";
+  const most = choice ? say`the largest effect: ${own}` : "the largest effect";
   return [element("option", { value: "" }, most), groups];
 }

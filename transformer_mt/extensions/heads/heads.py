@@ -29,6 +29,8 @@ LOOKS = {
 }  # fmt: skip
 
 PerHead = Float[np.ndarray, " H"]
+# None if unknown.
+Figure = Estimate | None
 
 
 @dataclass(frozen=True)
@@ -42,14 +44,14 @@ class HeadFigures:
     """
 
     head: HeadName
-    entropy: Estimate | None
-    distance: Estimate | None
-    previous: Estimate | None
-    same: Estimate | None
-    next: Estimate | None
-    aligned: Estimate | None
-    punctuation: Estimate | None
-    symbol: Estimate | None
+    entropy: Figure
+    distance: Figure
+    previous: Figure
+    same: Figure
+    next: Figure
+    aligned: Figure
+    punctuation: Figure
+    symbol: Figure
     loss: Estimate
     gradient: float
 
@@ -81,7 +83,7 @@ def measure_heads(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> HeadTab
     return HeadTable(len(pairs), estimate(losses, tokens), tuple(heads))
 
 
-def _looks(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> dict[HeadName, dict[str, Estimate | None]]:
+def _looks(model: Seq2Seq, tokenizer: Tokenizer, pairs: Pairs) -> dict[HeadName, dict[str, Figure]]:
     """Where each head looks, by the names in `LOOKS`."""
     sentences = defaultdict[str, dict[int, list[tuple[PerHead, ...]]]](dict)  # by stack and number of the pair
     for number, weights in word_weights(model, tokenizer, pairs):
@@ -162,7 +164,7 @@ def _look_lines(stack: str, group: Sequence[HeadFigures], *, width: int) -> Iter
     yield from table_lines(rows, headings=["head", *headings], right=range(1, 9), gap=1, width=width)
 
 
-def _figure(look: str, figure: Estimate | None) -> str:
+def _figure(look: str, figure: Figure) -> str:
     if figure is None:
         return "–"
     return figure.text(2) if look in ("entropy", "distance") else figure.text(0, factor=100.0)

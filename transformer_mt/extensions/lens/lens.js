@@ -1,6 +1,6 @@
 // The tab "When it knows": the model's guesses layer by layer, and the layer that decides each word.
 
-import { decimal, direction, element, foreign, probability, scroller } from "./dom.js";
+import { decimal, direction, element, foreign, probability, replace, say, scroller } from "./dom.js";
 import { drawAllOn } from "./heads.js";
 import { roving } from "./keyboard.js";
 import { legend, level } from "./shades.js";
@@ -31,14 +31,14 @@ function drawLens({ layers, positions, words, target }, run, without) {
     return element("tr", {}, element("td", { class: "quiet" }, names),
       element("th", { scope: "row" }, foreign(position.token, language, dir)), row);
   });
-  const heads = ["word", "writes", ...numbers.map((layer) => `layer ${layer}`)];
-  const caption = "The model's guess if it ended after that layer, with its probability. ✓: the written token, "
-    + `here and after all later layers; the deciding layer has a frame; ${legend()}.`;
+  const heads = ["word", "writes", ...numbers.map((layer) => say`layer ${layer}`)];
+  const caption = say`The model's guess if it ended after that layer, with its probability. ✓: the written token, here
+    and after all later layers; the deciding layer has a frame; ${legend()}.`;
   const table = element("table", { class: "matrix lens" }, element("caption", { dir: "ltr" }, caption),
     element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))),
     element("tbody", {}, rows));
   for (const kind of ["focusin", "mouseover"]) {
-    table.addEventListener(kind, ({ target }) => more.replaceChildren(...(cells.get(target.closest("td"))?.() ?? [])));
+    table.addEventListener(kind, ({ target }) => replace(more, cells.get(target.closest("td"))?.()));
   }
   const scrolled = scroller(caption, dir, roving(table, ".guess"));
   return [drawAllOn(without), scrolled, more, decided(words, numbers, { language, dir })];
@@ -52,9 +52,8 @@ function guess({ decided }, { guesses: [[token, likely]] }, layer, { language, d
 }
 
 function guesses({ token }, { guesses: likeliest, probability: own }, layer, language) {
-  const said = likeliest.flatMap(([other, likely]) => [foreign(other, language), ` ${probability(likely)}, `]);
-  const written = ["…; the written token, ", foreign(token, language), `, has ${probability(own)}.`];
-  return [`After layer ${layer}: `, ...said, ...written];
+  const said = likeliest.map(([other, likely]) => [foreign(other, language), ` ${probability(likely)}, `]);
+  return say`After layer ${layer}: ${said}…; the written token, ${foreign(token, language)}, has ${probability(own)}.`;
 }
 
 /** The words that each layer decides, and the words that are not the model's own choice. */
@@ -62,8 +61,8 @@ function decided(words, numbers, { language, dir }) {
   const items = [...numbers, null].map((layer) => {
     const found = words.filter((word) => word.decided === layer);
     const line = found.map(({ word }, place) => [place > 0 && " ", foreign(word, null, dir)]);
-    const where = layer === null ? "Not the model's own choice" : `Decided from layer ${layer} on`;
-    return found.length > 0 && element("li", {}, `${where}: `, element("bdi", { lang: language, dir }, line));
+    const where = layer === null ? "Not the model's own choice" : say`Decided from layer ${layer} on`;
+    return found.length > 0 && element("li", {}, where, ": ", element("bdi", { lang: language, dir }, line));
   });
   return element("ul", {}, items);
 }

@@ -21,6 +21,8 @@ from transformer_mt.views.subject import Subject
 
 # The number of guesses to keep per layer.
 GUESSES = 5
+# A layer for each token or word, from 1; None if no layer decides it.
+Deciding = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,10 +42,10 @@ class Lens(Brief):
     guesses: tuple[tuple[tuple[str, ...], ...], ...]
     guess_probabilities: Float[Tensor, "L T K"]
     probabilities: Float[Tensor, "L T"]
-    decided: tuple[int | None, ...]
+    decided: Deciding
 
     @property
-    def words_decided(self) -> tuple[int | None, ...]:
+    def words_decided(self) -> Deciding:
         """For each word of the target, the first layer with all of its tokens decided; None if one is not."""
         found: list[int | None] = []
         for word in range(len(self.words)):
@@ -95,7 +97,7 @@ def look_through(model: Seq2Seq, tokenizer: Tokenizer, tokens: PairTokens) -> Le
     )
 
 
-def decided_at(likeliest: Int[Tensor, "L T"], written: Int[Tensor, " T"]) -> tuple[int | None, ...]:
+def decided_at(likeliest: Int[Tensor, "L T"], written: Int[Tensor, " T"]) -> Deciding:
     """For each position, the first layer (from 1) such that it and all later ones rank the written token first."""
     layers = len(likeliest)
     right = (likeliest == written).flip(0).int().cumprod(dim=0).sum(dim=0)  # number of final layers that are right

@@ -1,6 +1,6 @@
 // The guided course: one stop at a time, with a picture, a question and something to try.
 
-import { button, element, foreign, scroller, visible } from "./dom.js";
+import { button, byId, element, foreign, say, scroller, translated, visible } from "./dom.js";
 import { coloured, drawFormula, isAboutRoles } from "./formula.js";
 import { explained } from "./heads.js";
 import { drawPicture, needsOf } from "./pictures.js";
@@ -43,8 +43,8 @@ addTab({
     ["back", ({ stop, view }) => [view !== "course" && stop], (stop, { change }) =>
       button("to course", () => {
         change({ view: "course" });
-        document.getElementById("tab-course").focus();
-      }, {}, `← Back to stop ${stop} of the course`)],
+        byId("tab-course").focus();
+      }, {}, say`← Back to stop ${stop} of the course`)],
   ],
   listen: (panel, { change, state }) => listenForArrows(panel, (by) =>
     state.lessons && goTo(state.lessons, (state.stop ?? 1) + by, change)),
@@ -80,7 +80,7 @@ function openStop(now, { chooseRun }) {
     chooseRun(other.run, chosen);
   }
   if (sentence) {
-    document.getElementById("source").value = sentence;
+    byId("source").value = sentence;
   }
   return { without: [], prefix: [], chosenBefore: [], place: null, ...chosen };
 }
@@ -113,7 +113,7 @@ function drawStop(course, wanted, { change }) {
       element("summary", { "data-place": `contents ${number}` }, "Contents"),
       element("nav", { "aria-label": "Stops" }, element("ol", {}, stops))),
     part && picture && drawMap(part),
-    element("h3", { tabindex: -1, "data-place": "title" }, `${number} of ${course.lessons.length}: `, foreign(title)),
+    element("h3", { tabindex: -1, "data-place": "title" }, say`${number} of ${stops.length}: `, foreign(title)),
     paragraphs.map((text) => element("p", {}, marked(text, hasRoles))),
     formulas.map((line) => scroller("Formula", null, drawFormula(line, hasRoles))),
     papers.length > 0 && element("p", { class: "quiet" }, "Paper: ",
@@ -133,11 +133,10 @@ function drawQuestion(course, wanted, { change, copy }) {
   const number = stopOf(course, wanted);
   const lesson = course.lessons[number - 1];
   const tried = lesson.try ?? {};
-  const ends = [number === 1, number === course.lessons.length];
   const go = (wanted) => goTo(course, wanted, change);
   const open = () => {
     change({ view: tried.view });
-    document.getElementById(`tab-${tried.view}`).focus();
+    byId(`tab-${tried.view}`).focus();
   };
   return [
     element("p", {}, element("strong", {}, "Question: "), marked(lesson.question, isAboutRoles(lesson.formulas ?? []))),
@@ -147,10 +146,10 @@ function drawQuestion(course, wanted, { change, copy }) {
     tried.command &&
       element("p", { class: "quiet" }, "In the terminal: ", element("code", {}, foreign(tried.command))),
     element("p", { class: "ways" },
-      button("back", () => go(number - 1), { "aria-disabled": String(ends[0]) }, "← Back"),
-      button("next", () => go(number + 1), { "aria-disabled": String(ends[1]) }, "Next →"),
+      button("back", () => go(number - 1), { "aria-disabled": number === 1 }, "← Back"),
+      button("next", () => go(number + 1), { "aria-disabled": number === course.lessons.length }, "Next →"),
       Object.hasOwn(tabs, tried.view ?? "") &&
-        button("try", open, { title: `Open the view “${tabs[tried.view].title}”` }, "Try it"),
+        button("try", open, { title: say`Open the view “${translated(tabs[tried.view].title)}”` }, "Try it"),
       course.lessons.some(({ check }) => check) && button("copy answers",
         ({ target }) => copy(answersOf(course), target), {}, "Copy my answers")),
   ];
@@ -190,7 +189,7 @@ function verdict({ kind, value, tolerance, right }, answer) {
   const isNear = (one) => Math.abs(one - value) <= tolerance + 1e-12;
   const isRight = kind === "number"
     ? readings.some((one) => isNear(one) || (answer.includes("%") && isNear(one / 100))) : Number(answer) === right;
-  return isRight ? "Right." : "Not yet.";
+  return translated(isRight ? "Right." : "Not yet.");
 }
 
 /** All answers given, as text. */
@@ -199,15 +198,15 @@ function answersOf({ lessons }) {
   const texts = answered.map(({ number, title, question, check }) => {
     const answer = given.get(question);
     const shown = check.kind === "choice" ? check.choices[answer] : answer;
-    const all = [`${number}. ${title}`, `Question: ${question}`, `My answer: ${shown}`, verdict(check, answer)];
+    const all = [`${number}. ${title}`, say`Question: ${question}`, say`My answer: ${shown}`, verdict(check, answer)];
     return `${all.map(visible).join("\n")}\n`;
   });
-  return texts.join("\n") || "No answers yet.";
+  return texts.join("\n") || translated("No answers yet.");
 }
 
 /** Text with *emphasis* and `code`, and with the colours of queries, keys and values where `hasRoles`. */
 function marked(text, hasRoles = false) {
-  const plain = (part) => hasRoles ? element("bdi", {}, coloured(visible(part))) : foreign(part);
+  const plain = (part) => hasRoles ? element("bdi", {}, coloured(part)) : foreign(part);
   return text.split(MARKED).map((part, place) => {
     const inner = plain(place % 2 ? part.slice(1, -1) : part);
     return place % 2 ? element(part[0] === "*" ? "em" : "code", {}, inner) : part && inner;

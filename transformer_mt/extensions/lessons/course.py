@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from transformer_mt.extensions.serve.page import LANGUAGE
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.files import read_input
 from transformer_mt.ground.registry import lookup
@@ -126,13 +127,16 @@ def read_course(path: Path) -> Course:
 
 
 def course_file(language: str | None = None) -> Path:
-    """Our file in this language, by default the file that the environment variable `FILE` names, or the English one.
+    """Our file in this language, by default the file that the environment variable `FILE` names, or ours in the
+    language of the page, or the English one.
 
     Raises `InputError` for an unknown language.
     """
-    if language is None and (own := os.environ.get(FILE)):
-        return Path(own)
-    return lookup({path.stem: path for path in sorted(LANGUAGES.glob("*.toml"))}, language or "en", key="--language")
+    ours = {path.stem: path for path in sorted(LANGUAGES.glob("*.toml"))}
+    if language:
+        return lookup(ours, language, key="--language")
+    own = os.environ.get(FILE)
+    return Path(own) if own else ours.get(os.environ.get(LANGUAGE, ""), ours["en"])
 
 
 def answer_lessons(course: Course | None = None) -> JsonObject:

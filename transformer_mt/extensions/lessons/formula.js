@@ -1,6 +1,6 @@
 // Formulas in one line of text, as MathML: softmax(Q Kᵀ / √d) V. What the rules do not know stays text.
 
-import { element, foreign, math, visible } from "./dom.js";
+import { element, foreign, literal, math, visible } from "./dom.js";
 
 // The parts of a line: raised characters, lowered ones, words, numbers, spaces, and single characters.
 const PARTS = /[⁰¹²³⁴-⁹⁺⁻ⁿⁱᵀ]+|[₀-₉₊₋ᵢ-ᵥₐ-ₜⱼ]+|(?:[\p{Lu}\p{Ll}\p{Lo}]\p{M}*′?)+|\d[\d,]*(?:\.\d+)?|\s+|./gu;
@@ -30,7 +30,7 @@ export function drawFormula(text, hasRoles) {
 /** Text with the words for queries, keys and values in the colours of the formulas. */
 export function coloured(text) {
   return text.split(SPOKEN).map((part, place) =>
-    place % 2 ? element("span", { class: ROLE_OF[part[0]] ?? ROLE_OF[part[0].toLowerCase()] }, part) : part);
+    place % 2 ? element("span", { class: ROLE_OF[part[0]] ?? ROLE_OF[part[0].toLowerCase()] }, part) : literal(part));
 }
 
 /** True if these formulas are about queries, keys and values. */

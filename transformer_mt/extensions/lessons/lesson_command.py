@@ -51,7 +51,7 @@ def lesson(
 
         if html.exists():
             raise InputError(html, "exists", "give another name")
-        write_output(html, course_page(course, stop=number or 1))
+        write_output(html, course_page(course, stop=number or 1, language=language))
         note(f"wrote {html}; open it in a browser")
     elif number is None:
         result(*(f"{place:2}  {one.title}" for place, one in enumerate(course.stops, start=1)))

@@ -1,12 +1,14 @@
 // The pictures of the course, by name: computed here, stored with the course, or from the model's answers.
 
 import {
-  attended, convolvedAt, dotProduct, dropped, histogram, isNeighbour, kernelWeights, maskedWeights, multiplied,
+  attended, convolvedAt, dotProduct, dropped, histogram, inRows, isNeighbour, kernelWeights, maskedWeights, multiplied,
   noamRate, normals, randomScores, smoothedLoss, softmax, uniforms,
 } from "./arithmetic.js";
 import { drawChart, short } from "./chart.js";
 import { bar, drawBeam } from "./choices.js";
-import { button, column, decimal, element, foreign, plural, replace, shape, visible } from "./dom.js";
+import {
+  button, column, decimal, element, foreign, numeral, plural, replace, say, shape, translated, visible,
+} from "./dom.js";
 import { drawAllOn, drawHead, drawHeads, headToShow, matrixOf } from "./heads.js";
 import { matrixTable, smallMatrix, table } from "./matrix.js";
 import { level, SHARES_OF_ONE } from "./shades.js";
@@ -25,7 +27,7 @@ export function drawPicture(name, curves, answers) {
   if (needsOf(name).some((one) => !answers[one])) {
     return answers.lacksSentence && element("p", { class: "quiet" }, "This picture is about your sentence: type one.");
   }
-  return Object.hasOwn(PICTURED, name) ? PICTURED[name](curves, answers) : null;
+  return Object.hasOwn(PICTURED, name) ? PICTURED[name](answers, curves) : null;
 }
 
 /** The answers that a picture needs, as keys of the state. */
@@ -42,9 +44,9 @@ const NEEDS = {
 };
 
 const PICTURED = {
-  transformer: (_, { pieces, translation, run, part }) => drawTransformer(pieces, translation, run, part),
-  "length-curves": ({ length }) => lengthCurves(length),
-  "rnn-attention": ({ rnn_attention: found }) => rnnAttention(found),
+  transformer: drawTransformer,
+  "length-curves": (_, { length }) => lengthCurves(length),
+  "rnn-attention": (_, { rnn_attention: found }) => rnnAttention(found),
   "shiny-sun": () => byHand("shiny-sun", [], (words) => lookOfShiny(attended(words, words, words))),
   "query-key-value": () => byHand("query-key-value", ROLES, rolesOf),
   "other-scores": () => byHand("other-scores", [], threeScores),
@@ -58,9 +60,9 @@ const PICTURED = {
     { name: "p", label: "p", min: 0, max: 0.9, step: 0.1, value: 0.5 },
     { name: "seed", label: "Draw again", value: 1, next: true },
   ], dropouts),
-  "sum-of-heads": (_, answers) => sumOfHeads(answers),
-  positions: ({ positions }) => productsByPlace(positions),
-  "norm-curves": ({ loss }) => stored(loss, "Training loss, nats per target token", (points) => points),
+  "sum-of-heads": sumOfHeads,
+  positions: (_, { positions }) => productsByPlace(positions),
+  "norm-curves": (_, { loss }) => stored(loss, "Training loss, nats per target token", (points) => points),
   graphs: () => interactive("graphs", [
     { name: "graph", label: "Graph", value: "band", options: ["complete", "causal", "band", "strided", "fixed"] },
     { name: "k", label: "k, or l", min: 1, max: 6, value: 2 }, { name: "c", label: "c", min: 0, max: 3, value: 1 },
@@ -69,16 +71,16 @@ const PICTURED = {
     { name: "kernel", label: "Kernel", value: "mean", options: Object.keys(KERNELS) },
     ...["row", "column"].map((name) => ({ name, label: name, min: 1, max: SEVEN, value: 4 })),
   ], convolved),
-  "cross-attention": (_, { looked, run, head, pick }) => crossAttention(looked, run, head, pick),
+  "cross-attention": crossAttention,
   "smoothing-and-noam": () => interactive("smoothing-and-noam", [
     { name: "shown", label: "Curve", value: "loss", options: ["loss", "learning rate"] },
     { name: "smoothing", label: "ε", min: 0, max: 0.4, step: 0.05, value: 0.1 },
     { name: "warmup", label: "Warm-up", min: 100, max: 8000, step: 100, value: 4000 },
     { name: "factor", label: "Factor", min: 0.5, max: 4, step: 0.5, value: 1 },
   ], lossAndRate),
-  beam: (_, { translation, run, prefix, go, undo }) => [drawBeam(translation, run, { go }),
+  beam: ({ translation, run, prefix, go, undo }) => [drawBeam(translation, run, { go }),
     prefix.length > 0 && said(button("undo", undo, {}, "Undo"))],
-  misleading: (_, { looked, erased, run, head, pick }) => misleading(looked, erased, run, head, pick),
+  misleading,
 };
 
 // Controls
@@ -121,7 +123,7 @@ function control(picture, field, values, change) {
   const oninput = ({ target }) => {
     change({ [name]: target.valueAsNumber });
     said.textContent = shown(values[name]);
-    target.setAttribute("aria-valuetext", said.textContent);
+    target.ariaValueText = said.textContent;
   };
   const range = { type: "range", min, max, step, value: values[name], "aria-valuetext": shown(values[name]), oninput };
   return [named, element("input", { ...attributes, ...range }), said];
@@ -144,15 +146,17 @@ const LONG = 37.9;
 
 /** A chart of stored curves by variant. */
 function stored(found, title, pointsOf, places) {
-  const curves = Object.entries(found).map(([name, points], place) =>
-    ({ called: `${visible(CALLED[name] ?? name)}:`, name: `series-${place % 6}`, points: pointsOf(points) }));
+  const curves = Object.entries(found).map(([key, points], place) => {
+    const called = `${visible(translated(CALLED[key] ?? key))}:`;
+    return { called, name: `series-${place % 6}`, points: pointsOf(points) };
+  });
   return drawChart(title, curves, places);
 }
 
 function lengthCurves(found) {
   const middle = ([fewest, most, bleu]) => [most === null ? LONG : (fewest + most) / 2, bleu];
   return stored(found, "BLEU by the length of the sentence", (rows) => rows.map(middle),
-    { axis: "words and marks", at: (count) => `${count} words` });
+    { axis: "words and marks", at: (count) => say`${count} words` });
 }
 
 function rnnAttention(found) {
@@ -167,7 +171,7 @@ function rnnAttention(found) {
 
 function productsByPlace(found) {
   return interactive("positions", [{ name: "distance", label: "Distance", value: "3", options: Object.keys(found) }],
-    ({ distance }) => stored(found[distance], `Scaled product of the positions i and i + ${distance}`,
+    ({ distance }) => stored(found[distance], say`Scaled product of the positions i and i + ${distance}`,
       (points) => points, { axis: "i", at: (i) => `i = ${i}` }));
 }
 
@@ -206,7 +210,7 @@ function byHand(picture, names, show) {
       element("th", { scope: "row" }, label),
       rows[at].map((number, place) => element("td", {}, element("input", {
         type: "number", step: "any", min: -LARGEST, max: LARGEST, required: true, value: number,
-        "aria-label": `${name} ${label}, number ${place + 1}`, oninput: edit(rows[at], place),
+        "aria-label": say`${translated(name)} ${label}, number ${place + 1}`, oninput: edit(rows[at], place),
       })))));
     const grid = (name, rows, labels, role) => element("table", { class: "numbers", "aria-label": name },
       element("caption", { class: role }, name), element("tbody", {}, inputs(name, rows, labels)));
@@ -227,7 +231,7 @@ function lookOfShiny({ scores, weights, contexts }) {
     word: THREE, "score with shiny": column(scores[SECOND]), weight: column(weights[SECOND]),
     "as bars": weights[SECOND].map((weight) => bar(weight)),
   };
-  return [table("Scores and weights of shiny", columns), said(`Mixture: [${column(contexts[SECOND]).join(" ")}]`)];
+  return [table("Scores and weights of shiny", columns), said(say`Mixture: [${column(contexts[SECOND]).join(" ")}]`)];
 }
 
 /** The scores of the second word with each, by three formulas. */
@@ -254,7 +258,8 @@ function rolesOf(words, matrices) {
   return [
     table("Roles, scores and weights", {
       word: THREE, q, k, v, score: scores[SECOND].map(decimal), weight: weights[SECOND].map(decimal),
-    }), said(`Score q · k / √2: ${both.join("; ")}.`), said(`Mixture: [${column(contexts[SECOND]).join(" ")}]`),
+    }),
+    said(say`Score q · k / √2: ${both.join("; ")}.`), said(say`Mixture: [${column(contexts[SECOND]).join(" ")}]`),
   ];
 }
 
@@ -268,11 +273,11 @@ function spreadOfScores({ power, t, scaled }) {
   const spread = Math.sqrt(scores.reduce((all, score) => all + score * score, 0) / PAIRS);
   const weights = softmax(scores.slice(0, FEW), t);
   return [
-    uprights(`Scores of ${short(PAIRS)} random pairs`, counts.map((count) => count / most),
+    uprights(say`Scores of ${short(PAIRS)} random pairs`, counts.map((count) => count / most),
       { [BINS / 4]: `−${REACH / 2}`, [BINS / 2]: "0", [(3 * BINS) / 4]: `${REACH / 2}` }),
-    said(`Spread of the scores: ${decimal(spread)}. √d is ${decimal(Math.sqrt(d))}.`),
+    said(say`Spread of the scores: ${decimal(spread)}. √d is ${decimal(Math.sqrt(d))}.`),
     uprights("Weights of eight, above their scores", weights, scores.slice(0, FEW).map(decimal), weights.map(decimal)),
-    said(`The largest of ${FEW} weights is ${decimal(Math.max(...weights))}.`),
+    said(say`The largest of ${FEW} weights is ${decimal(Math.max(...weights))}.`),
   ];
 }
 
@@ -285,7 +290,7 @@ function uprights(title, shares, under, above = {}) {
       text && shape("text", { class: "across", x: (place + 0.5) * wide, y }, text)),
   ]);
   return element("figure", {}, element("figcaption", {}, title),
-    shape("svg", { class: "panel", viewBox: "0 0 320 92", "aria-hidden": "true" }, bars));
+    shape("svg", { class: "panel", viewBox: "0 0 320 92", "aria-hidden": true }, bars));
 }
 
 const SIX = ["The", "dog", "runs", "in", "the", "park"];
@@ -294,11 +299,12 @@ const SIX = ["The", "dog", "runs", "in", "the", "park"];
 const READ = ["<s>", ...SIX.slice(0, -1)];
 
 function masks({ causal }) {
-  const scores = normals(SIX.length ** 2, 3);
-  const rows = SIX.map((_, row) => scores.slice(row * SIX.length, (row + 1) * SIX.length));
-  return asMatrix(maskedWeights(rows, causal), READ.map((word, place) => `${word} → ${SIX[place]}`), READ,
-    `Rows: the last word read → the word to predict. Columns: the words it ${causal
-      ? "may look at, none of them later than the last" : "would see without a mask, also the one to predict"}.`);
+  const scores = inRows(normals(SIX.length ** 2, 3), SIX.length);
+  const rows = READ.map((word, place) => `${word} → ${SIX[place]}`);
+  const columns = causal ? "Columns: the words it may look at, none of them later than the last."
+    : "Columns: the words it would see without a mask, also the one to predict.";
+  return asMatrix(maskedWeights(scores, causal), rows, READ,
+    say`Rows: the last word read → the word to predict. ${translated(columns)}`);
 }
 
 function dropouts({ p, seed }) {
@@ -309,48 +315,47 @@ function dropouts({ p, seed }) {
   const columns = { word: SIX, weight: before.map(decimal), "with dropout": after.map(decimal),
     "as bars": after.map((weight) => bar(weight / most)) };
   return [table("A row of weights", columns),
-    said(`Kept weights are divided by 1 − p = ${decimal(1 - p)}. The row now sums to ${decimal(total)}.`)];
+    said(say`Kept weights are divided by 1 − p = ${decimal(1 - p)}. The row now sums to ${decimal(total)}.`)];
 }
 
 const TWELVE = 12;
 
 function edgesOf({ graph, k, c }) {
-  const places = Array.from({ length: TWELVE }, (_, place) => place);
+  const places = [...Array(TWELVE).keys()];
   const rows = places.map((i) => places.map((j) => (isNeighbour(graph, i, j, { k, l: k, c }) ? 1 : 0)));
   const count = rows.flat().filter(Boolean).length;
   const seen = rows.map((row) => row.filter(Boolean).length);
-  const named = { complete: "complete", causal: "causal", band: `band(${k})`, strided: `strided(${k})`,
-    fixed: `fixed(${k}, ${Math.min(c, k)})` }[graph];
+  const given = { band: `(${k})`, strided: `(${k})`, fixed: `(${k}, ${Math.min(c, k)})` }[graph] ?? "";
   return [
-    element("figure", {}, element("figcaption", {}, `${named}: row i may look at column j`),
+    element("figure", {}, element("figcaption", {}, say`${translated(graph)}${given}: row i may look at column j`),
       element("div", { class: "square" }, smallMatrix(rows, SHARES_OF_ONE))),
-    said(`${plural(count, "arrow")} of ${TWELVE ** 2}. A position sees ${Math.min(...seen)} to ${Math.max(...seen)}.`),
+    said(say`${plural(count, "arrow")} of ${TWELVE ** 2}. A position sees ${Math.min(...seen)} to
+      ${Math.max(...seen)}.`),
   ];
 }
 
 const SEVEN = 7;
 const KERNELS = {
-  mean: [1, 1, 1, 1, 1, 1, 1, 1, 1].map((one) => one / 9),
+  mean: new Array(9).fill(1 / 9),
   blur: [1, 2, 1, 2, 4, 2, 1, 2, 1].map((one) => one / 16),
   edge: [0, -1, 0, -1, 4, -1, 0, -1, 0].map((one) => one / 4),
 };
 
 function convolved({ kernel: name, row, column: across }) {
   const flat = KERNELS[name];
-  const kernel = [0, 1, 2].map((at) => flat.slice(3 * at, 3 * at + 3));
-  const pixels = uniforms(SEVEN ** 2, 2).map((one) => Math.round(9 * one));
-  const grid = Array.from({ length: SEVEN }, (_, at) => pixels.slice(SEVEN * at, SEVEN * (at + 1)));
+  const kernel = inRows(flat, 3);
+  const grid = inRows(uniforms(SEVEN ** 2, 2).map((one) => Math.round(9 * one)), SEVEN);
   const weights = kernelWeights(kernel, SEVEN, row - 1, across - 1);
   const cells = grid.map((line, i) => element("tr", {}, line.map((pixel, j) => element("td", {
     class: `${weights[i][j] < 0 ? "negative" : "shade"}-${level(weights[i][j], Math.max(...flat))}`,
-    "aria-current": i === row - 1 && j === across - 1 && "true",
+    "aria-current": i === row - 1 && j === across - 1 ? "true" : null,
   }, String(pixel)))));
   const nine = kernel.map((line) => line.map(decimal).join("  ")).join("\n");
   return [
     element("table", { class: "matrix pixels" }, element("caption", {},
       "Pixels. The shade is the weight of the chosen cell's row of attention."), element("tbody", {}, cells)),
     element("pre", { "aria-label": "Kernel" }, nine),
-    said(`The chosen cell becomes ${decimal(convolvedAt(grid, kernel, row - 1, across - 1))}.`),
+    said(say`The chosen cell becomes ${decimal(convolvedAt(grid, kernel, row - 1, across - 1))}.`),
   ];
 }
 
@@ -360,7 +365,7 @@ const [WIDTH, VOCABULARY] = [128, 8000];
 function lossAndRate({ shown, smoothing, warmup, factor }) {
   const probabilities = Array.from({ length: 99 }, (_, place) => (place + 1) / 100);
   const losses = [0, smoothing].map((epsilon, place) => ({
-    called: `ε = ${short(epsilon)},`, name: `series-${place}`,
+    called: `ε = ${short(epsilon)}:`, name: `series-${place}`,
     points: probabilities.map((p) => [p, smoothedLoss(p, epsilon, VOCABULARY)]),
   }));
   const best = 1 - smoothing + smoothing / VOCABULARY;
@@ -370,10 +375,11 @@ function lossAndRate({ shown, smoothing, warmup, factor }) {
   return shown === "loss" ? [
     drawChart("Loss by the probability p of the right word", losses.slice(smoothing ? 0 : 1),
       { axis: "p", at: (p) => `p = ${p}` }),
-    said(`With ${short(VOCABULARY)} tokens, the floor is ${decimal(floor)}, at p = ${column([best])[0]}.`),
+    said(say`With ${short(VOCABULARY)} tokens, the floor is ${decimal(floor)}, at p = ${column([best])[0]}.`),
   ] : [
-    drawChart(`Learning rate by step, width ${WIDTH}`, [{ called: "rate", name: "series-0", points: rates }]),
-    said(`The peak is ${noamRate(warmup, { width: WIDTH, factor, warmup }).toPrecision(3)} at step ${short(warmup)}.`),
+    drawChart(say`Learning rate by step, width ${WIDTH}`, [{ called: "rate", name: "series-0", points: rates }]),
+    said(say`The peak is ${numeral(noamRate(warmup, { width: WIDTH, factor, warmup }).toPrecision(3))} at step
+      ${short(warmup)}.`),
   ];
 }
 
@@ -388,14 +394,14 @@ function sumOfHeads({ explanation, translation, run, without, flip, allOn }) {
   const names = heads.map((number) => `${stack}.${layer}.${number}`);
   const columns = {
     head: names.map((name) => button(`switch ${name}`, () => flip(name), {
-      class: "switch", "aria-pressed": String(!without.includes(name)), "aria-label": `Use ${name}`,
-    }, name, without.includes(name) ? " off" : " on")),
+      class: "switch", "aria-pressed": !without.includes(name), "aria-label": say`Use ${name}`,
+    }, name, " ", without.includes(name) ? "off" : "on")),
     "length of what it adds": column(lengths),
     "as bars": lengths.map((one) => bar(one / most)),
-    "share of the sum": of("head_shares").map((share) => `${Math.round(100 * share)} %`.replace("-", "−")),
+    "share of the sum": of("head_shares").map((share) => numeral(`${Math.round(100 * share)} %`)),
   };
   const { usual = translation.translation, translation: now } = translation;
-  return [said("What each head of this layer adds to ", foreign(token, run.target_language), "."),
+  return [said(say`What each head of this layer adds to ${foreign(token, run.target_language)}.`),
     drawAllOn(without), table("Heads of the layer", columns),
     said("Translation: ", comparison(now, usual, run.target_language), now === usual && without.length > 0 &&
       ", the same as with all heads"),
@@ -403,7 +409,7 @@ function sumOfHeads({ explanation, translation, run, without, flip, allOn }) {
 }
 
 /** The heads of the cross-attention of a model, with a choice of one above what `draw` shows of it. */
-function withCrossHead(looked, run, head, pick, draw) {
+function withCrossHead({ looked, run, head, pick }, draw) {
   if (!looked.stacks.cross) {
     return said("This model has no cross-attention. Choose another run above.");
   }
@@ -421,15 +427,17 @@ function withCrossHead(looked, run, head, pick, draw) {
 }
 
 /** The cross-attention of the chosen head, or of the first one. */
-function crossAttention(looked, run, head, pick) {
-  return withCrossHead(looked, run, head, pick, (only, chosen) => [
+function crossAttention(answers) {
+  const { run, pick } = answers;
+  return withCrossHead(answers, (only, chosen) => [
     drawHead(only, run, chosen, [], null), drawHeads(only, run, chosen, [], null, { pick }),
   ]);
 }
 
 /** For a word of the translation: the weights of a head, and the fall of its ln p without each source word. */
-function misleading(looked, erased, run, head, pick) {
-  return withCrossHead(looked, run, head, pick, (_, chosen) => {
+function misleading(answers) {
+  const { looked, erased, run } = answers;
+  return withCrossHead(answers, (_, chosen) => {
     const { rows, columns } = looked.stacks.cross;
     const places = rows.map((word, place) => `${place + 1} ${word}`);
     if (!places.includes(kept.misleading?.word)) {
@@ -443,7 +451,7 @@ function misleading(looked, erased, run, head, pick) {
       const most = Math.max(...falls.map(Math.abs)) || 1;
       return table("Weight and erasure", {
         "source word": columns.map((one) => foreign(one, run.source_language)),
-        [`weight of ${chosen}`]: weights.map(decimal),
+        [say`weight of ${chosen}`]: weights.map(decimal),
         "weight as bars": weights.map((weight) => bar(weight)),
         "fall of ln p without it": column(falls),
         "fall as bars": falls.map((fall) => bar(Math.abs(fall) / most, fall < 0 ? "against" : "")),

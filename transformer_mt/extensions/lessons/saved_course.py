@@ -13,8 +13,11 @@ from transformer_mt.views.subject import DEFAULT_METHOD, Subject
 EXAMPLE = "Der Hund läuft durch den Park."
 
 
-def course_page(course: Course, *, stop: int) -> bytes:
-    """The page, open at a stop, with the answers of the ready model. Raises `InputError` for a sentence too long."""
+def course_page(course: Course, *, stop: int, language: str | None = None) -> bytes:
+    """The page, open at a stop, with the answers of the ready model, in a language of `page_language`.
+
+    Raises `InputError` for a sentence too long.
+    """
     translator = Translator.load(READY, device="cpu")
     answers = [saved("lessons", answer_lessons(course))]
     subjects: dict[str, Subject] = {}
@@ -25,11 +28,12 @@ def course_page(course: Course, *, stop: int) -> bytes:
             head = HeadName.parse(attempt.head, key="try.head")._asdict()
             answers.append(saved("explain", view_answer("explain", subject, **head), source=subject.source, **head))
     for sentence, subject in subjects.items():
-        search = translator.model.config.search
-        listed, translated, *others = saved_answers(subject, search, is_given=False, method=DEFAULT_METHOD, words=True)
+        listed, translated, *others = saved_answers(
+            subject, translator.model.config.search, is_given=False, method=DEFAULT_METHOD, words=True
+        )
         listed["answer"]["runs"][0]["beginning"] |= {"view": "course", "stop": stop}
         translated["asked"]["source"] = sentence
         for one in others:
             one["asked"]["source"] = subject.source
         answers += [listed, translated, *others]
-    return saved_page(answers)
+    return saved_page(answers, language=language)

@@ -1,6 +1,6 @@
 // The whole machine: encoder and decoder, with the tokens of the sentence, or as a small map with one part lit.
 
-import { element, foreign, plural, shape, visible } from "./dom.js";
+import { element, foreign, literal, plural, say, shape, translated, visible } from "./dom.js";
 
 // Sizes in units of the drawing: the columns, a box, all boxes, a row of tokens, and a letter.
 const [WHOLE, COLUMN, GUTTER, BOX, BOXES, LINE, LETTER] = [344, 160, 24, 18, 141, 19, 7.8];
@@ -12,7 +12,7 @@ const INSIDE = [
 ];
 
 /** The drawing for a sentence and its translation, from answers of `attend` over tokens and of `translate`. */
-export function drawTransformer(pieces, translation, run, part) {
+export function drawTransformer({ pieces, translation, run, part }) {
   const { encoder, decoder, cross } = run.stacks;
   if (!encoder || !decoder || !cross) {
     return element("p", {}, "This model is not a Transformer with an encoder and a decoder. Choose another run above.");
@@ -22,24 +22,24 @@ export function drawTransformer(pieces, translation, run, part) {
   const boxes = targets[0].length * LINE + 8;
   const below = boxes + BOXES;
   const height = below + 16 + Math.max(sources.length, targets[1].length) * LINE;
-  const stacks = [`encoder: ${plural(encoder.length, "layer")}`, `decoder: ${plural(decoder.length, "layer")}`];
+  const stacks = Object.entries({ encoder, decoder }).map(([stack, layers]) =>
+    `${translated(stack)}: ${plural(layers.length, "layer")}`);
   const name = "Encoder and decoder of the model, with their tokens";
   return element("figure", { class: "machine" },
     shape("svg", { class: "panel", viewBox: `0 0 ${WHOLE} ${height}`, role: "img", "aria-label": name },
       label(0, 4 + LINE / 2, "writes →"), tokens(targets[0], 1, 4), drawBoxes(boxes, stacks, part),
       label(0, below + 8, "reads"), label(1, below + 8, "has read"),
       tokens(sources, 0, below + 16), tokens(targets[1], 1, below + 16)),
-    element("figcaption", {}, "From bottom to top. ", foreign("▁"), " marks the start of a word: a token is a word or "
-      + "a part of one. The decoder writes one token at a time and reads it in the next step. "
-      + `Each attention has ${plural(Math.max(...cross.map((heads) => heads.length)), "head")}.`));
+    element("figcaption", {}, say`From bottom to top. ▁ marks the start of a word: a token is a word or a part of one.
+      The decoder writes one token at a time and reads it in the next step. Each attention has
+      ${plural(Math.max(...cross.map((heads) => heads.length)), "head")}.`));
 }
 
 /** The small map; `part` is in the names of the boxes to light up. */
 export function drawMap(part) {
   return element("figure", { class: "machine map" },
-    shape("svg", { viewBox: `0 0 ${WHOLE} ${BOXES}`, "aria-hidden": "true" },
-      drawBoxes(1, STACKED, part)),
-    element("figcaption", {}, foreign(part)));
+    shape("svg", { viewBox: `0 0 ${WHOLE} ${BOXES}`, "aria-hidden": true }, drawBoxes(1, STACKED, part)),
+    element("figcaption", {}, foreign(translated(part))));
 }
 
 /** From the softmax at `y` down through the layers, with texts for their `stacks`, to the embeddings. */
@@ -90,7 +90,7 @@ function tokens(rows, side, y) {
     const shift = LEFT[side] + (COLUMN - (row.at(-1)?.x ?? 0) - (row.at(-1)?.width ?? 0)) / 2;
     return row.map(({ text, x, width }) => [
       shape("rect", { class: "token", x: shift + x, y: y + down * LINE, width, height: LINE - 3, rx: 3 }),
-      shape("text", { x: shift + x + width / 2, y: y + down * LINE + (LINE - 3) / 2 }, text),
+      shape("text", { x: shift + x + width / 2, y: y + down * LINE + (LINE - 3) / 2 }, literal(text)),
     ]);
   });
 }

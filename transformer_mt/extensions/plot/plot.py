@@ -100,9 +100,7 @@ class Panel:
         values = [float(point[axis]) for curve in self.series for point in curve.points]
         low = min(values)
         high = max(values)
-        if high > low:
-            return low, high
-        return (low - abs(low) / 2, high + abs(high) / 2) if low else (0.0, 1.0)
+        return (low, high) if high > low else (low - abs(low) / 2, high + (abs(high) / 2 or 1.0))
 
 
 @dataclass(frozen=True)
@@ -212,7 +210,8 @@ def heat_map_lines(rows: Float[np.ndarray, "N D"], *, title: str, width: int) ->
 def ticks(low: Coordinate, high: Coordinate, *, most: int) -> list[float]:
     """At most `most` round numbers from `low` to `high`: multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10((high - low) / most))
-    for step in (power, 2 * power, 5 * power, 10 * power, 20 * power):
+    for factor in (1, 2, 5, 10, 20):
+        step = factor * power
         first = math.ceil(low / step - 1e-9)
         last = math.floor(high / step + 1e-9)
         if last - first + 1 <= most:

@@ -21,6 +21,8 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
+# The headers of one response.
+OwnHeaders = Mapping[str, str] | None
 # For every response. no-store: the browser must not mix versions of tmt.
 HEADERS = {
     "Content-Security-Policy": _POLICY,
@@ -40,18 +42,18 @@ _HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([0-9a-zA-Z.-]+))(?::\d{1,5})?", re
 class Refusal(Exception):  # noqa: N818 - a regular response, not an error of ours
     """A refused request: a status, one line of explanation, and extra headers."""
 
-    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, status: int, message: str, headers: OwnHeaders = None) -> None:
         super().__init__(message)
         self.status = status
         self.headers = headers
 
 
-def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def answer(content: Any, status: int = 200, headers: OwnHeaders = None) -> Response:
     """A JSON response, with control characters escaped for terminals."""
     return Response(escaped_json(content), status, headers, media_type="application/json")
 
 
-def error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+def error(status: int, message: str, headers: OwnHeaders = None) -> Response:
     """An error response with a one-line reason."""
     return answer({"error": message_line(message)}, status, headers)
 

@@ -38,7 +38,6 @@ from transformer_mt.runs.checkpoints import newest_progress
 from transformer_mt.runs.directory import Run
 from transformer_mt.text.terminal import JsonObject
 
-_START = "index.html"
 _JSON = "application/json"
 _FORM = "application/x-www-form-urlencoded"
 
@@ -56,7 +55,7 @@ class Routes:
     def app(self, *, key: str) -> ASGIApp:
         """The ASGI application with all routes, behind the guard."""
         routes = [
-            Route("/", partial(self._file, name=_START)),
+            Route("/", partial(self._file, name="index.html")),
             Route("/page/{name}", self._file),
             Route(f"{API}runs", self._list),
             Route("/health", answer({"status": "ok"}), methods=["GET"]),

@@ -24,9 +24,9 @@ from transformer_mt.views.subject import Subject
 def page_of(served: ServedRun, asked: Attend) -> JsonObject:
     """The page of a pair as one file, as `tmt page`; without a target, of the model's own translation."""
     subject = Subject.of(served.translator, asked.source, asked.target or None, without=heads_named(asked.without))
-    search = served.translator.search
-    is_given = bool(asked.target)
-    answers = saved_answers(subject, search, is_given=is_given, method=asked.method, words=asked.words)
+    answers = saved_answers(
+        subject, served.translator.search, is_given=bool(asked.target), method=asked.method, words=asked.words
+    )
     return {"page": saved_page(answers).decode()}
 
 

@@ -1,5 +1,6 @@
 """`tmt serve`: a local web page for your runs."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +11,6 @@ from transformer_mt.cli.options import DEFAULT_DEVICE, RUNS, Device, Quiet
 from transformer_mt.cli.terminal import note, result, warn
 from transformer_mt.ground.errors import InputError
 
-LOCAL = "127.0.0.1"
-
 
 def serve(
     directory: Annotated[Path | None, Argument(metavar="DIR", help="A folder of runs, or a run. [runs]")] = None,
@@ -19,7 +18,8 @@ def serve(
     port: Annotated[
         int | None, Option(metavar="N", min=0, max=65_535, help="0 is any free port. [first free from 8420]")
     ] = None,
-    host: Annotated[str, Option(metavar="ADDRESS", help="Other addresses are open to other machines.")] = LOCAL,
+    host: Annotated[str, Option(metavar="ADDRESS", help="Other addresses are open to other machines.")] = "127.0.0.1",
+    language: Annotated[str | None, Option(metavar="CODE", help="Language of the page and the course. [en]")] = None,
     open: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
     device: Device = DEFAULT_DEVICE,
     quiet: Quiet = False,
@@ -38,6 +38,7 @@ def serve(
     """
     import torch
 
+    from transformer_mt.extensions.serve.page import LANGUAGE
     from transformer_mt.extensions.serve.server import PageServer, is_open_to_others, listen
     from transformer_mt.ground.device import choose_device
     from transformer_mt.runs.directory import READY, Run
@@ -48,6 +49,8 @@ def serve(
     folder = directory or RUNS
     if directory and not folder.is_dir():
         raise InputError(folder, "no such directory", "give one with runs")
+    if language:
+        os.environ[LANGUAGE] = language
     chosen = [Run.open(path).path for path in model or ()]
 
     def places() -> Sequence[Path]:
@@ -60,8 +63,7 @@ def serve(
     # first translation of a newly opened page took 0.5 s with two threads and 0.13 s with one.
     torch.set_num_threads(max(1, torch.get_num_threads() - 1))
     with listen(host, port) as listening:
-        opens = chosen[0] if chosen else None
-        server = PageServer(places, listening=listening, device=processor, opens=opens)
+        server = PageServer(places, listening=listening, device=processor, opens=next(iter(chosen), None))
         problems = server.warm_up(folder if not model else ", ".join(map(str, model)))
         note(*(f"left out: {problem}" for problem in problems))
         if is_open_to_others(listening):

@@ -30,8 +30,9 @@ from transformer_mt.views.subject import examples
 RUNS_IN_MEMORY = 3
 # The files that an opened run has read.
 _FILES = (CONFIG, TOKENIZER, WORDS, MODEL, ALIGNMENT, DOUBT)
-# Modification time, inode and size of files, to detect changes; None for a missing one.
-Moment = tuple[tuple[int, int, int] | None, ...]
+# Modification time, inode and size of a file, to detect changes; None for a missing one.
+Stamp = tuple[int, int, int] | None
+Moment = tuple[Stamp, ...]
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ def _moment(path: Path) -> Moment:
     return tuple(map(stamp, [path] if path.is_file() else map(path.joinpath, _FILES)))
 
 
-def stamp(path: Path) -> tuple[int, int, int] | None:
+def stamp(path: Path) -> Stamp:
     """What changes when the file at a path does; None without one."""
     with suppress(OSError):
         status = os.lstat(path)

@@ -29,9 +29,11 @@ def saved(browser: "Browser", file: Path, *options: str) -> Iterator[LoadedPage]
     assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()]
 
 
-def test_every_stop_works_without_a_server(chromium: "Browser", tmp_path: Path) -> None:
+def test_every_stop_works_without_a_server_in_the_language_of_the_course(chromium: "Browser", tmp_path: Path) -> None:
     stops = read_course(course_file("de")).stops
     with saved(chromium, tmp_path / "course.html", "--language", "de") as page:
+        page.expect_attribute("html", "lang", "de")
+        page.expect_text("[data-place=next]", "Weiter →")
         for number, stop in enumerate(stops, start=1):
             page.expect_part("#stop h3", stop.title)
             page.expect_count("#stop math", len(stop.formulas))

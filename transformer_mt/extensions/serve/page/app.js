@@ -2,9 +2,11 @@
 
 import { addressOf, keepAddress, lastRun, readAddress, rememberRun } from "./address.js";
 import { drawBeam, drawChoices } from "./choices.js";
-import { button, element, foreign, replace, visible } from "./dom.js";
+import {
+  button, byId, element, fixed, foreign, literal, LOCALE, replace, retold, say, translated, translatePage, visible,
+} from "./dom.js";
 import "./extensions.js";
-import { drawHead, drawHeads, headToShow } from "./heads.js";
+import { drawHead, drawHeads } from "./heads.js";
 import { roving } from "./keyboard.js";
 import "./learning.js";
 import { smallMatrix } from "./matrix.js";
@@ -29,7 +31,7 @@ const NO_KEY = 401;
 // The runs as text, without what changes all the time.
 const ageless = (runs) => JSON.stringify(runs.map((run) => ({ ...run, bytes: 0, seconds_since: 0 })));
 const WRONG = 422;
-const say = (problem) => foreign(problem);
+const told = (problem) => foreign(retold(problem));
 
 addTab({
   id: "choices",
@@ -40,9 +42,8 @@ addTab({
       [translation, run, place, prefix, against, contrast, problems.contrast],
       (translation, run, place, prefix, against, contrast, problem, actions) =>
         drawChoices(translation, run, place, { prefix, against, contrast, problem, ...actions })],
-    ["beam-tree", ({ translation, run }) => [translation, run],
-      (translation, run, { go }) => drawBeam(translation, run, { go })],
-    ["beam-problem", ({ problems }) => [problems.beam ?? (isOfSearch(problems) && problems.translation)], say],
+    ["beam-tree", ({ translation, run }) => [translation, run], drawBeam],
+    ["beam-problem", ({ problems }) => [problems.beam ?? (isOfSearch(problems) && problems.translation)], told],
   ],
 });
 
@@ -56,12 +57,8 @@ addTab({
   },
   pictures: [
     ["all-heads", ({ attention, run, head, without, losses, allLosses }) =>
-      [attention, run, head, without, allLosses ? losses : null],
-      (attention, run, head, without, losses, { pick, flip }) =>
-        drawHeads(attention, run, headToShow(attention, run, head), without, losses, { pick, flip })],
-    ["one-head", ({ attention, run, head, without, losses }) => [attention, run, head, without, losses],
-      (attention, run, head, without, losses) =>
-        drawHead(attention, run, headToShow(attention, run, head), without, losses)],
+      [attention, run, head, without, allLosses ? losses : null], drawHeads],
+    ["one-head", ({ attention, run, head, without, losses }) => [attention, run, head, without, losses], drawHead],
   ],
 });
 
@@ -101,23 +98,22 @@ for (const name of new Set(Object.values(tabs).flatMap(({ questions }) => Object
 
 /** The pictures, as in `addTab`: an element is redrawn when one of the parts that it depends on changes. */
 const PICTURES = [
-  ["problem", ({ problems }) => [problems.runs ?? problems.page], say],
-  ["source-problem", ({ problems }) => [!isOfSearch(problems) && problems.translation], say],
+  ["problem", ({ problems }) => [problems.runs ?? problems.page], told],
+  ["source-problem", ({ problems }) => [!isOfSearch(problems) && problems.translation], told],
   ["about", ({ run }) => [run], about],
-  ["translation", ({ translation, run, place }) => [translation, run, place],
-    (translation, run, place) => drawTranslation(translation, run, place, { open: openWord, take, allOn })],
+  ["translation", ({ translation, run, place }) => [translation, run, place], drawTranslation],
   ["purpose", ({ run }) => [run], purpose],
   ["examples", ({ run }) => [run?.examples?.length > 0 && run.examples], (examples) => roving(element("p", {},
     examples.map((one, at) => [button(`example ${at}`, () => take(one), { class: "example" }, foreign(one)), " "])),
   ".example", { line: true })],
   ...Object.values(tabs).flatMap(({ id, questions, pictures }) => [
     [`${id}-problem`, ({ view, problems }) =>
-      [view === id && Object.keys(questions).map((one) => problems[one]).find(Boolean)], say],
+      [view === id && Object.keys(questions).map((one) => problems[one]).find(Boolean)], told],
     ...pictures,
   ]),
 ];
 // What the pictures may do.
-const ACTIONS = { state, change, chooseRun, copy, take, pick, pickRow, flip, allOn, open, go, undo };
+const ACTIONS = { state, change, chooseRun, copy, take, pick, pickRow, flip, allOn, open, openWord, go, undo };
 
 const asked = {}; // the last request for each answer, as text
 const failed = new Set(); // answers whose request failed although it was valid; retried later
@@ -181,8 +177,8 @@ function remark(name, problem) {
 
 function refused(error) {
   return error.status === NO_KEY
-    ? "This page has no valid key: open the address that tmt serve printed again, including everything after the #."
-    : error.message;
+    ? say`This page has no valid key: open the address that tmt serve printed again, including everything after the #.`
+    : translated(error.message);
 }
 
 /** True if the translation was refused because of the search settings, not the sentence. */
@@ -193,7 +189,7 @@ function isOfSearch({ translation }) {
 function render() {
   for (const [id, of, draw] of PICTURES) {
     const parts = of(state);
-    const shown = document.getElementById(id);
+    const shown = byId(id);
     if (shown && (!drawn[id] || parts.some((part, number) => part !== drawn[id][number]))) {
       drawn[id] = parts;
       replace(shown, parts[0] ? draw(...parts, ACTIONS) : null);
@@ -201,27 +197,27 @@ function render() {
   }
   for (const tab of document.querySelectorAll("[role=tab]")) {
     const is = tab.dataset.place === state.view;
-    tab.setAttribute("aria-selected", String(is));
+    tab.ariaSelected = is;
     tab.tabIndex = is ? 0 : -1;
-    document.getElementById(tab.dataset.place).hidden = !is;
+    byId(tab.dataset.place).hidden = !is;
   }
   const isBusy = ["translation", ...Object.keys(tabs[state.view].questions)].some((name) => underWay[name]);
-  document.getElementById(state.view).setAttribute("aria-busy", String(isBusy));
-  document.getElementById("busy").hidden = !isBusy;
+  byId(state.view).ariaBusy = isBusy;
+  byId("busy").hidden = !isBusy;
   const isWrong = { source: /^source:/.test(state.problems.translation), beam: drawn["beam-problem"][0] };
   for (const [id, is] of Object.entries(isWrong)) {
-    document.getElementById(id).setAttribute("aria-invalid", String(Boolean(is)));
+    byId(id).ariaInvalid = Boolean(is);
   }
-  document.getElementById("translation").setAttribute("aria-busy", String(Boolean(underWay.translation)));
-  document.getElementById("ask-losses").setAttribute("aria-pressed", String(state.allLosses));
-  document.getElementById("class-mode").setAttribute("aria-pressed", String(state.isClass));
+  byId("translation").ariaBusy = Boolean(underWay.translation);
+  byId("ask-losses").ariaPressed = state.allLosses;
+  byId("class-mode").ariaPressed = Boolean(state.isClass);
   document.documentElement.classList.toggle("class-mode", state.isClass);
   document.body.dataset.view = state.view;
-  document.getElementById("method").value = state.method;
-  document.getElementById("unit").value = state.words ? "words" : "pieces";
+  byId("method").value = state.method;
+  byId("unit").value = state.words ? "words" : "pieces";
   if (!state.translation) {
     clearTimeout(speaking);
-    document.getElementById("spoken").textContent = "";
+    byId("spoken").textContent = "";
   }
   showCheckpoint();
   keepAddress(state);
@@ -230,18 +226,18 @@ function render() {
 /** Update the slider from the oldest to the newest checkpoint; hide it if there are fewer than two. */
 function showCheckpoint() {
   const steps = state.run?.checkpoints ?? [];
-  const slider = document.getElementById("checkpoint");
+  const slider = byId("checkpoint");
   const place = state.checkpoint ?? steps.length - 1;
   slider.max = steps.length - 1;
   slider.value = place;
-  slider.setAttribute("aria-valuetext", `step ${steps[place]}`);
+  slider.ariaValueText = say`step ${steps[place]}`;
   slider.closest("p").hidden = steps.length < 2;
 }
 
 /** Announce the translation to screen readers once it has been unchanged for a second. */
 function speak({ translation }) {
   speaking = setTimeout(() => {
-    const spoken = document.getElementById("spoken");
+    const spoken = byId("spoken");
     if (spoken.textContent !== visible(translation)) {
       replace(spoken, foreign(translation, state.run.target_language));
     }
@@ -253,14 +249,14 @@ function speak({ translation }) {
 /** Choose a run, with the choices of the address if they make sense for it. */
 function chooseRun(name, wished = {}) {
   const run = state.runs.find((one) => one.run === name);
-  const field = document.getElementById("source");
+  const field = byId("source");
   // Also keep text typed before the list of runs arrived.
   const keeps = field.value.trim() !== "" && [undefined, run.source_language].includes(state.run?.source_language);
   field.lang = run.source_language;
-  document.getElementById("run").value = name;
-  document.getElementById("beam").value = run.search.beam;
+  byId("run").value = name;
+  byId("beam").value = run.search.beam;
   const methods = Object.keys(run.methods).map((method) => element("option", { value: method }, method));
-  replace(document.getElementById("method"), methods);
+  replace(byId("method"), methods);
   const source = wished.source ?? (keeps ? field.value : (run.example ?? ""));
   field.value = source;
   const method = Object.hasOwn(run.methods, wished.method ?? "") ? wished.method : Object.keys(run.methods)[0];
@@ -290,7 +286,7 @@ function type(source) {
 }
 
 function take(sentence) {
-  const field = document.getElementById("source");
+  const field = byId("source");
   field.value = sentence;
   field.focus();
   type(sentence);
@@ -347,16 +343,17 @@ function focusOn(place) {
 
 function about(run) {
   const { source_language: from, target_language: to, corpus, state: how, best_step: step, score } = run;
-  const best = score === null ? "" : `, ${run.score_name} ${score.toFixed(3)}`;
-  return [foreign(from), " → ", foreign(to), ", ", foreign(corpus), `, ${how}, weights of step ${step}${best}`];
+  const best = score === null ? "" : `, ${retold(run.score_name)} ${fixed(score, 3)}`;
+  return [foreign(from), " → ", foreign(to), ", ", foreign(corpus),
+    say`, ${retold(how)}, weights of step ${step}`, best];
 }
 
 /** What the page does, and what to type. */
 function purpose({ source_language: from }) {
-  const names = new Intl.DisplayNames("en", { type: "language", fallback: "none" });
+  const names = new Intl.DisplayNames(LOCALE, { type: "language", fallback: "none" });
   const language = /^[a-z]{2,3}$/.test(from) && names.of(from);
-  return `Type a sentence${language ? ` in ${language}` : ""}. A small neural network on this machine translates it. `
-    + "The lines and the tabs show how it does that.";
+  return [language ? say`Type a sentence in ${language}.` : "Type a sentence.",
+    " A small neural network on this machine translates it. The lines and the tabs show how it does that."];
 }
 
 /** Add the panels and buttons of tabs that the HTML does not have. */
@@ -367,14 +364,14 @@ function build() {
       type: "button", role: "tab", id: `tab-${id}`, "aria-controls": id, "data-place": id,
       class: needsModel && "needs-model",
     }, title);
-    document.getElementById("tabs").append(own);
-    let panel = document.getElementById(id);
+    byId("tabs").append(own);
+    let panel = byId(id);
     if (!panel) {
       panel = element("section", { id, role: "tabpanel", "aria-labelledby": `tab-${id}` }, element("h2", {}, title),
         controls && element("p", { class: "controls" }, controls(ACTIONS)),
         element("p", { id: `${id}-problem`, class: "problem", role: "alert" }));
       document.querySelector("main").append(panel);
-      const missing = pictures.map(([name]) => name).filter((name) => !document.getElementById(name));
+      const missing = pictures.map(([name]) => name).filter((name) => !byId(name));
       panel.append(...missing.map((name) => element("div", { id: name })));
     }
     listen?.(panel, ACTIONS);
@@ -382,7 +379,7 @@ function build() {
 }
 
 function listen() {
-  const on = (id, event, listener) => document.getElementById(id).addEventListener(event, listener);
+  const on = (id, event, listener) => byId(id).addEventListener(event, listener);
   let typing = null;
   on("source", "input", ({ target }) => {
     clearTimeout(typing);
@@ -404,7 +401,7 @@ function listen() {
   on("unit", "change", ({ target }) => change({ words: target.value === "words" }));
   on("checkpoint", "input", ({ target }) => change({ checkpoint: target.valueAsNumber }));
   on("beam", "change", ({ target: { validity, valueAsNumber, max } }) => {
-    remark("beam", validity.valid ? undefined : `Give a whole number from 1 to ${max}.`);
+    remark("beam", validity.valid ? undefined : say`Give a whole number from 1 to ${max}.`);
     change({ beam: validity.valid ? valueAsNumber : state.beam });
   });
   on("ask-losses", "click", () => change({ wantsLosses: true, allLosses: !state.allLosses }));
@@ -417,13 +414,13 @@ function listen() {
       document.querySelectorAll(".linked").forEach((one) => one.dispatchEvent(new Event("relayout")));
     });
   }
-  roving(document.getElementById("tabs"), "[role=tab]", { line: true });
+  roving(byId("tabs"), "[role=tab]", { line: true });
 }
 
 /** Copy a text, and say so on the button. */
 async function copy(text, button) {
   const before = button.textContent;
-  button.textContent = await navigator.clipboard.writeText(text).then(() => "Copied", () => "Copy the address");
+  replace(button, await navigator.clipboard.writeText(text).then(() => "Copied", () => "Copy the address"));
   setTimeout(() => (button.textContent = before), SPEAKING);
 }
 
@@ -443,7 +440,7 @@ async function savePage() {
 /** Show the link with the key as a QR code, for the cameras of a class. */
 async function showCode() {
   const { rows } = await ask("code", { run: state.run.run, link: withKey(addressOf(state)) });
-  const dialog = document.getElementById("code");
+  const dialog = byId("code");
   replace(dialog, smallMatrix(rows, { largest: 1 }), button("close code", () => dialog.close(), {}, "Close"));
   dialog.showModal();
 }
@@ -465,9 +462,9 @@ async function list() {
 function offer(runs, opens = null) {
   const options = runs.map(({ run, stacks, error }) => {
     const why = error ? " (damaged)" : !stacks && " (no model yet)";
-    return element("option", { value: run, disabled: !stacks }, visible(run), why);
+    return element("option", { value: run, disabled: !stacks }, literal(run), why);
   });
-  const select = document.getElementById("run");
+  const select = byId("run");
   replace(select, options);
   state.runs = runs;
   const usable = runs.filter((run) => run.stacks);
@@ -475,8 +472,8 @@ function offer(runs, opens = null) {
   const first = [wished.run, opens, lastRun()].map((name) => usable.find(({ run }) => run === name)).find(Boolean) ??
     usable.find(({ run, state: how }) => how === "finished" && run !== READY) ?? usable[0];
   const now = runs.find(({ run, stacks }) => stacks && run === state.run?.run);
-  const gone = state.run && !now && `The run ${state.run.run} is gone or damaged; choose another.`;
-  remark("runs", gone || (first ? undefined : "No run here has a model yet; train one with: tmt train"));
+  const gone = state.run && !now && say`The run ${state.run.run} is gone or damaged; choose another.`;
+  remark("runs", gone || (first ? undefined : say`No run here has a model yet; train one with: tmt train`));
   if (now) {
     select.value = now.run;
     const offered = (run) => JSON.stringify(OFFERED.map((key) => run[key]));
@@ -501,6 +498,7 @@ function every(milliseconds, look) {
 }
 
 async function start() {
+  translatePage();
   await prepare(() => {
     Object.keys(asked).forEach((name) => delete asked[name]);
     list();

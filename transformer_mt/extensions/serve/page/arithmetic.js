@@ -49,9 +49,13 @@ export function normals(count, seed) {
 
 /** The dot products of pairs of normal random vectors with d numbers. */
 export function randomScores(d, count, seed) {
-  const numbers = normals(2 * d * count, seed);
-  return Array.from({ length: count }, (_, pair) =>
-    dotProduct(numbers.slice(2 * d * pair, 2 * d * pair + d), numbers.slice(2 * d * pair + d, 2 * d * (pair + 1))));
+  const vectors = inRows(normals(2 * d * count, seed), d);
+  return Array.from({ length: count }, (_, pair) => dotProduct(vectors[2 * pair], vectors[2 * pair + 1]));
+}
+
+/** Numbers in rows. */
+export function inRows(numbers, size) {
+  return Array.from({ length: numbers.length / size }, (_, row) => numbers.slice(size * row, size * (row + 1)));
 }
 
 /** How many values are in each of equal bins from −reach to reach; values outside are in the first or last. */
@@ -110,6 +114,5 @@ export function kernelWeights(kernel, size, row, column) {
 
 /** Σ of the weights of a kernel at a cell times the grid. */
 export function convolvedAt(grid, kernel, row, column) {
-  const weights = kernelWeights(kernel, grid.length, row, column);
-  return grid.reduce((all, line, i) => all + dotProduct(line, weights[i]), 0);
+  return dotProduct(grid.flat(), kernelWeights(kernel, grid.length, row, column).flat());
 }

@@ -1,25 +1,22 @@
 // Curves over a common horizontal axis, as a picture and in words.
 
-import { element, shape } from "./dom.js";
+import { element, LOCALE, numeral, say, shape, translated } from "./dom.js";
 
 // The size of a chart and the area of its curves, in SVG units.
 const SIZE = { width: 320, height: 176, left: 46, right: 310, top: 10, bottom: 142 };
-
-// Below this, numbers are written with an exponent.
-const SMALL = 1e-4;
 
 /**
  * A chart: each curve has a `name` (its class), what it is `called`, and `points`. `axis` names the horizontal one, and
  * `at` a place on it.
  */
-export function drawChart(title, curves, { axis = "step", at = (place) => `step ${place}` } = {}) {
+export function drawChart(title, curves, { axis = "step", at = (place) => say`step ${place}` } = {}) {
   const [across, up] = [0, 1].map((axis) => extent(curves.flatMap(({ points }) => points.map((point) => point[axis]))));
   const x = (step) => SIZE.left + ((step - across[0]) / (across[1] - across[0])) * (SIZE.right - SIZE.left);
   const y = (value) => SIZE.bottom - ((value - up[0]) / (up[1] - up[0])) * (SIZE.bottom - SIZE.top);
   const text = (number, at) => shape("text", at, short(number));
   const drawing = shape(
     "svg",
-    { class: "panel", viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, "aria-hidden": "true" },
+    { class: "panel", viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, "aria-hidden": true },
     ticks(...up, 5).map((value) => [
       shape("path", { class: "grid", d: `M${SIZE.left} ${y(value)}H${SIZE.right}` }),
       text(value, { class: "upward", x: SIZE.left - 5, y: y(value) }),
@@ -32,21 +29,21 @@ export function drawChart(title, curves, { axis = "step", at = (place) => `step 
     }),
   );
   const said = curves.map(({ name, called, points }) => {
-    const key = shape("svg", { class: "sample", viewBox: "0 0 24 8", "aria-hidden": "true" },
+    const key = shape("svg", { class: "sample", viewBox: "0 0 24 8", "aria-hidden": true },
       shape("path", { class: `curve ${name}`, d: "M1 4H23" }));
-    return element("li", {}, curves.length > 1 && key, inWords(called, points, at));
+    return element("li", {}, curves.length > 1 && key, inWords(translated(called), points, at));
   });
   return element("figure", {}, element("figcaption", {}, title), drawing, element("ul", {}, said));
 }
 
 /** The ends of a curve; a single point is no trend, and a constant has one value. */
 function inWords(called, points, at) {
-  const [[first, start], [last, end]] = [points[0], points.at(-1)];
+  const [[, start]] = points;
   if (points.length > 1 && points.every(([, value]) => short(value) === short(start))) {
     return `${called} ${short(start)}`;
   }
-  const single = `${called} ${short(start)} at ${at(short(first))}`;
-  return points.length > 1 ? `${single}, ${short(end)} at ${at(short(last))}` : `${single}, measured once`;
+  const [once, then] = [points[0], points.at(-1)].map(([place, value]) => say`${short(value)} at ${at(short(place))}`);
+  return points.length > 1 ? say`${called} ${once}, ${then}` : say`${called} ${once}, measured once`;
 }
 
 /** The ends of an axis; they differ even if all numbers are the same. */
@@ -69,8 +66,8 @@ function ticks(low, high, most) {
 
 /** At most four significant digits; very small numbers as `1.7e−7`. */
 export function short(number) {
-  if (number !== 0 && Math.abs(number) < SMALL) {
-    return number.toPrecision(2).replace("e-", "e−");
+  if (number !== 0 && Math.abs(number) < 1e-4) {
+    return numeral(number.toPrecision(2));
   }
-  return Number(number.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
+  return Number(number.toPrecision(4)).toLocaleString(LOCALE, { maximumSignificantDigits: 4 }).replace("-", "−");
 }

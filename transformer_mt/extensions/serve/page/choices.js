@@ -1,7 +1,7 @@
 // View 2: the alternatives at each token, and the tree of the beam.
 
 import {
-  button, decimal, direction, element, foreign, logarithm, probability, scroller, shape, visible,
+  button, compact, direction, element, fixed, foreign, logarithm, probability, retold, say, scroller, shape, visible,
 } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { tabs } from "./tabs.js";
@@ -17,7 +17,7 @@ export function drawChoices(answer, run, place, { prefix, open, go, undo, ...ask
   const dir = direction(answer.translation);
   const line = (answer.alternatives ?? []).map(({ token, probability: likely }, number) =>
     button(`piece ${number}`, () => open(number === place ? null : number), {
-      class: number < prefix.length ? "piece chosen" : "piece", "aria-expanded": String(number === place),
+      class: number < prefix.length ? "piece chosen" : "piece", "aria-expanded": number === place,
     }, foreign(token, null, dir), element("span", { class: "below-word" }, probability(likely))));
   const language = run.target_language;
   const attributes = { class: "pieces", role: "group", "aria-label": "Tokens", lang: language, dir };
@@ -27,8 +27,8 @@ export function drawChoices(answer, run, place, { prefix, open, go, undo, ...ask
     roving(pieces, ".piece", { line: true, current: line[place], leave: position && (() => open(null, place)) }),
     position && others(position, answer, place, { open, go, ...asked }, { run, language, dir }),
     element("p", { class: "actions" }, [
-      button("undo", undo, { "aria-disabled": String(!prefix.length) }, "Undo"),
-      prefix.length > 0 && [" continued from ", foreign(prefix.join(" "), language)],
+      button("undo", undo, { "aria-disabled": !prefix.length }, "Undo"),
+      prefix.length > 0 && say` continued from ${foreign(prefix.join(" "), language)}`,
       !prefix.length && " Press a token to see alternatives; choose one to continue from there.",
     ]),
   ];
@@ -38,13 +38,13 @@ function others(position, answer, place, { open, go, ...asked }, { run, language
   const choices = [[position.token, position.probability], ...position.others];
   const before = answer.tokens.slice(0, place);
   const items = choices.map(([token, likely], number) => {
-    const shown = likely < 0.01 ? likely.toFixed(4).replace("0.", ".") : decimal(likely);
+    const shown = compact(fixed(likely, likely < 0.01 ? 4 : 2));
     const choice = button(`choice ${number}`, () => go([...before, token], place), {
       class: "choice", "aria-current": number === 0 ? "true" : null,
     }, foreign(token, language, dir), " ", bar(likely), " ", element("span", { class: "number" }, shown));
     return element("li", {}, choice, " ", number > 0 && tabs.choices.besideOther?.(token, number, run, asked));
   });
-  const list = element("ol", { class: "others", dir, "aria-label": `Instead of ${visible(position.token)}` }, items);
+  const list = element("ol", { class: "others", dir, "aria-label": say`Instead of ${visible(position.token)}` }, items);
   return roving(list, ".choice, .why", { line: true, leave: () => open(null, place) });
 }
 
@@ -52,7 +52,7 @@ function others(position, answer, place, { open, go, ...asked }, { run, language
 export function bar(share, kind = "") {
   const drawn = shape("rect", { class: `bar ${kind}`, width: Math.max(0.5, 100 * share), height: 10 });
   const size = { viewBox: "0 0 100 10", preserveAspectRatio: "none" };
-  return shape("svg", { ...size, class: "bars", "aria-hidden": "true" }, drawn);
+  return shape("svg", { ...size, class: "bars", "aria-hidden": true }, drawn);
 }
 
 /** The tree of a beam search: a column per step; every node is a button that continues from there. */
@@ -84,7 +84,7 @@ export function drawBeam({ trace, translation }, run, { go }) {
   visit(null, start, 1);
   const isBest = (button) => button.classList.contains("best");
   const curves = ends.map(([, to]) => shape("path", { class: isBest(to) ? "branch best" : "branch" }));
-  const drawing = shape("svg", { class: "branches", "aria-hidden": "true" }, curves);
+  const drawing = shape("svg", { class: "branches", "aria-hidden": true }, curves);
   const name = "The beam, step by step";
   const tree = element("div", { class: "tree", role: "tree", "aria-label": name, lang: run.target_language }, buttons);
   const inner = element("div", { class: "grown" }, start, drawing, tree);
@@ -99,18 +99,19 @@ export function drawBeam({ trace, translation }, run, { go }) {
 
 function nodeButton(trace, number, { place, of, depth, isBest, dir }, go) {
   const { token, log_probability: total, end, score } = trace.nodes[number];
-  const said = end === "ended" ? `, ended with score ${logarithm(score)}` : end ? `, ${end}` : "";
+  const said = end === "ended" ? say`, ended with score ${logarithm(score)}` : end ? `, ${retold(end)}` : "";
   const attributes = {
     role: "treeitem",
     class: ["node", end, isBest && "best"].filter(Boolean).join(" "),
     "aria-level": depth,
     "aria-posinset": place + 1,
     "aria-setsize": of,
-    "aria-selected": String(isBest),
+    "aria-selected": isBest,
     title: `ln p ${logarithm(total)}${said}`,
   };
   const choose = () => go([...trace.prefix, ...pathTo(trace, number).map((one) => trace.nodes[one].token)]);
-  const sum = element("span", { class: "number" }, logarithm(total), end === "ended" && ` (score ${logarithm(score)})`);
+  const sum = element("span", { class: "number" }, logarithm(total),
+    end === "ended" && say` (score ${logarithm(score)})`);
   return button(`node ${number}`, choose, attributes, foreign(token, null, dir), " ", sum);
 }
 

@@ -1,20 +1,93 @@
-// DOM helpers: elements from attributes and children, safe display of untrusted text, short numbers.
+// DOM helpers: elements from attributes and children, texts in the language of the page, safe display of untrusted
+// text, short numbers. The English texts in the modules are the keys of the translations, as in gettext.
+
+import { LANGUAGE } from "./language.js";
+
+/** The code of the language, such as `de`; numbers follow it as well. */
+export const LOCALE = LANGUAGE.code;
+const TRANSLATIONS = new Map(Object.entries(LANGUAGE.texts ?? {}));
+const SENTENCES = Object.entries(LANGUAGE.sentences ?? {}).map(([english, own]) => [patternOf(english), own]);
+const POINT = (0.5).toLocaleString(LOCALE).at(1);
 
 const SVG = "http://www.w3.org/2000/svg";
 const MATH = "http://www.w3.org/1998/Math/MathML";
-// Cc: controls. Cf: format characters, including direction overrides. Cs: lone surrogates. Zl, Zp: line breaks.
-const CONTROLS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-// Format characters that scripts and emoji need and that do not reorder text.
-const HARMLESS = "\u200c\u200d\u00ad";
+// Attributes with texts.
+const SAID = ["aria-label", "aria-valuetext", "label", "title"];
+// Cc: controls. Cf: format characters, such as direction overrides, but not those that scripts and emoji need and that
+// do not reorder text. Cs: lone surrogates. Zl, Zp: line breaks.
+const CONTROLS = /(?![\u200c\u200d\u00ad])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 // Runs of right-to-left letters, with SentencePiece's word mark and combining marks.
 const FROM_RIGHT = "\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}";
 const RUNS = new RegExp(`(▁?(?=\\p{L})[${FROM_RIGHT}]+)`, "u");
 const IS_FROM_RIGHT = new RegExp(`^[${FROM_RIGHT}]`, "u");
 
-/** Create an HTML element. Null and false attributes are left out; names starting with `on` are event listeners. */
+/** Matches a sentence with any values: `{0}`, or `{0:n}` for a number. */
+function patternOf(english) {
+  const plain = english.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&");
+  return new RegExp(`^${plain.replaceAll(/\{\d\}/g, "(.+?)").replaceAll(/\{\d:n\}/g, "([\\d.,e+-]+)")}$`);
+}
+
+/** A text in the language of the page, or the text itself; spaces around it stay. */
+export function translated(text) {
+  const inner = text.trim();
+  return TRANSLATIONS.has(inner) ? text.replace(inner, () => TRANSLATIONS.get(inner)) : text;
+}
+
+/** A text with values: the key of say`layer ${2}` is `layer {0}`. With elements among the values, it is in parts. */
+export function say(strings, ...values) {
+  const key = strings.reduce((before, part, place) => `${before}{${place - 1}}${part}`).replaceAll(/\s+/g, " ");
+  const parts = translated(key).split(/\{(\d)\}/).map((part, place) => (place % 2 ? values[part] : part));
+  return values.some((one) => typeof one === "object") ? parts : parts.join("");
+}
+
+/** A number of things: `1 head`, `2 heads`. */
+export function plural(count, thing) {
+  return say(["", ` ${thing}${count === 1 ? "" : "s"}`], count);
+}
+
+/** A sentence of the server in the language of the page, part by part; unknown parts stay. */
+export function retold(sentence) {
+  const number = (text) => Number(text.replaceAll(",", "")).toLocaleString(LOCALE, { maximumSignificantDigits: 10 });
+  return sentence.split(/(; |\.$)/).map((part) => {
+    const [pattern, own] = SENTENCES.find(([one]) => one.test(part)) ?? [];
+    return own ? part.replace(pattern, (_, ...values) => own.replaceAll(/\{(\d)(:n)?\}/g,
+      (_, place, isNumber) => (isNumber ? number(values[place]) : values[place]))) : part;
+  }).join("");
+}
+
+export function capitalised(text) {
+  return `${text[0].toUpperCase()}${text.slice(1)}`;
+}
+
+/** Digits with the minus and the decimal point of the language. */
+export function numeral(digits) {
+  return digits.replaceAll("-", "−").replace(".", POINT);
+}
+
+/** Put the texts of the HTML into the language of the page. */
+export function translatePage() {
+  document.documentElement.lang = LOCALE;
+  const texts = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    const own = TRANSLATIONS.get(node.data.trim().replaceAll(/\s+/g, " "));
+    if (own) {
+      node.data = node.data.replace(/\S[^]*\S/, () => own);
+    }
+  }
+  document.querySelectorAll("[aria-label]").forEach((one) => (one.ariaLabel = translated(one.ariaLabel)));
+}
+
+/**
+ * Create an HTML element. Null and false attributes are left out; names starting with `on` are event listeners.
+ *
+ * Strings are texts of the page and get translated; for others, see `literal`.
+ */
 export function element(name, attributes = {}, ...children) {
   return filled(document.createElement(name), attributes, children);
 }
+
+export const byId = (id) => document.getElementById(id);
 
 /** Create a button that calls `onclick`; `place` identifies it for `replace`. */
 export function button(place, onclick, attributes, ...children) {
@@ -26,17 +99,20 @@ export function shape(name, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, name), attributes, children);
 }
 
-/** Create a MathML element, like `element`. */
+/** Create a MathML element, like `element`, but from symbols, not texts. */
 export function math(name, attributes = {}, ...children) {
-  return filled(document.createElementNS(MATH, name), attributes, children);
+  const symbols = children.flat().map((child) => (typeof child === "string" ? literal(child) : child));
+  return filled(document.createElementNS(MATH, name), attributes, symbols);
 }
 
 function filled(node, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) {
       node.addEventListener(key.slice(2), value);
+    } else if (key.startsWith("aria-") && typeof value === "boolean") {
+      node.setAttribute(key, String(value));
     } else if (value !== null && value !== undefined && value !== false) {
-      node.setAttribute(key, value === true ? "" : value);
+      node.setAttribute(key, value === true ? "" : SAID.includes(key) ? translated(value) : value);
     }
   }
   node.append(...present(children));
@@ -44,21 +120,22 @@ function filled(node, attributes, children) {
 }
 
 function present(children) {
-  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (typeof child === "string" ? translated(child) : child));
 }
 
 /** Make control and reordering characters visible, as in the terminal: `␛`, `⟨U+202E⟩`. */
 export function visible(text) {
   return text.replace(CONTROLS, (character) => {
     const code = character.codePointAt(0);
-    if (HARMLESS.includes(character)) {
-      return character;
-    }
-    if (code < 0x20 || code === 0x7f) {
-      return code === 0x7f ? "␡" : String.fromCodePoint(0x2400 + code);
-    }
-    return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+    const picture = code < 0x20 ? String.fromCodePoint(0x2400 + code) : code === 0x7f && "␡";
+    return picture || `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
   });
+}
+
+/** Untrusted text that is only shown as it is, never translated. */
+export function literal(text) {
+  return new Text(visible(text));
 }
 
 /** The direction of a text, `ltr` or `rtl`, from its first letter; `usual` if it has none. */
@@ -73,12 +150,12 @@ export function direction(text, usual = "ltr") {
  * Part of a line, such as a word, without letters takes the direction of the line, `dir`.
  */
 export function foreign(text, language = null, dir = null) {
-  return element("bdi", { lang: language, dir: dir && direction(text, dir) }, visible(text));
+  return element("bdi", { lang: language, dir: dir && direction(text, dir) }, literal(text));
 }
 
-/** Show a sentence of the program that contains untrusted words. */
+/** Show a sentence of the server that contains untrusted words. */
 export function mixed(sentence) {
-  const parts = sentence.split(RUNS).map((part, place) => (place % 2 ? foreign(part) : visible(part)));
+  const parts = retold(sentence).split(RUNS).map((part, place) => (place % 2 ? foreign(part) : literal(part)));
   return element("bdi", { dir: "ltr" }, parts);
 }
 
@@ -96,31 +173,35 @@ export function replace(container, ...children) {
   }
 }
 
-/** Two decimals, without a leading zero: `.42`, `−.31`, `1.00`. */
+/** Two decimals, without a zero before a point: `.42`, `−.31`, `1.00`; but `0,42`. */
 export function decimal(number) {
-  return number.toFixed(2).replace(/^-?0?\.00$/, ".00").replace(/^(-?)0\./, "$1.").replace("-", "−");
+  return compact(fixed(number, 2));
+}
+
+export function compact(digits) {
+  return digits.replace(/^(−?)0\./, "$1.");
 }
 
 /** Two decimals, for logarithms: `−0.61`. */
 export function logarithm(number) {
-  return number.toFixed(2).replace(/^-(0\.00)$/, "$1").replace("-", "−");
+  return fixed(number, 2);
+}
+
+/** A number with so many decimals; no zero is negative. */
+export function fixed(number, digits) {
+  return numeral(number.toFixed(digits).replace(/^-(0\.0*)$/, "$1"));
 }
 
 /** Format a column of numbers with equal decimals: three, or enough for four digits of the largest. */
 export function column(numbers) {
   const largest = numbers.reduce((most, number) => Math.max(most, Math.abs(number)), 0);
   const digits = largest ? Math.min(Math.max(3, 3 - Math.floor(Math.log10(largest))), 9) : 3;
-  return numbers.map((number) => number.toFixed(digits).replace(/^-(0\.0*)$/, "$1").replace("-", "−"));
+  return numbers.map((number) => fixed(number, digits));
 }
 
 /** Format a probability; very small ones as `< .01`. */
 export function probability(number) {
-  return number < 0.005 ? "< .01" : decimal(number);
-}
-
-/** A number of things: `1 head`, `2 heads`. */
-export function plural(count, thing) {
-  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+  return number < 0.005 ? `< ${decimal(0.01)}` : decimal(number);
 }
 
 /** An area that scrolls sideways, with a shadow at an edge where there is more; reachable by keyboard if it scrolls. */
@@ -132,7 +213,7 @@ export function scroller(name, dir, ...children) {
     area.classList.toggle("more-before", past > 1);
     area.classList.toggle("more-after", hidden - past > 1);
     if (!isReachable && hidden > 1) {
-      Object.entries({ tabindex: 0, role: "group", "aria-label": name }).forEach((one) => area.setAttribute(...one));
+      filled(area, { tabindex: 0, role: "group", "aria-label": name }, []);
     }
   };
   area.addEventListener("scroll", mark);

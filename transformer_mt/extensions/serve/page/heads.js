@@ -1,6 +1,8 @@
 // Views 3 and 4: where each head looks, and whether it matters.
 
-import { button, decimal, direction, element, logarithm, plural, probability } from "./dom.js";
+import {
+  button, capitalised, decimal, direction, element, logarithm, plural, probability, retold, say, translated,
+} from "./dom.js";
 import { roving } from "./keyboard.js";
 import { matrixTable, smallMatrix } from "./matrix.js";
 import { legend, level, scaleOf } from "./shades.js";
@@ -33,8 +35,8 @@ function isWhole({ method }, run) {
 
 /** The title of a stack's matrices: what a method measures, and where. */
 function titleOf(method, stack, whole) {
-  const where = whole ? BETWEEN[stack] : STACKS[stack];
-  return method === "weights" ? where : `${method[0].toUpperCase()}${method.slice(1)}: ${where.toLowerCase()}`;
+  const where = translated(whole ? BETWEEN[stack] : STACKS[stack]);
+  return method === "weights" ? where : `${capitalised(translated(method))}: ${where}`;
 }
 
 /**
@@ -43,7 +45,8 @@ function titleOf(method, stack, whole) {
  * `losses` is an answer of `losses`, or null. `pick(head)` and `flip(head)` are called with a name such as
  * `cross.2.1`; without `flip`, there are no switches. Heads in `without` are off: their matrices are not drawn.
  */
-export function drawHeads(attention, run, chosen, without, losses, { pick, flip }) {
+export function drawHeads(attention, run, head, without, losses, { pick, flip }) {
+  const chosen = headToShow(attention, run, head);
   if (!Object.keys(attention.stacks).length) {
     return element("p", {}, NO_ATTENTION);
   }
@@ -65,7 +68,7 @@ export function drawHeads(attention, run, chosen, without, losses, { pick, flip 
         const said = whole ? title : name;
         return headCell(name, said, matrix, scale, { off: without.includes(name), loss, chosen, dir, pick, flip });
       });
-      const label = whole ? "whole model" : `layer ${layer + 1}`;
+      const label = whole ? translated("whole model") : say`layer ${layer + 1}`;
       return [
         element("p", { class: "quiet" }, label),
         element("div", { class: "layer", role: "group", "aria-label": `${title}, ${label}` }, cells),
@@ -80,21 +83,22 @@ export function drawHeads(attention, run, chosen, without, losses, { pick, flip 
 function headCell(name, said, matrix, scale, { off, loss, chosen, dir, pick, flip }) {
   const picture = matrix ? smallMatrix(matrix, scale, dir) : element("span", { class: "small empty" }, "off");
   const [stack, ...place] = name.split(".");
-  const label = `${SHORT[stack]} ${place[1] === MEAN ? MEAN : place.join(".")}`;
+  const label = `${SHORT[stack]} ${place[1] === MEAN ? translated(MEAN) : place.join(".")}`;
   const isSwitched = flip && place.length > 0 && place[1] !== MEAN;
   return element("div", { class: "head" },
     button(`pick ${name}`, () => pick(name), {
-      class: "pick", "aria-pressed": String(name === chosen), "aria-label": `Look at ${said}`,
+      class: "pick", "aria-pressed": name === chosen, "aria-label": say`Look at ${said}`,
     }, picture),
     isSwitched && button(`switch ${name}`, () => flip(name), {
-      class: "switch", "aria-pressed": String(!off), "aria-label": `Use ${name}`,
-    }, label, off ? " off" : " on"),
+      class: "switch", "aria-pressed": !off, "aria-label": say`Use ${name}`,
+    }, label, " ", off ? "off" : "on"),
     !isSwitched && place.length > 0 && element("span", { class: "loss" }, label),
     loss !== null && element("span", { class: "loss" }, rounded(loss)));
 }
 
 /** The chosen head: the effect of removing it, its links, and its numbers as a table. */
-export function drawHead(attention, run, chosen, without, losses) {
+export function drawHead(attention, run, head, without, losses) {
+  const chosen = headToShow(attention, run, head);
   const found = matrixOf(attention, run, chosen, without);
   if (!chosen) {
     return null;
@@ -103,7 +107,7 @@ export function drawHead(attention, run, chosen, without, losses) {
     element("p", {}, importance(chosen, losses), without.length > 0 && " All other heads are on here.");
   if (!found) {
     const isOff = without.includes(chosen) || chosen.endsWith(MEAN);
-    return [element("p", {}, isOff ? `${chosen} is off.` : "Choose a head above to see its numbers."), loss];
+    return [element("p", {}, isOff ? say`${chosen} is off.` : "Choose a head above to see its numbers."), loss];
   }
   const { maps, stack, numbers, count } = found;
   const [whole, meaning] = [isWhole(attention, run), run.methods[attention.method]?.meaning ?? attention.method];
@@ -119,12 +123,12 @@ export function drawHead(attention, run, chosen, without, losses) {
   ];
   const title = titleOf(attention.method, stack, whole);
   const named = whole ? title : `${title}, ${chosen}`;
-  const mean = count === null ? "" : ` This is the mean of ${plural(count, "head")}.`;
-  const caption = `${named}. A number is ${meaning}; ${legend(scale)}.${mean}`;
+  const mean = count === null ? "" : say` This is the mean of ${plural(count, "head")}.`;
+  const caption = `${named}. ${say`A number is ${retold(meaning)}; ${legend(scale)}.`}${mean}`;
   return [
     element("h3", {}, whole ? title : chosen),
     loss,
-    linkedWords({ lines, links, scale, name: `Where ${whole ? title : chosen} looks` }),
+    linkedWords({ lines, links, scale, name: say`Where ${whole ? title : chosen} looks` }),
     matrixTable({
       numbers,
       rows: { words: maps.rows, ...below },
@@ -165,9 +169,15 @@ export function drawAllOn(without) {
 function importance(name, losses) {
   const [before, after] = [losses.log_probability, losses.without[name]];
   const [p, q] = [before, after].map((number) => probability(Math.exp(number)));
-  const what = `Without ${name}, p of this translation`;
-  const change = p === q ? `stays at ${p}` : `${after > before ? "rises" : "falls"} from ${p} to ${q}`;
-  return `${what} ${change}; ln p from ${logarithm(before)} to ${logarithm(after)}.`;
+  const change = changeOf(p, q, after > before);
+  const logarithms = say`ln p from ${logarithm(before)} to ${logarithm(after)}`;
+  return say`Without ${name}, p of this translation ${change}; ${logarithms}.`;
+}
+
+/** How a printed probability changes. */
+export function changeOf(before, after, rises) {
+  return before === after ? say`stays at ${before}`
+    : rises ? say`rises from ${before} to ${after}` : say`falls from ${before} to ${after}`;
 }
 
 function rounded(loss) {

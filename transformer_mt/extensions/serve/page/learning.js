@@ -1,8 +1,8 @@
 // The tab "How it learned": a sentence at each saved checkpoint.
 
 import { short } from "./chart.js";
-import { element } from "./dom.js";
-import { drawHead, drawHeads, headToShow } from "./heads.js";
+import { element, say } from "./dom.js";
+import { drawHead, drawHeads } from "./heads.js";
 import { addTab, ofPair } from "./tabs.js";
 import { comparison } from "./translation.js";
 
@@ -17,24 +17,21 @@ addTab({
   },
   pictures: [
     ["too-few", ({ run }) => [run], drawTooFew],
-    ["history", ({ history, translation, run, head }) => [history, translation, run, head],
-      (history, translation, run, head, { pick }) => drawHistory(history, translation, run, head, { pick })],
+    ["history", ({ history, translation, run, head }) => [history, translation, run, head], drawHistory],
   ],
 });
 
 /** The sentence at a checkpoint, from an answer of `history`: its translation, and where the heads looked. */
 function drawHistory(frame, { read, translation }, run, head, { pick }) {
-  const loss = frame.loss === null ? "" : `, loss on validation ${short(frame.loss)}`;
+  const loss = frame.loss === null ? "" : say`, loss on validation ${short(frame.loss)}`;
   const attention = { ...frame, method: "weights", source: read, target: translation };
-  const chosen = headToShow(attention, run, head);
-  const now = frame.translation === translation ? ", as now" : "";
   return [
-    element("h3", {}, `After step ${short(frame.step)}`, loss),
-    element("p", { class: "then" }, `It translated${now}: `,
+    element("h3", {}, say`After step ${short(frame.step)}`, loss),
+    element("p", { class: "then" }, frame.translation === translation ? "It translated, as now: " : "It translated: ",
       comparison(frame.translation, translation, run.target_language)),
     element("p", { class: "quiet" }, "Where each head looked then, given the current translation."),
-    drawHeads(attention, run, chosen, [], null, { pick }),
-    drawHead(attention, run, chosen, [], null),
+    drawHeads(attention, run, head, [], null, { pick }),
+    drawHead(attention, run, head, [], null),
   ];
 }
 

@@ -1,6 +1,6 @@
 // A matrix as a small picture, and as a table with its numbers.
 
-import { decimal, element, foreign, scroller, shape } from "./dom.js";
+import { decimal, element, foreign, say, scroller, shape } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { level } from "./shades.js";
 
@@ -17,7 +17,7 @@ export function smallMatrix(numbers, scale, dir = "ltr") {
   );
   const drawn = [...paths].map(([shade, path]) => shape("path", { class: shade, d: path }));
   const size = `0 0 ${numbers[0]?.length ?? 0} ${numbers.length}`;
-  const attributes = { class: "small", dir, viewBox: size, preserveAspectRatio: "none", "aria-hidden": "true" };
+  const attributes = { class: "small", dir, viewBox: size, preserveAspectRatio: "none", "aria-hidden": true };
   return shape("svg", attributes, drawn);
 }
 
@@ -35,7 +35,7 @@ export function matrixTable({ numbers, rows, columns, scale, caption }) {
     return element("tr", {},
       element("th", { scope: "row", lang: rows.language }, foreign(rows.words[down], null, rows.dir)), cells);
   });
-  const unit = scale.unit === 1 ? "" : ` Numbers are in units of ${scale.unit}.`;
+  const unit = scale.unit === 1 ? "" : say` Numbers are in units of ${scale.unit}.`;
   const drawn = element("table", { class: "matrix" }, element("caption", { dir: "ltr" }, caption, unit),
     element("thead", {}, element("tr", {}, element("td", {}), heads)), element("tbody", {}, body));
   return scroller(caption, columns.dir, roving(drawn, "tbody td"));

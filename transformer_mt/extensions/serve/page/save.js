@@ -1,6 +1,6 @@
 // Files to save: a table as an SVG picture.
 
-import { shape, visible } from "./dom.js";
+import { literal, shape } from "./dom.js";
 
 /** A table as it is drawn now, as an SVG file with the colours in it. */
 export function pictureOfTable(table) {
@@ -19,7 +19,7 @@ export function pictureOfTable(table) {
     };
     return [
       shape("rect", { x, y, width: box.width, height: box.height, fill: style.backgroundColor }),
-      shape("text", text, visible(cell.textContent)),
+      shape("text", text, literal(cell.textContent)),
     ];
   });
   const size = { width, height, viewBox: `0 0 ${width} ${height}`, "font-family": "sans-serif", color };

@@ -1,6 +1,6 @@
 // Replaces `server.js` in a saved page: returns saved answers and disables controls that need the model.
 
-import { element } from "./dom.js";
+import { byId, element, translated } from "./dom.js";
 import { tabs } from "./tabs.js";
 
 const NOTE = "Saved with tmt. Controls that need the model are off; use tmt serve for them.";
@@ -15,14 +15,14 @@ let saved = [];
 
 /** Unpack the answers; disable all controls that need the model, also those drawn later, and show a note. */
 export async function prepare() {
-  saved = await unpacked(document.getElementById("saved").textContent);
+  saved = await unpacked(byId("saved").textContent);
   const [{ beginning }] = saved.find(({ route }) => route === "runs").answer.runs;
   tabs[beginning.view].needsModel = false; // it has its answers
   document.querySelector("main").prepend(element("p", { class: "quiet" }, NOTE));
   const switchOff = () => document.querySelectorAll(WITH_MODEL).forEach((one) => {
     one[one.matches("textarea") ? "readOnly" : "disabled"] = !one.matches("button"); // buttons stay focusable
     one.setAttribute("aria-disabled", "true");
-    one.title = NEEDS_MODEL;
+    one.title = translated(NEEDS_MODEL);
   });
   new MutationObserver(switchOff).observe(document.body, { childList: true, subtree: true });
   const stop = (event) => event.target.closest("[aria-disabled=true]") && event.stopImmediatePropagation();

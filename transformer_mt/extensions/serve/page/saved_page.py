@@ -10,23 +10,21 @@ from typing import Any
 from transformer_mt.extensions.serve.page import page_files
 from transformer_mt.text.terminal import escaped_json
 
-_START = "app.js"
-_SERVER = "server.js"
-_SAVED = "saved.js"
 _IMPORT = re.compile(r'^import (?:\{[\w,\s]+\} from )?"\./(\w+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 # Comments on their own lines, blank lines and indentation: a quarter of the modules.
 _UNREAD = re.compile(r"^ *(?://.*|/\*\*[\s\S]*?\*/)\n|^ +|^\n", re.MULTILINE)
 
 
-def saved_page(answers: Sequence[Mapping[str, Any]]) -> bytes:
+def saved_page(answers: Sequence[Mapping[str, Any]], *, language: str | None = None) -> bytes:
     """Build the page; each answer has an `answer`, its `route`, and the values `asked` that select it.
 
-    Its content security policy allows only its own style and script, by checksum, and no requests.
+    Its content security policy allows only its own style and script, by checksum, and no requests. `language` is as in
+    `page_language`.
     """
-    files = page_files()
+    files = page_files(language)
     style = files["page.css"]
-    script = "".join(_joined(_START, files, set()))
+    script = "".join(_joined("app.js", files, set()))
     icon = _base64(files["icon.svg"].encode())
     data = _base64(gzip.compress(escaped_json(answers, compact=True).encode(), mtime=0))
     policy = (
@@ -50,7 +48,7 @@ def saved_page(answers: Sequence[Mapping[str, Any]]) -> bytes:
 
 def _joined(name: str, files: Mapping[str, str], seen: set[str]) -> Iterator[str]:
     """Yield a module after its imports, each once, without import and export statements and comments."""
-    name = _SAVED if name == _SERVER else name
+    name = "saved.js" if name == "server.js" else name
     if name not in seen:
         seen.add(name)
         text = files[name]

@@ -5,13 +5,8 @@ const LATER = 503;
 /** False in a saved page, which keeps nothing in the address or the browser. */
 export const isLive = true;
 
-/** An error response of the server; `status` is 0 if it did not respond. */
-class Refusal extends Error {
-  constructor(status, message) {
-    super(message);
-    this.status = status;
-  }
-}
+/** The error for a response of the server; `status` is 0 if it did not respond. */
+const refusal = (status, message) => Object.assign(new Error(message), { status });
 
 /**
  * Take the key from the address, now and whenever the tab opens an address with a new one, for example after a restart
@@ -42,7 +37,7 @@ export function withKey(address) {
 /**
  * Request a route: `GET` without a question, otherwise `POST`.
  *
- * If the server is busy, calls `waits` with its message and retries. Throws a `Refusal`, or an `AbortError` when the
+ * If the server is busy, calls `waits` with its message and retries. Throws a `refusal`, or an `AbortError` when the
  * signal aborts.
  */
 export async function ask(route, question = null, { signal = null, waits = () => {} } = {}) {
@@ -64,22 +59,18 @@ export async function ask(route, question = null, { signal = null, waits = () =>
     }
     const seconds = response.headers.get("Retry-After");
     if (response.status !== LATER || seconds === null) {
-      throw new Refusal(response.status, answer.error ?? response.statusText);
+      throw refusal(response.status, answer.error ?? response.statusText);
     }
     waits(answer.error);
     await pause(1000 * Number(seconds), signal);
   }
 }
 
-async function sent(route, request) {
-  try {
-    return await fetch(`/v1/${route}`, request);
-  } catch (error) {
-    if (error.name === "AbortError") {
-      throw error;
-    }
-    throw new Refusal(0, "the server does not answer; start tmt serve again and open the address that it prints");
-  }
+function sent(route, request) {
+  return fetch(`/v1/${route}`, request).catch((error) => {
+    throw error.name === "AbortError" ? error
+      : refusal(0, "the server does not answer; start tmt serve again and open the address that it prints");
+  });
 }
 
 function pause(milliseconds, signal) {

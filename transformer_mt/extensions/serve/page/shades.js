@@ -1,6 +1,6 @@
 // The five shades of a number, as in the terminal's matrices.
 
-import { decimal } from "./dom.js";
+import { decimal, say } from "./dom.js";
 
 // Shades begin at these shares of the largest number; below the first, cells are blank.
 const SHARES = [0.05, 0.25, 0.5, 0.75];
@@ -11,7 +11,7 @@ export const SHARES_OF_ONE = { largest: 1, unit: 1 };
 /** Describe where the shades begin, in printed units. */
 export function legend({ largest, unit } = SHARES_OF_ONE) {
   const [first, second, third, last] = SHARES.map((share) => decimal((share * largest) / unit));
-  return `shades from ${first}, ${second}, ${third} and ${last}`;
+  return say`shades from ${first}, ${second}, ${third} and ${last}`;
 }
 
 /** The shade of a number, from 0 (blank) to 4 (full). */

@@ -1,6 +1,6 @@
 // View 1: the sentence, its translation and their word links, unseen words, and doubtful words.
 
-import { button, direction, element, foreign, logarithm, probability } from "./dom.js";
+import { button, direction, element, foreign, logarithm, probability, say, translated } from "./dom.js";
 import { linkedWords, linksAsText } from "./words.js";
 
 // A word with a lower probability is doubtful.
@@ -15,17 +15,17 @@ const MEANINGS = {
 /**
  * The translation with its links and remarks, from an answer of `translate`.
  *
- * `place` is the token with open alternatives. Pressing a word of the translation calls `open` with its first token;
- * one of several sentences calls `take` with its text; the button that turns all heads on calls `allOn`.
+ * `place` is the token with open alternatives. Pressing a word of the translation calls `openWord` with its first
+ * token; one of several sentences calls `take` with its text; the button that turns all heads on calls `allOn`.
  */
-export function drawTranslation(answer, run, place, { open, take, allOn }) {
+export function drawTranslation(answer, run, place, { openWord, take, allOn }) {
   const languages = [run.source_language, run.target_language];
   return [
     answer.lines.length > 1 && severalSentences(answer.lines, languages[0], take),
-    answer.alignment ? withLinks(answer, languages, place, open) : withoutLinks(answer, languages),
+    answer.alignment ? withLinks(answer, languages, place, openWord) : withoutLinks(answer, languages),
     element("details", { class: "meanings" },
       element("summary", { "data-place": "meanings" }, "What do ln p, score and step mean?"),
-      Object.entries(MEANINGS).map(([name, meaning]) => element("p", {}, element("strong", {}, name), `: ${meaning}`))),
+      Object.entries(MEANINGS).map(([name, meaning]) => element("p", {}, element("strong", {}, name), ": ", meaning))),
     element("ul", { class: "remarks" }, remarks(answer, languages, allOn)),
   ];
 }
@@ -33,7 +33,7 @@ export function drawTranslation(answer, run, place, { open, take, allOn }) {
 function severalSentences(lines, language, take) {
   const buttons = lines.map((line, number) =>
     element("li", {}, button(`line ${number}`, () => take(line), { lang: language }, foreign(line))));
-  const said = `The first of ${lines.length} sentences is shown. Choose one:`;
+  const said = say`The first of ${lines.length} sentences is shown. Choose one:`;
   return element("div", { class: "several" }, element("p", {}, said), element("ol", {}, buttons));
 }
 
@@ -43,7 +43,7 @@ function withLinks(answer, languages, place, open) {
   const words = answer.token_words;
   const unseen = new Set((answer.never_seen ?? []).map((word) => word.toLowerCase()));
   const above = sources.map((text) =>
-    unseen.has(text.toLowerCase()) ? { text, marks: ["unseen"], note: "never seen in training" } : { text },
+    unseen.has(text.toLowerCase()) ? { text, marks: ["unseen"], note: translated("never seen in training") } : { text },
   );
   const below = targets.map((text, place) => {
     const likely = positions.filter((_, token) => words[token].includes(place)).map((one) => one.probability);
@@ -52,7 +52,7 @@ function withLinks(answer, languages, place, open) {
       return { text };
     }
     const number = probability(product);
-    return { text, marks: ["doubtful"], note: `doubtful: probability ${number}`, number: `${number}?` };
+    return { text, marks: ["doubtful"], note: say`doubtful: probability ${number}`, number: `${number}?` };
   });
   const lines = [
     { words: above, language: languages[0], dir: direction(answer.read), name: "Sentence" },
@@ -71,10 +71,8 @@ function withLinks(answer, languages, place, open) {
 }
 
 function withoutLinks(answer, languages) {
-  return [
-    element("p", { class: "words", dir: direction(answer.read) }, foreign(answer.read, languages[0])),
-    element("p", { class: "words", dir: direction(answer.translation) }, foreign(answer.translation, languages[1])),
-  ];
+  return [answer.read, answer.translation].map((text, side) =>
+    element("p", { class: "words", dir: direction(text) }, foreign(text, languages[side])));
 }
 
 function remarks(answer, [source, target], allOn) {
@@ -87,9 +85,9 @@ function remarks(answer, [source, target], allOn) {
     "ln p": logarithm(answer.log_probability), score: logarithm(answer.score), step: String(answer.step),
   };
   const total = Object.entries(totals).map(([name, number], place) =>
-    [place > 0 && ", ", element("span", { title: MEANINGS[name] }, `${name} ${number}`)]);
+    [place > 0 && ", ", element("span", { title: MEANINGS[name] }, `${translated(name)} ${number}`)]);
   return [
-    usual !== undefined && element("li", {}, `Without ${answer.without.join(", ")}: `, both(), " ",
+    usual !== undefined && element("li", {}, say`Without ${answer.without.join(", ")}: `, both(), " ",
       button("all on", allOn, {}, "Turn all on")),
     answer.doubtful &&
       element("li", { class: "warning" }, "The model gives this translation a low probability."),
@@ -121,24 +119,14 @@ export function comparison(own, other, language) {
 
 /** The numbers of the words of `one` in a longest common subsequence with `other`. */
 function commonWords(one, other) {
-  const longest = Array.from({ length: one.length + 1 }, () => new Array(other.length + 1).fill(0));
-  for (let i = one.length - 1; i >= 0; i -= 1) {
-    for (let j = other.length - 1; j >= 0; j -= 1) {
-      const skipping = Math.max(longest[i + 1][j], longest[i][j + 1]);
-      longest[i][j] = one[i] === other[j] ? longest[i + 1][j + 1] + 1 : skipping;
-    }
-  }
-  const kept = new Set();
-  let [i, j] = [0, 0];
-  while (i < one.length && j < other.length) {
-    if (one[i] === other[j]) {
-      kept.add(i);
-      [i, j] = [i + 1, j + 1];
-    } else if (longest[i + 1][j] >= longest[i][j + 1]) {
-      i += 1;
-    } else {
-      j += 1;
-    }
-  }
-  return kept;
+  let last = new Array(other.length + 1).fill([]); // for each start of `other`
+  one.forEach((word, i) => {
+    const next = [[]];
+    other.forEach((same, j) => {
+      const [without, before] = [last[j + 1], next[j]];
+      next.push(word === same ? [...last[j], i] : without.length > before.length ? without : before);
+    });
+    last = next;
+  });
+  return new Set(last.at(-1));
 }

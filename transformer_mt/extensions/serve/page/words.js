@@ -22,7 +22,7 @@ export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose 
   const sides = lines.map((line, side) => wordLine(line, side, { links, lines, scale, picture, choose, chosen }));
   const curves = links.map(({ weight }) => shape("path", { class: `link shade-${level(weight, scale.largest)}` }));
   const numbers = links.map(({ weight }) => shape("text", { class: "link-number" }, decimal(weight / scale.unit)));
-  const drawing = shape("svg", { class: "links", "aria-hidden": "true" }, curves, numbers);
+  const drawing = shape("svg", { class: "links", "aria-hidden": true }, curves, numbers);
   const ruler = element("div"); // as wide as the figure, with a height that drawing does not change
   const figure = element("div", { class: "linked", role: "group", "aria-label": name }, ruler, drawing, sides);
   const words = sides.map((side) => [...side.querySelectorAll(".word")]);
@@ -57,7 +57,7 @@ function wordLine({ words, language, dir, name }, side, { links, lines, scale, p
     const id = `${picture}-${side}-${number}`;
     const linked = linkedTo(links, side, number, lines[1 - side].words, scale).map((one) => one.join(" ")).join(", ");
     const said = [word.note, visible(linked)].filter(Boolean).join("; ");
-    const below = word.number && element("span", { class: "below-word", "aria-hidden": "true" }, word.number);
+    const below = word.number && element("span", { class: "below-word", "aria-hidden": true }, word.number);
     const shown = button(`${SIDES[side]} ${number}`, () => choose(side, number), {
       class: ["word", ...(word.marks ?? [])].join(" "),
       "aria-describedby": said && id,

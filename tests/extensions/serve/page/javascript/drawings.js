@@ -130,7 +130,7 @@ test("heads have names, switches and losses", () => {
     ["cross.1.1", "cross.1.1", "cross.1.2", "cross.1.2", "cross.1.mean"]);
   const whole = heads(ERASURE, { chosen: "cross.1.2", off: ["encoder.1.2"] });
   equal(texts(whole, ".stack .quiet"), ["whole model"]);
-  equal(attributes(whole, ...picks), [["pick cross", "false", "0"]]);
+  equal(attributes(whole, ...picks), [["pick cross", "true", "0"]]);
   equal(texts(whole, ".switch"), []);
 });
 
@@ -142,7 +142,8 @@ test("heads that are off are not drawn", () => {
     equal(head(chosen, { off }).textContent, `${chosen} is off.`);
   }
   equal(head("encoder.1.2", { off: ["encoder.1.2"] }).textContent, "encoder.1.2 is off.");
-  equal(head("decoder.1.2").textContent, "Choose a head above to see its numbers.");
+  const run = { ...RUN, stacks: { ...RUN.stacks, decoder: [[1, 2]] } };
+  equal(head("decoder.1.2", { run }).textContent, "Choose a head above to see its numbers.");
 });
 
 test("the mean of a layer is over the heads that are on", () => {
@@ -322,7 +323,7 @@ const TRANSLATED = {
   },
 };
 const translation = (more, place = null) =>
-  drawn(drawTranslation({ ...TRANSLATED, ...more }, RUN, place, { open: note, take: note, allOn: note }));
+  drawn(drawTranslation({ ...TRANSLATED, ...more }, RUN, place, { openWord: note, take: note, allOn: note }));
 
 test("words may share a token or have several", () => {
   // 老师好 in four tokens: one shared by two words, and two for the last word.

@@ -136,7 +136,7 @@ test("axes have round numbers, even for a constant", () => {
   const labels = (...values) => texts(curves({ training_loss: [...values.entries()] }), ".upward");
   equal(labels(4, 4), ["2", "3", "4", "5", "6"]);
   equal(labels(0, 0), ["0", "0.5", "1"]);
-  equal(labels(-2, -2), ["-3", "-2.5", "-2", "-1.5", "-1"]);
+  equal(labels(-2, -2), ["−3", "−2.5", "−2", "−1.5", "−1"]);
   equal(labels(100, 101), ["100", "100.5", "101"]);
   equal(labels(3e-6, 0.7), ["0.2", "0.4", "0.6"]);
 });
