@@ -205,7 +205,7 @@ test("products of positions follow the chosen distance", () => {
   const learned = (by) => `sinusoidal, with W_q and W_k of the ready model: 0.25 at i = 0, ${by} at i = 64`;
   equal(texts(shown, "li"), [constant, learned("0.75")]);
   set(shown, { "#positions-distance": "10" });
-  equal(texts(shown, "li"), [constant, learned("-1")]);
+  equal(texts(shown, "li"), [constant, learned("−1")]);
   equal(texts(shown, "figcaption"), ["Scaled product of the positions i and i + 10"]);
 });
 
