@@ -149,7 +149,11 @@ def test_every_text_shown_goes_through_the_language_file(chromium: "Browser", ho
 
 
 def look_closer(opened: LoadedPage, left: set[str]) -> None:
-    """Ask for alternatives and the reason for one, turn a head off, and choose other numbers."""
+    """Show the QR code, ask for alternatives and the reason for one, turn a head off, and choose other numbers."""
+    opened.click("#show-code")
+    opened.wait("#code svg")
+    check(opened, left)
+    opened.click("[data-place='close code']")
     opened.click("#tab-choices")
     opened.click("[data-place='piece 0']")
     opened.click("[data-place='why 1']")
