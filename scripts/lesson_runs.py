@@ -35,7 +35,7 @@ BY_STEP = ("baseline", "post_norm", "batch_norm")
 RECURRENT = ("gru_dot", "gru_bilinear", "gru_additive")
 SENTENCE = ("Der alte Mann liest ein Buch.", "The old man is reading a book.")
 STARTS = (1, 6, 11, 16, 26)  # fewer bands for long sentences, which are rare
-DISTANCES, FARTHEST, WIDTH = (1, 3, 10), 64, 128
+DISTANCES, FARTHEST = (1, 3, 10), 64
 MOST_BYTES = 100_000
 
 
@@ -102,10 +102,10 @@ def positions() -> dict[str, dict[str, list[tuple[int, float]]]]:
     Of the encodings alone; of the first head's query and key of both in the ready model's encoder; and of a query and
     a key of that head, turned as rotary positions do. Each is divided by its largest size.
     """
-    network = Translator.load(READY, device="cpu").model.network
-    encodings = sinusoids(FARTHEST + max(DISTANCES) + 1, WIDTH, torch.device("cpu"), torch.float32)
+    ready = Translator.load(READY, device="cpu").model
+    encodings = sinusoids(FARTHEST + max(DISTANCES) + 1, ready.config.model.width, torch.device("cpu"), torch.float32)
     with torch.no_grad():
-        projections = cast("Independent", network.attention_stacks()["encoder"][0].projections)
+        projections = cast("Independent", ready.network.attention_stacks()["encoder"][0].projections)
         queries, keys = projections.queries(encodings[None]), projections.keys(encodings[None])  # 1 H N d
     first, second = (rotated(one[:, :, :1].expand(one.shape), start=0)[0, 0] for one in (queries, keys))
     pairs = {"encodings": (encodings, encodings), "learned": (queries[0, 0], keys[0, 0]), "rotary": (first, second)}
