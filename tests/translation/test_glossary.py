@@ -118,7 +118,10 @@ def test_only_english_articles_change(language: str, article: str, translator: T
     assert translator.translate(["Ich habe eine Katze."])[0][0].text == f"I have {article} owl."
 
 
-@pytest.mark.parametrize("search", [{"n_best": 3}, {"n_best": 3, "sample": True, "temperature": 1.5}, {"beam": 1, "batch_size": 1}])
+DRAWN = {"n_best": 3, "sample": True, "temperature": 1.5}
+
+
+@pytest.mark.parametrize("search", [{"n_best": 3}, DRAWN, {"beam": 1, "batch_size": 1}])
 def test_terms_are_in_all_translations(search: dict[str, Any], translator: Translator) -> None:
     for prefix in ("", "The"):
         (ranked,) = translator.translate(["Der Hund schläft im Haus."], SearchConfig(**search), prefix=prefix)
