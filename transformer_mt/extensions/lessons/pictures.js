@@ -359,7 +359,7 @@ function convolved({ kernel: name, row, column: across }) {
   ];
 }
 
-// As in the ready model.
+// As in the default model.
 const [WIDTH, VOCABULARY] = [128, 8000];
 
 function lossAndRate({ shown, smoothing, warmup, factor }) {
