@@ -69,7 +69,7 @@ def test_row_layer_and_head_are_chosen_by_options(on_run: Tmt) -> None:
     [
         ("explain", ("--word", "cat"), "--word: 'cat' is not in the translation or the source; "),
         ("explain", ("--stack", "croos"), "--stack: 'croos' is unknown; did you mean cross?"),
-        ("explain", ("--layer", "9"), "--layer: 9 is unknown; "),
+        ("explain", ("--layer", "9"), "--layer: 9 is unknown or off; "),
         ("explain", ("--head", "mean"), "--head: input should be a valid integer"),
         ("contrast", ("--not", "cat"), "--word: missing"),
         ("contrast", ("--word", "dog", "--not", "dog"), "--not: 'dog' is what the translation says; "),
