@@ -198,7 +198,7 @@ def test_the_readme_is_short_and_starts_with_the_installation() -> None:
     assert len(lines) <= 180
     commands = [line for line in lines if line.startswith("pip install")]
     answer, *two = commands
-    assert answer == 'pip install . && tmt translate "Der Hund schläft."'
+    assert answer.startswith('pip install . && tmt translate "Wie viel kostet eine Fahrkarte nach Hamburg, ')
     assert two == ["pip install . && tmt train", "pip install '.[test]' && pytest -n 2"]
     assert len((ROOT / "scripts/README.md").read_text("utf-8").splitlines()) <= 180
 
