@@ -1,7 +1,6 @@
 """Take the README's picture, `scripts/page.png`, from the real page.
 
-    tmt train
-    python scripts/picture.py --model runs/builtin
+    python scripts/picture.py
 
 Needs Chromium and the browser extra.
 """
@@ -17,7 +16,7 @@ SIZE = {"width": 1280, "height": 985}
 
 
 def main(
-    model: Annotated[Path, typer.Option(metavar="RUN", help="The run to show.")] = Path("runs/builtin"),
+    model: Annotated[Path, typer.Option(metavar="RUN", help="The run to show.")] = Path("ready"),
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Output file.")] = HERE / "page.png",
     head: Annotated[str, typer.Option(help="The head to show.")] = "cross.2.2",
 ) -> None:
