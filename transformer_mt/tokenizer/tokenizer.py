@@ -77,8 +77,6 @@ class Tokenizer:
         kind = config.kind
         size = config.vocabulary_size - len(tags)
         model = learn(list(sentences), kind=kind, size=size, split_digits=config.split_digits)
-        if config.split_digits:
-            whole = {word: share for word, share in whole.items() if not any(map(str.isdigit, word))}
         if kind == "unigram":
             model = with_whole_words(model, whole, size=size)
         tokenizer = cls(with_tags(model, tags, kind=kind))
