@@ -1,4 +1,4 @@
-"""What the course shows in the terminal follows from what is stored."""
+"""The terminal's tables follow from the stored curves."""
 
 from lesson_runs import tables
 

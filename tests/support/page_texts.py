@@ -20,7 +20,7 @@ HTML = re.compile(r'(?:>|aria-label=")([^<>"]*[a-zA-Z]{2}[^<>"]*)(?=[<"])')
 
 
 def texts_of(files: Mapping[str, str]) -> set[str]:
-    """All texts of the page: those with values, those in the HTML, and literals that look like prose."""
+    """All texts of the page: texts with values, texts in the HTML, and literals that look like prose."""
     scripts = [text for name, text in files.items() if name.endswith(".js") and name != "language.js"]
     return {text for script in scripts for text in of_script(script)} | of_html(files["index.html"])
 
