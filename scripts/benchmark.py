@@ -29,7 +29,6 @@ class Part(StrEnum):
     START = "start"
     FAST_PATHS = "fast-paths"
     PAGE = "page"
-    BUSY = "busy"
 
 
 def main(
@@ -38,7 +37,7 @@ def main(
         Path | None, typer.Option(metavar="PYTHON", help="Training: a Python interpreter with JoeyNMT.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Translation, memory, start, page, busy: the run to use.")
+        Path | None, typer.Option(metavar="RUN", help="Translation, memory, start, page: the run to use.")
     ] = None,
     data: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="Translation: another corpus, for its test split.")
@@ -47,7 +46,6 @@ def main(
     svg: Annotated[Path | None, typer.Option(metavar="FILE", help="Scaling: also draw a picture.")] = None,
 ) -> None:
     """Measure speed and memory, and print Markdown tables."""
-    from benchmarks.busy import busy_table
     from benchmarks.fast_paths import fast_paths_table
     from benchmarks.memory import memory_table
     from benchmarks.page import page_table
@@ -72,7 +70,6 @@ def main(
                 Part.START: lambda: start_table(task()),
                 Part.FAST_PATHS: lambda: fast_paths_table(sizes),
                 Part.PAGE: lambda: page_table(task().run, count=min(sentences, 50)),
-                Part.BUSY: lambda: busy_table(sizes, task()),
             }
             for part in parts or list(Part):
                 print(f"## {part}\n\n{tables[part]()}\n", flush=True)

@@ -5,7 +5,6 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from benchmarks.busy import busy_table
 from benchmarks.contest import Spread, in_turn, markdown, ratio
 from benchmarks.fast_paths import fast_paths_table
 from benchmarks.memory import memory_table
@@ -94,11 +93,10 @@ def test_fast_paths_table() -> None:
 
 
 @pytest.mark.slow
-def test_tables_of_memory_start_and_busy_machines(tmp_path: Path) -> None:
+def test_tables_of_memory_and_start(tmp_path: Path) -> None:
     task = fresh_task(SMALL, tmp_path, count=4)
     assert memory_table(SMALL, task, tmp_path, rounds=1, steps=1).count("\n| ") >= 5
     assert start_table(task, rounds=1).count("\n| ") == 7
-    assert busy_table(SMALL, task, rounds=1).count("\n| ") == 6
 
 
 @pytest.mark.interop
