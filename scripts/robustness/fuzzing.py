@@ -46,7 +46,7 @@ CACHE, PYTHON, MODEL = "cache", "python call", "model.safetensors"
 # The functions that take a caller's texts, paths and numbers.
 CALLED = (
     *("load_config", "load_corpus", "Corpus.from_pairs", "Corpus.from_file", "Glossary.read", "open_training"),
-    *("evaluate", "attend_pair", "Translator.load", "Translator.translate", "Translator.translate_stream"),
+    *("evaluate", "attend_pair", "Translator.load", "Translator.translate"),
     *("Translator.score", "Translator.score_stream"),
 )
 NASTY_TEXTS = (

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -14,7 +14,15 @@ from transformer_mt.runs.doubt import Doubt
 from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.search import beam_search, length_penalty
-from transformer_mt.translation.translator import ATTEMPTS, BATCHES_READ, EMPTY, Translation, Translator
+from transformer_mt.translation.translator import (
+    ATTEMPTS,
+    BATCHES_READ,
+    EMPTY,
+    IsWaiting,
+    Ranked,
+    Translation,
+    Translator,
+)
 
 CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
 SENTENCES = ["The old dog has a house.", "Can you?", "", "I will help the small man with the big house.", "help", "  "]
@@ -64,9 +72,6 @@ def test_line_is_split_into_sentences_by_default(translator: Translator) -> None
         assert found[0].tokens == tuple(token for each in alone for token in each.tokens)
         symbols = sum(len(each.tokens) + 1 for each in alone)
         assert found[0].mean_log_probability == pytest.approx(found[0].log_probability / symbols)
-    assert [ranked[0].text for ranked in translator.translate_stream(texts, GREEDY, split=True)] == [
-        ranked[0].text for ranked in translator.translate(texts, GREEDY, split=True)
-    ]
     assert not translator.translate(texts[-1:], GREEDY, split=False)[0][0].sentences
 
 
@@ -146,12 +151,20 @@ def test_batches_do_not_change_translations_or_their_order(
         assert together == [translator.translate([sentence], search)[0] for sentence in SENTENCES]
 
 
+def stream(
+    translator: Translator, sentences: Iterable[str], search: SearchConfig, is_waiting: IsWaiting | None = None
+) -> Iterator[Ranked]:
+    """Translations of sentences that are read one at a time."""
+    lines = (line for sentence in sentences for line in translator.model.prepare.lines([sentence], split=False))
+    return translator.translate_lines(lines, search, is_waiting=is_waiting)
+
+
 @pytest.mark.parametrize("search", [GREEDY, BEAM, SAMPLES], ids=["greedy", "beam", "samples"])
 def test_stream_matches_a_list(translator: Translator, search: SearchConfig) -> None:
     search = search.model_copy(update={"batch_size": 1})
     sentences = SENTENCES * 7
     assert len(sentences) > BATCHES_READ
-    assert list(translator.translate_stream(iter(sentences), search)) == translator.translate(sentences, search)
+    assert list(stream(translator, iter(sentences), search)) == translator.translate(sentences, search)
 
 
 def test_stream_yields_before_reading_everything(translator: Translator) -> None:
@@ -162,7 +175,7 @@ def test_stream_yields_before_reading_everything(translator: Translator) -> None
             read.append("help")
             yield "help"
 
-    next(translator.translate_stream(endless(), GREEDY.model_copy(update={"batch_size": 2})))
+    next(stream(translator, endless(), GREEDY.model_copy(update={"batch_size": 2})))
     assert len(read) == 2 * BATCHES_READ
 
 
@@ -175,10 +188,10 @@ def test_paused_stream_yields_its_translations_so_far(translator: Translator, se
             read.append(sentence)
             yield sentence
 
-    stream = translator.translate_stream(slow(), search, is_waiting=lambda: len(read) != 2)
-    first = next(stream)
+    found = stream(translator, slow(), search, is_waiting=lambda: len(read) != 2)
+    first = next(found)
     assert read == SENTENCES[:2]
-    assert [first, *stream] == translator.translate(SENTENCES, search)
+    assert [first, *found] == translator.translate(SENTENCES, search)
 
 
 def test_sentence_without_text_has_an_empty_translation(translator: Translator, model: TableModel) -> None:

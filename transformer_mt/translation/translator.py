@@ -142,23 +142,6 @@ class Translator:
         lines = self.model.prepare.lines(sentences, split=split and splits(search, prefix))
         return self.translate_prepared(list(enumerate(lines)), search, prefix=prefix, place=place)
 
-    def translate_stream(
-        self,
-        sentences: Iterable[str],
-        search: SearchConfig | None = None,
-        *,
-        prefix: PrefixText = "",
-        place: PlaceName = numbered,
-        split: bool = True,
-        is_waiting: IsWaiting | None = None,
-    ) -> Iterator[Ranked]:
-        """Like `translate`, for a stream of lines, read as in `translate_lines`."""
-        require_list(sentences, "sentences")
-        search = search or self.search
-        split = split and splits(search, prefix)
-        lines = (line for text in sentences for line in self.model.prepare.lines([text], split=split))
-        return self.translate_lines(lines, search, prefix=prefix, place=place, is_waiting=is_waiting)
-
     def translate_lines(
         self,
         lines: Iterable[PreparedLine],
