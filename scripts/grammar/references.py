@@ -18,6 +18,8 @@ _RULES = {
 }
 _ADDRESSEES = {"du": "dein", "ihr": "euer", "Sie": "Ihr"}
 
+Rules = list[tuple[re.Pattern[str], str]]
+
 # Attributes of nodes, and their temporary values.
 Changes = list[tuple[object, str, Any]]
 
@@ -28,9 +30,15 @@ def with_references(sentence: Sentence, pair: ParsedPair) -> ParsedPair:
     german = [_changed(sentence, changes).source for changes in _to_others(sentence)]
     return replace(
         pair,
-        references=_by_rules(pair.target, english, "english"),
-        source_references=_by_rules(pair.source, german, "german"),
+        references=_by_rules(pair.target, english, _RULES["english"])[:_AT_MOST],
+        source_references=_by_rules(pair.source, german, _RULES["german"])[:_AT_MOST],
     )
+
+
+def contracted(own: str, others: list[str]) -> tuple[str, ...]:
+    """The other English texts, and each text with *it's*, *don't* and the like."""
+    rules = [(pattern, text) for pattern, text in _RULES["english"] if re.search(r"\w'\w", text.replace("\\1", "x"))]
+    return _by_rules(own, others, rules)
 
 
 def _said_otherwise(sentence: Sentence) -> Iterator[Changes]:
@@ -64,15 +72,15 @@ def _changed(sentence: Sentence, changes: Changes) -> ParsedPair:
     return pair
 
 
-def _by_rules(own: str, others: list[str], language: str) -> tuple[str, ...]:
+def _by_rules(own: str, others: list[str], rules: Rules) -> tuple[str, ...]:
     """The other texts, and each text with the rules' replacements applied one at a time and all at once."""
     found = dict.fromkeys(others)
     for text in (own, *dict.fromkeys(others)):
         changed = text
-        for pattern, replacement in _RULES[language]:
+        for pattern, replacement in rules:
             if pattern.search(text):
                 found[capital(pattern.sub(replacement, text))] = None
                 changed = pattern.sub(replacement, changed)
         found[capital(changed)] = None
     found.pop(own, None)
-    return tuple(found)[:_AT_MOST]
+    return tuple(found)
