@@ -199,18 +199,22 @@ def test_norms_and_their_bleu_are_those_of_the_laboratory() -> None:
 # What the course says about the ready model.
 
 
-def most_attended(maps: Any, heads: list[HeadName], row: str) -> str:
+def weights_by_word(maps: Any, heads: list[HeadName], row: str) -> list[tuple[str, str]]:
+    """The source words with their weights in the mean of some heads, largest first."""
     weights = maps.mean(heads)[maps.rows.index(row)]
-    return str(maps.columns[weights.argmax()])
+    return [(maps.columns[at], shown(weights[at], 2)) for at in (-weights).argsort()]
 
 
-def test_the_mean_of_all_heads_looks_at_the_participle(ready: Translator) -> None:
+def test_the_mean_of_a_layer_looks_at_the_participle(ready: Translator) -> None:
     source = "Ich habe gestern einen Film gesehen."
     target = ready.translate([source])[0][0].text
     cross = attend_pair(ready.model.network, ready.model.tokenizer, source, target).by_words().stacks["cross"]
-    heads = cross.heads("cross")
-    assert most_attended(cross, heads, "saw") == "gesehen"
-    assert most_attended(cross, [HeadName("cross", 2, 4)], "saw") == "habe"
+    layer = [head for head in cross.heads("cross") if head.layer == 2]
+    (first, weight), (second, less), *_ = weights_by_word(cross, layer, "saw")
+    assert (first, second, len(layer)) == ("gesehen", "habe", 4)
+    most = {str(head): weights_by_word(cross, [head], "saw")[0] for head in layer}
+    (looks_away, other), *_ = ((name, share) for name, (word, share) in most.items() if word == "habe")
+    assert_says("From target to source", weight, less, looks_away, other)
 
 
 def test_every_word_of_the_old_man_wins_by_a_wide_margin(ready: Translator) -> None:
