@@ -154,6 +154,16 @@ def test_masking_after_the_softmax_leaves_less() -> None:
     assert float(torch.tensor([1.0, 2, 3]).softmax(0)[1]) == pytest.approx(0.245, abs=5e-4)
 
 
+def test_a_mean_of_nine_pixels_is_a_convolution_except_at_the_border() -> None:
+    image, kernel = torch.rand(5, 5, dtype=torch.float64), torch.full((1, 1, 3, 3), 1 / 9, dtype=torch.float64)
+    means, sums = (torch.conv2d(one[None, None], kernel, padding=1)[0, 0] for one in (image, torch.ones_like(image)))
+    graph = neighbours("grid(5)", 25)
+    attended = (graph.log().softmax(1) @ image.flatten()).view(5, 5)  # equal scores, masked by the graph
+    torch.testing.assert_close(attended[1:-1, 1:-1], means[1:-1, 1:-1])
+    assert 9 - graph[0].sum() == 5
+    assert_says("Attention can do what convolution does", shown(float(sums[0, 0]), 2))
+
+
 def test_dropout_of_weights_is_off_by_default() -> None:
     model = load_config(None).model
     assert (model.attention.dropout, model.dropout > 0) == (0.0, True)  # type: ignore[union-attr]
