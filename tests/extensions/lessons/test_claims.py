@@ -4,6 +4,7 @@ import importlib
 import math
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -187,23 +188,32 @@ def test_products_of_positions_are_those_of_the_ready_model(ready: Translator) -
         assert torch.corrcoef(torch.stack((stored, computed)))[0, 1] > 0.999
 
 
+@cache
+def laboratory() -> dict[str, list[str]]:
+    """The results in docs/laboratory.md, by variant: its parameters, BLEU, exact matches, and more."""
+    text = (Path(__file__).parents[3] / "docs/laboratory.md").read_text("utf-8")
+    assert "for 700 steps" in text
+    rows = re.findall(r"^\| (\w+) +\|((?: +[\d.,–]+ \|){8})$", text, re.MULTILINE)
+    return {name: [cell.strip() for cell in cells.split("|")] for name, cells in rows}
+
+
+BLEU, LONG_BLEU = 1, 5  # columns of the laboratory
+
+
 def test_norms_and_their_bleu_are_those_of_the_laboratory() -> None:
     last = {variant: points[-1][1] for variant, points in stored_curves()["loss"].items()}
     assert sorted(last, key=last.__getitem__) == ["batch_norm", "baseline", "post_norm"]
-    table = (Path(__file__).parents[3] / "docs/laboratory.md").read_text("utf-8")
-    found = {name: re.search(rf"^\| {name} +\|[^|]+\| (\S+) \|", table, re.MULTILINE) for name in last}
-    assert {name: row and row[1] for name, row in found.items()} == {
-        "batch_norm": "76.0", "post_norm": "75.2", "baseline": "82.4",
-    }  # fmt: skip
-    band, complete = (
-        re.search(rf"^\| {name} +\|[^|]+\| (\S+) \|", table, re.MULTILINE) for name in ("band", "baseline")
-    )
-    assert band
-    assert complete
-    assert float(band[1]) >= float(complete[1])
-    long = dict(re.findall(r"^\| (\w+) +\|(?:[^|]+\|){5} +([\d.]+) \|", table, re.MULTILINE))  # BLEU of long sentences
-    assert (long["baseline"], long["relative"], long["band"]) == ("18.6", "32.3", "14.4")
-    assert "for 700 steps" in table
+    losses = [shown(last[variant], 2) for variant in ("batch_norm", "baseline")]
+    norms = {variant: laboratory()[variant][BLEU] for variant in ("baseline", "batch_norm", "post_norm")}
+    assert [*norms] == sorted(norms, key=lambda variant: -float(norms[variant]))
+    assert_says("Where the norm goes", *losses, *norms.values())
+
+
+def test_a_band_and_relative_positions_do_what_the_course_says() -> None:
+    complete, band, relative = (laboratory()[variant] for variant in ("baseline", "band", "relative"))
+    assert float(band[BLEU]) >= float(complete[BLEU])
+    assert_says("Attention as a graph", band[LONG_BLEU], complete[LONG_BLEU])
+    assert_says("Relative positions", complete[LONG_BLEU], relative[LONG_BLEU])
 
 
 # What the course says about the ready model.
