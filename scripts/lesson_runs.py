@@ -31,7 +31,7 @@ from transformer_mt.runs.directory import READY, Run
 from transformer_mt.text.words import words
 
 # The variants, and what the terminal calls their curves.
-BY_LENGTH = ("gru_none", "gru_additive", "baseline")
+BY_LENGTH = {"gru_none": "GRU without attention", "gru_additive": "GRU with attention", "baseline": "Transformer"}
 BY_STEP = {
     "baseline": "pre-norm, layer norm", "post_norm": "post-norm, layer norm", "batch_norm": "pre-norm, batch norm",
 }  # fmt: skip
@@ -124,7 +124,7 @@ def _products(ones: torch.Tensor, others: torch.Tensor, distance: int) -> list[t
 def tables(found: dict[str, Any]) -> dict[str, list[list[str]]]:
     """What the terminal shows in place of a picture, as rows."""
     return {
-        "length-curves": curve_table(found["length"], "BLEU, by words", {}, digits=1),
+        "length-curves": curve_table(found["length"], "BLEU, by words", BY_LENGTH, digits=1),
         "norm-curves": curve_table(found["loss"], "loss, after step", BY_STEP, digits=2),
         "rnn-attention": most_attended(found["rnn_attention"]),
         "shiny-sun": by_hand(),
@@ -134,7 +134,7 @@ def tables(found: dict[str, Any]) -> dict[str, list[list[str]]]:
 def curve_table(curves: dict[str, Any], title: str, names: dict[str, str], *, digits: int) -> list[list[str]]:
     """A row per curve: its name, and the last number of each of its points, under the others."""
     places = ["–".join(str(one or "") for one in place) for *place, _ in next(iter(curves.values()))]
-    rows = [[names.get(key, key), *(f"{y:.{digits}f}" for *_, y in points)] for key, points in curves.items()]
+    rows = [[names[key], *(f"{y:.{digits}f}" for *_, y in points)] for key, points in curves.items()]
     return [[title, *places], *rows]
 
 
