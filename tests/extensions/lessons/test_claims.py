@@ -206,7 +206,7 @@ def laboratory() -> dict[str, list[str]]:
     return {name: [cell.strip() for cell in cells.split("|")] for name, cells in rows}
 
 
-BLEU, LONG_BLEU = 1, 5  # columns of the laboratory
+PARAMETERS, BLEU, LONG_BLEU = 0, 1, 5  # columns of the laboratory
 
 
 def test_norms_and_their_bleu_are_those_of_the_laboratory() -> None:
@@ -216,6 +216,13 @@ def test_norms_and_their_bleu_are_those_of_the_laboratory() -> None:
     norms = {variant: laboratory()[variant][BLEU] for variant in ("baseline", "batch_norm", "post_norm")}
     assert [*norms] == sorted(norms, key=lambda variant: -float(norms[variant]))
     assert_says("Where the norm goes", *losses, *norms.values())
+
+
+def test_scores_and_shared_heads_reach_the_bleu_of_the_laboratory() -> None:
+    found = {name: laboratory()[name] for name in ("baseline", "collaborative", "cosine", "euclidean")}
+    separate, shared = (int(found[name][PARAMETERS].replace(",", "")) for name in ("baseline", "collaborative"))
+    fewer = f"{round(separate - shared, -3):,}"
+    assert_says("Other scores, shared heads", fewer, *(row[BLEU] for row in found.values()))
 
 
 def test_a_band_and_relative_positions_do_what_the_course_says() -> None:
