@@ -1,6 +1,7 @@
 """The course tells the truth: each number and each claim, computed again, about the model from the ready model."""
 
 import importlib
+import json
 import math
 import re
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from transformer_mt.attention.graphs import build_graph
 from transformer_mt.attention.positions import sinusoids
 from transformer_mt.attention.worked_example import one_head, simple_attention
 from transformer_mt.corpus.builtin import builtin_corpus
+from transformer_mt.extensions.serve.page import page_files
 from transformer_mt.ground.head_names import HeadName
 from transformer_mt.models.blocks import LayerNorm
 from transformer_mt.models.build_model import build_model
@@ -151,6 +153,15 @@ def test_hello_gets_98_percent() -> None:
     assert float(simple_attention(torch.tensor([HELLO, SHINY, SUN])).scores[0, 1]) == pytest.approx(0.7842, abs=5e-5)
     weights = simple_attention(torch.tensor([(10, *HELLO[1:]), SHINY, SUN])).weights
     assert float(weights[1, 0]) == pytest.approx(0.98, abs=0.005)
+
+
+def test_one_score_with_the_matrices_of_the_picture() -> None:
+    (given,) = re.findall(r"^const MATRICES = (.+);$", page_files()["pictures.js"], re.MULTILINE)
+    to_query, to_key, to_value = (torch.tensor(rows).double() for rows in json.loads(given))
+    x = torch.tensor([HELLO, SHINY, SUN]).double()
+    query, key = (x[1] @ to_query).tolist(), (x[2] @ to_key).tolist()
+    score = shown(float(one_head(x, to_query, to_key, to_value).scores[1, 2]), 4)
+    assert_says("Query, key and value", *(shown(one, 2) for one in query), shown(key[0], 2), shown(key[1], 3), score)
 
 
 def test_equal_matrices_make_scores_symmetric() -> None:
