@@ -240,7 +240,8 @@ def test_a_band_and_relative_positions_do_what_the_course_says() -> None:
     complete, band, relative = (laboratory()[variant] for variant in ("baseline", "band", "relative"))
     assert float(band[BLEU]) >= float(complete[BLEU])
     assert_says("Attention as a graph", band[LONG_BLEU], complete[LONG_BLEU])
-    assert_says("Relative positions", complete[LONG_BLEU], relative[LONG_BLEU])
+    assert load_config("laboratory/relative").model.attention.position == "relative(8)"  # type: ignore[union-attr]
+    assert_says("Relative positions", "m = 8", complete[LONG_BLEU], relative[LONG_BLEU])
 
 
 # What the course says about the ready model.
