@@ -354,5 +354,5 @@ def test_a_large_weight_whose_word_can_go(ready: Translator) -> None:
     weights = subject.attention(method="weights", words=True, stacks=["cross"]).stacks["cross"]
     effect = subject.attention(method="erasure", words=True, stacks=["cross"]).stacks["cross"]
     old = weights.columns.index("alte")
-    assert float(weights.weights[1, 3, 0, old]) == pytest.approx(0.98, abs=0.005)
     assert abs(float(effect.weights[0, 0, 0, old])) < 0.02
+    assert_says("Can attention mislead?", shown(float(weights.weights[1, 3, 0, old]), 2))
