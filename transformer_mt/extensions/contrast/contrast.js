@@ -1,6 +1,6 @@
 // "Why not?", beside each alternative of a token.
 
-import { bar } from "./choices.js";
+import { bars } from "./choices.js";
 import { button, element, foreign, logarithm, mixed, say, visible } from "./dom.js";
 import { addTab } from "./tabs.js";
 
@@ -33,10 +33,9 @@ function drawContrast(found, run) {
   const lists = ["gradient", "erasure"].filter((method) => found.from_source[method]).map((method) => {
     const rows = sides.flatMap(([side, language]) =>
       side.words.map((word, place) => ({ word, language, number: side[method][place] })));
-    const most = Math.max(...rows.map(({ number }) => Math.abs(number))) || 1;
-    const items = rows.map(({ word, language, number }) => element("li", {}, foreign(word, language), " ",
-      bar(Math.abs(number) / most, number < 0 ? "against" : ""), " ",
-      element("span", { class: "number" }, logarithm(number))));
+    const drawn = bars(rows.map(({ number }) => number));
+    const items = rows.map(({ word, language, number }, place) => element("li", {}, foreign(word, language), " ",
+      drawn[place], " ", element("span", { class: "number" }, logarithm(number))));
     return element("div", {}, element("h3", {}, method), element("ul", { "aria-label": method }, items));
   });
   const meaning = "Each word's part of ln p(chosen) − ln p(other): gradient × input, and the fall without the word. "

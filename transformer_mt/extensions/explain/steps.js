@@ -2,8 +2,9 @@
 
 import { softmax, weighedSum } from "./arithmetic.js";
 import { bar } from "./choices.js";
+import { interactive, selection } from "./controls.js";
 import {
-  capitalised, column, element, fixed, foreign, literal, mixed, plural, probability, replace, retold, say, translated,
+  capitalised, column, element, fixed, foreign, literal, mixed, plural, retold, say, translated,
 } from "./dom.js";
 import { changeOf, drawAllOn, explained, STACKS } from "./heads.js";
 import { smallMatrix, table } from "./matrix.js";
@@ -27,14 +28,8 @@ addTab({
     ["all-steps", ({ explanation, run, without }) => [explanation, run, without], drawSteps],
   ],
   controls: ({ pick, pickRow }) => [
-    element("label", { for: "explained-row" }, "Word"), " ",
-    element("select", {
-      id: "explained-row", class: "needs-model", onchange: ({ target }) => pickRow(JSON.parse(target.value)),
-    }), " ",
-    element("label", { for: "explained-head" }, "Head"), " ",
-    element("select", {
-      id: "explained-head", class: "needs-model", onchange: ({ target }) => pick(target.value || null),
-    }),
+    selection("explained-row", "Word", (value) => pickRow(JSON.parse(value)), [], "needs-model"),
+    selection("explained-head", "Head", (value) => pick(value || null), [], "needs-model"),
   ],
 });
 
@@ -58,14 +53,12 @@ function drawSteps(answer, run, without) {
 }
 
 /** What removing the chosen head changes, as probabilities; small changes are called small. */
-function effect({ of, log_probability: all, without }, name, run) {
-  const [before, after] = [Math.exp(all), Math.exp(without[name])];
-  const [p, q] = [probability(before), probability(after)];
+function effect({ of, log_probability: before, without }, name, run) {
   const heads = plural(Object.keys(without).length, "head");
-  const claim = before - after >= MATTERS
+  const claim = Math.exp(before) - Math.exp(without[name]) >= MATTERS
     ? say`Of ${heads} this one matters most.` : say`Of ${heads} none matters much alone.`;
   const token = foreign(of, run.target_language);
-  return [claim, " ", say`Without ${name}, p of ${token} ${changeOf(p, q, after > before)}.`];
+  return [claim, " ", say`Without ${name}, p of ${token} ${changeOf(before, without[name])}.`];
 }
 
 function drawStage({ title, steps }, number, answer, run) {
@@ -166,25 +159,12 @@ function whatIf(answer, run) {
   if (!found.isSoftmax) {
     return element("p", {}, "These weights are not a softmax of scores, so there is no temperature to change.");
   }
-  const drawn = element("div");
-  const said = element("output", { for: "temperature" });
-  const draw = (slider) => {
-    const temperature = 10 ** slider.valueAsNumber;
-    const shown = fixed(temperature, 2);
-    said.textContent = temperature === 1 ? say`T = ${shown}, as in the model` : `T = ${shown}`;
-    slider.ariaValueText = said.textContent;
-    replace(drawn, imagined(found, temperature, answer, run));
-  };
-  const slider = element("input", {
-    type: "range", id: "temperature", min: -1, max: 1, step: 0.05, value: 0, "data-place": "temperature",
-    oninput: ({ target }) => draw(target),
-  });
-  draw(slider);
-  const label = element("label", { for: "temperature" }, "Temperature");
+  const shown = (power) => power === 0 ? say`T = ${fixed(1, 2)}, as in the model` : `T = ${fixed(10 ** power, 2)}`;
+  const field = { name: "temperature", label: "Temperature", min: -1, max: 1, step: 0.05, value: 0, shown };
   return element("section", { class: "what-if", "aria-label": "What if?" }, element("h4", {}, "What if?"),
     element("p", {}, "The scores are divided by T before the softmax. Below 1, the largest weight grows; above 1, the "
       + "weights become more equal. Only T = 1 gives the model's own numbers."),
-    element("p", { class: "controls" }, label, slider, said), drawn);
+    interactive("what-if", [field], (values) => imagined(found, 10 ** values.temperature, answer, run)));
 }
 
 /** Scores, mask, weights and weighted vectors; `isSoftmax` if the weights are the softmax of the scores. */

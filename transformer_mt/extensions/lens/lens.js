@@ -1,5 +1,6 @@
 // The tab "When it knows": the model's guesses layer by layer, and the layer that decides each word.
 
+import { times } from "./arithmetic.js";
 import { decimal, direction, element, foreign, probability, replace, say, scroller } from "./dom.js";
 import { drawAllOn } from "./heads.js";
 import { roving } from "./keyboard.js";
@@ -17,7 +18,7 @@ addTab({
 /** A row per token, a column per layer with its guess, from an answer of `lens`; then the words each layer decides. */
 function drawLens({ layers, positions, words, target }, run, without) {
   const [language, dir] = [run.target_language, direction(target)];
-  const numbers = Array.from({ length: layers }, (_, layer) => layer + 1);
+  const numbers = times(layers, (layer) => layer + 1);
   const more = element("p", { class: "guesses" }, "Point at a guess to see the next likeliest ones.");
   const cells = new Map();
   const rows = positions.map((position, place) => {

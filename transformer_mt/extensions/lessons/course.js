@@ -1,6 +1,6 @@
 // The guided course: one stop at a time, with a picture, a question and something to try.
 
-import { button, byId, element, foreign, say, scroller, translated, visible } from "./dom.js";
+import { button, byId, element, folded, foreign, say, scroller, translated, visible } from "./dom.js";
 import { coloured, drawFormula, isAboutRoles } from "./formula.js";
 import { explained } from "./heads.js";
 import { drawPicture, needsOf } from "./pictures.js";
@@ -13,7 +13,9 @@ const MARKED = /(\*[^*]+\*|`[^`]+`)/;
 const LINKED = ["http:", "https:"];
 
 // What the pictures may be about, as keys of the state.
-const ANSWERS = ["run", "head", "without", "translation", "explanation", "looked", "erased", "pieces", "prefix"];
+const ANSWERS = [
+  "source", "run", "head", "without", "translation", "explanation", "looked", "erased", "pieces", "prefix",
+];
 const WEIGHTS = { method: "weights", words: true, without: [] };
 
 const given = new Map(); // the student's answers, by the question
@@ -33,11 +35,10 @@ addTab({
   },
   pictures: [
     ["stop", ({ lessons, stop }) => [lessons, stop], drawStop],
-    ["picture", (now) => [pictureOf(now), now.lessons, lessonOf(now)?.part, now.source.trim() === "",
-      ...ANSWERS.map((one) => now[one])],
-      (name, lessons, part, lacksSentence, ...more) => {
-        const found = Object.fromEntries(ANSWERS.map((one, at) => [one, more[at]]));
-        return drawPicture(name, lessons.curves, { ...found, part, lacksSentence, ...more.at(-1) });
+    ["picture", (now) => [pictureOf(now), now.lessons, lessonOf(now)?.part, ...ANSWERS.map((one) => now[one])],
+      (name, { curves }, part, ...more) => {
+        const actions = more.at(-1);
+        return drawPicture(name, curves, { ...actions.state, ...actions, part });
       }],
     ["question", ({ lessons, stop }) => [lessons, stop], drawQuestion],
     ["back", ({ stop, view }) => [view !== "course" && stop], (stop, { change }) =>
@@ -109,8 +110,7 @@ function drawStop(course, wanted, { change }) {
       "aria-current": place + 1 === number ? "step" : null,
     }, `${place + 1}. `, foreign(one.title))));
   return [
-    element("details", { class: "stops" },
-      element("summary", { "data-place": `contents ${number}` }, "Contents"),
+    folded(`contents ${number}`, "Contents", { class: "stops" },
       element("nav", { "aria-label": "Stops" }, element("ol", {}, stops))),
     part && picture && drawMap(part),
     element("h3", { tabindex: -1, "data-place": "title" }, say`${number} of ${stops.length}: `, foreign(title)),
@@ -141,8 +141,7 @@ function drawQuestion(course, wanted, { change, copy }) {
   return [
     element("p", {}, element("strong", {}, "Question: "), marked(lesson.question, isAboutRoles(lesson.formulas ?? []))),
     lesson.check && field(lesson),
-    element("details", { class: "answer" },
-      element("summary", { "data-place": `answer ${number}` }, "Answer"), element("p", {}, marked(lesson.answer))),
+    folded(`answer ${number}`, "Answer", { class: "answer" }, element("p", {}, marked(lesson.answer))),
     tried.command &&
       element("p", { class: "quiet" }, "In the terminal: ", element("code", {}, foreign(tried.command))),
     element("p", { class: "ways" },

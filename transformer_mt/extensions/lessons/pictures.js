@@ -2,30 +2,30 @@
 
 import {
   attended, convolvedAt, dotProduct, dropped, histogram, inRows, isNeighbour, kernelWeights, maskedWeights, multiplied,
-  noamRate, normals, randomScores, smoothedLoss, softmax, uniforms,
+  noamRate, normals, randomScores, smoothedLoss, softmax, sum, times, uniforms,
 } from "./arithmetic.js";
 import { drawChart, short } from "./chart.js";
-import { bar, drawBeam } from "./choices.js";
+import { bar, bars, drawBeam } from "./choices.js";
+import { control, interactive } from "./controls.js";
 import {
   button, column, decimal, element, foreign, numeral, plural, replace, say, shape, translated, visible,
 } from "./dom.js";
-import { drawAllOn, drawHead, drawHeads, headToShow, matrixOf } from "./heads.js";
-import { matrixTable, smallMatrix, table } from "./matrix.js";
-import { level, SHARES_OF_ONE } from "./shades.js";
+import { drawAllOn, drawHead, drawHeads, headNames, headSwitch, headToShow, matrixOf } from "./heads.js";
+import { matrixTable, shadeOf, smallMatrix, table } from "./matrix.js";
+import { SHARES_OF_ONE } from "./shades.js";
 import { drawTransformer } from "./transformer.js";
 import { comparison } from "./translation.js";
-
-const kept = {}; // the values of controls by picture, so that they survive redrawing
 
 /**
  * Draw a picture by its name; null if there is none of that name.
  *
- * `curves` are the stored ones; `answers` are those of `needsOf`, `run` the run, `head` the chosen head, `without`
- * those turned off; `part` is the one to light up; `lacksSentence` is true if no sentence is given.
+ * `curves` are the stored ones; `answers` are the parts of the state, with those of `needsOf`, and the page's actions;
+ * `part` is the one to light up.
  */
 export function drawPicture(name, curves, answers) {
   if (needsOf(name).some((one) => !answers[one])) {
-    return answers.lacksSentence && element("p", { class: "quiet" }, "This picture is about your sentence: type one.");
+    const lacksSentence = answers.source?.trim() === "";
+    return lacksSentence && element("p", { class: "quiet" }, "This picture is about your sentence: type one.");
   }
   return Object.hasOwn(PICTURED, name) ? PICTURED[name](answers, curves) : null;
 }
@@ -83,52 +83,6 @@ const PICTURED = {
   misleading,
 };
 
-// Controls
-
-/**
- * Controls above a drawing that follows them: sliders, choices (`options`), switches, and buttons to the `next` number.
- * `draw(values, change)` gets their values, and a function that changes some of them.
- */
-function interactive(picture, fields, draw) {
-  const values = kept[picture] ??= Object.fromEntries(fields.map(({ name, value }) => [name, value]));
-  const shown = element("div", { class: "drawn" });
-  const change = (patch) => {
-    Object.assign(values, patch);
-    replace(shown, draw(values, change));
-  };
-  change({});
-  const controls = fields.map((field) =>
-    element("span", { class: "control" }, control(picture, field, values, change)));
-  return [fields.length > 0 && element("p", { class: "controls" }, controls), shown];
-}
-
-function control(picture, field, values, change) {
-  const { name, label, min, max, step = 1, options, next, shown = short } = field;
-  const id = `${picture}-${name}`;
-  const named = element("label", { for: id }, label);
-  const attributes = { id, "data-place": id };
-  if (next) {
-    return button(id, () => change({ [name]: values[name] + 1 }), {}, label);
-  }
-  if (options) {
-    const all = options.map((one) => element("option", { value: one, selected: one === values[name] }, visible(one)));
-    const onchange = ({ target }) => change({ [name]: target.value });
-    return [named, element("select", { ...attributes, onchange }, all)];
-  }
-  if (min === undefined) {
-    const onchange = ({ target }) => change({ [name]: target.checked });
-    return [element("input", { ...attributes, type: "checkbox", checked: values[name], onchange }), named];
-  }
-  const said = element("output", { for: id }, shown(values[name]));
-  const oninput = ({ target }) => {
-    change({ [name]: target.valueAsNumber });
-    said.textContent = shown(values[name]);
-    target.ariaValueText = said.textContent;
-  };
-  const range = { type: "range", min, max, step, value: values[name], "aria-valuetext": shown(values[name]), oninput };
-  return [named, element("input", { ...attributes, ...range }), said];
-}
-
 function said(...text) {
   return element("p", {}, text);
 }
@@ -148,7 +102,7 @@ const LONG = 37.9;
 function stored(found, title, pointsOf, places) {
   const curves = Object.entries(found).map(([key, points], place) => {
     const called = `${visible(translated(CALLED[key] ?? key))}:`;
-    return { called, name: `series-${place % 6}`, points: pointsOf(points) };
+    return { called, name: `series-${place % 3}`, points: pointsOf(points) };
   });
   return drawChart(title, curves, places);
 }
@@ -270,7 +224,7 @@ function spreadOfScores({ power, t, scaled }) {
   const scores = randomScores(d, PAIRS, SEED).map((score) => (scaled ? score / Math.sqrt(d) : score));
   const counts = histogram(scores, REACH, BINS);
   const most = Math.max(...counts);
-  const spread = Math.sqrt(scores.reduce((all, score) => all + score * score, 0) / PAIRS);
+  const spread = Math.sqrt(dotProduct(scores, scores) / PAIRS);
   const weights = softmax(scores.slice(0, FEW), t);
   return [
     uprights(say`Scores of ${short(PAIRS)} random pairs`, counts.map((count) => count / most),
@@ -311,7 +265,7 @@ function dropouts({ p, seed }) {
   const before = softmax(normals(SIX.length, 5));
   const after = dropped(before, p, seed);
   const most = Math.max(1, ...after);
-  const total = after.reduce((all, weight) => all + weight, 0);
+  const total = sum(after);
   const columns = { word: SIX, weight: before.map(decimal), "with dropout": after.map(decimal),
     "as bars": after.map((weight) => bar(weight / most)) };
   return [table("A row of weights", columns),
@@ -321,8 +275,7 @@ function dropouts({ p, seed }) {
 const TWELVE = 12;
 
 function edgesOf({ graph, k, c }) {
-  const places = [...Array(TWELVE).keys()];
-  const rows = places.map((i) => places.map((j) => (isNeighbour(graph, i, j, { k, l: k, c }) ? 1 : 0)));
+  const rows = times(TWELVE, (i) => times(TWELVE, (j) => (isNeighbour(graph, i, j, { k, l: k, c }) ? 1 : 0)));
   const count = rows.flat().filter(Boolean).length;
   const seen = rows.map((row) => row.filter(Boolean).length);
   const given = { band: `(${k})`, strided: `(${k})`, fixed: `(${k}, ${Math.min(c, k)})` }[graph] ?? "";
@@ -347,7 +300,7 @@ function convolved({ kernel: name, row, column: across }) {
   const grid = inRows(uniforms(SEVEN ** 2, 2).map((one) => Math.round(9 * one)), SEVEN);
   const weights = kernelWeights(kernel, SEVEN, row - 1, across - 1);
   const cells = grid.map((line, i) => element("tr", {}, line.map((pixel, j) => element("td", {
-    class: `${weights[i][j] < 0 ? "negative" : "shade"}-${level(weights[i][j], Math.max(...flat))}`,
+    class: shadeOf(weights[i][j], { largest: Math.max(...flat) }),
     "aria-current": i === row - 1 && j === across - 1 ? "true" : null,
   }, String(pixel)))));
   const nine = kernel.map((line) => line.map(decimal).join("  ")).join("\n");
@@ -363,14 +316,14 @@ function convolved({ kernel: name, row, column: across }) {
 const [WIDTH, VOCABULARY] = [128, 8000];
 
 function lossAndRate({ shown, smoothing, warmup, factor }) {
-  const probabilities = Array.from({ length: 99 }, (_, place) => (place + 1) / 100);
+  const probabilities = times(99, (place) => (place + 1) / 100);
   const losses = [0, smoothing].map((epsilon, place) => ({
     called: `ε = ${short(epsilon)}:`, name: `series-${place}`,
     points: probabilities.map((p) => [p, smoothedLoss(p, epsilon, VOCABULARY)]),
   }));
   const best = 1 - smoothing + smoothing / VOCABULARY;
   const floor = smoothing ? smoothedLoss(best, smoothing, VOCABULARY) : 0;
-  const steps = Array.from({ length: 161 }, (_, place) => Math.max(1, 100 * place));
+  const steps = times(161, (place) => Math.max(1, 100 * place));
   const rates = steps.map((step) => [step, noamRate(step, { width: WIDTH, factor, warmup })]);
   return shown === "loss" ? [
     drawChart("Loss by the probability p of the right word", losses.slice(smoothing ? 0 : 1),
@@ -390,14 +343,11 @@ function sumOfHeads({ explanation, translation, run, without, flip, allOn }) {
   const { stack, layer, token, stages, heads } = explanation;
   const of = (name) => stages.flatMap(({ steps }) => steps).find((step) => step.name === name).values;
   const lengths = of("head_outputs").map((vector) => Math.hypot(...vector));
-  const most = Math.max(...lengths) || 1;
   const names = heads.map((number) => `${stack}.${layer}.${number}`);
   const columns = {
-    head: names.map((name) => button(`switch ${name}`, () => flip(name), {
-      class: "switch", "aria-pressed": !without.includes(name), "aria-label": say`Use ${name}`,
-    }, name, " ", without.includes(name) ? "off" : "on")),
+    head: names.map((name) => headSwitch(name, name, !without.includes(name), flip)),
     "length of what it adds": column(lengths),
-    "as bars": lengths.map((one) => bar(one / most)),
+    "as bars": bars(lengths),
     "share of the sum": of("head_shares").map((share) => numeral(`${Math.round(100 * share)} %`)),
   };
   const { usual = translation.translation, translation: now } = translation;
@@ -415,13 +365,9 @@ function withCrossHead({ looked, run, head, pick }, draw) {
   }
   const only = { ...looked, stacks: { cross: looked.stacks.cross } };
   const chosen = headToShow(only, run, head?.startsWith("cross.") ? head : null);
-  const names = run.stacks.cross.flatMap((heads, layer) => [...heads, ...(heads.length > 1 ? ["mean"] : [])]
-    .map((number) => `cross.${layer + 1}.${number}`));
-  const options = names.map((name) => element("option", { value: name, selected: name === chosen }, name));
+  const field = { name: "head", label: "Head", options: headNames(run, "cross").flat() };
   return [
-    element("p", { class: "controls" }, element("label", { for: "cross-head" }, "Head"), element("select", {
-      id: "cross-head", "data-place": "cross-head", onchange: ({ target }) => pick(target.value),
-    }, options)),
+    element("p", { class: "controls" }, control("cross", field, { head: chosen }, (values) => pick(values.head))),
     draw(only, chosen),
   ];
 }
@@ -440,21 +386,17 @@ function misleading(answers) {
   return withCrossHead(answers, (_, chosen) => {
     const { rows, columns } = looked.stacks.cross;
     const places = rows.map((word, place) => `${place + 1} ${word}`);
-    if (!places.includes(kept.misleading?.word)) {
-      delete kept.misleading;
-    }
     const fields = [{ name: "word", label: "Word", value: places[0], options: places }];
     return interactive("misleading", fields, ({ word }) => {
       const place = places.indexOf(word);
       const weights = matrixOf(looked, run, chosen, []).numbers[place];
       const falls = erased.stacks.cross.weights[0][0][place];
-      const most = Math.max(...falls.map(Math.abs)) || 1;
       return table("Weight and erasure", {
         "source word": columns.map((one) => foreign(one, run.source_language)),
         [say`weight of ${chosen}`]: weights.map(decimal),
         "weight as bars": weights.map((weight) => bar(weight)),
         "fall of ln p without it": column(falls),
-        "fall as bars": falls.map((fall) => bar(Math.abs(fall) / most, fall < 0 ? "against" : "")),
+        "fall as bars": bars(falls),
       });
     });
   });

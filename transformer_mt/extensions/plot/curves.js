@@ -1,7 +1,7 @@
 // The curves of a run, in the tab "How it learned".
 
 import { drawChart, short } from "./chart.js";
-import { element } from "./dom.js";
+import { element, folded } from "./dom.js";
 import { table } from "./matrix.js";
 import { addTab } from "./tabs.js";
 
@@ -40,8 +40,8 @@ function asTable(curves) {
     const values = new Map(curves[name]);
     return [heading, steps.map((step) => (values.has(step) ? short(values.get(step)) : "–"))];
   });
-  const numbers = table("The curves in numbers", { step: steps.map(short), ...Object.fromEntries(columns) });
-  return element("details", {}, element("summary", { "data-place": "numbers" }, "As a table"), numbers);
+  return folded("numbers", "As a table", {},
+    table("The curves in numbers", { step: steps.map(short), ...Object.fromEntries(columns) }));
 }
 
 addTab({

@@ -169,7 +169,7 @@ def test_forced_colours_keep_choices_and_shades_visible(chromium: "Browser", ser
 # What paper hides and shows, by view.
 PAPER = {
     "choices": ("#source, #run, [role=tablist], #beam, [data-place=undo]", "#translation .linked"),
-    "steps": ("#temperature", ".what-if"),
+    "steps": ("#what-if-temperature", ".what-if"),
     "learning": ("#checkpoint", "#history .matrix"),
     "course": ("#source, .stops, .ways, #translation .linked", "#stop h3, #picture > *, #question strong"),
 }

@@ -26,7 +26,7 @@ CHECK = "(of) => import('/javascript/steps.js').then((m) => m.check(...of))"
 def steps(opened: LoadedPage) -> LoadedPage:
     opened.type(SENTENCE)
     opened.click("#tab-steps")
-    opened.wait("#temperature")
+    opened.wait("#what-if-temperature")
     return opened
 
 

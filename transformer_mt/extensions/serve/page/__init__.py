@@ -3,7 +3,7 @@
 `app.js` has the state, the requests that follow from it, and the elements that show it. `tabs.js` has the tabs, each
 with its requests and elements; extensions add their own. `translation.js`, `choices.js`, `heads.js` and `learning.js`
 draw from an answer and callbacks; they use `words.js` (two lines and their links), `matrix.js`, `shades.js`,
-`keyboard.js` and `dom.js`. Only `server.js` sends requests. In a saved page,
+`controls.js` (sliders and choices), `keyboard.js` and `dom.js`. Only `server.js` sends requests. In a saved page,
 `saved.js` replaces it; `saved_page.py` joins all modules there.
 """
 

@@ -2,11 +2,12 @@
 
 import { addressOf, keepAddress, lastRun, readAddress, rememberRun } from "./address.js";
 import { drawBeam, drawChoices } from "./choices.js";
+import { selection } from "./controls.js";
 import {
   button, byId, element, fixed, foreign, literal, LOCALE, replace, retold, say, translated, translatePage, visible,
 } from "./dom.js";
 import "./extensions.js";
-import { drawHead, drawHeads } from "./heads.js";
+import { drawHead, drawHeads, isHead } from "./heads.js";
 import { roving } from "./keyboard.js";
 import "./learning.js";
 import { smallMatrix } from "./matrix.js";
@@ -51,6 +52,7 @@ addTab({
   id: "heads",
   title: "Where heads look",
   place: 20,
+  layout: "beside",
   questions: {
     attention: (now) => ofPair(now, "attend", { method: now.method, words: now.words, without: now.without }),
     losses: (now) => now.wantsLosses && ofPair(now, "losses"),
@@ -59,6 +61,14 @@ addTab({
     ["all-heads", ({ attention, run, head, without, losses, allLosses }) =>
       [attention, run, head, without, allLosses ? losses : null], drawHeads],
     ["one-head", ({ attention, run, head, without, losses }) => [attention, run, head, without, losses], drawHead],
+  ],
+  controls: () => [
+    selection("method", "Numbers", (method) => change({ method })),
+    selection("unit", "Rows and columns", (unit) => change({ words: unit === "words" }),
+      Object.entries({ words: "words", pieces: "tokens" }).map(([value, name]) => element("option", { value }, name))),
+    button("losses", () => change({ wantsLosses: true, allLosses: !state.allLosses }), { id: "ask-losses" },
+      "ln p without each head"),
+    button("picture", savePicture, { id: "save-picture" }, "Save picture"),
   ],
 });
 
@@ -267,12 +277,8 @@ function chooseRun(name, wished = {}) {
 }
 
 /** The parts of the state that an address may set, without those that make no sense. */
-function sensible({ stacks }, { view, head, without = [], stop = null, entered = null, words, isClass }) {
-  const isThere = (name) => {
-    const [stack, layer, number] = name.split(".");
-    return Boolean(Object.hasOwn(stacks, stack) && stacks[stack][layer - 1]?.includes(Number(number)));
-  };
-  const off = without.filter(isThere);
+function sensible(run, { view, head, without = [], stop = null, entered = null, words, isClass }) {
+  const off = without.filter((name) => isHead(run, name));
   return {
     ...(Object.hasOwn(tabs, view ?? "") && { view }),
     ...(head && { head }),
@@ -359,7 +365,7 @@ function purpose({ source_language: from }) {
 /** Add the panels and buttons of tabs that the HTML does not have. */
 function build() {
   const ordered = Object.values(tabs).sort((one, other) => one.place - other.place);
-  for (const { id, title, pictures, controls, needsModel, listen } of ordered) {
+  for (const { id, title, pictures, controls, layout, needsModel, listen } of ordered) {
     const own = element("button", {
       type: "button", role: "tab", id: `tab-${id}`, "aria-controls": id, "data-place": id,
       class: needsModel && "needs-model",
@@ -372,7 +378,8 @@ function build() {
         element("p", { id: `${id}-problem`, class: "problem", role: "alert" }));
       document.querySelector("main").append(panel);
       const missing = pictures.map(([name]) => name).filter((name) => !byId(name));
-      panel.append(...missing.map((name) => element("div", { id: name })));
+      const drawn = missing.map((name) => element("div", { id: name }));
+      panel.append(...(layout ? [element("div", { class: layout }, drawn)] : drawn));
     }
     listen?.(panel, ACTIONS);
   }
@@ -393,18 +400,11 @@ function listen() {
   on("copy-link", "click", ({ target }) => copy(withKey(addressOf(state)), target));
   on("show-code", "click", () => state.run && tried(showCode));
   on("save-page", "click", () => state.translation && tried(savePage));
-  on("save-picture", "click", () => {
-    const drawn = document.querySelector("#one-head table");
-    return drawn && saveFile("tmt.svg", "image/svg+xml", pictureOfTable(drawn));
-  });
-  on("method", "change", ({ target }) => change({ method: target.value }));
-  on("unit", "change", ({ target }) => change({ words: target.value === "words" }));
   on("checkpoint", "input", ({ target }) => change({ checkpoint: target.valueAsNumber }));
   on("beam", "change", ({ target: { validity, valueAsNumber, max } }) => {
     remark("beam", validity.valid ? undefined : say`Give a whole number from 1 to ${max}.`);
     change({ beam: validity.valid ? valueAsNumber : state.beam });
   });
-  on("ask-losses", "click", () => change({ wantsLosses: true, allLosses: !state.allLosses }));
   on("tabs", "click", ({ target }) => target.dataset.place && change({
     view: target.dataset.place, stop: state.stop ?? (target.dataset.place === "course" ? 1 : null),
   }));
@@ -435,6 +435,11 @@ async function savePage() {
   const target = prefix.length ? translation?.translation : "";
   const { page } = await ask("page", { run: run.run, source, target, method, words, without });
   saveFile("tmt.html", "text/html", page);
+}
+
+function savePicture() {
+  const drawn = document.querySelector("#one-head table");
+  return drawn && saveFile("tmt.svg", "image/svg+xml", pictureOfTable(drawn));
 }
 
 /** Show the link with the key as a QR code, for the cameras of a class. */

@@ -1,10 +1,19 @@
 // The computations behind the pictures of the course, as pure functions of plain numbers and arrays.
 
+/** What `of` returns for each number from 0 to `count` − 1. */
+export function times(count, of) {
+  return Array.from({ length: count }, (_, place) => of(place));
+}
+
+export function sum(numbers) {
+  return numbers.reduce((all, number) => all + number, 0);
+}
+
 /** exp(s_j / T) / Σ_k exp(s_k / T); a score of −Infinity has no weight, and a row of them has none at all. */
 export function softmax(scores, temperature = 1) {
   const most = Math.max(...scores);
   const powers = scores.map((score) => (score === -Infinity ? 0 : Math.exp((score - most) / temperature)));
-  const total = powers.reduce((all, power) => all + power, 0) || 1;
+  const total = sum(powers) || 1;
   return powers.map((power) => power / total);
 }
 
@@ -32,7 +41,7 @@ export function attended(queries, keys, values, scale = 1) {
 /** Repeatable random numbers from 0 to 1 (mulberry32). */
 export function uniforms(count, seed) {
   let state = seed >>> 0;
-  return Array.from({ length: count }, () => {
+  return times(count, () => {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
@@ -43,19 +52,19 @@ export function uniforms(count, seed) {
 /** Repeatable normal random numbers, from pairs of uniform ones (Box and Muller 1958). */
 export function normals(count, seed) {
   const drawn = uniforms(2 * count, seed);
-  return Array.from({ length: count }, (_, place) =>
+  return times(count, (place) =>
     Math.sqrt(-2 * Math.log(1 - drawn[2 * place])) * Math.cos(2 * Math.PI * drawn[2 * place + 1]));
 }
 
 /** The dot products of pairs of normal random vectors with d numbers. */
 export function randomScores(d, count, seed) {
   const vectors = inRows(normals(2 * d * count, seed), d);
-  return Array.from({ length: count }, (_, pair) => dotProduct(vectors[2 * pair], vectors[2 * pair + 1]));
+  return times(count, (pair) => dotProduct(vectors[2 * pair], vectors[2 * pair + 1]));
 }
 
 /** Numbers in rows. */
 export function inRows(numbers, size) {
-  return Array.from({ length: numbers.length / size }, (_, row) => numbers.slice(size * row, size * (row + 1)));
+  return times(numbers.length / size, (row) => numbers.slice(size * row, size * (row + 1)));
 }
 
 /** How many values are in each of equal bins from −reach to reach; values outside are in the first or last. */
@@ -108,8 +117,7 @@ export function isNeighbour(graph, i, j, { k, l, c }) {
 
 /** The weights that a 3 × 3 kernel centred on a cell gives to all cells of a grid; those outside the grid are lost. */
 export function kernelWeights(kernel, size, row, column) {
-  const of = (i, j) => kernel[i - row + 1]?.[j - column + 1] ?? 0;
-  return Array.from({ length: size }, (_, i) => Array.from({ length: size }, (_, j) => of(i, j)));
+  return times(size, (i) => times(size, (j) => kernel[i - row + 1]?.[j - column + 1] ?? 0));
 }
 
 /** Σ of the weights of a kernel at a cell times the grid. */

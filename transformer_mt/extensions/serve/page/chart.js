@@ -1,5 +1,6 @@
 // Curves over a common horizontal axis, as a picture and in words.
 
+import { times } from "./arithmetic.js";
 import { element, LOCALE, numeral, say, shape, translated } from "./dom.js";
 
 // The size of a chart and the area of its curves, in SVG units.
@@ -58,7 +59,7 @@ function ticks(low, high, most) {
   for (const step of [1, 2, 5, 10, 20].map((factor) => factor * power)) {
     const [first, last] = [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
     if (last - first < most) {
-      return Array.from({ length: last - first + 1 }, (_, place) => (first + place) * step);
+      return times(last - first + 1, (place) => (first + place) * step);
     }
   }
   return [];

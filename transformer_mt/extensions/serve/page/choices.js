@@ -55,6 +55,12 @@ export function bar(share, kind = "") {
   return shape("svg", { ...size, class: "bars", "aria-hidden": true }, drawn);
 }
 
+/** A bar per number, the longest for the largest; those below zero have another colour. */
+export function bars(numbers) {
+  const most = Math.max(...numbers.map(Math.abs)) || 1;
+  return numbers.map((number) => bar(Math.abs(number) / most, number < 0 ? "against" : ""));
+}
+
 /** The tree of a beam search: a column per step; every node is a button that continues from there. */
 export function drawBeam({ trace, translation }, run, { go }) {
   if (!trace) {

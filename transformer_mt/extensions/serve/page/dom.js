@@ -94,6 +94,11 @@ export function button(place, onclick, attributes, ...children) {
   return element("button", { type: "button", "data-place": place, onclick, ...attributes }, ...children);
 }
 
+/** Create a part that unfolds below a summary; `place` identifies it for `replace`. */
+export function folded(place, summary, attributes, ...children) {
+  return element("details", attributes, element("summary", { "data-place": place }, summary), children);
+}
+
 /** Create an SVG element, like `element`. */
 export function shape(name, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, name), attributes, children);

@@ -51,22 +51,18 @@ export function drawHeads(attention, run, head, without, losses, { pick, flip })
     return element("p", {}, NO_ATTENTION);
   }
   const whole = isWhole(attention, run);
-  const isOn = (stack, layer, head) => !without.includes(`${stack}.${layer + 1}.${head + 1}`);
-  const on = Object.entries(attention.stacks).flatMap(([stack, { weights }]) =>
-    weights.flatMap((heads, layer) => heads.filter((matrix, head) => matrix && (whole || isOn(stack, layer, head)))));
-  const scale = scaleOf(on);
-  const stacks = Object.keys(attention.stacks).map((stack) => {
+  const stacks = Object.keys(attention.stacks);
+  const namesOf = (stack) => whole ? [[stack]] : headNames(run, stack);
+  const numbersOf = (name) => matrixOf(attention, run, name, without)?.numbers;
+  const scale = scaleOf(stacks.flatMap(namesOf).flat().map(numbersOf).filter(Boolean));
+  const sections = stacks.map((stack) => {
     const [{ dir }] = sidesOf(stack, attention, run);
     const title = titleOf(attention.method, stack, whole);
-    const layers = whole ? [[1]] : run.stacks[stack];
-    const rows = layers.map((heads, layer) => {
-      const numbers = whole || heads.length < 2 ? heads : [...heads, MEAN];
-      const cells = numbers.map((head) => {
-        const name = whole ? stack : `${stack}.${layer + 1}.${head}`;
-        const matrix = matrixOf(attention, run, name, without)?.numbers;
+    const rows = namesOf(stack).map((names, layer) => {
+      const cells = names.map((name) => {
         const loss = losses?.without[name] === undefined ? null : losses.log_probability - losses.without[name];
-        const said = whole ? title : name;
-        return headCell(name, said, matrix, scale, { off: without.includes(name), loss, chosen, dir, pick, flip });
+        const [said, off] = [whole ? title : name, without.includes(name)];
+        return headCell(name, said, numbersOf(name), scale, { off, loss, chosen, dir, pick, flip });
       });
       const label = whole ? translated("whole model") : say`layer ${layer + 1}`;
       return [
@@ -76,8 +72,20 @@ export function drawHeads(attention, run, head, without, losses, { pick, flip })
     });
     return element("section", { class: `stack ${stack}` }, element("h3", {}, title), rows);
   });
-  const grid = element("div", { class: "heads" }, stacks);
+  const grid = element("div", { class: "heads" }, sections);
   return roving(grid, "button", { current: grid.querySelector(".pick[aria-pressed=true]") });
+}
+
+/** True if a run has a head of this name. */
+export function isHead({ stacks }, name) {
+  const [stack, layer, number] = name.split(".");
+  return Boolean(Object.hasOwn(stacks, stack) && stacks[stack][layer - 1]?.includes(Number(number)));
+}
+
+/** The names of the heads of a stack, layer by layer, and of the mean of a layer with several. */
+export function headNames(run, stack) {
+  return run.stacks[stack].map((heads, layer) =>
+    [...heads, ...(heads.length > 1 ? [MEAN] : [])].map((head) => `${stack}.${layer + 1}.${head}`));
 }
 
 function headCell(name, said, matrix, scale, { off, loss, chosen, dir, pick, flip }) {
@@ -89,11 +97,15 @@ function headCell(name, said, matrix, scale, { off, loss, chosen, dir, pick, fli
     button(`pick ${name}`, () => pick(name), {
       class: "pick", "aria-pressed": name === chosen, "aria-label": say`Look at ${said}`,
     }, picture),
-    isSwitched && button(`switch ${name}`, () => flip(name), {
-      class: "switch", "aria-pressed": !off, "aria-label": say`Use ${name}`,
-    }, label, " ", off ? "off" : "on"),
+    isSwitched && headSwitch(name, label, !off, flip),
     !isSwitched && place.length > 0 && element("span", { class: "loss" }, label),
     loss !== null && element("span", { class: "loss" }, rounded(loss)));
+}
+
+/** A button that turns a head on or off. */
+export function headSwitch(name, label, isOn, flip) {
+  const attributes = { class: "switch", "aria-pressed": isOn, "aria-label": say`Use ${name}` };
+  return button(`switch ${name}`, () => flip(name), attributes, label, " ", isOn ? "on" : "off");
 }
 
 /** The chosen head: the effect of removing it, its links, and its numbers as a table. */
@@ -147,18 +159,16 @@ function sidesOf(stack, { source, target }, run) {
 }
 
 /** The chosen head if the model has it, even if it is off; otherwise the first cross-attention head with a matrix. */
-export function headToShow({ method, stacks }, run, chosen) {
-  const [stack, layer, number] = (chosen ?? "").split(".");
+export function headToShow(attention, run, chosen) {
+  const { stacks } = attention;
+  const [stack] = (chosen ?? "").split(".");
   const other = "cross" in stacks ? "cross" : Object.keys(stacks)[0];
-  if (isWhole({ method }, run)) {
+  if (isWhole(attention, run)) {
     return stack in stacks ? stack : other;
   }
-  const heads = run.stacks[stack]?.[layer - 1];
-  if (heads?.includes(Number(number)) || (heads?.length > 1 && number === MEAN)) {
-    return chosen;
-  }
-  const named = (heads, i) => heads.map((matrix, j) => matrix && `${other}.${i + 1}.${j + 1}`);
-  return stacks[other]?.weights.flatMap(named).find(Boolean);
+  const namesOf = (one) => Object.hasOwn(run.stacks, one ?? "") ? headNames(run, one).flat() : [];
+  return namesOf(stack).includes(chosen) ? chosen
+    : namesOf(other).find((name) => matrixOf(attention, run, name, []));
 }
 
 /** A note for numbers that are computed with all heads, if some are off. */
@@ -168,16 +178,14 @@ export function drawAllOn(without) {
 
 function importance(name, losses) {
   const [before, after] = [losses.log_probability, losses.without[name]];
-  const [p, q] = [before, after].map((number) => probability(Math.exp(number)));
-  const change = changeOf(p, q, after > before);
   const logarithms = say`ln p from ${logarithm(before)} to ${logarithm(after)}`;
-  return say`Without ${name}, p of this translation ${change}; ${logarithms}.`;
+  return say`Without ${name}, p of this translation ${changeOf(before, after)}; ${logarithms}.`;
 }
 
-/** How a printed probability changes. */
-export function changeOf(before, after, rises) {
-  return before === after ? say`stays at ${before}`
-    : rises ? say`rises from ${before} to ${after}` : say`falls from ${before} to ${after}`;
+/** How a probability changes, as printed; from its logarithms. */
+export function changeOf(before, after) {
+  const [p, q] = [before, after].map((number) => probability(Math.exp(number)));
+  return p === q ? say`stays at ${p}` : after > before ? say`rises from ${p} to ${q}` : say`falls from ${p} to ${q}`;
 }
 
 function rounded(loss) {
@@ -207,8 +215,8 @@ function meanOf(matrices) {
 /** The row and head to explain, as keys of a request, if chosen and still available. */
 export function explained({ run, head, row, translation }) {
   const [stack, layer, number] = head?.split(".") ?? [];
-  const isThere = run?.stacks[stack]?.[layer - 1]?.includes(Number(number));
   const place = row && row.of === translation?.translation ? { word: row.word, token: row.token } : {};
   const only = row?.side === "source" && place.word ? { stack: "encoder" } : {};
+  const isThere = run && isHead(run, head ?? "");
   return { ...place, ...(isThere ? { stack, layer: Number(layer), head: Number(number) } : only) };
 }

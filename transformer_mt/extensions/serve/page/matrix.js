@@ -41,7 +41,8 @@ export function matrixTable({ numbers, rows, columns, scale, caption }) {
   return scroller(caption, columns.dir, roving(drawn, "tbody td"));
 }
 
-function shadeOf(number, scale) {
+/** The class of a cell with a number. */
+export function shadeOf(number, scale) {
   return `${number < 0 ? "negative" : "shade"}-${level(number, scale.largest)}`;
 }
 

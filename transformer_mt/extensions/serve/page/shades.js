@@ -1,5 +1,6 @@
 // The five shades of a number, as in the terminal's matrices.
 
+import { sum } from "./arithmetic.js";
 import { decimal, say } from "./dom.js";
 
 // Shades begin at these shares of the largest number; below the first, cells are blank.
@@ -32,8 +33,4 @@ export function scaleOf(matrices) {
   }
   const largest = rows.flat().reduce((most, number) => Math.max(most, Math.abs(number)), 0) || 1;
   return { largest, unit: largest >= 0.05 && largest < 99 ? 1 : 10 ** Math.floor(Math.log10(largest)) };
-}
-
-function sum(numbers) {
-  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -1,6 +1,6 @@
 // View 1: the sentence, its translation and their word links, unseen words, and doubtful words.
 
-import { button, direction, element, foreign, logarithm, probability, say, translated } from "./dom.js";
+import { button, direction, element, folded, foreign, logarithm, probability, say, translated } from "./dom.js";
 import { linkedWords, linksAsText } from "./words.js";
 
 // A word with a lower probability is doubtful.
@@ -23,8 +23,7 @@ export function drawTranslation(answer, run, place, { openWord, take, allOn }) {
   return [
     answer.lines.length > 1 && severalSentences(answer.lines, languages[0], take),
     answer.alignment ? withLinks(answer, languages, place, openWord) : withoutLinks(answer, languages),
-    element("details", { class: "meanings" },
-      element("summary", { "data-place": "meanings" }, "What do ln p, score and step mean?"),
+    folded("meanings", "What do ln p, score and step mean?", { class: "meanings" },
       Object.entries(MEANINGS).map(([name, meaning]) => element("p", {}, element("strong", {}, name), ": ", meaning))),
     element("ul", { class: "remarks" }, remarks(answer, languages, allOn)),
   ];

@@ -1,6 +1,7 @@
 // Two lines of words, one above the other, with a curve per link.
 
-import { button, decimal, element, foreign, shape, visible } from "./dom.js";
+import { sum } from "./arithmetic.js";
+import { button, decimal, element, folded, foreign, shape, visible } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { level, SHARES_OF_ONE } from "./shades.js";
 
@@ -85,8 +86,7 @@ export function linksAsText(lines, links) {
       [place > 0 && ", ", foreign(text, lines[0].language), ` ${weight}`]);
     return said.length > 0 && element("li", {}, foreign(word.text, lines[1].language), ": ", said);
   });
-  const summary = element("summary", { "data-place": "as text" }, "Links as text");
-  return element("details", { class: "as-text" }, summary, element("ul", {}, items));
+  return folded("links", "Links as text", { class: "as-text" }, element("ul", {}, items));
 }
 
 function lightLinks(figure, { ends, curves, numbers }, word) {
@@ -122,7 +122,7 @@ function fit(figure, sides) {
 /** Order wrapped words: a row of the upper line, the row of the lower line under it, and so on. */
 function alternate(figure, sides) {
   const widths = sides.map((words) => words.map((word) => word.offsetWidth + BETWEEN_WORDS));
-  const totals = widths.map((all) => all.reduce((total, width) => total + width, 0));
+  const totals = widths.map(sum);
   const count = Math.ceil(Math.max(...totals) / (FILLED * figure.clientWidth));
   sides.forEach((words, side) => {
     let before = 0;

@@ -285,7 +285,7 @@ test("a part lights up in the small map", () => {
 });
 
 test("pictures without an answer or a name are empty", () => {
-  equal(draw("misleading", {}, { lacksSentence: true }).textContent, "This picture is about your sentence: type one.");
+  equal(draw("misleading", {}, { source: " " }).textContent, "This picture is about your sentence: type one.");
   for (const name of ["misleading", "beam", "no such picture", "constructor"]) {
     equal(draw(name, {}, { translation: null }).childNodes.length, 0);
   }

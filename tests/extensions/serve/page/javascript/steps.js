@@ -9,7 +9,7 @@ const length = (vector) => Math.hypot(...vector);
 export function check(answer, hasSlider) {
   const shown = picture("all-steps", answer, RUN, []);
   equal(all(shown, ".stage").length, answer.stages.length);
-  const [panel, slider] = [shown.querySelector(".what-if"), shown.querySelector("#temperature")];
+  const [panel, slider] = [shown.querySelector(".what-if"), shown.querySelector("#what-if-temperature")];
   equal(Boolean(slider), hasSlider);
   if (!slider) {
     return;
