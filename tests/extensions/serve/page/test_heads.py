@@ -107,3 +107,29 @@ def test_picture_of_the_chosen_head_can_be_saved(heads: LoadedPage) -> None:
         heads.click("#save-picture")
     assert saving.value.suggested_filename == "tmt.svg"
     assert heads.find(".matrix tbody td").first.inner_text() in saving.value.path().read_text("utf-8")
+
+
+OVERLAPS = """(switches) => {
+  const boxes = switches.map((one) => one.getBoundingClientRect());
+  return boxes.some(({ top, right }, at) => top === boxes[at + 1]?.top && right > boxes[at + 1].left);
+}"""
+IS_IN_SIGHT = """(one) => {
+  const { left, right, top, bottom } = one.getBoundingClientRect();
+  return one.contains(document.elementFromPoint((left + right) / 2, (top + bottom) / 2));
+}"""
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+def test_chosen_head_and_its_switch_are_in_sight_together(heads: LoadedPage, size: tuple[int, int]) -> None:
+    heads.page.set_viewport_size({"width": size[0], "height": size[1]})
+    for is_class in (False, True):
+        for name in ("encoder.1.1", "decoder.2.2"):
+            switch = heads.find(f"[data-place='switch {name}']")
+            switch.focus()
+            heads.click(f"[data-place='pick {name}']")
+            heads.expect_part("#one-head h3", name)
+            assert switch.evaluate(IS_IN_SIGHT)
+            assert heads.find(".matrix tbody td").first.evaluate(IS_IN_SIGHT)
+            assert not heads.find(".switch").evaluate_all(OVERLAPS)
+        if not is_class:
+            heads.click("#class-mode")

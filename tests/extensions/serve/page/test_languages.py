@@ -102,7 +102,7 @@ LEFT = """() => {
 }"""
 # Names of metrics, heads, scores, graphs and variables; and words of examples.
 NAMES = {
-    "tmt", "BLEU", "enc", "dec", "cross", "encoder", "decoder", "mean", "additive", "bilinear", "dot",
+    "tmt", "BLEU", "cross", "encoder", "decoder", "mean", "additive", "bilinear", "dot",
     "head", "share",
     "Hello", "shiny", "sun", "dog", "runs", "the", "park", "The",
 }  # fmt: skip

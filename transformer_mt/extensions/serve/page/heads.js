@@ -18,8 +18,6 @@ const LEAST = 1;
 // In the name of a layer's mean, the place of the head's number.
 const MEAN = "mean";
 
-// In the labels of heads, where there is little space.
-const SHORT = { encoder: "enc", decoder: "dec", cross: "cross" };
 // The rows and columns of a method with one matrix for the whole model.
 const BETWEEN = {
   encoder: "sentence against itself",
@@ -90,8 +88,8 @@ export function headNames(run, stack) {
 
 function headCell(name, said, matrix, scale, { off, loss, chosen, dir, pick, flip }) {
   const picture = matrix ? smallMatrix(matrix, scale, dir) : element("span", { class: "small empty" }, "off");
-  const [stack, ...place] = name.split(".");
-  const label = `${SHORT[stack]} ${place[1] === MEAN ? translated(MEAN) : place.join(".")}`;
+  const place = name.split(".").slice(1);
+  const label = place[1] === MEAN ? translated(MEAN) : place.join(".");
   const isSwitched = flip && place.length > 0 && place[1] !== MEAN;
   return element("div", { class: "head" },
     button(`pick ${name}`, () => pick(name), {

@@ -121,9 +121,9 @@ test("heads have names, switches and losses", () => {
     ["pick encoder.1.1", "false", "-1"], ["pick encoder.1.2", "false", "-1"], ["pick encoder.1.mean", "false", "-1"],
     ["pick cross.1.1", "false", "-1"], ["pick cross.1.2", "true", "0"], ["pick cross.1.mean", "false", "-1"],
   ]);
-  equal(texts(shown, ".switch"), ["enc 1.1 on", "enc 1.2 off", "cross 1.1 on", "cross 1.2 on"]);
+  equal(texts(shown, ".switch"), ["1.1 on", "1.2 off", "1.1 on", "1.2 on"]);
   equal(attributes(shown, ".switch", "aria-pressed"), ["true", "false", "true", "true"]);
-  equal(texts(shown, ".loss"), ["ln p ±.00", "enc mean", "ln p −.50", "ln p +.25", "cross mean"]);
+  equal(texts(shown, ".loss"), ["ln p ±.00", "mean", "ln p −.50", "ln p +.25", "mean"]);
   equal(attributes(shown, ".layer", "aria-label"), ["Encoder self-attention, layer 1", "Cross-attention, layer 1"]);
   equal(texts(shown, ".empty"), ["off"]);
   equal(pressed(shown, ".cross button", noted).flat(),
