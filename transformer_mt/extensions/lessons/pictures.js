@@ -62,7 +62,8 @@ const PICTURED = {
   ], dropouts),
   "sum-of-heads": sumOfHeads,
   positions: (_, { positions }) => productsByPlace(positions),
-  "norm-curves": (_, { loss }) => stored(loss, "Training loss, nats per target token", (points) => points),
+  "norm-curves": (_, { loss: { baseline, ...others } }) =>
+    stored({ pre_norm: baseline, ...others }, "Training loss, nats per target token", (points) => points),
   graphs: () => interactive("graphs", [
     { name: "graph", label: "Graph", value: "band", options: ["complete", "causal", "band", "strided", "fixed"] },
     { name: "k", label: "k, or l", min: 1, max: 6, value: 2 }, { name: "c", label: "c", min: 0, max: 3, value: 1 },
@@ -92,7 +93,7 @@ function said(...text) {
 // What the curves are called.
 const CALLED = {
   gru_none: "GRU without attention", gru_additive: "GRU with attention", baseline: "Transformer",
-  post_norm: "post-norm", batch_norm: "batch norm",
+  pre_norm: "pre-norm", post_norm: "post-norm", batch_norm: "pre-norm, batch norm",
   encodings: "sinusoidal", learned: "sinusoidal, with W_q and W_k of the ready model", rotary: "rotary, with them",
 };
 // The mean number of words in the band without an end.

@@ -213,8 +213,11 @@ test("stored curves are drawn", () => {
   const length = { gru_none: [[1, 5, 30.5], [11, null, 4.25]], gru_dot: [[1, 5, 31], [6, 10, 30]] };
   equal(texts(draw("length-curves", { length }), "li"),
     ["GRU without attention: 30.5 at 3 words, 4.25 at 37.9 words", "gru_dot: 31 at 3 words, 30 at 8 words"]);
-  const loss = { pre: [[100, 5.5], [500, 2]], post: [[100, 6], [500, 5.75]] };
-  equal(texts(draw("norm-curves", { loss }), "li")[1], "post: 6 at step 100, 5.75 at step 500");
+  const loss = { baseline: [[100, 5.5], [500, 2]], post_norm: [[100, 6], [500, 5.75]], batch_norm: [[100, 5], [500, 3]] };
+  equal(texts(draw("norm-curves", { loss }), "li"), [
+    "pre-norm: 5.5 at step 100, 2 at step 500", "post-norm: 6 at step 100, 5.75 at step 500",
+    "pre-norm, batch norm: 5 at step 100, 3 at step 500",
+  ]);
   const shown = draw("rnn-attention", { rnn_attention: {
     dot: { rows: ["a", "b"], columns: ["x"], weights: [[1], [0.25]] },
     mlp: { rows: ["c"], columns: ["y"], weights: [[0.5]] },
