@@ -102,11 +102,36 @@ def test_numbers_being_recomputed_are_marked(heads: LoadedPage) -> None:
         waiting[0].abort()
 
 
+# The texts of an SVG file, with where they end.
+DRAWN = """(drawing) => {
+  const svg = document.importNode(new DOMParser().parseFromString(drawing, "image/svg+xml").documentElement, true);
+  document.body.append(svg);
+  const texts = [...svg.querySelectorAll("text")].filter((one) => one.textContent).map((one) => {
+    const { x, width } = one.getBBox();
+    return {
+      text: one.textContent, x: Number(one.getAttribute("x")), anchor: one.getAttribute("text-anchor"),
+      right: one.hasAttribute("transform") ? 0 : x + width, width: svg.width.baseVal.value,
+    };
+  });
+  svg.remove();
+  return texts;
+}"""
+
+
 def test_picture_of_the_chosen_head_can_be_saved(heads: LoadedPage) -> None:
     with heads.page.expect_download() as saving:
         heads.click("#save-picture")
     assert saving.value.suggested_filename == "tmt.svg"
-    assert heads.find(".matrix tbody td").first.inner_text() in saving.value.path().read_text("utf-8")
+    drawing = saving.value.path().read_text("utf-8")
+    assert heads.find(".matrix tbody td").first.inner_text() in drawing
+    texts = heads.page.evaluate(DRAWN, drawing)
+    caption = [text for text in texts if text["x"] == 0]
+    assert len(caption) > 1
+    assert "".join(text["text"] for text in caption) == heads.find("caption").text_content()
+    rows = [text for text in texts if text["anchor"] == "end"]
+    assert [text["text"] for text in rows] == heads.find(".matrix th[scope=row]").all_text_contents()
+    assert max(text["right"] for text in rows) == pytest.approx(min(text["right"] for text in rows), abs=0.5)
+    assert all(text["right"] <= text["width"] for text in texts)
 
 
 OVERLAPS = """(switches) => {

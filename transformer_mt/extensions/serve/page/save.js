@@ -2,6 +2,9 @@
 
 import { literal, shape } from "./dom.js";
 
+// Of a caption, in pixels: the font, about the width of a letter, and the height of a line.
+const [FONT, LETTER, LINE] = [12, 7, 16];
+
 /** A table as it is drawn now, as an SVG file with the colours in it. */
 export function pictureOfTable(table) {
   const { left, top, width, height } = table.getBoundingClientRect();
@@ -11,19 +14,26 @@ export function pictureOfTable(table) {
     const style = getComputedStyle(cell);
     const [x, y] = [box.left - left, box.top - top];
     const [across, down] = [x + box.width / 2, y + box.height / 2];
-    const isCaption = cell.matches("caption");
-    const text = {
-      x: isCaption ? 0 : across, y: down, fill: style.color, "font-size": isCaption ? 10 : style.fontSize,
-      "text-anchor": isCaption ? "start" : "middle", "dominant-baseline": "central",
-      transform: cell.querySelector(".turned") ? `rotate(-90 ${across} ${down})` : null,
-    };
+    const texts = cell.matches("caption") ? wrapped(cell.textContent, width / LETTER) : [cell.textContent];
+    const place = cell.matches("caption") ? { x: 0, "font-size": FONT }
+      : cell.scope === "row" ? { x: cell.firstChild.getBoundingClientRect().right - left, "text-anchor": "end" }
+      : { x: across, "text-anchor": "middle" };
+    const transform = cell.querySelector(".turned") ? `rotate(-90 ${across} ${down})` : null;
     return [
       shape("rect", { x, y, width: box.width, height: box.height, fill: style.backgroundColor }),
-      shape("text", text, literal(cell.textContent)),
+      texts.map((text, line) => shape("text", {
+        y: down + LINE * (line - (texts.length - 1) / 2), fill: style.color, "font-size": style.fontSize,
+        "dominant-baseline": "central", transform, ...place,
+      }, literal(text))),
     ];
   });
   const size = { width, height, viewBox: `0 0 ${width} ${height}`, "font-family": "sans-serif", color };
   return new XMLSerializer().serializeToString(shape("svg", size, shape("rect", { width, height, fill: page }), cells));
+}
+
+/** A text in lines of so many letters at most. */
+function wrapped(text, most) {
+  return text.match(new RegExp(`.{1,${Math.floor(most)}}(\\s|$)`, "g")) ?? [];
 }
 
 /** Offer a file to save. */
