@@ -195,13 +195,9 @@ function imagined({ scores, mask, weights, vectors, head }, temperature, answer,
     [say`what if, T = ${fixed(temperature, 2)}`]: column(others),
     "as bars, the model's above": weights.map((weight, j) => [bar(weight), bar(others[j], "imagined")]),
   };
-  const difference = length(head.map((number, d) => number - sum[d]));
-  const apart = column([length(head), length(sum), difference])[2]; // without digits that may be rounding errors
   return [
     table("Weights of the model, and what if", columns),
     vectorLines("head", [head, sum], [translated("The model's "), translated("What if ")]),
-    element("p", {}, /^[0.,]+$/.test(apart) ? "They are the same in all digits shown." :
-      say`They are ${apart} apart: the length of their difference.`),
   ];
 }
 

@@ -1,6 +1,6 @@
 // View 1: the sentence, its translation and their word links, unseen words, and doubtful words.
 
-import { button, direction, element, folded, foreign, logarithm, probability, say, translated } from "./dom.js";
+import { button, direction, element, folded, foreign, logarithm, probability, say, shape, translated } from "./dom.js";
 import { linkedWords, linksAsText } from "./words.js";
 
 // A word with a lower probability is doubtful.
@@ -65,8 +65,20 @@ function withLinks(answer, languages, place, open) {
   const chosen = words[place] ?? [];
   return [
     linkedWords({ lines, links: weighed, name: "Word links", choose, chosen }),
+    legendOfLinks(),
     linksAsText(lines, weighed),
   ];
+}
+
+function legendOfLinks() {
+  const samples = [1, 4].map((shade) => shape("svg", { viewBox: "0 0 40 10", "aria-hidden": true },
+    shape("path", { class: `link shade-${shade}`, d: "M1 5H39" })));
+  return element("ul", { class: "link-legend" },
+    element("li", {}, samples,
+      " A line links words that the model treats as translations of each other. Thicker: surer."),
+    element("li", { class: "unseen" }, element("bdi", {}, "Wavy"), ": never seen in training."),
+    element("li", { class: "doubtful" }, element("bdi", {}, "Dotted"),
+      ", with a number: doubtful, with its probability."));
 }
 
 function withoutLinks(answer, languages) {
