@@ -1,7 +1,7 @@
 // "Why not?", beside each alternative of a token.
 
 import { bars } from "./choices.js";
-import { button, element, foreign, logarithm, mixed, say, visible } from "./dom.js";
+import { button, element, fixed, foreign, mixed, quiet, say, visible } from "./dom.js";
 import { addTab } from "./tabs.js";
 
 addTab({
@@ -35,11 +35,11 @@ function drawContrast(found, run) {
       side.words.map((word, place) => ({ word, language, number: side[method][place] })));
     const drawn = bars(rows.map(({ number }) => number));
     const items = rows.map(({ word, language, number }, place) => element("li", {}, foreign(word, language), " ",
-      drawn[place], " ", element("span", { class: "number" }, logarithm(number))));
+      drawn[place], " ", element("span", { class: "number" }, fixed(number, 2))));
     return element("div", {}, element("h3", {}, method), element("ul", { "aria-label": method }, items));
   });
   const meaning = "Each word's part of ln p(chosen) − ln p(other): gradient × input, and the fall without the word. "
     + "Below zero, it speaks for the other.";
   return [element("p", {}, mixed(found.in_words)), element("div", { class: "side-by-side" }, lists),
-    element("p", { class: "quiet" }, meaning)];
+    quiet(meaning)];
 }

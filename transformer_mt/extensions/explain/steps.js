@@ -4,17 +4,19 @@ import { softmax, weighedSum } from "./arithmetic.js";
 import { bar } from "./choices.js";
 import { interactive, selection } from "./controls.js";
 import {
-  capitalised, column, element, fixed, foreign, literal, mixed, plural, retold, say, translated,
+  capitalised, column, element, fixed, folded, foreign, literal, mixed, plural, quiet, retold, say, translated,
 } from "./dom.js";
 import { changeOf, drawAllOn, explained, STACKS } from "./heads.js";
 import { smallMatrix, table } from "./matrix.js";
 import { scaleOf } from "./shades.js";
 import { addTab, ofPair } from "./tabs.js";
 
-// Stages with one of these steps are open at first.
-const OPEN = ["scores", "weights", "head"];
+// Stages with one of these steps are open at first, and have its words as their titles.
+const MAIN = ["query", "scores", "weights", "head"];
 // The least fall of a probability that is said to matter.
 const MATTERS = 0.05;
+// The numbers of a row that are all zero as printed; a masked column has a dot.
+const ZERO = /^[·−0.,]*0[·−0.,]*$/;
 const TEXTS = { target: "Translation", source: "Sentence" };
 
 addTab({
@@ -45,9 +47,8 @@ function drawSteps(answer, run, without) {
       : say`${title}, which reads ${reads} and writes ${foreign(token, run.target_language)}`),
     choice && element("p", {}, effect(choice, `${stack}.${layer}.${head}`, run)),
     answer.in_words.map((sentence) => element("p", {}, mixed(sentence))),
-    element("p", { class: "quiet" }, "The row i and the columns j count from 0. Each stage is named after the class "
-      + "that computes it. For each vector you see its length ‖·‖, some entries, and all entries as shades, "
-      + "blue above zero."),
+    quiet("The row i and the columns j count from 0. For each vector you see its length "
+      + "‖·‖, some entries, and all entries as shades, blue above zero."),
     answer.stages.map((stage, number) => drawStage(stage, number, answer, run)),
   ];
 }
@@ -61,19 +62,19 @@ function effect({ of, log_probability: before, without }, name, run) {
   return [claim, " ", say`Without ${name}, p of ${token} ${changeOf(before, without[name])}.`];
 }
 
+/** A stage under the words of its main step, with the class that computes it. */
 function drawStage({ title, steps }, number, answer, run) {
   const [name, ...sentence] = title.split(": ");
-  const has = (wanted) => steps.some((step) => step.name === wanted);
-  return element(
-    "details",
-    { class: "stage", open: OPEN.some(has) },
-    element("summary", { "data-place": `stage ${number}` }, element("strong", {}, `${number + 1}. ${name}`), " ",
-      element("span", { class: "quiet" }, foreign(retold(sentence.join(": "))))),
-    grouped(steps).map((group) => [
-      drawGroup(group, answer, run),
-      group.some((step) => step.name === "head") && whatIf(answer, run),
-    ]),
-  );
+  const main = steps.find((step) => MAIN.includes(step.name));
+  const [called] = retold((main ?? steps[0]).words).split(": ");
+  const summary = [
+    element("strong", {}, literal(`${number + 1}. ${capitalised(called)}`)), " ",
+    element("span", { class: "quiet" }, element("code", {}, literal(name)), " ", foreign(retold(sentence.join(": ")))),
+  ];
+  return folded(`stage ${number}`, summary, { class: "stage", open: Boolean(main) }, grouped(steps).map((group) => [
+    drawGroup(group, answer, run),
+    group.some((step) => step.name === "head") && whatIf(answer, run),
+  ]));
 }
 
 /** Group steps: consecutive ones with a number per key, or per head, share a table. */
@@ -94,6 +95,7 @@ function isVector({ over, values }) {
   return Array.isArray(over === "row" ? values : values[0]);
 }
 
+/** The steps of a group: vectors in lines, and a table whose rows of zeros are only named. */
 function drawGroup(steps, answer, run) {
   const [first] = steps;
   const { over, symbol, values } = first;
@@ -104,7 +106,15 @@ function drawGroup(steps, answer, run) {
     ? { [`‖${symbol}‖`]: column(values.map(length)), [symbol]: entries(values), "as shades": strips(values) }
     : Object.fromEntries(steps.map((step) => [step.symbol, printed(step.values)]));
   const name = steps.map(({ words }) => retold(words)).join("; ");
-  return [steps.map(formula), table(name, { ...labels(over, answer, run), ...columns })];
+  const all = Object.entries({ ...labels(over, answer, run), ...columns });
+  const numbers = Object.values(columns).filter(([first]) => typeof first === "string");
+  const isZero = (_, place) => ZERO.test(numbers.map((cells) => cells[place]).join(""));
+  const shown = all.map(([heading, cells]) => [heading, cells.filter((cell, place) => !isZero(cell, place))]);
+  const zeros = all[over === "keys" ? 1 : 0][1].filter(isZero);
+  return [
+    steps.map(formula), table(name, Object.fromEntries(shown)), zeros.length > 0 &&
+      quiet("Zero in all digits shown: ", zeros.map((label, place) => [place > 0 && ", ", label])),
+  ];
 }
 
 function formula({ words, symbol, formula: how, over, values }) {

@@ -1,6 +1,6 @@
 // The guided course: one stop at a time, with a picture, a question and something to try.
 
-import { button, byId, element, folded, foreign, say, scroller, translated, visible } from "./dom.js";
+import { button, byId, element, folded, foreign, quiet, say, scroller, translated, visible } from "./dom.js";
 import { coloured, drawFormula, isAboutRoles } from "./formula.js";
 import { explained } from "./heads.js";
 import { drawPicture, needsOf } from "./pictures.js";
@@ -116,9 +116,9 @@ function drawStop(course, wanted, { change }) {
     element("h3", { tabindex: -1, "data-place": "title" }, say`${number} of ${stops.length}: `, foreign(title)),
     paragraphs.map((text) => element("p", {}, marked(text, hasRoles))),
     formulas.map((line) => scroller("Formula", null, drawFormula(line, hasRoles))),
-    papers.length > 0 && element("p", { class: "quiet" }, "Paper: ",
+    papers.length > 0 && quiet("Paper: ",
       papers.map((paper, place) => [place > 0 && ", ", linked(paper)])),
-    code && element("p", { class: "quiet" }, "Code: ", element("code", {}, foreign(code))),
+    code && quiet("Code: ", element("code", {}, foreign(code))),
   ];
 }
 
@@ -143,7 +143,7 @@ function drawQuestion(course, wanted, { change, copy }) {
     lesson.check && field(lesson),
     folded(`answer ${number}`, "Answer", { class: "answer" }, element("p", {}, marked(lesson.answer))),
     tried.command &&
-      element("p", { class: "quiet" }, "In the terminal: ", element("code", {}, foreign(tried.command))),
+      quiet("In the terminal: ", element("code", {}, foreign(tried.command))),
     element("p", { class: "ways" },
       button("back", () => go(number - 1), { "aria-disabled": number === 1 }, "← Back"),
       button("next", () => go(number + 1), { "aria-disabled": number === course.lessons.length }, "Next →"),

@@ -1,14 +1,14 @@
 // The pictures of the course, by name: computed here, stored with the course, or from the model's answers.
 
 import {
-  attended, convolvedAt, dotProduct, dropped, histogram, inRows, isNeighbour, kernelWeights, maskedWeights, multiplied,
+  attended, dotProduct, dropped, histogram, inRows, isNeighbour, kernelWeights, maskedWeights, multiplied,
   noamRate, normals, randomScores, smoothedLoss, softmax, sum, times, uniforms,
 } from "./arithmetic.js";
 import { drawChart, short } from "./chart.js";
 import { bar, bars, drawBeam } from "./choices.js";
 import { control, interactive } from "./controls.js";
 import {
-  button, column, decimal, element, foreign, numeral, plural, replace, say, shape, translated, visible,
+  button, column, decimal, element, foreign, numeral, plural, quiet, replace, say, shape, translated, visible,
 } from "./dom.js";
 import { drawAllOn, drawHead, drawHeads, headNames, headSwitch, headToShow, matrixOf } from "./heads.js";
 import { matrixTable, shadeOf, smallMatrix, table } from "./matrix.js";
@@ -25,7 +25,7 @@ import { comparison } from "./translation.js";
 export function drawPicture(name, curves, answers) {
   if (needsOf(name).some((one) => !answers[one])) {
     const lacksSentence = answers.source?.trim() === "";
-    return lacksSentence && element("p", { class: "quiet" }, "This picture is about your sentence: type one.");
+    return lacksSentence && quiet("This picture is about your sentence: type one.");
   }
   return Object.hasOwn(PICTURED, name) ? PICTURED[name](answers, curves) : null;
 }
@@ -309,7 +309,7 @@ function convolved({ kernel: name, row, column: across }) {
     element("table", { class: "matrix pixels" }, element("caption", {},
       "Pixels. The shade is the weight of the chosen cell's row of attention."), element("tbody", {}, cells)),
     element("pre", { "aria-label": "Kernel" }, nine),
-    said(say`The chosen cell becomes ${decimal(convolvedAt(grid, kernel, row - 1, across - 1))}.`),
+    said(say`The chosen cell becomes ${decimal(dotProduct(grid.flat(), weights.flat()))}.`),
   ];
 }
 

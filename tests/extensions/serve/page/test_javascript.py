@@ -72,10 +72,10 @@ def arithmetic() -> Iterator[tuple[Any, ...]]:
         likely[0, 0, 5] = p
         loss = cross_entropy(likely.log(), torch.tensor([[5]]), label_smoothing=smoothing)
         yield loss, "smoothedLoss", p, smoothing, 53
-    grid, kernel = normal(7, 7), normal(3, 3)
+    grid, kernel = normal(7, 7).requires_grad_(), normal(3, 3)
     out = F.conv2d(grid[None, None], kernel[None, None], padding=1)[0, 0]
     for cell in ((0, 0), (3, 3), (6, 2)):
-        yield out[cell], "convolvedAt", grid, kernel, *cell
+        yield torch.autograd.grad(out[cell], grid, retain_graph=True), "kernelWeights", kernel, 7, *cell
     for name, of, more in (
         ("complete", (), {}), ("causal", (), {}), ("band", (2,), {"k": 2}), ("strided", (3,), {"l": 3}),
         ("fixed", (4, 1), {"l": 4, "c": 1}), ("fixed", (2, 2), {"l": 2, "c": 3}),

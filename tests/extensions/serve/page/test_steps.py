@@ -45,10 +45,17 @@ def test_stages_match_the_command(steps: LoadedPage, served: Served) -> None:
     for number, (title, stage) in enumerate(
         zip(steps.find(".stage > summary").all_inner_texts(), found["stages"], strict=True), start=1
     ):
-        assert title == f"{number}. {stage['title'].replace(': ', ' ', 1)}"
-        shown = steps.find(".stage").nth(number - 1).locator("code").all_text_contents()
+        assert title.endswith(f" {stage['title'].replace(': ', ' ', 1)}")
+        shown = steps.find(".stage").nth(number - 1).locator("p > code").all_text_contents()
         for step, code in zip(stage["steps"], shown, strict=False):
             assert code.startswith(" = ".join(filter(None, [step["symbol"], step["formula"]])))
+    titles = steps.find(".stage > summary > strong").all_inner_texts()
+    assert titles[-3:] == [
+        f"{number}. {title}"
+        for number, title in enumerate(
+            ("The score of every key", "The weights, which sum to 1", "The state passed on"), len(titles) - 2
+        )
+    ]
     steps.expect_part("#all-steps h3", head_line(found))
     steps.expect_part("#all-steps", found["in_words"][0])
 

@@ -377,10 +377,10 @@ function build() {
         controls && element("p", { class: "controls" }, controls(ACTIONS)),
         element("p", { id: `${id}-problem`, class: "problem", role: "alert" }));
       document.querySelector("main").append(panel);
-      const missing = pictures.map(([name]) => name).filter((name) => !byId(name));
-      const drawn = missing.map((name) => element("div", { id: name }));
-      panel.append(...(layout ? [element("div", { class: layout }, drawn)] : drawn));
     }
+    const missing = pictures.map(([name]) => name).filter((name) => !byId(name));
+    const drawn = missing.map((name) => element("div", { id: name }));
+    panel.append(...(layout ? [element("div", { class: layout }, drawn)] : drawn));
     listen?.(panel, ACTIONS);
   }
 }

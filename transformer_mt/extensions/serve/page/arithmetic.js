@@ -119,8 +119,3 @@ export function isNeighbour(graph, i, j, { k, l, c }) {
 export function kernelWeights(kernel, size, row, column) {
   return times(size, (i) => times(size, (j) => kernel[i - row + 1]?.[j - column + 1] ?? 0));
 }
-
-/** Σ of the weights of a kernel at a cell times the grid. */
-export function convolvedAt(grid, kernel, row, column) {
-  return dotProduct(grid.flat(), kernelWeights(kernel, grid.length, row, column).flat());
-}

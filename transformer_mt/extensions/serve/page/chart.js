@@ -15,9 +15,8 @@ export function drawChart(title, curves, { axis = "step", at = (place) => say`st
   const x = (step) => SIZE.left + ((step - across[0]) / (across[1] - across[0])) * (SIZE.right - SIZE.left);
   const y = (value) => SIZE.bottom - ((value - up[0]) / (up[1] - up[0])) * (SIZE.bottom - SIZE.top);
   const text = (number, at) => shape("text", at, short(number));
-  const drawing = shape(
-    "svg",
-    { class: "panel", viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, "aria-hidden": true },
+  const size = { class: "panel", viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, "aria-hidden": true };
+  const drawing = shape("svg", size,
     ticks(...up, 5).map((value) => [
       shape("path", { class: "grid", d: `M${SIZE.left} ${y(value)}H${SIZE.right}` }),
       text(value, { class: "upward", x: SIZE.left - 5, y: y(value) }),
@@ -27,8 +26,7 @@ export function drawChart(title, curves, { axis = "step", at = (place) => say`st
     curves.map(({ name, points }) => {
       const path = points.map(([step, value]) => `${x(step).toFixed(1)} ${y(value).toFixed(1)}`).join("L");
       return shape("path", { class: `curve ${name}`, d: `M${path}h0` });
-    }),
-  );
+    }));
   const said = curves.map(({ name, called, points }) => {
     const key = shape("svg", { class: "sample", viewBox: "0 0 24 8", "aria-hidden": true },
       shape("path", { class: `curve ${name}`, d: "M1 4H23" }));

@@ -1,7 +1,7 @@
 // View 2: the alternatives at each token, and the tree of the beam.
 
 import {
-  button, compact, direction, element, fixed, foreign, logarithm, probability, retold, say, scroller, shape, visible,
+  button, compact, direction, element, fixed, foreign, probability, quiet, retold, say, scroller, shape, visible,
 } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { tabs } from "./tabs.js";
@@ -97,7 +97,7 @@ export function drawBeam({ trace, translation }, run, { go }) {
   roving(tree, ".node", { current: buttons.findLast(isBest) });
   new ResizeObserver(() => layCurves(inner, ends, curves, true)).observe(inner);
   return [
-    element("p", { class: "quiet" }, "The beam at each step, likeliest first, with ln p so far. The marked path is the "
+    quiet("The beam at each step, likeliest first, with ln p so far. The marked path is the "
       + "translation. Dashed ends were dropped from the beam, or beaten: they could no longer win."),
     scroller(name, dir, inner),
   ];
@@ -105,7 +105,7 @@ export function drawBeam({ trace, translation }, run, { go }) {
 
 function nodeButton(trace, number, { place, of, depth, isBest, dir }, go) {
   const { token, log_probability: total, end, score } = trace.nodes[number];
-  const said = end === "ended" ? say`, ended with score ${logarithm(score)}` : end ? `, ${retold(end)}` : "";
+  const said = end === "ended" ? say`, ended with score ${fixed(score, 2)}` : end ? `, ${retold(end)}` : "";
   const attributes = {
     role: "treeitem",
     class: ["node", end, isBest && "best"].filter(Boolean).join(" "),
@@ -113,11 +113,11 @@ function nodeButton(trace, number, { place, of, depth, isBest, dir }, go) {
     "aria-posinset": place + 1,
     "aria-setsize": of,
     "aria-selected": isBest,
-    title: `ln p ${logarithm(total)}${said}`,
+    title: `ln p ${fixed(total, 2)}${said}`,
   };
   const choose = () => go([...trace.prefix, ...pathTo(trace, number).map((one) => trace.nodes[one].token)]);
-  const sum = element("span", { class: "number" }, logarithm(total),
-    end === "ended" && say` (score ${logarithm(score)})`);
+  const sum = element("span", { class: "number" }, fixed(total, 2),
+    end === "ended" && say` (score ${fixed(score, 2)})`);
   return button(`node ${number}`, choose, attributes, foreign(token, null, dir), " ", sum);
 }
 

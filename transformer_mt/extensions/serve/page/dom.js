@@ -94,6 +94,11 @@ export function button(place, onclick, attributes, ...children) {
   return element("button", { type: "button", "data-place": place, onclick, ...attributes }, ...children);
 }
 
+/** Create a paragraph that stays in the background. */
+export function quiet(...children) {
+  return element("p", { class: "quiet" }, children);
+}
+
 /** Create a part that unfolds below a summary; `place` identifies it for `replace`. */
 export function folded(place, summary, attributes, ...children) {
   return element("details", attributes, element("summary", { "data-place": place }, summary), children);
@@ -185,11 +190,6 @@ export function decimal(number) {
 
 export function compact(digits) {
   return digits.replace(/^(−?)0\./, "$1.");
-}
-
-/** Two decimals, for logarithms: `−0.61`. */
-export function logarithm(number) {
-  return fixed(number, 2);
 }
 
 /** A number with so many decimals; no zero is negative. */

@@ -1,7 +1,7 @@
 // Views 3 and 4: where each head looks, and whether it matters.
 
 import {
-  button, capitalised, decimal, direction, element, logarithm, plural, probability, retold, say, translated,
+  button, capitalised, decimal, direction, element, fixed, plural, probability, quiet, retold, say, translated,
 } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { matrixTable, smallMatrix } from "./matrix.js";
@@ -64,7 +64,7 @@ export function drawHeads(attention, run, head, without, losses, { pick, flip })
       });
       const label = whole ? translated("whole model") : say`layer ${layer + 1}`;
       return [
-        element("p", { class: "quiet" }, label),
+        quiet(label),
         element("div", { class: "layer", role: "group", "aria-label": `${title}, ${label}` }, cells),
       ];
     });
@@ -171,12 +171,12 @@ export function headToShow(attention, run, chosen) {
 
 /** A note for numbers that are computed with all heads, if some are off. */
 export function drawAllOn(without) {
-  return without.length > 0 && element("p", { class: "quiet" }, "All heads are on here.");
+  return without.length > 0 && quiet("All heads are on here.");
 }
 
 function importance(name, losses) {
   const [before, after] = [losses.log_probability, losses.without[name]];
-  const logarithms = say`ln p from ${logarithm(before)} to ${logarithm(after)}`;
+  const logarithms = say`ln p from ${fixed(before, 2)} to ${fixed(after, 2)}`;
   return say`Without ${name}, p of this translation ${changeOf(before, after)}; ${logarithms}.`;
 }
 

@@ -1,7 +1,7 @@
 // The tab "How it learned": a sentence at each saved checkpoint.
 
 import { short } from "./chart.js";
-import { element, say } from "./dom.js";
+import { element, quiet, say } from "./dom.js";
 import { drawHead, drawHeads } from "./heads.js";
 import { addTab, ofPair } from "./tabs.js";
 import { comparison } from "./translation.js";
@@ -29,7 +29,7 @@ function drawHistory(frame, { read, translation }, run, head, { pick }) {
     element("h3", {}, say`After step ${short(frame.step)}`, loss),
     element("p", { class: "then" }, frame.translation === translation ? "It translated, as now: " : "It translated: ",
       comparison(frame.translation, translation, run.target_language)),
-    element("p", { class: "quiet" }, "Where each head looked then, given the current translation."),
+    quiet("Where each head looked then, given the current translation."),
     drawHeads(attention, run, head, [], null, { pick }),
     drawHead(attention, run, head, [], null),
   ];

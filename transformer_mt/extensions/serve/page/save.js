@@ -2,8 +2,8 @@
 
 import { literal, shape } from "./dom.js";
 
-// Of a caption, in pixels: the font, about the width of a letter, and the height of a line.
-const [FONT, LETTER, LINE] = [12, 7, 16];
+// Of a caption, in pixels: about the width of a letter, and the height of a line.
+const [LETTER_WIDTH, LINE_HEIGHT] = [9, 20];
 
 /** A table as it is drawn now, as an SVG file with the colours in it. */
 export function pictureOfTable(table) {
@@ -14,15 +14,15 @@ export function pictureOfTable(table) {
     const style = getComputedStyle(cell);
     const [x, y] = [box.left - left, box.top - top];
     const [across, down] = [x + box.width / 2, y + box.height / 2];
-    const texts = cell.matches("caption") ? wrapped(cell.textContent, width / LETTER) : [cell.textContent];
-    const place = cell.matches("caption") ? { x: 0, "font-size": FONT }
+    const texts = cell.matches("caption") ? wrapped(cell.textContent, width / LETTER_WIDTH) : [cell.textContent];
+    const place = cell.matches("caption") ? { x: 0 }
       : cell.scope === "row" ? { x: cell.firstChild.getBoundingClientRect().right - left, "text-anchor": "end" }
       : { x: across, "text-anchor": "middle" };
     const transform = cell.querySelector(".turned") ? `rotate(-90 ${across} ${down})` : null;
     return [
       shape("rect", { x, y, width: box.width, height: box.height, fill: style.backgroundColor }),
       texts.map((text, line) => shape("text", {
-        y: down + LINE * (line - (texts.length - 1) / 2), fill: style.color, "font-size": style.fontSize,
+        y: down + LINE_HEIGHT * (line - (texts.length - 1) / 2), fill: style.color, "font-size": style.fontSize,
         "dominant-baseline": "central", transform, ...place,
       }, literal(text))),
     ];

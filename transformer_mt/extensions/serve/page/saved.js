@@ -1,6 +1,6 @@
 // Replaces `server.js` in a saved page: returns saved answers and disables controls that need the model.
 
-import { byId, element, translated } from "./dom.js";
+import { byId, quiet, translated } from "./dom.js";
 import { tabs } from "./tabs.js";
 
 const NOTE = "Saved with tmt. Controls that need the model are off; use tmt serve for them.";
@@ -18,7 +18,7 @@ export async function prepare() {
   saved = await unpacked(byId("saved").textContent);
   const [{ beginning }] = saved.find(({ route }) => route === "runs").answer.runs;
   tabs[beginning.view].needsModel = false; // it has its answers
-  document.querySelector("main").prepend(element("p", { class: "quiet" }, NOTE));
+  document.querySelector("main").prepend(quiet(NOTE));
   const switchOff = () => document.querySelectorAll(WITH_MODEL).forEach((one) => {
     one[one.matches("textarea") ? "readOnly" : "disabled"] = !one.matches("button"); // buttons stay focusable
     one.setAttribute("aria-disabled", "true");

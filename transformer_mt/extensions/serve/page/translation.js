@@ -1,6 +1,6 @@
 // View 1: the sentence, its translation and their word links, unseen words, and doubtful words.
 
-import { button, direction, element, folded, foreign, logarithm, probability, say, shape, translated } from "./dom.js";
+import { button, direction, element, fixed, folded, foreign, probability, say, shape, translated } from "./dom.js";
 import { linkedWords, linksAsText } from "./words.js";
 
 // A word with a lower probability is doubtful.
@@ -93,7 +93,7 @@ function remarks(answer, [source, target], allOn) {
     comparison(translation, usual, target), " With all heads: ", comparison(usual, translation, target),
   ];
   const totals = {
-    "ln p": logarithm(answer.log_probability), score: logarithm(answer.score), step: String(answer.step),
+    "ln p": fixed(answer.log_probability, 2), score: fixed(answer.score, 2), step: String(answer.step),
   };
   const total = Object.entries(totals).map(([name, number], place) =>
     [place > 0 && ", ", element("span", { title: MEANINGS[name] }, `${translated(name)} ${number}`)]);

@@ -230,6 +230,19 @@ test("a long vector is abbreviated", () => {
   }
 });
 
+test("rows of zeros are only named, and a stage has the words of its main step", () => {
+  const step = (name, symbol, values) => ({ name, symbol, values, words: `the ${name}: more`, formula: "", over: "keys" });
+  const steps = [
+    step("mask", "N", [true, false, true]), step("weights", "α", [0.9996, 0, 0.00001]),
+    step("column_outputs", "o", [[1, 2], [0, 0], [0, 0.3]]), step("distances", "c", [0, 1, 0]),
+  ];
+  const place = { stack: "cross", layer: 1, head: 1, row: 0, read: "y", token: "x", columns: ["p", "q", "r"] };
+  const shown = picture("all-steps", { ...place, in_words: [], stages: [{ title: "Name: what", steps }] }, RUN, []);
+  equal(texts(shown, "summary"), ["1. The weights Name what"]);
+  equal(texts(shown, ".stage tbody tr").map((text) => text.slice(0, 2)), ["0p", "2r", "0p", "2r", "0p", "1q", "2r"]);
+  equal(texts(shown, ".stage > .quiet"), ["Zero in all digits shown: q", "Zero in all digits shown: q"]);
+});
+
 test("the lens has guesses, marks and the words that each layer decides", () => {
   const layers = [
     { probability: 0.003, guesses: [["▁A", 0.6], ["▁The", 0.003]] }, { probability: 0.8, guesses: [["▁The", 0.8]] },

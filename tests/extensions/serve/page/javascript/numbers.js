@@ -4,7 +4,7 @@ import {
   dropped, histogram, maskedWeights, multiplied, normals, randomScores, softmax, uniforms,
 } from "/page/arithmetic.js";
 import { drawChart } from "/page/chart.js";
-import { column, decimal, direction, logarithm, mixed, probability, visible } from "/page/dom.js";
+import { column, decimal, direction, fixed, mixed, probability, visible } from "/page/dom.js";
 import { headToShow } from "/page/heads.js";
 import { smallMatrix } from "/page/matrix.js";
 import { legend } from "/page/shades.js";
@@ -13,7 +13,7 @@ import { all, attributes, close, drawn, equal, picture, test, texts } from "./ch
 test("numbers have two decimals", () => {
   equal([0.42, -0.31, 1, -1.5, 0.001, -0.001, 0, 10.05].map(decimal).join(" "),
     ".42 −.31 1.00 −1.50 .00 .00 .00 10.05");
-  equal([-0.61, 0.5, -0.001, -12.345, 0].map(logarithm).join(" "), "−0.61 0.50 0.00 −12.35 0.00");
+  equal([-0.61, 0.5, -0.001, -12.345, 0].map((one) => fixed(one, 2)).join(" "), "−0.61 0.50 0.00 −12.35 0.00");
   equal([0.3, 1, 0.006, 0.0049].map(probability).join(" "), ".30 1.00 .01 < .01");
 });
 

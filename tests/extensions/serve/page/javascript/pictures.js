@@ -1,7 +1,7 @@
 // The pictures of the course: what they show is what `arithmetic.js` computes, also after a change of a control.
 
 import {
-  attended, convolvedAt, dotProduct, dropped, histogram, isNeighbour, maskedWeights, multiplied, noamRate, normals,
+  attended, dotProduct, dropped, histogram, isNeighbour, kernelWeights, maskedWeights, multiplied, noamRate, normals,
   randomScores, smoothedLoss, softmax,
 } from "/page/arithmetic.js";
 import { short } from "/page/chart.js";
@@ -172,7 +172,7 @@ test("a convolution moves with the chosen cell", () => {
     const cells = all(shown, "tbody td");
     equal(texts(shown, "pre")[0].split(/\s+/), kernel.map(decimal));
     const rows = [0, 3, 6].map((at) => kernel.slice(at, at + 3));
-    equal(texts(shown, ".drawn p"), [`The chosen cell becomes ${decimal(convolvedAt(grid, rows, row, across))}.`]);
+    equal(texts(shown, ".drawn p"), [`The chosen cell becomes ${decimal(dotProduct(grid.flat(), kernelWeights(rows, 7, row, across).flat()))}.`]);
     equal(all(shown, "td[aria-current]").map((cell) => cells.indexOf(cell)), [7 * row + across]);
     const near = kernel.flatMap((weight, at) => {
       const [i, j] = [row - 1 + Math.floor(at / 3), across - 1 + (at % 3)];
