@@ -2,7 +2,7 @@
 
 import {
   attended, dotProduct, dropped, histogram, inRows, isNeighbour, kernelWeights, maskedWeights, multiplied,
-  noamRate, normals, randomScores, smoothedLoss, softmax, sum, times, uniforms,
+  noamRate, normals, randomScores, reached, smoothedLoss, softmax, sum, times, uniforms,
 } from "./arithmetic.js";
 import { drawChart, short } from "./chart.js";
 import { bar, bars, drawBeam } from "./choices.js";
@@ -67,6 +67,7 @@ const PICTURED = {
   graphs: () => interactive("graphs", [
     { name: "graph", label: "Graph", value: "band", options: ["complete", "causal", "band", "strided", "fixed"] },
     { name: "k", label: "k, or l", min: 1, max: 6, value: 2 }, { name: "c", label: "c", min: 0, max: 3, value: 1 },
+    { name: "layers", label: "Layers", min: 1, max: 6, value: 1 },
   ], edgesOf),
   convolution: () => interactive("convolution", [
     { name: "kernel", label: "Kernel", value: "mean", options: Object.keys(KERNELS) },
@@ -275,16 +276,17 @@ function dropouts({ p, seed }) {
 
 const TWELVE = 12;
 
-function edgesOf({ graph, k, c }) {
-  const rows = times(TWELVE, (i) => times(TWELVE, (j) => (isNeighbour(graph, i, j, { k, l: k, c }) ? 1 : 0)));
+function edgesOf({ graph, k, c, layers }) {
+  const edges = times(TWELVE, (i) => times(TWELVE, (j) => (isNeighbour(graph, i, j, { k, l: k, c }) ? 1 : 0)));
+  const rows = reached(edges, layers);
   const count = rows.flat().filter(Boolean).length;
   const seen = rows.map((row) => row.filter(Boolean).length);
   const given = { band: `(${k})`, strided: `(${k})`, fixed: `(${k}, ${Math.min(c, k)})` }[graph] ?? "";
   return [
-    element("figure", {}, element("figcaption", {}, say`${translated(graph)}${given}: row i may look at column j`),
+    element("figure", {}, element("figcaption", {}, say`${translated(graph)}${given}: what row i knows of after
+      ${plural(layers, "layer")}`),
       element("div", { class: "square" }, smallMatrix(rows, SHARES_OF_ONE))),
-    said(say`${plural(count, "arrow")} of ${TWELVE ** 2}. A position sees ${Math.min(...seen)} to
-      ${Math.max(...seen)}.`),
+    said(say`${count} of ${TWELVE ** 2} pairs. A position knows of ${Math.min(...seen)} to ${Math.max(...seen)}.`),
   ];
 }
 

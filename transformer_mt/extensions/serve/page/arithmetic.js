@@ -115,6 +115,11 @@ export function isNeighbour(graph, i, j, { k, l, c }) {
   return near[graph];
 }
 
+/** Where there is a path of so many edges: from i to j, 1, otherwise 0. */
+export function reached(edges, layers) {
+  return layers > 1 ? multiplied(edges, reached(edges, layers - 1)).map((row) => row.map(Math.sign)) : edges;
+}
+
 /** The weights that a 3 × 3 kernel centred on a cell gives to all cells of a grid; those outside the grid are lost. */
 export function kernelWeights(kernel, size, row, column) {
   return times(size, (i) => times(size, (j) => kernel[i - row + 1]?.[j - column + 1] ?? 0));

@@ -149,12 +149,23 @@ test("the edges of a graph are counted", () => {
     const counts = degrees.map(({ length }) => length);
     const edges = degrees.flatMap((of, i) => of.map((j) => `M${j} ${i}h1v1h-1z`)).join("");
     equal(texts(shown, ".drawn p"), [
-      `${degrees.flat().length} arrows of 144. A position sees ${Math.min(...counts)} to ${Math.max(...counts)}.`,
+      `${degrees.flat().length} of 144 pairs. A position knows of ${Math.min(...counts)} to ${Math.max(...counts)}.`,
     ]);
     equal(attributes(shown, ".square path", "d"), [edges]);
   }
   equal(texts(drawnWith("graphs", { graph: "fixed", k: 2, c: 3 }), "figcaption"),
-    ["fixed(2, 2): row i may look at column j"]);
+    ["fixed(2, 2): what row i knows of after 1 layer"]);
+});
+
+test("information goes one edge farther with each layer", () => {
+  for (const layers of [1, 2, 3, 6]) {
+    const [shown, reach] = [drawnWith("graphs", { graph: "band", k: 2, layers }), 2 * layers];
+    const places = [...Array(12).keys()];
+    const near = places.flatMap((i) => places.filter((j) => Math.abs(i - j) <= reach).map((j) => `M${j} ${i}h1v1h-1z`));
+    equal(attributes(shown, ".square path", "d"), [near.join("")]);
+  }
+  const strided = drawnWith("graphs", { graph: "strided", k: 3, layers: 2 });
+  equal(texts(strided, ".drawn p"), ["144 of 144 pairs. A position knows of 12 to 12."]);
 });
 
 test("a convolution moves with the chosen cell", () => {
