@@ -1,4 +1,7 @@
-"""The page of `tmt serve` in the system's Chromium: the time from a user action to the picture."""
+"""The page of `tmt serve` in the system's Chromium: the time from a user action to the picture.
+
+With 50 sentences it takes some minutes: most of them are pauses, so that no action waits for an earlier one.
+"""
 
 import os
 import shutil
@@ -45,6 +48,7 @@ MEASURE = """
 
 def page_table(run: Run, *, count: int = SENTENCES, rounds: int = 3) -> str:
     """Measure starts, then user actions with `count` sentences, and return Markdown."""
+    texts = unseen_sentences(run)
     addresses, openings, deeds = [], [], {}
     for last in (*[False] * (rounds - 1), True):
         with served(run.path) as (address, seconds), opened(address) as (page, opening):
@@ -52,9 +56,9 @@ def page_table(run: Run, *, count: int = SENTENCES, rounds: int = 3) -> str:
             openings.append(opening)
             if last:
                 deeds = {
-                    f"typing {words} words, to links drawn": typing(page, sentences(run, words, count))
+                    f"typing {words} words, to links drawn": typing(page, nearest(texts, words, count))
                     for words in (10, 20)
-                } | clicks(page, sentences(run, 10, count))
+                } | clicks(page, nearest(texts, 10, count))
     rows = [
         [name, f"{1000 * statistics.median(found):.0f}", f"{1000 * max(found):.0f}", str(len(found))]
         for name, found in {"tmt serve, cold, to its address": addresses, "opening, to links drawn": openings}.items()
@@ -66,10 +70,14 @@ def page_table(run: Run, *, count: int = SENTENCES, rounds: int = 3) -> str:
     return "\n\n".join((f"{describe()}; the 80 ms that the page waits for the next key included", markdown(head, rows)))
 
 
-def sentences(run: Run, words: int, count: int) -> list[str]:
-    """The test sentences of the run's corpus with lengths nearest to this number of words."""
+def unseen_sentences(run: Run) -> list[str]:
+    """The different test sentences of the run's corpus; loading a large one takes many seconds."""
     splits = load_corpus(run.config().data).splits
-    texts = dict.fromkeys(pair.source for name, pairs in splits.items() if "test" in name for pair in pairs)
+    return [*dict.fromkeys(pair.source for name, pairs in splits.items() if "test" in name for pair in pairs)]
+
+
+def nearest(texts: Sequence[str], words: int, count: int) -> list[str]:
+    """The texts with lengths nearest to this number of words."""
     return sorted(texts, key=lambda text: abs(len(text.split()) - words))[:count]
 
 
