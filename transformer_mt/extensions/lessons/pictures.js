@@ -61,6 +61,7 @@ const PICTURED = {
     { name: "seed", label: "Draw again", value: 1, next: true },
   ], dropouts),
   "sum-of-heads": sumOfHeads,
+  clipping: () => interactive("clipping", [{ name: "k", label: "k", min: 1, max: 5, value: 2 }], clipped),
   positions: (_, { positions }) => productsByPlace(positions),
   "norm-curves": (_, { loss: { baseline, ...others } }) =>
     stored({ pre_norm: baseline, ...others }, "Training loss, nats per target token", (points) => points),
@@ -131,8 +132,8 @@ function productsByPlace(found) {
       (points) => points, { axis: "i", at: (i) => `i = ${i}` }));
 }
 
-function asMatrix(numbers, rows, columns, caption) {
-  return matrixTable({ numbers, rows: { words: rows }, columns: { words: columns }, scale: SHARES_OF_ONE, caption });
+function asMatrix(numbers, rows, columns, caption, more = { scale: SHARES_OF_ONE }) {
+  return matrixTable({ numbers, rows: { words: rows }, columns: { words: columns }, caption, ...more });
 }
 
 // Computed here
@@ -261,6 +262,13 @@ function masks({ causal }) {
     : "Columns: the words it would see without a mask, also the one to predict.";
   return asMatrix(maskedWeights(scores, causal), rows, READ,
     say`Rows: the last word read → the word to predict. ${translated(columns)}`);
+}
+
+/** The distances of Shaw et al. (2018, §3.2): which of the learned vectors belongs to a row and a column. */
+function clipped({ k }) {
+  const distances = SIX.map((_, i) => SIX.map((_, j) => Math.max(-k, Math.min(k, j - i))));
+  return asMatrix(distances, SIX, SIX, say`Row i, column j: clip(j − i, −${k}, ${k}). A layer learns ${2 * k + 1}
+    vectors a_c for keys.`, { scale: { largest: k, unit: 1 }, shown: short });
 }
 
 function dropouts({ p, seed }) {

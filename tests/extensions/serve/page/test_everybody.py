@@ -212,7 +212,7 @@ Shift+Tab: choices | ArrowRight Enter: heads | Tab: pick cross.1.1 | ArrowRight 
 ArrowDown Space: switch cross.1.2 | ArrowUp ArrowLeft Enter: pick cross.1.1 | Tab: cell 0 0
 ArrowRight ArrowDown: cell 1 1 | Shift+Tab: heads | ArrowRight Enter: steps | Tab: explained-row
 ArrowDown: explained-row | Tab: explained-head | End: explained-head | Tab: stage 0 | Enter: stage 0
-Tab: temperature | ArrowRight: temperature | Shift+Tab: steps | ArrowRight Enter: lens | Tab: cell 0 0
+Tab: what-if-temperature | ArrowRight: what-if-temperature | Shift+Tab: steps | ArrowRight Enter: lens | Tab: cell 0 0
 ArrowRight ArrowDown: cell 1 1 | Shift+Tab: lens | ArrowRight Enter: learning | Tab: numbers | Enter: numbers
 Tab: checkpoint | Home: checkpoint | Shift+Tab: learning | End Enter: course | Tab: contents 1 | Enter: contents 1
 Tab: stop 1 | ArrowRight ArrowLeft: title | Shift+Tab: contents 1 | Enter: contents 1
@@ -224,7 +224,7 @@ SHOWN = {
     "pick cross.1.2": "#one-head h3:text-is('cross.1.2')",
     "switch cross.1.2": "[data-place='switch cross.1.2'][aria-pressed=false]", "undo": ".pieces:not(:has(.chosen))",
     "explained-head": "#all-steps h3:has-text('Cross-attention, layer 2, head 2')", "heads": ".matrix",
-    "stage 0": ".stage:first-of-type[open]", "temperature": "output:text-is('T = 1.12')", "steps": ".what-if",
+    "stage 0": ".stage:first-of-type[open]", "what-if-temperature": "output:text-is('T = 1.12')", "steps": ".what-if",
     "lens": ".lens .guess", "learning": "#history .matrix", "numbers": "#curves details",
     "choice of answer 0": "#stop h3:text('6 of ')",
     "answer 6": "#question details", "course": "#question .ways", "title": "#question .ways",

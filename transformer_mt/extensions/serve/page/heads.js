@@ -13,8 +13,6 @@ export const STACKS = {
   decoder: "Decoder self-attention",
   cross: "Cross-attention",
 };
-// The minimum shade of links to draw.
-const LEAST = 1;
 // In the name of a layer's mean, the place of the head's number.
 const MEAN = "mean";
 
@@ -24,7 +22,6 @@ const BETWEEN = {
   decoder: "translation against itself",
   cross: "translation against sentence",
 };
-const NO_ATTENTION = "This model has no attention, so there are no heads to look at. Choose another run above.";
 
 /** True if a method has one matrix for the whole model, not one per head. */
 function isWhole({ method }, run) {
@@ -46,7 +43,8 @@ function titleOf(method, stack, whole) {
 export function drawHeads(attention, run, head, without, losses, { pick, flip }) {
   const chosen = headToShow(attention, run, head);
   if (!Object.keys(attention.stacks).length) {
-    return element("p", {}, NO_ATTENTION);
+    return element("p", {},
+      "This model has no attention, so there are no heads to look at. Choose another run above.");
   }
   const whole = isWhole(attention, run);
   const stacks = Object.keys(attention.stacks);
@@ -125,7 +123,7 @@ export function drawHead(attention, run, head, without, losses) {
   const scale = scaleOf([numbers]);
   const links = numbers.flatMap((row, to) =>
     row.map((number, from) => ({ from, to, weight: number ?? 0 })),
-  ).filter(({ weight }) => level(weight, scale.largest) >= LEAST);
+  ).filter(({ weight }) => level(weight, scale.largest) > 0);
   const words = (texts) => texts.map((text) => ({ text }));
   const lines = [
     { words: words(maps.columns), ...above, name: "Columns: where it may look" },

@@ -22,7 +22,7 @@ export function smallMatrix(numbers, scale, dir = "ltr") {
 }
 
 /** A matrix as a table: `rows` and `columns` are `{ words, language, dir }`; `caption` explains the numbers. */
-export function matrixTable({ numbers, rows, columns, scale, caption }) {
+export function matrixTable({ numbers, rows, columns, scale, caption, shown = decimal }) {
   const heads = columns.words.map((word) =>
     element("th", { scope: "col", lang: columns.language },
       element("span", { class: "turned" }, foreign(word, null, columns.dir))),
@@ -31,7 +31,7 @@ export function matrixTable({ numbers, rows, columns, scale, caption }) {
     const cells = row.map((number, across) =>
       element("td", {
         class: number === null ? "masked" : shadeOf(number, scale), "data-place": `cell ${down} ${across}`,
-      }, number === null ? "·" : decimal(number / scale.unit)));
+      }, number === null ? "·" : shown(number / scale.unit)));
     return element("tr", {},
       element("th", { scope: "row", lang: rows.language }, foreign(rows.words[down], null, rows.dir)), cells);
   });

@@ -157,6 +157,16 @@ test("the edges of a graph are counted", () => {
     ["fixed(2, 2): what row i knows of after 1 layer"]);
 });
 
+test("distances are clipped", () => {
+  for (const k of [1, 4]) {
+    const shown = drawnWith("clipping", { k });
+    const [first, last] = [0, 5].map((row) => texts(all(shown, "tbody tr")[row], "td"));
+    equal(first, [0, 1, 2, 3, 4, 5].map((distance) => `${Math.min(k, distance)}`));
+    equal(last, first.toReversed().map((text) => text === "0" ? "0" : `−${text}`));
+    equal(texts(shown, "caption")[0].endsWith(`A layer learns ${2 * k + 1} vectors a_c for keys.`), true);
+  }
+});
+
 test("information goes one edge farther with each layer", () => {
   for (const layers of [1, 2, 3, 6]) {
     const [shown, reach] = [drawnWith("graphs", { graph: "band", k: 2, layers }), 2 * layers];
