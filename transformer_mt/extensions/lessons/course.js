@@ -205,7 +205,7 @@ function answersOf({ lessons }) {
 
 /** Text with *emphasis* and `code`, and with the colours of queries, keys and values where `hasRoles`. */
 function marked(text, hasRoles = false) {
-  const plain = (part) => hasRoles ? element("bdi", {}, coloured(part)) : foreign(part);
+  const plain = (part) => element("bdi", {}, coloured(part, hasRoles));
   return text.split(MARKED).map((part, place) => {
     const inner = plain(place % 2 ? part.slice(1, -1) : part);
     return place % 2 ? element(part[0] === "*" ? "em" : "code", {}, inner) : part && inner;

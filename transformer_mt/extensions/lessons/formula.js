@@ -15,7 +15,7 @@ const LONGEST = 500;
 const ATTENDS = /(?<!\p{L})[Qq](?![\p{Ll}])/u;
 // Words need a space, as in "log p".
 const isWord = (one) => one?.localName === "mi" && one.textContent.length > 1;
-const SPOKEN = /(?<!\p{L})(quer(?:y|ies)|keys?|values?|[QKV])(?!\p{L})/iu;
+const SPOKEN = /(?<![\p{L}_])(quer(?:y|ies)|keys?|values?|[QKV])(?!\p{L})/iu;
 
 /** A line of text as a formula, with the colours of queries, keys and values where `hasRoles`. */
 export function drawFormula(text, hasRoles) {
@@ -27,10 +27,11 @@ export function drawFormula(text, hasRoles) {
     row({ parts, at: 0, hasRoles }, () => false));
 }
 
-/** Text with the words for queries, keys and values in the colours of the formulas. */
-export function coloured(text) {
-  return text.split(SPOKEN).map((part, place) =>
-    place % 2 ? element("span", { class: ROLE_OF[part[0]] ?? ROLE_OF[part[0].toLowerCase()] }, part) : literal(part));
+/** Text with indices, as in W_o, and where `hasRoles` queries, keys and values in the colours of the formulas. */
+export function coloured(text, hasRoles) {
+  return hasRoles ? text.split(SPOKEN).flatMap((part, place) => place % 2
+    ? element("span", { class: ROLE_OF[part[0]] }, part) : coloured(part))
+    : text.split(/_(\w)\b/).map((part, place) => place % 2 ? element("sub", {}, literal(part)) : literal(part));
 }
 
 /** True if these formulas are about queries, keys and values. */

@@ -8,7 +8,7 @@ import { drawChart, short } from "./chart.js";
 import { bar, bars, drawBeam } from "./choices.js";
 import { control, interactive } from "./controls.js";
 import {
-  button, column, decimal, element, foreign, numeral, plural, quiet, replace, say, shape, translated, visible,
+  button, column, decimal, element, fixed, foreign, numeral, plural, quiet, replace, say, shape, translated, visible,
 } from "./dom.js";
 import { drawAllOn, drawHead, drawHeads, headNames, headSwitch, headToShow, matrixOf } from "./heads.js";
 import { matrixTable, shadeOf, smallMatrix, table } from "./matrix.js";
@@ -61,7 +61,7 @@ const PICTURED = {
     { name: "seed", label: "Draw again", value: 1, next: true },
   ], dropouts),
   "sum-of-heads": sumOfHeads,
-  clipping: () => interactive("clipping", [{ name: "k", label: "k", min: 1, max: 5, value: 2 }], clipped),
+  clipping: () => interactive("clipping", [{ name: "m", label: "m", min: 1, max: 5, value: 4 }], clipped),
   positions: (_, { positions }) => productsByPlace(positions),
   "norm-curves": (_, { loss: { baseline, ...others } }) =>
     stored({ pre_norm: baseline, ...others }, "Training loss, nats per target token", (points) => points),
@@ -95,7 +95,7 @@ function said(...text) {
 // What the curves are called.
 const CALLED = {
   gru_none: "GRU without attention", gru_additive: "GRU with attention", baseline: "Transformer",
-  pre_norm: "pre-norm", post_norm: "post-norm", batch_norm: "pre-norm, batch norm",
+  pre_norm: "pre-norm, layer norm", post_norm: "post-norm, layer norm", batch_norm: "pre-norm, batch norm",
   encodings: "sinusoidal", learned: "sinusoidal, with W_q and W_k of the ready model", rotary: "rotary, with them",
 };
 // The mean number of words in the band without an end.
@@ -214,7 +214,7 @@ function rolesOf(words, matrices) {
     `${THREE[one]} → ${THREE[other]}: ${column([scores[one][other]])[0]}`);
   return [
     table("Roles, scores and weights", {
-      word: THREE, q, k, v, score: scores[SECOND].map(decimal), weight: weights[SECOND].map(decimal),
+      word: THREE, q, k, v, "score of shiny": scores[SECOND].map(decimal), weight: weights[SECOND].map(decimal),
     }),
     said(say`Score q · k / √2: ${both.join("; ")}.`), said(say`Mixture: [${column(contexts[SECOND]).join(" ")}]`),
   ];
@@ -233,7 +233,8 @@ function spreadOfScores({ power, t, scaled }) {
     uprights(say`Scores of ${short(PAIRS)} random pairs`, counts.map((count) => count / most),
       { [BINS / 4]: `−${REACH / 2}`, [BINS / 2]: "0", [(3 * BINS) / 4]: `${REACH / 2}` }),
     said(say`Spread of the scores: ${decimal(spread)}. √d is ${decimal(Math.sqrt(d))}.`),
-    uprights("Weights of eight, above their scores", weights, scores.slice(0, FEW).map(decimal), weights.map(decimal)),
+    uprights("Weights of eight, above their scores", weights, scores.slice(0, FEW).map((one) => fixed(one, 1)),
+      weights.map(decimal)),
     said(say`The largest of ${FEW} weights is ${decimal(Math.max(...weights))}.`),
   ];
 }
@@ -265,10 +266,10 @@ function masks({ causal }) {
 }
 
 /** The distances of Shaw et al. (2018, §3.2): which of the learned vectors belongs to a row and a column. */
-function clipped({ k }) {
-  const distances = SIX.map((_, i) => SIX.map((_, j) => Math.max(-k, Math.min(k, j - i))));
-  return asMatrix(distances, SIX, SIX, say`Row i, column j: clip(j − i, −${k}, ${k}). A layer learns ${2 * k + 1}
-    vectors a_c for keys.`, { scale: { largest: k, unit: 1 }, shown: short });
+function clipped({ m }) {
+  const distances = SIX.map((_, i) => SIX.map((_, j) => Math.max(-m, Math.min(m, j - i))));
+  return asMatrix(distances, SIX, SIX, say`Row i, column j: clip(j − i, −${m}, ${m}). A layer learns ${2 * m + 1}
+    vectors a_c for keys.`, { scale: { largest: m, unit: 1 }, shown: short });
 }
 
 function dropouts({ p, seed }) {
@@ -317,7 +318,7 @@ function convolved({ kernel: name, row, column: across }) {
   const nine = kernel.map((line) => line.map(decimal).join("  ")).join("\n");
   return [
     element("table", { class: "matrix pixels" }, element("caption", {},
-      "Pixels. The shade is the weight of the chosen cell's row of attention."), element("tbody", {}, cells)),
+      "The shade is each pixel's weight in the chosen cell; orange is negative."), element("tbody", {}, cells)),
     element("pre", { "aria-label": "Kernel" }, nine),
     said(say`The chosen cell becomes ${decimal(dotProduct(grid.flat(), weights.flat()))}.`),
   ];

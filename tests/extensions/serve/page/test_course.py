@@ -43,7 +43,7 @@ def settled(opened: LoadedPage, *, has_picture: bool = True) -> None:
 
 
 def plain(text: str) -> str:
-    return " ".join(re.sub(r"[*`]", "", text).split())
+    return " ".join(re.sub(r"[*`]|_(?=\w\b)", "", text).split())
 
 
 def test_every_stop_has_its_text_formulas_sources_picture_and_answer(course: LoadedPage) -> None:

@@ -51,7 +51,14 @@ test("queries, keys and values have their colours in formulas and texts", () => 
   equal(classes(drawFormula("QKᵀ", true)), ["query Q", "key K"]);
   equal(classes(drawFormula("q_k", false)), []);
   equal([["Q Kᵀ"], ["q_i"], ["W_k x", "seq Quantity"]].map(isAboutRoles), [true, true, false]);
-  const text = drawn(coloured("Queries match keys; K is a monkey, Köpfe. Value"));
+  const text = drawn(coloured("Queries match keys; K is a monkey, Köpfe. Value", true));
   equal([classes(text), texts(text, "span")],
     [["query Queries", "key keys", "key K", "value Value"], ["Queries", "keys", "K", "Value"]]);
+});
+
+test("an index in a text is below the line", () => {
+  for (const hasRoles of [false, true]) {
+    const text = drawn(coloured("W_q and k_j, but training.token_masking", hasRoles));
+    equal([text.textContent, texts(text, "sub")], ["Wq and kj, but training.token_masking", ["q", "j"]]);
+  }
 });

@@ -158,12 +158,12 @@ test("the edges of a graph are counted", () => {
 });
 
 test("distances are clipped", () => {
-  for (const k of [1, 4]) {
-    const shown = drawnWith("clipping", { k });
+  for (const m of [1, 4]) {
+    const shown = drawnWith("clipping", { m });
     const [first, last] = [0, 5].map((row) => texts(all(shown, "tbody tr")[row], "td"));
-    equal(first, [0, 1, 2, 3, 4, 5].map((distance) => `${Math.min(k, distance)}`));
+    equal(first, [0, 1, 2, 3, 4, 5].map((distance) => `${Math.min(m, distance)}`));
     equal(last, first.toReversed().map((text) => text === "0" ? "0" : `−${text}`));
-    equal(texts(shown, "caption")[0].endsWith(`A layer learns ${2 * k + 1} vectors a_c for keys.`), true);
+    equal(texts(shown, "caption")[0].endsWith(`A layer learns ${2 * m + 1} vectors a_c for keys.`), true);
   }
 });
 
@@ -236,7 +236,7 @@ test("stored curves are drawn", () => {
     ["GRU without attention: 30.5 at 3 words, 4.25 at 37.9 words", "gru_dot: 31 at 3 words, 30 at 8 words"]);
   const loss = { baseline: [[100, 5.5], [500, 2]], post_norm: [[100, 6], [500, 5.75]], batch_norm: [[100, 5], [500, 3]] };
   equal(texts(draw("norm-curves", { loss }), "li"), [
-    "pre-norm: 5.5 at step 100, 2 at step 500", "post-norm: 6 at step 100, 5.75 at step 500",
+    "pre-norm, layer norm: 5.5 at step 100, 2 at step 500", "post-norm, layer norm: 6 at step 100, 5.75 at step 500",
     "pre-norm, batch norm: 5 at step 100, 3 at step 500",
   ]);
   const shown = draw("rnn-attention", { rnn_attention: {
