@@ -19,8 +19,7 @@ from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.text.normalize import normalize
 from transformer_mt.text.terminal import escape_controls
-from transformer_mt.views.maps import AttentionMaps
-from transformer_mt.views.methods import METHODS, AttentionWeights
+from transformer_mt.views.methods import METHODS
 from transformer_mt.views.subject import example
 
 SOURCE, TARGET = PAIRS[0]
@@ -147,41 +146,11 @@ def test_graph_in_json(deeper: str, tmt: Tmt) -> None:
     assert list(graph["matrices"]) == [f"{s}.{layer}.{head}" for s, layer, head in product(STACKS, (1, 2, 3), (1, 2))]
 
 
-class Signed(AttentionWeights):
-    """A method with one matrix for the whole model and signed numbers."""
-
-    name = "signed"
-    whole = True
-    meaning = "what it is; below zero it speaks against"
-
-    def maps(self, *subject: object, **stacks: object) -> AttentionMaps:  # type: ignore[override]
-        maps = super().maps(*subject, **stacks)  # type: ignore[arg-type]
-        for stack in maps.stacks.values():
-            stack.weights[:] = torch.linspace(-3.0, 8.0, stack.weights.numel()).reshape(stack.weights.shape)
-        return maps
-
-
-@pytest.fixture
-def signed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS, "signed", Signed)
-
-
-@pytest.mark.usefixtures("signed")
-def test_methods_explain_their_numbers(on_run: Tmt) -> None:
-    pair = (SOURCE, "--target", TARGET, "--method", "signed")
-    outcome = on_run("attend", *pair)
-    assert "signed, target against source" in outcome.lines
-    assert outcome.lines[-3:-1] == [
-        "shades from ░.15 ▒.75 ▓1.5 █2.2",
-        "A number is what it is; below zero it speaks against.",
-    ]
-    assert "█ -3 " in outcome.out
+def test_a_method_for_the_whole_model_explains_its_numbers(on_run: Tmt) -> None:
+    outcome = on_run("attend", SOURCE, "--target", TARGET, "--method", "erasure")
+    assert "erasure, target against source" in outcome.lines
+    assert "A number is " in outcome.out
     assert "others: --stack NAME, --compact; word links" in outcome.err
-    compact = on_run("attend", *pair, "--compact")
-    assert "below zero -- ~~ == ≡≡" in compact.out
-    graph = on_run("attend", *pair, "--json", "--graph").json["graph"]["matrices"]
-    assert list(graph) == list(STACKS)
-    assert not graph["cross"]["convex"]
 
 
 def test_help_names_every_method(tmt: Tmt) -> None:

@@ -12,7 +12,6 @@ import pytest
 from support.command_line import PROGRAM, Outcome, Tmt
 
 from transformer_mt.cli.app import commands
-from transformer_mt.ground.errors import Diverged
 
 COMMANDS = tuple(commands())
 
@@ -126,12 +125,6 @@ def test_help_imports_no_slow_modules() -> None:
     assert not {"torch", "datasets", "sentencepiece", "sacrebleu", "numpy", "safetensors"} & set(modules)
 
 
-def test_process_exit_code() -> None:
-    ended = subprocess.run([*PROGRAM, "train", "--bogus"], capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "tmt: error: --bogus: no such option; see tmt train --help\n"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("value", ["+all", "no such log"])
 def test_torch_logs_are_off(value: str) -> None:
@@ -139,15 +132,6 @@ def test_torch_logs_are_off(value: str) -> None:
         [*PROGRAM, "plot", "--positions"], env=os.environ | {"TORCH_LOGS": value}, capture_output=True, check=False
     )
     assert (ended.returncode, ended.stderr) == (0, b"")
-
-
-@pytest.mark.slow
-def test_help_into_a_broken_pipe() -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    ended = subprocess.run([*PROGRAM, "--help"], stdout=writing, stderr=subprocess.PIPE, check=False)
-    os.close(writing)
-    assert (ended.returncode, ended.stderr) == (141, b"")
 
 
 @pytest.mark.slow
@@ -195,10 +179,6 @@ def failing(tmt: Tmt, monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseExceptio
 )
 def test_system_errors(raised: Exception, message: str, failing: Callable[[BaseException], Outcome]) -> None:
     assert failing(raised) == Outcome(3, "", f"tmt: error: {message}\n")
-
-
-def test_diverged_exit_code(failing: Callable[[BaseException], Outcome]) -> None:
-    assert failing(Diverged("training", "at step 3")) == Outcome(4, "", "tmt: error: training: at step 3\n")
 
 
 class Panic(BaseException):

@@ -1,4 +1,3 @@
-import inspect
 import re
 from dataclasses import fields
 from typing import Any
@@ -8,7 +7,7 @@ from support.command_line import Tmt
 from typer.main import get_command
 
 from transformer_mt.cli.app import GROUPS, MOST_UNGROUPED, app, commands
-from transformer_mt.cli.options import BeamOptions, SearchOptions, with_options
+from transformer_mt.cli.options import SearchOptions
 from transformer_mt.config.sections import SearchConfig
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
@@ -50,18 +49,6 @@ def test_commands_have_the_search_options_they_use(tmt: Tmt, command: str, absen
     for name in OPTIONS:
         assert (f"--{name.replace('_', '-')} " in shown) == (name not in absent)
     assert "--search" not in shown
-
-
-def test_options_arrive_as_one_argument() -> None:
-    seen: dict[str, object] = {}
-
-    @with_options
-    def command(device: str, *, search: BeamOptions, quiet: bool = False) -> None:
-        seen.update(device=device, search=search, quiet=quiet)
-
-    assert list(inspect.signature(command).parameters) == ["device", "beam", "length_penalty", "quiet"]
-    command(device="cpu", beam=None, length_penalty=0.0, quiet=True)
-    assert seen == {"device": "cpu", "search": BeamOptions(length_penalty=0.0), "quiet": True}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

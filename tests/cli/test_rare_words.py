@@ -14,18 +14,6 @@ def never_seen(*words: str) -> str:
     return f"never seen in training: {', '.join(words)}; the translation is a guess"
 
 
-def test_translate_names_unseen_words(on_run: Tmt) -> None:
-    for text in (KNOWN, "der HUND SCHLÄFT 17."):
-        assert "training: " not in on_run("translate", text).err
-    assert on_run("translate", UNKNOWN).err.startswith(f"tmt: {NOTE}")
-
-
-def test_lowercase_line_is_recased(on_run: Tmt) -> None:
-    careful = on_run("translate", KNOWN, "--json").json
-    typed = on_run("translate", KNOWN.lower(), "--json").json
-    assert [typed[key] for key in ("source", "score")] == [KNOWN.lower(), careful["score"]]
-
-
 def test_names_words_up_to_a_limit(on_run: Tmt) -> None:
     letters = " ".join(f"x{letter}" for letter in "abcdefghijk")
     assert "training: xa, xb, xc, xd, xe, xf, xg, xh, xi and 2 more; " in on_run("translate", letters).err

@@ -62,13 +62,6 @@ def uninterrupted(home: Path) -> str:
     return weights(home / "two")
 
 
-@pytest.fixture
-def failing(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the started processes import `faults/sitecustomize.py`."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(workplace / "faults"), *sys.path])))
-    (workplace / "faults").mkdir()
-
-
 def test_signal_saves_and_the_run_resumes(data: str, uninterrupted: str) -> None:
     with subprocess.Popen(command(data), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         lines = [line for line in iter(process.stderr.readline, "") if "step 2/" not in line or process.terminate()]
@@ -81,19 +74,11 @@ def test_signal_saves_and_the_run_resumes(data: str, uninterrupted: str) -> None
     assert weights(Path("run")) == uninterrupted
 
 
-@pytest.mark.usefixtures("failing")
-def test_failing_process_ends_all(data: str) -> None:
+def test_failing_process_ends_all(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["faults", *filter(None, sys.path)]))
+    Path("faults").mkdir()
     Path("faults/sitecustomize.py").write_text(FAULT)
     done = subprocess.run(command(data), capture_output=True, text=True, timeout=LONGEST)
     assert done.returncode != 0
     assert re.search(r"^tmt: error: rank 1: internal error \(KeyError: 'x'\): .* report it$", done.stderr, re.MULTILINE)
     assert saved_steps(Path("run/checkpoints")) == [3]
-
-
-@pytest.mark.usefixtures("failing")
-def test_usage_error_prints_one_line(data: str) -> None:
-    Path("faults/sitecustomize.py").write_text("import os, time\ntime.sleep(3 * (os.environ.get('RANK') == '0'))")
-    wrong = [*command(data), "--set", "training.batch_tokens=nonsense"]
-    done = subprocess.run(wrong, capture_output=True, text=True, timeout=LONGEST)
-    (line,) = ours(done.stderr)
-    assert line.startswith("tmt: error: training.batch_tokens: ")
