@@ -1,3 +1,5 @@
+from collections import defaultdict
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -5,9 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from support.cache import cache_in
+from support.processes import OneOf
 from support.small_training import PAIRS, TRAIN, small_config
 
 from transformer_mt.batching import encoded_pairs
+from transformer_mt.batching.batches import Batch
 from transformer_mt.config.sections import TokenizerConfig
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.word_counts import words_of_pairs
@@ -20,7 +24,6 @@ from transformer_mt.training.batch_stream import (
     BatchStream,
     WeightedCorpus,
     next_rows,
-    sampled_pairs,
     train_tokenizer,
     training_words,
 )
@@ -28,28 +31,25 @@ from transformer_mt.training.batch_stream import (
 OLD = [SentencePair(f"alt {number}", f"old {number}") for number in range(23)]
 LONG = ("model.max_length=99",)
 VOCABULARY = TokenizerConfig(vocabulary_size=300)
-TOKENIZER = train_tokenizer([WeightedCorpus(TRAIN, "new")], VOCABULARY)
+NEW = WeightedCorpus(TRAIN, "new")
+TOKENIZER = train_tokenizer([NEW], VOCABULARY)
 
 
-def stream(*corpora: WeightedCorpus, overrides: tuple[str, ...] = ()) -> BatchStream:
-    return BatchStream(corpora, TOKENIZER, small_config(*LONG, *overrides), distributed=Distributed())
+def stream(
+    *corpora: WeightedCorpus, overrides: Sequence[str] = (), distributed: Distributed | None = None
+) -> BatchStream:
+    config = small_config(*LONG, *overrides)
+    return BatchStream(corpora, TOKENIZER, config, distributed=distributed or Distributed())
 
 
 def mixed(weight: float, *overrides: str) -> BatchStream:
-    return stream(WeightedCorpus(TRAIN, "new"), WeightedCorpus(OLD, "old", weight=weight), overrides=overrides)
+    return stream(NEW, WeightedCorpus(OLD, "old", weight=weight), overrides=overrides)
 
 
 def taken(mixture: BatchStream, epoch: int) -> list[int]:
     """The positions of an epoch's pairs in both corpora together."""
     pairs, rows = mixture.pairs_of(epoch)
     return pairs.pair_index[slice(None) if rows is None else rows].tolist()
-
-
-def test_each_mixed_corpus_contributes_its_share() -> None:
-    others = [WeightedCorpus(OLD, "old", weight=8 / 31), WeightedCorpus(OLD[:7], "short", weight=3 / 31)]
-    positions = taken(stream(WeightedCorpus(TRAIN, "new"), *others), 0)[31:]
-    assert sum(position < 31 + 23 for position in positions) == 8
-    assert sum(31 + 23 <= position < 31 + 23 + 7 for position in positions) == len(positions) - 8 == 3
 
 
 @pytest.mark.parametrize("weight", [0.25, 3.0])
@@ -75,7 +75,7 @@ def test_sampled_mixtures_are_segmented_again_each_epoch() -> None:
 def test_epoch_without_pairs_of_a_sampled_mixture_works(count: int) -> None:
     long = [SentencePair("lang " * 99, "long " * 99)] * 5
     corpora = (
-        WeightedCorpus(TRAIN, "new"),
+        NEW,
         WeightedCorpus(long, "long", weight=max(count / 31, 1e-9)),
         WeightedCorpus(OLD, "old", weight=3 / 31),
     )
@@ -85,7 +85,7 @@ def test_epoch_without_pairs_of_a_sampled_mixture_works(count: int) -> None:
 
 
 def test_single_corpus_is_used_whole_and_encoded_once() -> None:
-    alone = stream(WeightedCorpus(TRAIN, "new"))
+    alone = stream(NEW)
     pairs, rows = alone.pairs_of(0)
     assert rows is None
     assert len(pairs) == 31
@@ -111,24 +111,13 @@ def test_the_first_epoch_has_its_share_over_the_seeds(share: float) -> None:
     assert drawn / 2_000 == pytest.approx(share, abs=0.04)
 
 
-def test_sample_is_spread_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_stream, "_SAMPLED_TOGETHER", 3)
-    pairs = [SentencePair(str(number), "") for number in range(1_009)]
-    corpora = [WeightedCorpus(pairs, "numbers")]
-    numbers = [int(pair.source) for pair in sampled_pairs(corpora, 50)]
-    assert len(numbers) == len(set(numbers)) == 51
-    assert numbers[:4] == [0, 1, 2, 59]
-    assert max(later - earlier for earlier, later in pairwise([*numbers, 1_009])) <= 60
-    assert list(sampled_pairs(corpora, 1_009)) == list(sampled_pairs(corpora, 2_000)) == pairs
-
-
 def test_vocabulary_is_learned_from_a_sample_of_every_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_stream, "_SAMPLED_TOGETHER", 1)
     learned: list[list[str]] = []
     monkeypatch.setattr(Tokenizer, "train", lambda texts, config, whole, tags: learned.append(list(texts)) or TOKENIZER)
     train_tokenizer([WeightedCorpus(PAIRS, "all"), WeightedCorpus(OLD, "old")], TokenizerConfig(sample=4))
-    assert len(learned[0]) == 2 * (5 + 5)
-    assert {PAIRS[0].source, PAIRS[0].target, OLD[0].source} <= set(learned[0])
+    spread = [pairs[number * len(pairs) // 5] for pairs in (PAIRS, OLD) for number in range(5)]
+    assert learned == [[text for pair in spread for text in (pair.source, pair.target)]]
 
 
 def test_vocabulary_of_a_large_corpus_is_learned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,3 +156,38 @@ def test_tokens_of_a_large_corpus_are_cached_under_its_digest(tmp_path: Path, mo
     monkeypatch.setattr(encoded_pairs, "IN_MEMORY", 30)
     stream(WeightedCorpus(TRAIN, "digest"), WeightedCorpus(OLD, "old"))
     assert len(list(tmp_path.glob("*.arrow"))) == 1
+
+
+def content(batch: Batch) -> list[object]:
+    return [batch.pairs, batch.source.tolist(), batch.decoder_input.tolist(), batch.labels.tolist()]
+
+
+@pytest.mark.parametrize("overrides", [(), ("tokenizer.sampling=subword",)])
+def test_seek_matches_taking_batches_in_order(overrides: tuple[str, ...]) -> None:
+    walking = stream(NEW, overrides=overrides)
+    places, walked, orders = [], [], defaultdict(list)
+    for _ in range(3 * len(walking.plan)):
+        places.append((walking.epoch, walking.index))
+        walked.append(walking.take())
+        orders[walking.epoch] += walked[-1].pairs
+    assert walking.epoch >= 2
+    assert orders[0] != orders[1]
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(len(TRAIN)))
+    seeking = stream(NEW, overrides=overrides)
+    for number in (len(walked) - 1, 1, len(walked) // 2, 0):
+        seeking.seek(*places[number])
+        assert content(seeking.take()) == content(walked[number])
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_several_processes_share_the_batches_of_one(count: int) -> None:
+    alone = stream(NEW)
+    shared = [stream(NEW, distributed=OneOf(count, rank)) for rank in range(count)]
+    for epoch in range(2):
+        alone.seek(epoch, 0)
+        all_batches = {tuple(batch.tolist()) for batch in alone.plan}
+        taken = [tuple(one.take().pairs) for _ in range(len(alone.plan) // count) for one in shared]
+        assert len(set(taken)) == len(taken)
+        assert set(taken) <= all_batches
+        assert len(all_batches) - len(taken) < count
+        assert {(one.epoch, one.index) for one in shared} == {(epoch, len(taken))}
