@@ -87,10 +87,6 @@ def gradients(distributed: Distributed, folder: Path, *overrides: str) -> list[T
         torch.set_default_dtype(torch.float32)
 
 
-def sums(distributed: Distributed, folder: Path) -> Any:
-    return distributed.all_reduce(torch.tensor([1.0, distributed.rank]))
-
-
 def listening(distributed: Distributed, folder: Path) -> Any:
     """The addresses this process listens on, in Linux notation."""
     ours = {os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.exists() or link.is_symlink()}
@@ -249,7 +245,7 @@ def divergence(distributed: Distributed, folder: Path) -> Any:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    sums, listening, exchanges, failures, interruptions, accumulated, r_drop, recurrent, all_variants, reductions,
+    listening, exchanges, failures, interruptions, accumulated, r_drop, recurrent, all_variants, reductions,
     validation, resumption, single_continued, refused, divergence,
 )  # fmt: skip
 

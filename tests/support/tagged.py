@@ -1,9 +1,8 @@
 """Small configurations with tags: two target languages, or sources of another kind."""
 
-import json
 from pathlib import Path
 
-from support.small_training import TRAIN, VALIDATION, small_config
+from support.small_training import TRAIN, small_config, write_corpus
 from transformer_mt.config.sections import Config, MixedConfig
 from transformer_mt.corpus.pairs import SentencePair
 
@@ -14,10 +13,8 @@ def shouted(pair: SentencePair) -> SentencePair:
 
 def both(folder: Path, *overrides: str) -> Config:
     """The small corpus in German and English, and the same with shouted targets, called French."""
-    folder.mkdir(exist_ok=True)
-    for name, pairs in (("train", TRAIN), ("val", VALIDATION)):
-        lines = (json.dumps({"de": pair.source, "en": pair.target}) + "\n" for pair in pairs)
-        (folder / f"{name}.jsonl").write_text("".join(lines), "utf-8")
+    if not folder.exists():
+        write_corpus(folder)
     loud = folder.parent / "loud.de-fr.tsv"
     loud.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in map(shouted, TRAIN)), "utf-8")
     french = f'data.mixture.french={{corpus="{loud}", target_language="fr"}}'

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from transformer_mt.config.sections import CHOSEN, Config, InitFromConfig
 from transformer_mt.config.toml import load_config
-from transformer_mt.ground.errors import InputError
 from transformer_mt.training.schedules import (
     SCHEDULES,
     build_schedule,
@@ -90,12 +89,6 @@ def test_learning_rate_is_the_peak_of_every_schedule(name: str) -> None:
 def test_noam_with_a_learning_rate_is_inverse_sqrt(step: int, peak: float, warmup: int) -> None:
     found = noam(step, width=17, factor=1.0, warmup=warmup, learning_rate=peak)
     assert found == inverse_sqrt(step, learning_rate=peak, warmup=warmup)
-
-
-def test_noam_accepts_a_factor_or_a_learning_rate() -> None:
-    with pytest.raises(InputError) as caught:
-        build_schedule(configured("noam", factor=0.5, learning_rate=0.001))
-    assert str(caught.value) == "schedule.learning_rate: schedule.factor sets another peak; leave one of them out"
 
 
 @every_schedule

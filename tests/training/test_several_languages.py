@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+from support.engines import translator_of
 from support.small_training import TRAIN, assert_resumed
 from support.small_training import train as trained
 from support.tagged import back, both, mixing
+from support.tiny import tiny_model
 
 from transformer_mt import Translator
 from transformer_mt.config.sections import DataConfig, InitFromConfig, TokenizerConfig
@@ -18,6 +20,7 @@ from transformer_mt.tokenizer.tokenizer import Sampling, Tokenizer
 from transformer_mt.training.fine_tuning import init_from_run
 from transformer_mt.training.session import TrainingSession, open_training
 from transformer_mt.translation.alternatives import find_alternatives
+from transformer_mt.translation.translator import EMPTY
 
 TAGS = ["<2en>", "<2fr>", "<#bt>"]
 TEXTS = [text for pair in TRAIN for text in (pair.source, pair.target)]
@@ -145,14 +148,6 @@ def test_only_sources_of_the_tagged_corpus_start_with_its_tag(tmp_path: Path) ->
     assert Run.open(tmp_path / "run").config().data.mixture["back"].tag == "bt"
 
 
-def test_a_tagged_corpus_may_have_a_language_of_its_own(tmp_path: Path) -> None:
-    config = both(tmp_path / "data")
-    french = config.data.mixture["french"].model_copy(update={"tag": "bt"})
-    begun = session(mixing(config, french=french), tmp_path / "run")
-    assert list(begun.tokenizer.tags) == ["<2en>", "<2fr>", "<#bt>"]
-    assert tags_of_sources(begun) == [["<2en>"]] * len(TRAIN) + [["<2fr>", "<#bt>"]] * len(TRAIN)
-
-
 def test_a_tagged_corpus_resumes_bit_exactly_and_not_with_another_tag(tmp_path: Path) -> None:
     assert_resumed(lambda path: session(back(tmp_path / "data"), path), tmp_path)
     trained(session(back(tmp_path / "data"), tmp_path / "tagged"))
@@ -176,14 +171,11 @@ def test_tag_that_is_not_a_short_name_is_refused(tag: str) -> None:
         load_config(None, [f'data.mixture.back={{corpus="a", tag="{tag}"}}'])
 
 
-@pytest.mark.slow
-def test_empty_lines_stay_empty(tmp_path: Path) -> None:
-    trained(session(both(tmp_path / "data"), tmp_path / "run"))
-    translator = Translator.load(tmp_path / "run", device="cpu")
-    ranked = translator.translate(["", " ", TRAIN[0].source])
-    assert [one.text for one, *_ in ranked[:2]] == ["", ""]
-    (line,) = translator.model.prepare.lines([""], split=False)
-    assert find_alternatives(translator.model, line.sentences[0], ranked[0][0], count=2) == []
+def test_empty_lines_stay_empty(tokenizer: Tokenizer) -> None:
+    translator = translator_of(tiny_model(vocabulary=tokenizer.size), tokenizer.toward("en"))
+    assert translator.translate(["", " "]) == [[EMPTY], [EMPTY]]
+    sentence = translator.model.prepare.sentence("")
+    assert find_alternatives(translator.model, sentence, EMPTY, count=2) == []
 
 
 @pytest.mark.slow

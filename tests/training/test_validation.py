@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import torch
 from support.small_training import TRAIN, VALIDATION, small_config
-from support.translations import noted_translations
 from torch import nn
 from torch.nn import functional as F
 
@@ -125,7 +124,14 @@ def test_validation_limits_the_length_of_translations(monkeypatch: pytest.Monkey
         return logits.index_fill(-1, torch.tensor([EOS]), -1e4), state
 
     monkeypatch.setattr(model, "decode", endless)
-    noted = noted_translations(monkeypatch)
+    noted: list[list[Translation]] = []
+    translate = Translator.translate
+
+    def noting(*arguments: Any, **options: Any) -> list[list[Translation]]:
+        noted.extend(translate(*arguments, **options))
+        return noted
+
+    monkeypatch.setattr(Translator, "translate", noting)
     validator(config)(model)
     longest = max(len(TOKENIZER.encode(pair.target)) for pair in VALIDATION) + SPARE_LENGTH
     sources = [len(TOKENIZER.encode(pair.source)) for pair in VALIDATION]
