@@ -3,7 +3,6 @@
 import ast
 import hashlib
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -16,6 +15,7 @@ from threading import Timer
 
 import pytest
 from support.command_line import PROGRAM, Tmt, settings
+from support.person import Person
 
 LONGER = settings(
     training__steps="100", training__validate_every="50", training__checkpoint_every="5", training__log_every="1"
@@ -40,9 +40,7 @@ def uninterrupted(home: Path) -> str:
     """The final weights of an undisturbed training."""
     from transformer_mt.cli.main import run
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("datasets.config.HF_DATASETS_CACHE", str(home / "cache"))
-        assert run(train(str(home / "data"), home / "uninterrupted")) == 0
+    assert run(train(str(home / "data"), home / "uninterrupted")) == 0
     return weights(home / "uninterrupted")
 
 
@@ -183,48 +181,15 @@ def test_ignored_signals_stay_ignored(workplace: Path) -> None:
         assert process.wait(timeout=AT_ONCE) == 143
 
 
-@contextmanager
-def on_a_terminal(*command: str) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
-    """A process with a terminal as stdout and stderr, and the other side of the terminal."""
-    master, slave = pty.openpty()
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=slave, stderr=slave) as process:
-        limit = Timer(LONGEST, process.kill)
-        limit.start()
-        os.close(slave)
-        try:
-            yield process, master
-        finally:
-            process.kill()
-            limit.cancel()
-
-
-def screen_until(master: int, text: bytes | None) -> bytes:
-    """The screen up to this text; the whole screen for None."""
-    screen = b""
-    while text is None or text not in screen:
-        try:
-            screen += os.read(master, 65536)
-        except OSError:  # Linux, once the other side is closed
-            assert text is None, screen
-            break
-    return screen
-
-
-HIDE_CURSOR, SHOW_CURSOR = b"\x1b[?25l", b"\x1b[?25h"
-
-
 @pytest.mark.slow
 def test_second_interrupt_ends_at_once(data: str, workplace: Path) -> None:
-    program = hanging_in("transformer_mt.training.trainer", "Trainer.backward")  # a step that never ends
-    with on_a_terminal(*program, *train(data, workplace / "run")) as (process, master):
-        before = screen_until(master, b"hanging")
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
-        assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        after = screen_until(master, None)
-        assert process.wait(timeout=AT_ONCE) == 130
-    os.close(master)
-    assert HIDE_CURSOR in before
-    assert after.rfind(SHOW_CURSOR) > after.rfind(HIDE_CURSOR)
-    assert b"Traceback" not in before + after
+    endless = hanging_in("transformer_mt.training.trainer", "Trainer.backward")  # a step that never ends
+    person = Person(*endless, *train(data, workplace / "run"))
+    person.sees(b"hanging")
+    person.process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert person.process.poll() is None
+    person.process.send_signal(signal.SIGINT)
+    screen = person.ends(130)
+    assert 0 <= screen.rfind("\x1b[?25l") < screen.rfind("\x1b[?25h")  # the cursor is hidden, then shown
+    assert "Traceback" not in screen

@@ -18,9 +18,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files shared by these tests: a corpus `data`, and `run`, trained on it."""
     home = tmp_path_factory.mktemp("cli")
     write_corpus(home / "data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("datasets.config.HF_DATASETS_CACHE", str(home / "cache"))
-        assert run(["train", "--data", str(home / "data"), "--run-dir", str(home / "run"), *settings()]) == 0
+    assert run(["train", "--data", str(home / "data"), "--run-dir", str(home / "run"), *settings()]) == 0
     return home
 
 
@@ -37,10 +35,8 @@ def recurrent(home: Path) -> Callable[[str], str]:
 
 
 @pytest.fixture(autouse=True)
-def workplace(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Run every test in its own empty directory, without a terminal and with a plain environment."""
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", str(home / "cache"))
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(home / "cache"))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -84,8 +80,6 @@ def terminal() -> Iterator[OnTerminal]:
 def train_run(folder: Path, **sizes: str) -> Path:
     """A folder with `runs/one`, trained for a few steps on the few pairs of its `data`."""
     write_corpus(folder / "data")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("datasets.config.HF_DATASETS_CACHE", str(folder / "cache"))
-        where = ["--data", str(folder / "data"), "--run-dir", str(folder / "runs/one")]
-        assert run(["train", *where, *settings(**sizes)]) == 0
+    where = ["--data", str(folder / "data"), "--run-dir", str(folder / "runs/one")]
+    assert run(["train", *where, *settings(**sizes)]) == 0
     return folder
