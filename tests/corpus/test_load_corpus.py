@@ -81,18 +81,9 @@ def test_writes_nothing_next_to_the_data_or_to_the_terminal(
     assert cache.is_dir()
 
 
-def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
-    missing = tmp_path / "missing"
-    assert problem(missing).startswith(f"InputError {missing}: no such file or folder; give builtin, a hub data set ")
-
-
 @pytest.mark.parametrize("name", ["~nosuchperson/x", "~nosuchperson/a,~nosuchperson/b"])
 def test_an_unknown_home_directory_is_an_error(name: str) -> None:
     assert problem(name).startswith("InputError ~nosuchperson/")
-
-
-def test_recognises_a_misspelt_builtin() -> None:
-    assert problem("bultin") == "InputError bultin: no such file or folder; did you mean builtin?"
 
 
 def test_a_folder_without_a_train_split_is_an_error(folder: Path) -> None:

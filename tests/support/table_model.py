@@ -15,21 +15,19 @@ CELLS = 10_007
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """The source's key and the tokens read; `selected` belongs to the model and records the rows of every selection."""
+    """The source's key and the tokens read."""
 
     key: Tensor
     tokens: Tensor
-    selected: list[int]
 
     def select(self, rows: Tensor) -> Self:
-        self.selected.append(len(rows))
-        return type(self)(self.key[rows], self.tokens[rows], self.selected)
+        return type(self)(self.key[rows], self.tokens[rows])
 
 
 class TableModel(Seq2Seq):
     """Logits from a random table, at a hash of the source and the target so far.
 
-    Records how many sentences each call started, the shape each call decoded, and how many rows each selection had.
+    Records how many sentences each call started, and the shape each call decoded.
     """
 
     def __init__(self, *, vocabulary: int, seed: int, scale: float = 1.5, max_length: int = 31) -> None:
@@ -40,7 +38,6 @@ class TableModel(Seq2Seq):
         self.register_buffer("table", scale * torch.randn(CELLS, vocabulary, generator=generator, dtype=torch.float64))
         self.started: list[int] = []
         self.decoded: list[tuple[int, int]] = []
-        self.selected: list[int] = []
 
     def attention_stacks(self) -> dict[str, list[nn.Module]]:
         return {}
@@ -49,7 +46,7 @@ class TableModel(Seq2Seq):
         self.started.append(len(source))
         place = torch.arange(1, source.shape[1] + 1)
         key = (source**2 * place * (source != PAD)).sum(dim=1)
-        return TableState(key, source[:, :0], self.selected)
+        return TableState(key, source[:, :0])
 
     def read(self, target: Tensor, state: State) -> tuple[Tensor, TableState]:
         self.decoded.append((target.shape[0], target.shape[1]))
@@ -62,7 +59,7 @@ class TableModel(Seq2Seq):
             cell = (cell * 31 + token + 7) % CELLS
             cells.append(cell)
         logits = self.table[torch.stack(cells, dim=1)[:, -target.shape[1] :]]
-        return logits, TableState(state.key, tokens, self.selected)
+        return logits, TableState(state.key, tokens)
 
 
 def words(vocabulary: int) -> list[int]:

@@ -7,16 +7,16 @@ import pytest
 import torch
 from support.small_training import TRAIN, VALIDATION, small_config
 from torch import nn
-from torch.nn import functional as F
 
 from transformer_mt.config.sections import Config
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.ground.distributed import Distributed
 from transformer_mt.models.build_model import build_model
 from transformer_mt.models.seq2seq import Seq2Seq
-from transformer_mt.tokenizer.symbols import BOS, EOS
+from transformer_mt.tokenizer.symbols import EOS
 from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.training.validation import SAMPLES, SPARE_LENGTH, Validator
+from transformer_mt.translation.scoring import score_pairs
 from transformer_mt.translation.translator import Translation, Translator
 
 CPU = torch.device("cpu")
@@ -43,14 +43,8 @@ def translating(monkeypatch: pytest.MonkeyPatch, translate: Callable[[str], str]
 def test_loss_is_the_mean_over_all_target_tokens() -> None:
     config = small_config()
     model = model_of(config)
-    total, tokens = 0.0, 0
-    for pair in VALIDATION:
-        target = TOKENIZER.encode(pair.target)
-        with torch.no_grad():
-            logits = model(torch.tensor([[*TOKENIZER.encode(pair.source), EOS]]), torch.tensor([[BOS, *target]]))
-        total += float(F.cross_entropy(logits[0], torch.tensor([*target, EOS]), reduction="sum"))
-        tokens += len(target) + 1
-    assert validator(config).loss(model) == pytest.approx(total / tokens, rel=1e-5)
+    tokens = [token for score in score_pairs(model, TOKENIZER, VALIDATION) for token in score.log_probabilities]
+    assert validator(config).loss(model) == pytest.approx(-sum(tokens) / len(tokens), rel=1e-5)
 
 
 def test_validation_changes_neither_random_state_nor_weights() -> None:

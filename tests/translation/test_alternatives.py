@@ -1,21 +1,19 @@
 import pytest
 import torch
-from support.engines import translator_of
+from support.engines import small_tokenizer, translator_of
 from support.table_model import TableModel
 
-from transformer_mt.config.sections import SearchConfig, TokenizerConfig
+from transformer_mt.config.sections import SearchConfig
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
-from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.alternatives import find_alternatives
 from transformer_mt.translation.translator import EMPTY, Translator
 
-CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
 SOURCE = "The old dog has a house."
 
 
 @pytest.fixture(scope="module")
 def translator() -> Translator:
-    tokenizer = Tokenizer.train(CORPUS, TokenizerConfig(vocabulary_size=320))
+    tokenizer = small_tokenizer()
     model = TableModel(vocabulary=tokenizer.size, seed=3, scale=3.0, max_length=31)
     search = SearchConfig(beam=2, max_length=7)
     return translator_of(model, tokenizer, search=search)

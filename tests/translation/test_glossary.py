@@ -17,7 +17,6 @@ from transformer_mt.tokenizer.tokenizer import Tokenizer
 from transformer_mt.translation.glossary import Glossary, Use
 from transformer_mt.translation.model import Model
 from transformer_mt.translation.translator import Translator
-from transformer_mt.views.translate import traced
 
 TERMS = {"dog": "house", "old": "big man", "old man": "dog"}
 NEW = {"Hund": "hound", "Haus": "building"}
@@ -139,25 +138,6 @@ def test_translations_that_terms_make_equal_are_one(translator: Translator) -> N
     assert 1 <= len({one.text for one in ranked}) == len(ranked) < 9
 
 
-def test_prefix_stays(translator: Translator) -> None:
-    def after(prefix: str | list[str]) -> tuple[str, list[bool]]:
-        ((best,),) = translator.translate(["Der Hund schläft im Haus."], prefix=prefix)
-        return best.text, [use.placed for use in best.terms]
-
-    assert after("The dog is") == ("The dog is sleeping in the building.", [False, True])
-    assert after("The hound is") == ("The hound is sleeping in the building.", [True, True])
-    whole = [*translator.model.tokenizer.pieces(translator.model.tokenizer.encode("A dog.")), "</s>"]
-    assert after(whole) == ("A dog.", [False, False])
-
-
-def test_tree_of_the_beam_has_the_tokens_without_terms(translator: Translator) -> None:
-    (line,) = translator.model.prepare.lines(["Der Hund schläft im Haus."], split=False)
-    (found, *_), trace = traced(translator, line, translator.search)
-    assert found.text == "The hound is sleeping in the building."
-    assert trace is not None
-    assert trace.nodes[trace.best].score == pytest.approx(found.score)
-
-
 def test_sentences_are_counted_once(translator: Translator) -> None:
     done: list[int] = []
     with shown_by(lambda *_: nullcontext(done.append)), working("", 2):
@@ -199,13 +179,6 @@ def test_file_has_a_term_per_line(tmp_path: Path, tokenizer: Tokenizer) -> None:
         assert [one[:2] for one in found] == [("Old", "new"), ("dog", "big house"), ('a "b"', "c")]
 
 
-def test_file_must_be_utf8(tmp_path: Path) -> None:
-    path = tmp_path / "terms.tsv"
-    path.write_bytes(b"a\tb\nc\t\xff")
-    with pytest.raises(InputError, match=r"terms.tsv:2: not UTF-8 at byte 2; encode it as UTF-8"):
-        Glossary.read(path)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -216,6 +189,7 @@ def test_file_must_be_utf8(tmp_path: Path) -> None:
         (b"a\t" + b"b" * 1_001, "1: a term has more than 1000 characters; shorten it"),
         (b"a " * 501 + b"\tb", "1: a term has more than 1000 characters; shorten it"),
         (b"a\tb\n\nA\tc\n", "3: a already means b; remove one of them"),
+        (b"a\tb\nc\t\xff", "2: not UTF-8 at byte 2; encode it as UTF-8"),
     ],
 )
 def test_wrong_line_is_named(content: bytes, message: str, tmp_path: Path) -> None:

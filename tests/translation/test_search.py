@@ -1,5 +1,4 @@
 import math
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -129,18 +128,6 @@ def test_hypotheses_that_cannot_win_leave_the_decoder(seed: int, alpha: float, b
             to_beat = sorted(scores[kept.origin], reverse=True)[n_best - 1 : n_best] or [-math.inf]
             best_possible = kept.log_probability / length_penalty(limits[kept.origin], alpha)
             assert (kept.end is None) == (kept.end != ENDED and best_possible > to_beat[0])
-
-
-@pytest.mark.parametrize("beam", [1, 4])
-def test_step_selects_state_once_and_only_if_hypotheses_moved(beam: int) -> None:
-    model = table(5)
-    beam_search(model, SOURCE, beam=beam, alpha=1.0, limits=(31, 31, 31), n_best=1)
-    rows = [count for count, _ in model.decoded]
-    assert model.started == [3]
-    assert len(model.selected) < len(rows)
-    assert set(model.selected) <= set(rows[1:])
-    if beam == 1:  # rows are only removed
-        assert model.selected == [now for before, now in pairwise(rows) if now != before]
 
 
 def test_search_is_exact_in_float32_under_autocast() -> None:

@@ -58,24 +58,17 @@ def test_best_leaf_is_the_translation(seed: int, beam: int, prefix: tuple[int, .
 def test_steps_match_the_beam_width_and_the_models_numbers(seed: int, beam: int) -> None:
     trace, _ = traced(seed, beam=beam)
     model = TableModel(vocabulary=7, seed=seed)
+    children = trace.children()
     for step in {node.step for node in trace.nodes}:
         assert 1 <= sum(node.step == step for node in trace.nodes) <= beam
     for number, node in enumerate(trace.nodes):
         assert len(path(trace, number)) == node.step
+        assert (number in children) == (node.end is None)
         tokens = written(trace, number)
         assert node.score == pytest.approx(node.log_probability / length_penalty(len(tokens), 1.0))
         if node.end == ENDED:
             assert tokens[-1] == EOS
             assert node.log_probability == pytest.approx(log_probability(model, SOURCE[0], tokens[:-1]))
-
-
-@given(seed=seeds)
-def test_every_leaf_has_an_end(seed: int) -> None:
-    trace, _ = traced(seed)
-    children = trace.children()
-    for number, node in enumerate(trace.nodes):
-        assert (number in children) == (node.end is None)
-    assert {node.end for node in trace.nodes} <= {None, ENDED, BEATEN, DROPPED}
 
 
 def test_dropped_and_beaten_branches_are_distinguished() -> None:

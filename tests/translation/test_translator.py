@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 import torch
-from support.engines import translator_of
+from support.engines import small_tokenizer, translator_of
 from support.table_model import TableModel, log_probability
 
-from transformer_mt.config.sections import SearchConfig, TokenizerConfig
+from transformer_mt.config.sections import SearchConfig
 from transformer_mt.ground.errors import InputError
 from transformer_mt.ground.progress import shown_by, working
 from transformer_mt.runs.doubt import Doubt
@@ -24,7 +24,6 @@ from transformer_mt.translation.translator import (
     Translator,
 )
 
-CORPUS = ["Can you help me?", "I will help you with the old house.", "The old man has a small house and a big dog."] * 7
 SENTENCES = ["The old dog has a house.", "Can you?", "", "I will help the small man with the big house.", "help", "  "]
 GREEDY = SearchConfig(beam=1, max_length=7)
 BEAM = SearchConfig(beam=3, n_best=2, max_length=7)
@@ -33,7 +32,7 @@ SAMPLES = SearchConfig(sample=True, n_best=3, max_length=7, seed=5)
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return Tokenizer.train(CORPUS, TokenizerConfig(vocabulary_size=320))
+    return small_tokenizer()
 
 
 @pytest.fixture
@@ -73,15 +72,6 @@ def test_line_is_split_into_sentences_by_default(translator: Translator) -> None
         symbols = sum(len(each.tokens) + 1 for each in alone)
         assert found[0].mean_log_probability == pytest.approx(found[0].log_probability / symbols)
     assert not translator.translate(texts[-1:], GREEDY, split=False)[0][0].sentences
-
-
-def test_n_best_and_prefixes_use_the_whole_line(translator: Translator) -> None:
-    text = "Can you help me? I will."
-    (ranked,) = translator.translate([text], BEAM)
-    assert len(ranked) == BEAM.n_best > 1
-    assert not any(each.sentences for each in ranked)
-    assert not translator.translate([text], GREEDY, prefix="Can")[0][0].sentences
-    assert len(translator.translate([text], GREEDY)[0][0].sentences) == 2
 
 
 def test_limit_applies_to_sentences_not_lines(translator: Translator) -> None:
@@ -240,12 +230,6 @@ def test_best_of_equal_texts_is_kept(model: TableModel, tokenizer: Tokenizer) ->
     assert texts.count(texts[0]) > 1
     other = next(index for index, text in enumerate(texts) if text != texts[0])
     assert [translation.score for translation in found] == [hypotheses[0].score, hypotheses[other].score]
-
-
-@pytest.mark.parametrize("search", [GREEDY, BEAM, SAMPLES])
-def test_translations_begin_with_the_prefix(translator: Translator, search: SearchConfig) -> None:
-    for translations in translator.translate(["help", "Can you?"], search, prefix="Can you"):
-        assert all(translation.text.startswith("Can you") for translation in translations)
 
 
 def test_prefix_may_be_tokens_of_an_unusual_segmentation(translator: Translator, tokenizer: Tokenizer) -> None:
