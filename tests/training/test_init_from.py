@@ -73,20 +73,20 @@ def test_run_stopped_before_its_first_checkpoint_takes_the_weights_of_its_parent
 
 @pytest.mark.parametrize("end", ["training.steps=40", "training.epochs=10"])
 def test_warm_up_of_fine_tuning_fits_its_steps(end: str, parent: Path, tmp_path: Path) -> None:
-    config = config_from(parent, "schedule.warmup=400", end)
+    config = config_from(parent, "schedule.warmup=30", end)
     session = child(config, tmp_path / "child")
     steps = session.trainer.stream.steps_of(10) if config.training.epochs else 40
     assert 30 <= steps <= 50
-    said = f"schedule.warmup: {steps // 10} instead of 400, because training has only {steps} steps; the peak stays"
+    said = f"schedule.warmup: {steps // 10} instead of 30, because training has only {steps} steps; the peak stays"
     assert session.notes[-1] == said
     rate = session.trainer.optimizer.schedule
     assert max(map(rate, range(1, steps + 1))) == rate(steps // 10)
-    longer = config_from(parent, "schedule.warmup=400", end + "0")
+    longer = config_from(parent, "schedule.warmup=30", end + "0")
     continued = child(longer, tmp_path / "child")
     assert [continued.trainer.optimizer.schedule(step) for step in range(1, 99)] == [*map(rate, range(1, 99))]
     assert said not in continued.notes
-    with pytest.raises(InputError, match=r"schedule.warmup is 400 there, 800 now"):  # both longer than the steps
-        child(config_from(parent, "schedule.warmup=800", end), tmp_path / "child")
+    with pytest.raises(InputError, match=r"schedule.warmup is 30 there, 35 now"):  # both too long
+        child(config_from(parent, "schedule.warmup=35", end), tmp_path / "child")
 
 
 def test_unknown_characters_are_counted(parent: Path, tmp_path: Path) -> None:

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.config.sections import CHOSEN, Config, InitFromConfig
+from transformer_mt.config.sections import CHOSEN, Config
 from transformer_mt.config.toml import load_config
 from transformer_mt.training.schedules import (
     SCHEDULES,
     build_schedule,
     depends_on_steps,
-    fitting_warmup,
     inverse_sqrt,
     noam,
 )
@@ -108,17 +107,3 @@ def test_custom_schedule_keeps_all_its_values(monkeypatch: pytest.MonkeyPatch) -
     assert fitting(5) == pytest.approx(0.5 / 4)
     assert fitting(10) == fitting(90) == 0.5
     assert build_schedule(configured("constant", warmup=400, steps=100))(50) == 1 / 50
-
-
-@pytest.mark.parametrize(
-    ("warmup", "steps", "parent", "fitting"),
-    [
-        (400, 1700, "", 400), (400, 401, "", 400), (400, 400, "", 40), (400, 5, "", 1),
-        (400, 1700, "runs/one", 170), (5, 1700, "runs/one", 5), (400, 9, "runs/one", 1),
-    ],
-)  # fmt: skip
-def test_short_training_and_fine_tuning_get_a_fitting_warm_up(
-    warmup: int, steps: int, parent: str, fitting: int
-) -> None:
-    config = configured("noam", warmup=warmup).model_copy(update={"init_from": InitFromConfig(run=parent)})
-    assert fitting_warmup(config, steps) == fitting

@@ -54,14 +54,6 @@ def translator() -> Translator:
     return translator_of(model, TOKENIZER)
 
 
-def test_score_matches_the_log_probability_of_the_search() -> None:
-    for pair in PAIRS[:4]:
-        pieces = [*TOKENIZER.pieces(TOKENIZER.encode(pair.target)), "</s>"]
-        [[forced]] = translator().translate([pair.source], prefix=pieces)
-        [score] = translator().score([pair])
-        assert score.log_probability == pytest.approx(forced.log_probability, rel=1e-5)
-
-
 def test_error_names_a_pair_that_is_too_long() -> None:
     for pair in (("Ja. " * 99, "Yes."), ("Ja.", "Yes. " * 99)):
         with pytest.raises(InputError, match=r"^pair 3: \d+ tokens, the model takes at most 200; split it$"):

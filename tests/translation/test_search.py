@@ -139,16 +139,12 @@ def test_search_is_exact_in_float32_under_autocast() -> None:
     model = Coarse(vocabulary=VOCABULARY, seed=3)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         found = beam_search(model, SOURCE, beam=3, alpha=1.0, limits=(7, 7, 7), n_best=3)
-    model.table = model.table.bfloat16().double()
+    exact = table(3)
+    exact.table = exact.table.bfloat16().double()
     for source, hypotheses in zip(SOURCE, found, strict=True):
         for hypothesis in hypotheses:
-            total = sum_in_float64(model, source, hypothesis.tokens)
+            total = log_probability(exact, source, hypothesis.tokens)
             assert hypothesis.log_probability == pytest.approx(total, abs=1e-5)
-
-
-def sum_in_float64(model: TableModel, source: Tensor, tokens: tuple[int, ...]) -> float:
-    logits = TableModel.decode(model, torch.tensor([[BOS, *tokens]]), model.start(source[None]))[0][0]
-    return sum(float(row.log_softmax(0)[token]) for row, token in zip(logits, [*tokens, EOS], strict=True))
 
 
 def process_probabilities(

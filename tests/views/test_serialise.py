@@ -20,58 +20,34 @@ from transformer_mt.views.serialise import HIDDEN, to_json
 
 
 @dataclass
-class Estimate:
-    value: float
-    low: float
-
-
-@dataclass
-class Head:
-    name: HeadName
-    loss: Estimate | None
-    layer: int | None
-    found: Mapping[HeadName, Estimate] = field(default_factory=dict)
-
-
-@dataclass
 class Stack:
     weights: Tensor
-    rows: tuple[str, ...]
-    mask: Tensor
 
     def to_json(self) -> dict[str, Any]:
-        return {"rows": self.rows, "weights": self.weights}
+        return {"shown": self.weights}
 
 
 @dataclass
 class View:
-    source: str
-    stacks: Mapping[str, Stack]
-    heads: tuple[Head, ...]
-    loss: Estimate
+    name: HeadName
+    loss: float
+    layer: int | None = None
+    stacks: Mapping[HeadName, Stack] = field(default_factory=dict)
+    parts: tuple["View", ...] = ()
+    links: tuple[tuple[int, int], ...] = ()
     secret: int = field(default=1, metadata=HIDDEN)
-    links: tuple[tuple[int, int], ...] = ((0, 1), (2, 3))
-
-
-def view() -> View:
-    stack = Stack(torch.tensor([[1 / 3, math.nan]]), ("a",), torch.tensor([True, False]))
-    first, second = HeadName("cross", 2, 1), HeadName("cross", 2, 2)
-    heads = (Head(first, Estimate(0.25, math.inf), None, {second: Estimate(0.5, 0.25)}), Head(second, None, 3))
-    return View("s", {"cross": stack}, heads, Estimate(1 / 3, 0.0))
-
-
-FOUND = {"cross.2.2": {"value": 0.5, "low": 0.25}}
 
 
 def test_json_has_plain_values() -> None:
-    assert json.loads(json.dumps(to_json(view()), allow_nan=False)) == {
-        "source": "s",
-        "stacks": {"cross": {"rows": ["a"], "weights": [[0.33333, None]]}},
-        "heads": [
-            {"name": "cross.2.1", "loss": {"value": 0.25, "low": None}, "layer": None, "found": FOUND},
-            {"name": "cross.2.2", "loss": None, "layer": 3, "found": {}},
-        ],
-        "loss": {"value": 1 / 3, "low": 0.0},
+    first, second = HeadName("cross", 2, 1), HeadName("cross", 2, 2)
+    stacks = {second: Stack(torch.tensor([[1 / 3, math.nan]]))}
+    view = View(first, 1 / 3, stacks=stacks, parts=(View(second, math.inf, layer=3),), links=((0, 1), (2, 3)))
+    assert json.loads(json.dumps(to_json(view), allow_nan=False)) == {
+        "name": "cross.2.1",
+        "loss": 1 / 3,
+        "layer": None,
+        "stacks": {"cross.2.2": {"shown": [[0.33333, None]]}},
+        "parts": [{"name": "cross.2.2", "loss": None, "layer": 3, "stacks": {}, "parts": [], "links": []}],
         "links": [[0, 1], [2, 3]],
     }
 
