@@ -1,13 +1,33 @@
 """Closed standard streams and broken pipes: one line and a documented exit code for every command."""
 
+import io
 import itertools
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.text import Text
+
+from transformer_mt.cli.terminal import literal_console, progress_bar, result
 
 CLOSED = "tmt: error: standard output: is closed; redirect it to a file or /dev/null\n"
+
+
+class Broken(io.StringIO):
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_rich_does_not_exit_on_a_broken_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", Broken())
+    monkeypatch.setattr("sys.stderr", Broken())
+    for line in ("plain", Text("styled")):
+        with pytest.raises(BrokenPipeError):
+            result(line)
+    console = literal_console(stderr=True)
+    with pytest.raises(BrokenPipeError), progress_bar(console, shown=True):
+        pass
 
 
 @pytest.mark.slow

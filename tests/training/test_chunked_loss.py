@@ -50,6 +50,15 @@ def test_value_and_gradients_match_the_readable_form(smoothing: float, scale: fl
     torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_logits_far_from_zero_match_the_readable_form_in_float32(sign: float) -> None:
+    states, output, labels = problem(dtype=torch.float32)
+    with torch.no_grad():
+        output.bias += sign * 200.0
+    found, expected = (with_gradients(loss(states, output, labels), states, output) for loss in (fast, readable))
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
 def test_batch_of_only_padding_has_zero_loss() -> None:
     states, output, labels = problem()
     loss, *gradients = with_gradients(fast(states, output, labels.fill_(PAD)), states, output)
