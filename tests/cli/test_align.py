@@ -63,10 +63,3 @@ def test_uses_alignment_heads_or_all(own_run: Path, tmt: Tmt) -> None:
     assert outcome.json["chosen_by"] == "guess"
     assert outcome.err == "tmt: run: no alignment.json yet (training writes it at its end); averaging all heads\n"
     assert tmt("align", "--model", "run", *GIVEN, "--quiet").err == ""
-
-
-def test_refuses_alignment_heads_the_model_lacks(own_run: Path, tmt: Tmt) -> None:
-    Run(own_run).save_beside(ALIGNMENT, AlignmentHeads(heads=(HeadName("cross", 4, 1),), chosen_by="links"))
-    outcome = tmt("align", "--model", "run", *GIVEN)
-    assert outcome.code == 2
-    assert "alignment: the model has no head cross.4.1; it has cross.1.1 to cross.1.2" in outcome.err

@@ -19,23 +19,21 @@ TARGETS = [target for _, target in PAIRS]
             ("a.toml", '[[stops]]\ntitle = "A"\ntext = "B"\nquestion = "C?"\nanswer = "D."\n', command)
             for command in present("lesson --lessons a.toml 1")
         ),
-        ("a.tsv", f"{SOURCES[0]}\tdog\n", "translate --glossary a.tsv {0}"),
-        ("b.de", f"{SOURCES[0]}\n", "evaluate --data b.de,a.en --json"),
         ("a.de", f"{SOURCES[0]}\n", "align --input a.de --target-file a.en"),
     ],
 )
 def test_a_byte_order_mark_is_no_text(name: str, content: str, command: str, trained: str, tmt: Tmt) -> None:
     Path("a.de").write_text(f"{SOURCES[0]}\n")
     Path("a.en").write_text(f"{TARGETS[0]}\n")
-    arguments = [part.format(SOURCES[0]) for part in command.split()]
-    arguments += ["--model", trained] * (arguments[0] in ("translate", "evaluate", "align"))
+    arguments = command.split()
+    arguments += ["--model", trained] * (arguments[0] in ("translate", "align"))
     outcomes = []
     for mark in (b"", codecs.BOM_UTF8):
         Path(name).write_bytes(mark + content.encode())
         outcome = tmt(*arguments)
-        outcomes.append((outcome.code, *(line for line in outcome.lines if '"seconds"' not in line)))
+        assert outcome.code == 0
+        outcomes.append(outcome.lines)
     assert outcomes[0] == outcomes[1]
-    assert outcomes[0][0] == 0
 
 
 @pytest.mark.parametrize("end", ["\r", "\r\n"])

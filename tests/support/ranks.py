@@ -141,22 +141,17 @@ def interruptions(distributed: Distributed, folder: Path) -> Any:
         return "interrupted", distributed.can_interrupt, sum(distributed.all_gather(lambda: 1))
 
 
-ACCUMULATED = ("training.accumulation_steps=3",)
-RECURRENT = ("model.kind=recurrent",)
-R_DROP = ("objective.name=r_drop", "training.accumulation_steps=2")
+# Overrides for a gradient that equals that of one process over this many times the batches of a process.
+GRADIENTS = (
+    (("training.accumulation_steps=3",), 6),
+    (("objective.name=r_drop", "training.accumulation_steps=2"), 4),
+    (("model.kind=recurrent",), 2),
+)
 
 
-def accumulated(distributed: Distributed, folder: Path) -> Any:
-    return gradients(distributed, folder, *ACCUMULATED)
-
-
-def r_drop(distributed: Distributed, folder: Path) -> Any:
+def all_gradients(distributed: Distributed, folder: Path) -> Any:
     with loaded(FOLDER / "r_drop.py"):
-        return gradients(distributed, folder, *R_DROP)
-
-
-def recurrent(distributed: Distributed, folder: Path) -> Any:
-    return gradients(distributed, folder, *RECURRENT)
+        return [gradients(distributed, folder, *overrides) for overrides, _ in GRADIENTS]
 
 
 def all_variants(distributed: Distributed, folder: Path) -> Any:
@@ -167,7 +162,7 @@ def reductions(distributed: Distributed, folder: Path) -> Any:
     """The number of gradient reductions over the processes in an accumulating step."""
     import transformer_mt.ground.distributed as module
 
-    trainer, calls = trainer_of(distributed, folder, *ACCUMULATED), 0
+    trainer, calls = trainer_of(distributed, folder, "training.accumulation_steps=3"), 0
     reduce = module.dist.all_reduce
 
     def counted(tensor: Tensor, *arguments: Any, **options: Any) -> Any:
@@ -245,7 +240,7 @@ def divergence(distributed: Distributed, folder: Path) -> Any:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    listening, exchanges, failures, interruptions, accumulated, r_drop, recurrent, all_variants, reductions,
+    listening, exchanges, failures, interruptions, all_gradients, all_variants, reductions,
     validation, resumption, single_continued, refused, divergence,
 )  # fmt: skip
 

@@ -1,7 +1,6 @@
 """What a notebook shows: one-line `repr` and self-contained HTML with all text escaped."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from transformer_mt.views.maps import AttentionMaps, attend_pair
 from transformer_mt.views.methods import METHODS
 
 SOURCE, TARGET = "Der alte Mann liest.", "The old man is reading."
-EVIL = "<script>x</script>\x1b\u202e"
 
 
 @pytest.fixture
@@ -46,7 +44,7 @@ def require_safe(text: str) -> None:
     assert not set(text) & {"\x1b", "\u202e"}
 
 
-def test_maps_show_the_mean_of_each_stack(maps: AttentionMaps) -> None:
+def test_maps_show_the_mean_of_each_stack(model: Seq2Seq, maps: AttentionMaps) -> None:
     text = maps.by_words()._repr_html_()
     require_safe(text)
     assert re.findall(r"<caption><bdi>(.*?)</bdi>", text) == [
@@ -59,12 +57,5 @@ def test_maps_show_the_mean_of_each_stack(maps: AttentionMaps) -> None:
     assert re.search(rf"<td><bdi>The</bdi></td><td [^>]*>{first}</td>", text)
     hidden = ~maps.by_words().stacks["decoder"].mask.any(dim=0)
     assert text.count("<td></td>") == int(hidden.sum()) > 9
-
-
-def test_maps_of_one_matrix_and_hostile_labels(model: Seq2Seq, tokenizer: Tokenizer) -> None:
-    maps = METHODS["erasure"]().maps(model, prepare_pair(model, tokenizer, SOURCE, TARGET)).by_words()
-    cross = replace(maps.stacks["cross"], rows=(EVIL,) * 7)
-    text = replace(maps, stacks={"cross": cross})._repr_html_()
-    require_safe(text)
-    assert "<caption><bdi>cross-attention, erasure</bdi>" in text
-    assert "&lt;script&gt;" in text
+    erased = METHODS["erasure"]().maps(model, maps.tokens)
+    assert "<caption><bdi>cross-attention, erasure</bdi>" in erased._repr_html_()
