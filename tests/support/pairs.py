@@ -6,12 +6,11 @@ from transformer_mt.links.tokens import PairTokens, Tokens
 from transformer_mt.tokenizer.symbols import BOS, EOS
 
 
-def pair_tokens(source: Sequence[int], target: Sequence[int], *, words: Sequence[int] = ()) -> PairTokens:
-    """A pair of these ids; `words` has the word of each source token and of the end (default: one word per token)."""
-    return PairTokens(_tokens([*source, EOS], words), _tokens([BOS, *target]), _tokens([*target, EOS]))
+def pair_tokens(source: Sequence[int], target: Sequence[int]) -> PairTokens:
+    """A pair of these ids; each token is a word."""
+    return PairTokens(_tokens([*source, EOS]), _tokens([BOS, *target]), _tokens([*target, EOS]))
 
 
-def _tokens(ids: Sequence[int], words: Sequence[int] = ()) -> Tokens:
-    words = words or range(len(ids))
-    labels = tuple(f"w{number}" for number in range(max(words) + 1))
-    return Tokens("", tuple(ids), tuple(f"p{index}" for index in ids), labels, tuple((word,) for word in words))
+def _tokens(ids: Sequence[int]) -> Tokens:
+    labels = tuple(f"w{index}" for index in ids)
+    return Tokens("", tuple(ids), labels, labels, tuple((word,) for word in range(len(ids))))

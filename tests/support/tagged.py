@@ -27,9 +27,9 @@ def mixing(config: Config, **mixture: MixedConfig) -> Config:
     return config.model_copy(update={"data": config.data.model_copy(update={"mixture": mixture})})
 
 
-def back(folder: Path, tag: str = "bt", *overrides: str) -> Config:
+def back(folder: Path, tag: str = "bt") -> Config:
     """The small corpus, mixed with a copy of itself under a tag."""
-    config = both(folder, *overrides)
+    config = both(folder)
     copy = folder.parent / "back.de-en.tsv"
     copy.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in TRAIN), "utf-8")
     return mixing(config, back=MixedConfig(corpus=str(copy), tag=tag))
