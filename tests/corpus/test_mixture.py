@@ -15,12 +15,6 @@ from transformer_mt.ground.errors import InputError
 PAIRS = [(f"der {number}. Hund", f"dog {number}") for number in range(41)]
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache for this test only."""
-    monkeypatch.setenv("TMT_CACHE", str(tmp_path / "cache"))
-
-
 @pytest.fixture
 def main(tmp_path: Path) -> Path:
     """A corpus with a validation and a test split."""

@@ -3,7 +3,7 @@
 import gzip
 import json
 import lzma
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ PAIRS = [("Ein Hund.", "A dog."), ('Sie sagt: "Ja, 7"', 'She says: "Yes, 7"'), (
 CLEAN = [(source, target.replace("\u2028", " ")) for source, target in PAIRS]
 
 
-def lines(texts: Sequence[str]) -> bytes:
+def lines(texts: Iterable[str]) -> bytes:
     return "".join(f"{text}\n" for text in texts).encode()
 
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from support.plugins import FOLDER, loaded
-from support.small_training import corpus_in_memory, small_config, unwritten
+from support.small_training import corpus_in_memory, gradients_of_a_step, small_config, unwritten
 from support.variants import VARIANTS
 from transformer_mt.batching.batches import plan_batches
 from transformer_mt.ground.distributed import Distributed, join_processes
@@ -72,17 +72,10 @@ def gradients(distributed: Distributed, folder: Path, *overrides: str) -> list[T
     torch.set_default_dtype(torch.float64)
     try:
         trainer = trainer_of(distributed, folder, *without, *overrides)
-        found: list[list[Tensor]] = []
-        step = trainer.optimizer.step
-
-        def observed(number: int) -> float:
-            found.append([p.grad.clone() for p in trainer.model.parameters() if p.grad is not None])
-            return step(number)
-
-        trainer.optimizer.step = observed  # type: ignore[method-assign]
+        found, _ = gradients_of_a_step(trainer)
+        first = [*found]
         trainer.step()
-        trainer.step()
-        return found[0]
+        return first
     finally:
         torch.set_default_dtype(torch.float32)
 

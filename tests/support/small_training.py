@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from support.variants import with_sizes
 from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
@@ -18,6 +20,7 @@ from transformer_mt.runs.weights import digest, weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora
 from transformer_mt.training.reports import Report, StepReport, ValidationReport
 from transformer_mt.training.session import TrainingSession, build_session, open_training
+from transformer_mt.training.trainer import Trainer
 
 SUBJECTS = {
     "der Hund": "the dog",
@@ -122,3 +125,16 @@ def steps_of(reports: Sequence[Report]) -> list[StepReport]:
 def validations_of(reports: Sequence[Report]) -> list[ValidationReport]:
     """The validation reports."""
     return [report for report in reports if isinstance(report, ValidationReport)]
+
+
+def gradients_of_a_step(trainer: Trainer) -> tuple[list[Tensor], StepReport]:
+    """The gradients that the optimizer gets in the next step, and its report."""
+    seen: list[Tensor] = []
+    step = trainer.optimizer.step
+
+    def observed(number: int) -> float:
+        seen.extend(parameter.grad.clone() for parameter in trainer.model.parameters() if parameter.grad is not None)
+        return step(number)
+
+    trainer.optimizer.step = observed  # type: ignore[method-assign]
+    return seen, trainer.step()

@@ -10,6 +10,7 @@ import torch
 from support.processes import OneOf
 from support.small_training import (
     corpus_in_memory,
+    gradients_of_a_step,
     opened,
     small_config,
     steps_of,
@@ -17,14 +18,13 @@ from support.small_training import (
     validations_of,
     weights_digest,
 )
-from torch import Tensor
 
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.ground.errors import Diverged, MachineError
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora, train_tokenizer
-from transformer_mt.training.reports import FinishReport, StepReport, Validation
+from transformer_mt.training.reports import FinishReport, Validation
 from transformer_mt.training.session import open_training
 from transformer_mt.training.trainer import Trainer
 
@@ -57,19 +57,6 @@ def test_divergence_is_a_one_line_error_and_keeps_the_checkpoint(tmp_path: Path)
     again = opened(tmp_path).trainer
     assert again.progress.step == 4
     assert all(tensor.isfinite().all() for tensor in weights_of(again.model).values())
-
-
-def gradients_of_a_step(trainer: Trainer) -> tuple[list[Tensor], StepReport]:
-    """The gradients that the optimizer gets in the next step, and its report."""
-    seen: list[Tensor] = []
-    step = trainer.optimizer.step
-
-    def observed(number: int) -> float:
-        seen.extend(parameter.grad.clone() for parameter in trainer.model.parameters() if parameter.grad is not None)
-        return step(number)
-
-    trainer.optimizer.step = observed  # type: ignore[method-assign]
-    return seen, trainer.step()
 
 
 def test_gradients_are_clipped_to_the_norm(tmp_path: Path) -> None:

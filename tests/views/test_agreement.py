@@ -1,6 +1,5 @@
 """Rank correlation of rows."""
 
-import itertools
 import math
 
 import numpy as np
@@ -15,10 +14,11 @@ rows = st.lists(st.sampled_from([0.0, 1.0, 2.0, math.nan]), min_size=5, max_size
 
 def by_pairs(first: list[float], second: list[float]) -> float:
     """Kendall's τ_b from the signs of all pairs of columns."""
-    known = [(x, y) for x, y in zip(first, second, strict=True) if not math.isnan(x + y)]
-    signs = [(np.sign(x - v), np.sign(y - w)) for (x, y), (v, w) in itertools.combinations(known, 2)]
-    one, other = (sum(pair[side] ** 2 for pair in signs) for side in (0, 1))
-    return sum(a * b for a, b in signs) / math.sqrt(one * other) if one and other else math.nan
+    both = np.array([first, second])
+    x, y = both[:, ~np.isnan(both.sum(axis=0))]
+    one, other = np.sign(np.subtract.outer(x, x)), np.sign(np.subtract.outer(y, y))
+    with np.errstate(invalid="ignore"):  # 0 / 0 for a constant row
+        return float((one * other).sum() / np.sqrt((one**2).sum() * (other**2).sum()))
 
 
 @given(first=rows, second=rows)
