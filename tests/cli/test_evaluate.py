@@ -143,10 +143,8 @@ def test_against_refuses_another_direction(trained: str, data: str, on_run: Tmt)
 def test_worst(trained: str, data: str, on_run: Tmt) -> None:
     options = ("evaluate", "--data", data, "--beam", "1", "--worst", "2")
     worst = on_run(*options, "--json").json["worst"]
-    assert worst[0]["chrf"] <= worst[1]["chrf"]
     assert all(f"`{key}`" in VIEWS_PAGE for key in worst[0])
     lines = on_run(*options).lines
     start = lines.index(f"{trained}, {worst[0]['place']}, chrF {worst[0]['chrf']:.2f}")
     assert worst[0]["place"] == f"{data}/test.de-en.tsv:{worst[0]['number']}"
     assert lines[start + 2] == f"  translation {worst[0]['translation']}"
-    assert "worst" not in on_run(*options[:-2], "--json").json

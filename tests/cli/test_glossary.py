@@ -24,10 +24,6 @@ def test_translations_have_the_terms(options: tuple[str, ...], translate: Tmt) -
     assert outcome.lines[0].endswith(FOUND)
 
 
-def test_sample_has_the_terms(translate: Tmt) -> None:
-    assert "hound" in translate("--sample", SENTENCE).out
-
-
 def test_json_lists_the_terms(translate: Tmt, tmt: Tmt) -> None:
     found = translate("--json", f"{SENTENCE} {SENTENCE}", "Ja.").records
     terms = [

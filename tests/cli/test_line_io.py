@@ -32,12 +32,6 @@ def test_invalid_json(value: str, on_run: Tmt) -> None:
     assert outcome.err.startswith("tmt: in:1: not valid JSON (")
 
 
-def test_file_lines_need_no_waiting(workplace: Path) -> None:
-    (workplace / "in").write_text("eins\nzwei")
-    lines, is_waiting = arriving_lines(Path("in"))
-    assert (list(lines), is_waiting) == ([("in:1", "eins"), ("in:2", "zwei")], None)
-
-
 def test_pipe_lines_arrive_when_complete(workplace: Path) -> None:
     os.mkfifo("pipe")
     lines, is_waiting = arriving_lines(Path("pipe"))

@@ -1,7 +1,6 @@
 """However training is stopped, the same command ends with the same weights."""
 
 import ast
-import hashlib
 import os
 import re
 import signal
@@ -14,7 +13,7 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
-from support.command_line import PROGRAM, Tmt, settings
+from support.command_line import PROGRAM, Tmt, settings, weights
 from support.person import Person
 
 LONGER = settings(
@@ -25,10 +24,6 @@ LONGER = settings(
 LONGEST = 240
 # Seconds within which a signal must end a process.
 AT_ONCE = 5
-
-
-def weights(run: Path) -> str:
-    return hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
 
 
 def train(data: str, run: Path) -> list[str]:

@@ -1,6 +1,5 @@
 """Two processes started by torchrun train together; a signal saves, and a failing process ends both."""
 
-import hashlib
 import os
 import re
 import subprocess
@@ -8,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.command_line import settings
+from support.command_line import settings, weights
 
 from transformer_mt.runs.directory import saved_steps
 
@@ -38,10 +37,6 @@ def command(data: str, directory: str = "run") -> list[str]:
     torchrun = str(Path(sys.executable).with_name("torchrun"))
     start = [torchrun, "--nproc-per-node", "2", "-m", "transformer_mt"]
     return [*start, "train", "--data", data, "--run-dir", directory, *STEPS]
-
-
-def weights(run: Path) -> str:
-    return hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
 
 
 def ours(stderr: str) -> list[str]:

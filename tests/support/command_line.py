@@ -1,5 +1,6 @@
 """The command line in this process, called as from a shell, and the options of a tiny training."""
 
+import hashlib
 import json
 import os
 import pty
@@ -123,6 +124,11 @@ def contents(root: Path) -> dict[str, bytes | None]:
     """Everything below a directory except locks: the bytes of files, None for directories."""
     paths = sorted(path for path in root.rglob("*") if path.name != LOCK)
     return {str(path.relative_to(root)): path.read_bytes() if path.is_file() else None for path in paths}
+
+
+def weights(run: Path) -> str:
+    """A digest of the final weights of a run."""
+    return hashlib.sha256((run / "model.safetensors").read_bytes()).hexdigest()
 
 
 class Terminal:

@@ -6,7 +6,7 @@ from support.table_model import TableModel
 from transformer_mt.config.sections import SearchConfig
 from transformer_mt.tokenizer.symbols import BOS, EOS, PAD, UNK
 from transformer_mt.translation.alternatives import find_alternatives
-from transformer_mt.translation.translator import EMPTY, Translator
+from transformer_mt.translation.translator import Translator
 
 SOURCE = "The old dog has a house."
 
@@ -34,12 +34,3 @@ def test_probabilities_match_teacher_forcing(translator: Translator, search: Sea
         likeliest = sorted(possible, key=lambda i: -possible[i])[:3]
         assert [other.token for other in one.others] == tokenizer.pieces(likeliest)
         assert [other.probability for other in one.others] == pytest.approx([possible[i] for i in likeliest])
-
-
-def test_sentence_without_text_has_no_alternatives(translator: Translator) -> None:
-    assert find_alternatives(translator.model, translator.model.prepare.sentence(" "), EMPTY, count=3) == []
-
-
-def test_tokens_and_ids_round_trip(translator: Translator) -> None:
-    everything = range(translator.model.tokenizer.size)
-    assert translator.model.tokenizer.ids(translator.model.tokenizer.pieces(everything)) == [*everything]

@@ -30,14 +30,13 @@ def matrix(rows: tuple[str, ...], columns: tuple[str, ...]) -> LabelledMatrix:
 
 def test_labels_are_above_columns_and_beside_rows() -> None:
     lines = matrix_lines([matrix(ARABIC[:4], HEBREW)], width=80, shading=Blocks())
-    *header, first, second, third, fourth = lines[1:]
+    *header, first, second, third, fourth = [visual(line.plain) for line in lines[1:]]
     for number, label in enumerate(HEBREW):
-        column = max(map(cell_len, ARABIC)) + 2 + 5 * number
-        (above,) = [line.plain for line in header if label in line.plain]
-        assert sorted(visual(above)[column : column + len(label)]) == sorted(label)
-        assert visual(first.plain)[column] == "."
+        column = max(map(len, ARABIC)) + 2 + 5 * number
+        assert any(sorted(line[column : column + len(label)]) == sorted(label) for line in header)
+        assert first[column] == "."
     for label, row in zip(ARABIC[:4], (first, second, third, fourth), strict=True):
-        assert visual(row.plain)[: len("المعلم")].strip() == label[::-1]
+        assert row.split()[0] == label[::-1]
     assert not moved(lines)
     assert moved([Text(unmarked(line.plain)) for line in lines]), "without isolates numbers move"
 
