@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -51,6 +52,8 @@ def test_mixes_in_the_parents_data_and_says_so(trained: str, data: str, own: str
     assert mixed_in("runs/own")["parent"].weight < before
     changed = tmt(*command, "--only-own").mistake
     assert changed.startswith("runs/own: belongs to another configuration (data.mixture.parent.corpus is ")
+    assert changed.count(" there, ") == 5  # a mixture has more keys
+    assert re.search(r"; and [0-9]+ more\); choose another directory, or overwrite the run$", changed)
     assert tmt(*command, "--only-own", "--overwrite").code == 0
     assert mixed_in("runs/own") == {}
 

@@ -31,13 +31,12 @@ def test_file_remarks_come_at_the_end(on_run: Tmt) -> None:
     assert found == [["Bahnhofsvorsteher"], [], ["Ein", "Zug"], [], ["Bahnhofsvorsteher"]]
 
 
-@pytest.mark.parametrize(("lines", "more"), [(5, ""), (1_300, " and 1,295 more")])
-def test_says_each_thing_once_with_its_lines(lines: int, more: str, on_run: Tmt) -> None:
-    Path("in.txt").write_text(f"{UNKNOWN}\n" * lines, "utf-8")
+def test_says_each_thing_once_with_its_first_lines(on_run: Tmt) -> None:
+    Path("in.txt").write_text(f"{UNKNOWN}\n" * 1_300, "utf-8")
     notes = on_run("translate", "--beam", "1", "--input", "in.txt").err.splitlines()
-    places = ", ".join(f"in.txt:{number}" for number in range(1, 1 + min(lines, 5)))
-    assert f"tmt: {places}{more}: {NOTE}" in notes
-    assert len(notes) == len({note.partition(f"{places}{more}: ")[2] for note in notes}) == 3
+    places = "in.txt:1, in.txt:2, in.txt:3, in.txt:4, in.txt:5 and 1,295 more: "
+    assert f"tmt: {places}{NOTE}" in notes
+    assert len(notes) == len({note.partition(places)[2] for note in notes}) == 3
 
 
 @pytest.fixture

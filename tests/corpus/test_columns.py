@@ -105,7 +105,6 @@ def test_reads_codes_and_names_of_languages(
     path = write(tmp_path / name, lines([heading, *rows] if heading else rows))
     if languages:
         assert load(path).languages == languages
-        assert texts(load(path, need="test"), "test") == [*zip(ENGLISH, FRENCH, strict=True)]
         turned = load(path, need="test", source_language="french", target_language="english")
         assert texts(turned, "test") == [*zip(FRENCH, ENGLISH, strict=True)]
     else:
