@@ -7,7 +7,7 @@ from support.small_training import assert_resumed, opened
 from torch import nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from transformer_mt.config.sections import CHOSEN, OptimizerConfig
+from transformer_mt.config.sections import OptimizerConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.ground.errors import InputError
 from transformer_mt.models.build_model import build_model
@@ -52,10 +52,6 @@ def walk(optimizer: ScheduledOptimizer, model: nn.Module, steps: range) -> list[
         set_gradients(model, step=step)
         rates.append(optimizer.step(step))
     return rates
-
-
-def test_every_optimizer_has_a_section() -> None:
-    assert set(OPTIMIZERS) == set(CHOSEN["optimizer"].table)
 
 
 @every_optimizer

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_mt.config.sections import CHOSEN, Config
+from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
 from transformer_mt.training.schedules import (
     SCHEDULES,
@@ -33,10 +33,6 @@ def configured(name: str, *, steps: int = STEPS, epochs: int = 0, **numbers: Any
 def rates(name: str, *, warmup: int, steps: int = STEPS) -> list[float]:
     schedule = build_schedule(configured(name, warmup=warmup, steps=steps))
     return [schedule(step) for step in range(1, steps + 1)]
-
-
-def test_every_schedule_has_a_section() -> None:
-    assert set(SCHEDULES) == set(CHOSEN["schedule"].table)
 
 
 @given(step=steps, width=st.integers(1, 2048), factor=st.floats(0.01, 10), warmup=warmups)
