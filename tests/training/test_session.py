@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -23,6 +24,7 @@ from transformer_mt.config.toml import load_config
 from transformer_mt.corpus.load_corpus import Corpus
 from transformer_mt.ground.errors import InputError
 from transformer_mt.links.counts import link_counts
+from transformer_mt.models.build_model import build_model
 from transformer_mt.runs.alignment import ALIGNMENT
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.weights import weights_of
@@ -79,6 +81,21 @@ def test_progress_counts_steps_also_after_resuming(
     list(opened(tmp_path / "notebook", "training.steps=1").train(progress=True))
     out, err = capsys.readouterr()
     assert ("1/1" in out, err) == (True, "")
+
+
+def test_training_builds_its_model_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[tuple[str, int]] = []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        model = build_model(*arguments, **options)
+        built.append((next(model.parameters()).device.type, options["vocabulary_size"]))
+        return model
+
+    for module in ("models.build_model", "training.build"):
+        monkeypatch.setattr(f"transformer_mt.{module}.build_model", counted)
+    list(opened(tmp_path, "training.steps=1").train())
+    assert (tmp_path / ALIGNMENT).exists()
+    assert built == [("meta", 300), ("cpu", 300)]  # the first without values
 
 
 @pytest.mark.parametrize(
