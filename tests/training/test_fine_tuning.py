@@ -166,19 +166,11 @@ def test_defaults_depend_on_the_number_of_pairs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "left"),
-    [
-        ("training.epochs", "schedule.learning_rate training.choose_by training.validate_every"),
-        ("training.validate_every", "schedule.learning_rate training.choose_by training.epochs"),
-        ("schedule.learning_rate", "training.choose_by training.epochs training.validate_every"),
-        ("schedule.name", "training.choose_by training.epochs training.validate_every"),
-        ("schedule.factor", "training.choose_by training.epochs training.validate_every"),
-        ("schedule.warmup", "schedule.learning_rate training.choose_by training.epochs training.validate_every"),
-    ],
+    ("key", "sets_peak"), [("learning_rate", True), ("name", True), ("factor", True), ("warmup", False)]
 )
-def test_given_keys_win(given: str, left: str) -> None:
-    chosen = fine_tuning_defaults(100, width=128, peak=1.0, given={given})
-    assert " ".join(sorted(one.partition("=")[0] for one in chosen)) == left
+def test_given_schedule_keeps_its_peak(key: str, *, sets_peak: bool) -> None:
+    chosen = fine_tuning_defaults(100, width=128, peak=1.0, given={f"schedule.{key}"})
+    assert sets_peak != any(one.startswith("schedule.learning_rate=") for one in chosen)
 
 
 def test_given_steps_end_training_although_the_parent_had_epochs() -> None:

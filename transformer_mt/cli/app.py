@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from transformer_mt.cli.terminal import telling
 from transformer_mt.ground.errors import InputError, TmtError
-from transformer_mt.ground.files import decoded
+from transformer_mt.ground.files import in_utf8
 from transformer_mt.ground.plugins import Command, extensions, load_file, load_installed, resolve
 from transformer_mt.text.terminal import escape_controls, without_capital
 
@@ -124,7 +124,7 @@ def option_name(parameter: Any) -> str:
     return str(parameter.opts[0] if parameter.param_type_name == "option" else parameter.metavar)
 
 
-def in_utf8(command: Callable[..., None]) -> Callable[..., None]:
+def only_utf8(command: Callable[..., None]) -> Callable[..., None]:
     """The command, refusing texts that are not UTF-8, as in files; paths may be anything."""
 
     @wraps(command)
@@ -132,7 +132,7 @@ def in_utf8(command: Callable[..., None]) -> Callable[..., None]:
         for name, given in arguments.items():
             for text in given if isinstance(given, list) else [given]:
                 if isinstance(text, str):
-                    decoded(text.encode(errors="surrogatepass"), name)
+                    in_utf8(text, name)
         command(**arguments)
 
     return checked
@@ -145,7 +145,7 @@ class LazyCommands(Mapping[str, Any]):
         if name not in commands():
             load_installed()
         only = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-        only.command(name, cls=TmtCommand)(in_utf8(resolve(commands()[name].function)))
+        only.command(name, cls=TmtCommand)(only_utf8(resolve(commands()[name].function)))
         return get_command(only)
 
     def __iter__(self) -> Iterator[str]:

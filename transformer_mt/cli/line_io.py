@@ -17,7 +17,7 @@ from transformer_mt.cli.terminal import literal_console, warn
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import flat, source_of
 from transformer_mt.ground.errors import InputError
-from transformer_mt.ground.files import bounded_lines, decoded, output_file
+from transformer_mt.ground.files import bounded_lines, in_utf8, output_file
 from transformer_mt.text.terminal import JsonObject, escape_controls, escaped_json
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.translator import Translator
@@ -131,8 +131,7 @@ def read_records(lines: Iterable[Line], translator: Translator, *, split: bool, 
             if isinstance(line, InputError):
                 fields = {}
                 raise line
-            decoded(line.encode(errors="surrogatepass"), place)  # raises for a line of the prompt
-            text = line
+            text = in_utf8(line, place)  # raises for a line of the prompt
             if as_json and line.lstrip().startswith("{"):
                 fields = _json_object(line, place=place)
                 text = source_of(flat(dict(fields)), translator.model.config.data, place=place)

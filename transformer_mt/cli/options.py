@@ -14,7 +14,7 @@ from transformer_mt.config.changed_search import changed_search, refuse
 from transformer_mt.config.sections import Config, DataConfig, SearchConfig, TrainingConfig
 from transformer_mt.config.toml import load_config
 from transformer_mt.ground.errors import InputError
-from transformer_mt.ground.files import decoded
+from transformer_mt.ground.files import in_utf8
 from transformer_mt.translation.engine import engines
 
 RUNS = Path("runs")
@@ -76,8 +76,7 @@ def resolve_config(path: Path | Config | None, *, data: str | None, overrides: l
     from transformer_mt.corpus.source import absolute
 
     config = load_config(path, overrides or [])
-    corpus = absolute(config.data.corpus if data is None else data)
-    decoded(corpus.encode(errors="surrogatepass"), "data.corpus")  # paths may be anything, a configuration may not
+    corpus = in_utf8(absolute(config.data.corpus if data is None else data), "data.corpus")
     mixture = {
         name: mixed.model_copy(update={"corpus": absolute(mixed.corpus)}) for name, mixed in config.data.mixture.items()
     }

@@ -121,15 +121,24 @@ def new_config(
 ) -> "Config":
     """The configuration of a new run, from a file or from the run to fine-tune, changed by the options.
 
-    `run` is where the new run will be; one that has begun there from this parent goes on. Says what it mixes in.
+    `run` is where the new run will be; one that has begun there from this parent goes on. Without a file, the number of
+    pairs in `data` sets defaults. Says which, and what it mixes in.
     """
-    from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS
+    from transformer_mt.config.fine_tuning import small_data_defaults
+    from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS, load_corpus
     from transformer_mt.corpus.source import short_name
     from transformer_mt.runs.directory import Run, named_path
     from transformer_mt.training.fine_tuning import fine_tuned
 
     if not init_from:
-        return resolve_config(config, data=data, overrides=[*_vocabulary_of(vocabulary), *overrides])
+        overrides = [*_vocabulary_of(vocabulary), *overrides]
+        resolved = resolve_config(config, data=data, overrides=overrides)
+        if config or not data:
+            return resolved
+        defaults = small_data_defaults(len(load_corpus(resolved.data).splits["train"]))
+        if defaults and os.environ.get("RANK", "0") == "0":
+            note(f"for so few pairs: {', '.join(defaults)}")
+        return resolve_config(None, data=data, overrides=[*defaults, *overrides])
     if vocabulary:
         raise InputError("--vocabulary", "--from also sets the vocabulary", "give one of them")
     if config or data is None:
@@ -215,10 +224,9 @@ def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
     yield from session.notes
     yield f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus {corpus.name}: {corpus.sizes} pairs, {' → '.join(corpus.languages)}"
-    left_out = [describe_all(corpus.left_out, corpus.config)] if corpus.left_out else []
-    if long := trainer.stream.encoded.too_long:
-        left_out.append(f"{long} of train over the token limit")
-    if left_out:
-        yield f"left out: {', '.join(left_out)}"
+    long = trainer.stream.encoded.too_long
+    left_out = (describe_all(corpus.left_out, corpus.config), f"{long} of train over the token limit" * bool(long))
+    if any(left_out):
+        yield f"left out: {', '.join(filter(None, left_out))}"
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     yield f"model: {parameters:,} parameters, vocabulary {session.tokenizer.size}"

@@ -1,12 +1,25 @@
-"""Defaults of fine-tuning; docs/fine-tuning.md shows the scores they lead to."""
+"""Defaults that follow the number of pairs; docs/own-data.md and docs/fine-tuning.md show the scores they lead to."""
 
 from collections.abc import Collection
 
+# Overrides of the default configuration for training on at most so many pairs.
+SMALL_DATA = {
+    5_000: (
+        "model.dropout=0.3", "tokenizer.vocabulary_size=2000", "tokenizer.whole_words=0", "tokenizer.sampling=subword",
+        "training.steps=3000",
+    ),
+}  # fmt: skip
+
+
+def small_data_defaults(pairs: int) -> tuple[str, ...]:
+    """Overrides of the default configuration for training on this many pairs; none for many."""
+    return next((overrides for most, overrides in SMALL_DATA.items() if pairs <= most), ())
+
 
 def fine_tuning_defaults(pairs: int, *, width: int, peak: float, given: Collection[str]) -> list[str]:
-    """Overrides of a parent's configuration for fine-tuning on this many pairs, except of the keys `given`.
+    """Overrides of a parent's configuration for fine-tuning on this many pairs; the user's come after them.
 
-    `width` is the model's, `peak` the parent's learning rate.
+    `given` are the user's keys, `width` is the model's, `peak` the parent's learning rate.
     """
     epochs = 0 if "training.steps" in given else max(4, round(200 / pairs**0.5))
     rate = min(peak, 0.02 / width**0.5)
@@ -18,7 +31,7 @@ def fine_tuning_defaults(pairs: int, *, width: int, peak: float, given: Collecti
     }
     if any(key.startswith("schedule.") and key != "schedule.warmup" for key in given):  # they set another peak
         del chosen["schedule.learning_rate"]
-    return [f"{key}={value}" for key, value in chosen.items() if key not in given]
+    return [f"{key}={value}" for key, value in chosen.items()]
 
 
 def old_pairs(pairs: int) -> float:

@@ -153,6 +153,12 @@ def decoded(text: bytes, place: str | Path) -> str:
         raise InputError(place, f"not UTF-8 at byte {error.start}", "encode it as UTF-8") from None
 
 
+def in_utf8(text: str, place: str | Path) -> str:
+    """The text. Raises `InputError` with the place if it has lone surrogates, as a path may: no file can hold it."""
+    decoded(text.encode(errors="surrogatepass"), place)
+    return text
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace a file atomically: a crash leaves the old content or the new."""
     with replacing(path) as file:

@@ -12,6 +12,7 @@ from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load_corpus import Corpus, data_of, held_out_texts, load_corpus, load_mixed
 from transformer_mt.corpus.source import BUILTIN, IMPORTED, short_code
 from transformer_mt.ground.errors import InputError, TmtError
+from transformer_mt.ground.files import in_utf8
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.fingerprints import DataRecord
@@ -108,8 +109,8 @@ def _why_not(parent: Run, one: MixedConfig, data: DataConfig, own: Corpus, *, is
         if is_main:
             now = load_corpus(data, offline=True)
         else:
-            others = load_corpus(theirs, offline=True) if "overlap" in data.remove else None
-            texts = held_out_texts(others) if others else frozenset[str]()
+            overlaps = "overlap" in data.remove
+            texts = held_out_texts(load_corpus(theirs, offline=True)) if overlaps else frozenset[str]()
             now = load_mixed(data, cut=one.hold_out, held_out=texts, offline=True)
     except TmtError as error:
         return error.problem
@@ -118,10 +119,7 @@ def _why_not(parent: Run, one: MixedConfig, data: DataConfig, own: Corpus, *, is
 
 def place_of(path: Path) -> str:
     """The absolute path of a run, for a configuration. Raises `InputError` if it is not valid UTF-8."""
-    place = os.path.realpath(path)
-    if place != place.encode(errors="replace").decode():
-        raise InputError(place, "not UTF-8, as a configuration requires", "rename it")
-    return place
+    return in_utf8(os.path.realpath(path), path)
 
 
 def taken_vocabulary(config: Config, run: Run) -> Tokenizer:
