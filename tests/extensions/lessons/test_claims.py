@@ -265,22 +265,34 @@ def test_the_mean_of_a_layer_looks_at_the_participle(ready: Translator) -> None:
     assert_says("From target to source", weight, less, looks_away, other)
 
 
-def two_likeliest(subject: Subject) -> list[tuple[str, float, float]]:
-    """The likeliest token of each row, and the two largest probabilities."""
+def two_likeliest(subject: Subject) -> list[tuple[list[str], float, float]]:
+    """The two likeliest tokens of each row, and their probabilities."""
     with torch.no_grad():
         logits = subject.network(*subject.tokens.inputs(subject.network))
     largest = logits.softmax(dim=-1)[0].topk(2)
-    winners = subject.model.tokenizer.pieces([index for index, _ in largest.indices.tolist()])
-    return [(word, *row) for word, row in zip(winners, largest.values.tolist(), strict=True)]
+    tokens = [subject.model.tokenizer.pieces(row) for row in largest.indices.tolist()]
+    return [(both, *row) for both, row in zip(tokens, largest.values.tolist(), strict=True)]
 
 
 def test_every_word_of_the_old_man_wins_by_a_wide_margin(ready: Translator) -> None:
     subject = Subject.of(ready, "Der alte Mann liest ein Buch.", None)
     rows = two_likeliest(subject)
-    assert max(second for _, _, second in rows) < 0.01, rows
-    least = math.floor(100 * min(winner for _, winner, _ in rows)) / 100
-    most = math.ceil(1000 * max(second for _, _, second in rows)) / 1000
-    assert_says("Several heads, one sum", shown(least, 2), shown(most, 3))
+    least, most = min(winner for _, winner, _ in rows), max(second for *_, second in rows)
+    assert least > 4 * most, rows
+    assert_says(
+        "Several heads, one sum", shown(math.floor(100 * least) / 100, 2), shown(math.ceil(100 * most) / 100, 2)
+    )
+
+
+def test_the_second_often_begins_the_same_word_in_smaller_pieces(ready: Translator) -> None:
+    sentence = "Der alte Mann liest ein Buch."
+    rows = two_likeliest(Subject.of(ready, sentence, None))
+    winners = [winner for (winner, _), *_ in rows[:-1]]
+    same = 0
+    for place, ((_, second), *_) in enumerate(rows[:-1]):
+        (found,) = ready.translate([sentence], prefix=[*winners[:place], second])[0]
+        same += found.text == "The old man is reading a book." and len(found.tokens) > len(winners)
+    assert same > len(rows) / 2
 
 
 def test_no_missing_head_changes_the_winner_of_a_row(ready: Translator) -> None:
@@ -289,8 +301,8 @@ def test_no_missing_head_changes_the_winner_of_a_row(ready: Translator) -> None:
     for head in (HeadName("cross", 2, number) for number in range(1, 5)):
         with without_heads(subject.network, [head]):
             after = two_likeliest(subject)
-        assert [row[0] for row in after] == [row[0] for row in before], head
-        for (word, usual, _), (_, winner, second) in zip(before, after, strict=True):
+        assert [both[0] for both, *_ in after] == [both[0] for both, *_ in before], head
+        for ((word, _), usual, _), (_, winner, second) in zip(before, after, strict=True):
             falls.append((usual - winner, f"{head}", f"*{word.strip('▁')}*", usual, winner, second))
     _, name, word, *probabilities = max(falls)
     assert_says("Several heads, one sum", name, word, *(shown(one, 2) for one in probabilities))
@@ -310,34 +322,38 @@ def test_one_head_less_mostly_leaves_the_translation(ready: Translator) -> None:
 
 
 def test_the_floor_explains_most_of_the_difference_of_the_ready_models_last_losses(ready: Translator) -> None:
-    assert (ready.model.tokenizer.size, ready.model.config.objective.label_smoothing) == (7_000, 0.1)
+    config = ready.model.config
+    assert (ready.model.tokenizer.size, config.objective.label_smoothing) == (7_000, 0.1)
+    assert (config.model.dropout > 0, config.tokenizer.sampling, *config.data.mixture) == (True, "subword", "tatoeba")
     last = {record["kind"]: record["loss"] for record in Run(READY).metrics() if "loss" in record}
     training, validation = (shown(last[kind], 2) for kind in ("training", "validation"))
     difference = float(training) - float(validation)
     floor = entropy_of_targets(0.1, 7_000)
     assert_says("Smoothed labels and a warm-up", training, validation, shown(difference, 2), shown(floor, 2))
-    assert floor > 0.8 * difference
+    assert floor > 0.7 * difference
 
 
 def test_beam_search_finds_what_greedy_search_misses(ready: Translator) -> None:
     wide = ready.search.model_copy(update={"beam": 4})
     greedy, beam = (
-        ready.translate(["Meine Freundin wird nächsten Monat zwanzig."], search)[0][0]
+        ready.translate(["Meine Freundin wird nächsten Sommer dreißig."], search)[0][0]
         for search in (wide.model_copy(update={"beam": 1}), wide)
     )
     assert greedy.text.startswith("My friend will")
-    assert beam.text == "My friend is turning twenty next month."
+    assert beam.text == "My friend is turning thirty next summer."
     assert beam.log_probability > greedy.log_probability
 
 
 def test_the_correction_for_length_decides(ready: Translator) -> None:
-    sentence = "Warum habt ihr kein Deutsch geübt?"
+    sentence = "Wir haben uns lange nicht gesehen."
     corrected = ready.search.model_copy(update={"beam": 4, "length_penalty": 1.0})
     longer, shorter = (
         ready.translate([sentence], search)[0][0]
         for search in (corrected, corrected.model_copy(update={"length_penalty": 0.0}))
     )
-    assert longer.text == shorter.text.replace("practise", "practise any"), (longer, shorter)
+    texts = ("We have not seen each other for a long time.", "We didn't see long.")
+    assert (longer.text, shorter.text) == texts
+    assert_says("Beam search", *texts)
     scores = []
     for found in (longer, shorter):
         count = len(found.tokens) + 1
@@ -353,6 +369,10 @@ def test_a_large_weight_whose_word_can_go(ready: Translator) -> None:
     subject = Subject.of(ready, "Der alte Mann liest ein Buch.", None)
     weights = subject.attention(method="weights", words=True, stacks=["cross"]).stacks["cross"]
     effect = subject.attention(method="erasure", words=True, stacks=["cross"]).stacks["cross"]
-    old = weights.columns.index("alte")
-    assert abs(float(effect.weights[0, 0, 0, old])) < 0.02
-    assert_says("Can attention mislead?", shown(float(weights.weights[1, 3, 0, old]), 2))
+
+    def at(maps: Any, target: str, source: str) -> float:
+        return float(maps.weights[0, 0, maps.rows.index(target), maps.columns.index(source)])
+
+    assert abs(at(effect, "book", "ein")) < 0.03
+    assert min(at(weights, *pair) for pair in (("old", "Der"), ("man", "alte"), ("book", "ein"))) > 0.9
+    assert_says("Can attention mislead?", shown(at(weights, "book", "ein"), 2), shown(at(effect, "book", "Buch"), 2))
