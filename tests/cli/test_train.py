@@ -11,8 +11,6 @@ import pytest
 from support.command_line import PROGRAM, OnTerminal, Outcome, Tmt, settings
 
 from transformer_mt.cli.training_display import TrainLog
-from transformer_mt.config import fine_tuning
-from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
 from transformer_mt.runs.directory import Run
 
@@ -128,33 +126,6 @@ def test_log_is_written_without_stderr(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("sys.stderr", Deaf())
     TrainLog(Run(tmp_path), is_main=True).write("one", "two\x1b[31m")
     assert log_of(tmp_path) == ["one", "two␛[31m"]
-
-
-SMALL = {19: ("model.dropout=0.4", "training.steps=9"), 38: ("model.dropout=0.2",)}
-
-
-@pytest.mark.parametrize(
-    ("pairs", "options", "dropout", "steps"),
-    [
-        (20, (), 0.4, 9),  # one pair validates
-        (21, (), 0.2, 1_700),
-        (40, (), 0.2, 1_700),
-        (41, (), 0.03, 1_700),
-        (20, ("--steps", "5", "--set", "model.dropout=0"), 0.0, 5),
-        (20, ("multi30k",), 0.25, 5_600),
-    ],
-)
-def test_number_of_pairs_chooses_defaults_unless_they_are_set(
-    pairs: int, options: tuple[str, ...], dropout: float, steps: int, monkeypatch: pytest.MonkeyPatch, tmt: Tmt
-) -> None:
-    monkeypatch.setattr(fine_tuning, "SMALL_DATA", SMALL)
-    found: list[Config] = []
-    monkeypatch.setattr("transformer_mt.cli.train._train", lambda config, *_, **__: found.append(config) or 0)
-    Path("own.tsv").write_text("de\ten\n" + "".join(f"Satz {number}\tsentence {number}\n" for number in range(pairs)))
-    err = tmt("train", *options, "--data", "own.tsv").err
-    [config] = found
-    assert (config.model.dropout, config.training.steps) == (dropout, steps)  # type: ignore[union-attr]
-    assert err == {(20, ()): "tmt: for so few pairs: model.dropout=0.4, training.steps=9\n"}.get((pairs, options), err)
 
 
 @pytest.mark.slow

@@ -38,9 +38,6 @@ SIZES = {
     "data.builtin.validation": "11",
     "data.builtin.test": "7",
     "tokenizer.vocabulary_size": "310",
-    "tokenizer.whole_words": "1900",  # so few pairs have defaults of their own
-    "tokenizer.sampling": "none",
-    "model.dropout": "0.03",
     "model.width": "16",
     "model.encoder_layers": "1",
     "model.decoder_layers": "1",

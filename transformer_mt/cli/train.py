@@ -121,24 +121,15 @@ def new_config(
 ) -> "Config":
     """The configuration of a new run, from a file or from the run to fine-tune, changed by the options.
 
-    `run` is where the new run will be; one that has begun there from this parent goes on. Without a file, the number of
-    pairs in `data` sets defaults. Says which, and what it mixes in.
+    `run` is where the new run will be; one that has begun there from this parent goes on. Says what it mixes in.
     """
-    from transformer_mt.config.fine_tuning import small_data_defaults
-    from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS, load_corpus
+    from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS
     from transformer_mt.corpus.source import short_name
     from transformer_mt.runs.directory import Run, named_path
     from transformer_mt.training.fine_tuning import fine_tuned
 
     if not init_from:
-        overrides = [*_vocabulary_of(vocabulary), *overrides]
-        resolved = resolve_config(config, data=data, overrides=overrides)
-        if config or not data:
-            return resolved
-        defaults = small_data_defaults(len(load_corpus(resolved.data).splits["train"]))
-        if defaults and os.environ.get("RANK", "0") == "0":
-            note(f"for so few pairs: {', '.join(defaults)}")
-        return resolve_config(None, data=data, overrides=[*defaults, *overrides])
+        return resolve_config(config, data=data, overrides=[*_vocabulary_of(vocabulary), *overrides])
     if vocabulary:
         raise InputError("--vocabulary", "--from also sets the vocabulary", "give one of them")
     if config or data is None:

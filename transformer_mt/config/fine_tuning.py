@@ -1,19 +1,6 @@
-"""Defaults that follow the number of pairs; docs/own-data.md and docs/fine-tuning.md show the scores they lead to."""
+"""Defaults of fine-tuning; docs/fine-tuning.md shows the scores they lead to."""
 
 from collections.abc import Collection
-
-# Overrides of the default configuration for training on at most so many pairs.
-SMALL_DATA = {
-    5_000: (
-        "model.dropout=0.3", "tokenizer.vocabulary_size=2000", "tokenizer.whole_words=0", "tokenizer.sampling=subword",
-        "training.steps=3000",
-    ),
-}  # fmt: skip
-
-
-def small_data_defaults(pairs: int) -> tuple[str, ...]:
-    """Overrides of the default configuration for training on this many pairs; none for many."""
-    return next((overrides for most, overrides in SMALL_DATA.items() if pairs <= most), ())
 
 
 def fine_tuning_defaults(pairs: int, *, width: int, peak: float, given: Collection[str]) -> list[str]:

@@ -77,9 +77,9 @@ def test_chosen_head_stays_chosen_when_off(heads: LoadedPage) -> None:
     heads.expect_attribute("[data-place='pick cross.2.1']", "aria-pressed", "true")
     for view in ("steps", "lens"):
         heads.click(f"#tab-{view}")
-        heads.expect_part(f"#{view}", "All heads are on here.")
+        heads.expect_part(f"#{view}", "These numbers are with all heads on.")
     heads.click("[data-place='all on']")
-    expect(heads.find("#lens")).not_to_contain_text("All heads are on here.")
+    expect(heads.find("#lens")).not_to_contain_text("These numbers are with all heads on.")
 
 
 def test_numbers_being_recomputed_are_marked(heads: LoadedPage) -> None:

@@ -169,7 +169,7 @@ export function headToShow(attention, run, chosen) {
 
 /** A note for numbers that are computed with all heads, if some are off. */
 export function drawAllOn(without) {
-  return without.length > 0 && quiet("All heads are on here.");
+  return without.length > 0 && quiet("These numbers are with all heads on.");
 }
 
 function importance(name, losses) {

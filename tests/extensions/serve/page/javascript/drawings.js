@@ -258,7 +258,7 @@ test("the lens has guesses, marks and the words that each layer decides", () => 
     ["shade-3", "shade-4 decided", "shade-3", "shade-4", "shade-3 decided", "shade-4"]);
   equal(texts(shown, "td.quiet"), ["The", "dog", ""]);
   equal(texts(shown, "li"), ["Decided from layer 2 on: The", "Not the model's own choice: dog"]);
-  equal(texts(shown, "p")[0], "All heads are on here.");
+  equal(texts(shown, "p")[0], "These numbers are with all heads on.");
   for (const kind of ["mouseover", "focusin"]) {
     all(shown, ".guess")[kind === "focusin" ? 1 : 0].dispatchEvent(new Event(kind, { bubbles: true }));
     equal(texts(shown, ".guesses")[0], kind === "focusin"
