@@ -268,7 +268,8 @@ function masks({ causal }) {
 /** The distances of Shaw et al. (2018, §3.2): which of the learned vectors belongs to a row and a column. */
 function clipped({ m }) {
   const distances = SIX.map((_, i) => SIX.map((_, j) => Math.max(-m, Math.min(m, j - i))));
-  return asMatrix(distances, SIX, SIX, say`Row i, column j: clip(j − i, −${m}, ${m}).`, { scale: { largest: m, unit: 1 }, shown: short });
+  return asMatrix(distances, SIX, SIX, say`Row i, column j: clip(j − i, −${m}, ${m}).`,
+    { scale: { largest: m, unit: 1 }, shown: short });
 }
 
 function dropouts({ p, seed }) {
