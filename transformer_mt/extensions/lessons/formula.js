@@ -31,7 +31,7 @@ export function drawFormula(text, hasRoles) {
 export function coloured(text, hasRoles) {
   return hasRoles ? text.split(SPOKEN).flatMap((part, place) => place % 2
     ? element("span", { class: ROLE_OF[part[0]] }, part) : coloured(part))
-    : text.split(/_(\w)\b/).map((part, place) => place % 2 ? element("sub", {}, literal(part)) : literal(part));
+    : text.split(/(?<!_)_([a-z])\b/).map((part, at) => at % 2 ? element("sub", {}, literal(part)) : literal(part));
 }
 
 /** True if these formulas are about queries, keys and values. */

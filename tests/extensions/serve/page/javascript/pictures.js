@@ -5,7 +5,7 @@ import {
   randomScores, smoothedLoss, softmax,
 } from "/page/arithmetic.js";
 import { short } from "/page/chart.js";
-import { column, decimal } from "/page/dom.js";
+import { column, decimal, fixed } from "/page/dom.js";
 import { drawPicture } from "/page/pictures.js";
 import { drawMap } from "/page/transformer.js";
 import { all, attributes, close, drawn, equal, pressed, test, texts } from "./check.js";
@@ -99,7 +99,7 @@ test("a temperature divides the scores", () => {
     const scores = randomScores(2 ** power, 2000, 7).map((score) => score / (scaled ? Math.sqrt(2 ** power) : 1));
     const weights = softmax(scores.slice(0, 8), t);
     const spread = Math.sqrt(scores.reduce((sum, score) => sum + score * score, 0) / 2000);
-    equal(texts(shown, "figure:nth-of-type(2) text"), weights.flatMap((weight, at) => [decimal(weight), decimal(scores[at])]));
+    equal(texts(shown, "figure:nth-of-type(2) text"), weights.flatMap((weight, at) => [decimal(weight), fixed(scores[at], 1)]));
     equal(texts(shown, ".drawn p"), [
       `Spread of the scores: ${decimal(spread)}. √d is ${decimal(Math.sqrt(2 ** power))}.`,
       `The largest of 8 weights is ${decimal(Math.max(...weights))}.`,
