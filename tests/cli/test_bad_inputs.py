@@ -149,7 +149,7 @@ WRONG_FILES = [
     (f"{TRANSLATE} Ja", "run/config.toml", text("run/config.toml", "[data\n")),
     ("align --model run --input b --target-file b", "b:1", raw("b", b"\xff\n")),
     ("align --model run --input c --target-file c", "c:1", text("c", LONG)),
-    (f"{FROM} run\udcff --data data", "run⟨U+DCFF⟩", lambda: shutil.copytree("run", "run\udcff")),
+    (f"{FROM} run\udcff --data data", "HERE/run⟨U+DCFF⟩", lambda: shutil.copytree("run", "run\udcff")),
     (f"{TRANSLATE} --output loop Ja", "loop", loop),
     (f"{TRANSLATE} --input loop", "loop", loop),
     (f"{FROM} loop --data data", "loop", loop),

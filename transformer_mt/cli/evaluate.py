@@ -129,7 +129,7 @@ def evaluate(
             about = {"corpus": test.corpus, "split": test.split, "left_out": test.left_out}
             result(escaped_json(about | first | ({"against": others} if others else {})))
         else:
-            heading = [f"{test.corpus}, split {test.split}"] * (len(tests) > 1)
+            heading = [f"{test.corpus}, split {test.split}"] if len(tests) > 1 else []
             result(*([""] if number else []), *heading, *_lines(reports))
 
 
@@ -159,7 +159,7 @@ def _reports(
 
     scores = []
     for run in runs:
-        of = f" by {run.model.name}" * (len(runs) > 1)
+        of = f" by {run.model.name}" if len(runs) > 1 else ""
         beam = run.search.beam
         note(f"translating {len(test.pairs)} sentences of {test.corpus}, split {test.split}, beam {beam}{of}")
         alignment = _alignment(run.model) if any(pair.links for pair in test.pairs) else None

@@ -215,9 +215,10 @@ def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
     yield from session.notes
     yield f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus {corpus.name}: {corpus.sizes} pairs, {' → '.join(corpus.languages)}"
-    long = trainer.stream.encoded.too_long
-    left_out = (describe_all(corpus.left_out, corpus.config), f"{long} of train over the token limit" * bool(long))
-    if any(left_out):
-        yield f"left out: {', '.join(filter(None, left_out))}"
+    left_out = [describe_all(corpus.left_out, corpus.config)] if corpus.left_out else []
+    if long := trainer.stream.encoded.too_long:
+        left_out.append(f"{long} of train over the token limit")
+    if left_out:
+        yield f"left out: {', '.join(left_out)}"
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     yield f"model: {parameters:,} parameters, vocabulary {session.tokenizer.size}"

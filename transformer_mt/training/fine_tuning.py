@@ -12,7 +12,6 @@ from transformer_mt.config.toml import differences
 from transformer_mt.corpus.load_corpus import Corpus, data_of, held_out_texts, load_corpus, load_mixed
 from transformer_mt.corpus.source import BUILTIN, IMPORTED, short_code
 from transformer_mt.ground.errors import InputError, TmtError
-from transformer_mt.ground.files import in_utf8
 from transformer_mt.models.seq2seq import Seq2Seq
 from transformer_mt.runs.directory import Run
 from transformer_mt.runs.fingerprints import DataRecord
@@ -119,7 +118,10 @@ def _why_not(parent: Run, one: MixedConfig, data: DataConfig, own: Corpus, *, is
 
 def place_of(path: Path) -> str:
     """The absolute path of a run, for a configuration. Raises `InputError` if it is not valid UTF-8."""
-    return in_utf8(os.path.realpath(path), path)
+    place = os.path.realpath(path)
+    if place != place.encode(errors="replace").decode():
+        raise InputError(place, "not UTF-8, as a configuration requires", "rename it")
+    return place
 
 
 def taken_vocabulary(config: Config, run: Run) -> Tokenizer:
