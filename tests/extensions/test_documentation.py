@@ -1,4 +1,4 @@
-"""Documentation stays true: paths, links, names, commands, options and keys exist, and transcripts are current."""
+"""Documentation of the core and the extensions stays true: paths, links, names, commands, keys, transcripts."""
 
 import doctest
 import re
@@ -20,7 +20,7 @@ from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config, named_configs
 from transformer_mt.runs.directory import READY
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "transformer_mt"
 README = ROOT / "README.md"
 PAGES = sorted(page_names())
