@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from support.command_line import PROGRAM, OnTerminal, Outcome, Tmt, settings
 
+from transformer_mt.cli.train import new_config
 from transformer_mt.cli.training_display import TrainLog
+from transformer_mt.config.sections import Config
 from transformer_mt.config.toml import load_config
 from transformer_mt.runs.directory import Run
 
@@ -42,6 +44,20 @@ def test_log_on_stderr_result_on_stdout(train: Train) -> None:
 def test_run_is_named_after_its_configuration(data: str, tmt: Tmt) -> None:
     assert tmt("train", "laboratory/rotary", "--data", data, *settings(training__steps="1")).code == 0
     assert Run(Path("runs/rotary")).config().model.attention.position == "rotary"  # type: ignore[union-attr]
+
+
+def test_few_own_pairs_have_defaults_of_their_own(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def chosen(config: Path | None, source: str | None, *overrides: str) -> tuple[float, int]:
+        found = new_config(config, source, list(overrides), init_from=None, vocabulary=None)
+        return found.model.dropout, found.training.steps
+
+    usual, few = (Config().model.dropout, Config().training.steps), (0.2, 3000)
+    many = tmp_path / "many.de-en.tsv"
+    many.write_text("".join(f"Hund {number}\tdog {number}\n" for number in range(12_000)), "utf-8")
+    assert chosen(None, data) == few
+    assert capsys.readouterr().err == "tmt: defaults for so few pairs: model.dropout=0.2, training.steps=3000\n"
+    assert chosen(None, data, "model.dropout=0.1", "training.steps=5") == (0.1, 5)
+    assert [chosen(None, str(many)), chosen(None, None), chosen(Path("multi30k"), data)] == [usual, usual, (0.25, 5600)]
 
 
 def test_epoch_numbers_agree(train: Train, tmt: Tmt) -> None:

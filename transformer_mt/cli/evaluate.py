@@ -225,9 +225,10 @@ def _metric_lines(report: Report, remarks: "Mapping[str, str]") -> Iterator[str]
 
 def _about_lines(scores: "Scores") -> Iterator[str]:
     """Yield the agreement with known word links, and the numbers of sentences and references."""
-    if scores.aer is not None and scores.aer_precision is not None and scores.aer_recall is not None:
-        shares = f"precision {100 * scores.aer_precision:.2f} %, recall {100 * scores.aer_recall:.2f} %"
-        yield f"AER              {100 * scores.aer:6.2f} % {shares}; heads by {scores.aer_chosen_by}"
+    if shares := [100 * one for one in (scores.aer, scores.aer_precision, scores.aer_recall) if one is not None]:
+        aer, precision, recall = shares
+        heads = f"heads by {scores.aer_chosen_by}"
+        yield f"AER              {aer:6.2f} % precision {precision:.2f} %, recall {recall:.2f} %; {heads}"
     yield f"sentences        {scores.sentences:6d}   {scores.seconds:.1f} s, {scores.sentences_per_second:.1f} a second"
     if scores.references > scores.sentences:
         mean = scores.references / scores.sentences
@@ -241,7 +242,8 @@ def _band_lines(bands: "Sequence[BandScores] | None") -> Iterator[str]:
         [
             f"{band.fewest}–{band.most}",
             str(band.sentences),
-            *(f"{getattr(band, name):.2f}" for name in ("bleu", "chrf")),
+            f"{band.bleu:.2f}",
+            f"{band.chrf:.2f}",
             f"{100 * band.exact:.2f} %",
         ]
         for band in bands

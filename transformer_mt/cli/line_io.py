@@ -17,7 +17,7 @@ from transformer_mt.cli.terminal import literal_console, warn
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.corpus.source import flat, source_of
 from transformer_mt.ground.errors import InputError
-from transformer_mt.ground.files import bounded_lines, in_utf8, output_file
+from transformer_mt.ground.files import bounded_lines, in_utf8, input_errors, output_file
 from transformer_mt.text.terminal import JsonObject, escape_controls, escaped_json
 from transformer_mt.tokenizer.prepared import PreparedLine
 from transformer_mt.translation.translator import Translator
@@ -40,12 +40,8 @@ def read_lines(path: Path) -> Iterator[Line]:
         name, file = "stdin", open(_stdin(), "rb", closefd=False)  # noqa: SIM115
     else:
         name = str(path)
-        try:
+        with input_errors(path, "check the path"):
             file = path.open("rb")
-        except FileNotFoundError:
-            raise InputError(path, "no such file", "check the path") from None
-        except OSError as error:
-            raise InputError(path, f"cannot be read ({error.strerror})", "check the path") from None
     with file:
         for number, line in bounded_lines(file, name=name, limit=LONGEST_SENTENCE):
             yield f"{name}:{number}", line

@@ -47,20 +47,19 @@ def runs(
 def _lines(records: list[JsonObject]) -> Iterator[str]:
     """Yield a table, then a line for each damaged run."""
     sound = [record for record in records if "error" not in record]
-    right = [HEADINGS.index(name) for name in ("step", "size", "age")]
     if sound:
-        yield from table_lines(map(_row, sound), headings=HEADINGS, right=right)
+        yield from table_lines(map(_row, sound), headings=HEADINGS, right=range(4, 7))  # step, size and age
     for record in records:
-        if error := record.get("error", ""):  # most messages start with a path inside the run
+        if error := record.get("error"):  # most messages start with a path inside the run
             yield message_line(error if error.startswith(record["run"]) else f"{record['run']}: {error}")
 
 
 def _row(record: JsonObject) -> list[str]:
     score = "–" if record["score"] is None else f"{record['score_name']} {record['score']:.3f}"
-    step = f"{record['step']}" if record["epochs"] else f"{record['step']}/{record['steps']}"
+    aim = "" if record["epochs"] else f"/{record['steps']}"
     languages = f"{record['source_language']} → {record['target_language']}"
     size = f"{record['bytes'] / 1e6:,.1f} MB"
     seconds = record["seconds_since"]
     unit = next((unit for unit, length in AGES.items() if seconds >= length), "s")
     age = f"{seconds // AGES[unit]} {unit}"
-    return [record["run"], record["corpus"], languages, score, step, size, age, record["state"]]
+    return [record["run"], record["corpus"], languages, score, f"{record['step']}{aim}", size, age, record["state"]]

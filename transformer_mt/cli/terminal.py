@@ -1,5 +1,6 @@
 """Output of commands: results on stdout, everything else on stderr."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -49,8 +50,8 @@ def telling(*, quiet: bool) -> Iterator[None]:
 
 
 def note(*lines: str) -> None:
-    """Print notes to stderr, one line each, unless `--quiet` was given."""
-    if not _quiet.get():
+    """Print notes to stderr, one line each, unless `--quiet` was given, from the first of torchrun's processes."""
+    if not _quiet.get() and os.environ.get("RANK", "0") == "0":
         warn(*lines)
 
 

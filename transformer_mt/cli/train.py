@@ -121,15 +121,22 @@ def new_config(
 ) -> "Config":
     """The configuration of a new run, from a file or from the run to fine-tune, changed by the options.
 
-    `run` is where the new run will be; one that has begun there from this parent goes on. Says what it mixes in.
+    `run` is where the new run will be; one that has begun there from this parent goes on. Without a file, few pairs in
+    `data` have defaults of their own. Says which, and what it mixes in.
     """
-    from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS
+    from transformer_mt.config.fine_tuning import FEW_PAIRS, OF_FEW_PAIRS
+    from transformer_mt.corpus.load_corpus import OF_ONE_CORPUS, load_corpus
     from transformer_mt.corpus.source import short_name
     from transformer_mt.runs.directory import Run, named_path
     from transformer_mt.training.fine_tuning import fine_tuned
 
     if not init_from:
-        return resolve_config(config, data=data, overrides=[*_vocabulary_of(vocabulary), *overrides])
+        overrides = [*_vocabulary_of(vocabulary), *overrides]
+        resolved = resolve_config(config, data=data, overrides=overrides)
+        if config or not data or len(load_corpus(resolved.data).splits["train"]) > FEW_PAIRS:
+            return resolved
+        note(f"defaults for so few pairs: {', '.join(OF_FEW_PAIRS)}")
+        return resolve_config(None, data=data, overrides=[*OF_FEW_PAIRS, *overrides])
     if vocabulary:
         raise InputError("--vocabulary", "--from also sets the vocabulary", "give one of them")
     if config or data is None:
@@ -149,8 +156,7 @@ def new_config(
         given=given,
         mixes=not (only_own or any(key.startswith("data.mixture") for key in given)),
     )
-    if os.environ.get("RANK", "0") == "0":  # only one process prints
-        note(*notes)
+    note(*notes)
     return resolved
 
 
@@ -215,10 +221,9 @@ def _introduction(session: "TrainingSession", path: Path) -> Iterator[str]:
     yield from session.notes
     yield f"run {path}: {trainer.device.type}, {str(trainer.precision).removeprefix('torch.')}"
     yield f"corpus {corpus.name}: {corpus.sizes} pairs, {' → '.join(corpus.languages)}"
-    left_out = [describe_all(corpus.left_out, corpus.config)] if corpus.left_out else []
+    if corpus.left_out:
+        yield f"left out: {describe_all(corpus.left_out, corpus.config)}"
     if long := trainer.stream.encoded.too_long:
-        left_out.append(f"{long} of train over the token limit")
-    if left_out:
-        yield f"left out: {', '.join(left_out)}"
+        yield f"left out: {long} of train over the token limit"
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     yield f"model: {parameters:,} parameters, vocabulary {session.tokenizer.size}"

@@ -72,10 +72,9 @@ def report_lines(report: Report, training: TrainingConfig) -> Iterator[str]:
     """Yield the lines of a report; none for a single step."""
     match report:
         case WindowReport():
-            step = f"{report.step}" if training.epochs else f"{report.step}/{training.steps}"
-            epoch = f"{report.epoch}/{training.epochs}" if training.epochs else f"{report.epoch}"
+            steps, epochs = ("", f"/{training.epochs}") if training.epochs else (f"/{training.steps}", "")
             yield (
-                f"step {step}  epoch {epoch}  loss {report.loss:.3f}  "
+                f"step {report.step}{steps}  epoch {report.epoch}{epochs}  loss {report.loss:.3f}  "
                 f"rate {report.learning_rate:.2e}  {report.tokens_per_second:,.0f} tokens/s"
             )
         case ValidationReport(validation=found):

@@ -1,6 +1,10 @@
-"""Defaults of fine-tuning; docs/fine-tuning.md shows the scores they lead to."""
+"""Defaults that follow the number of pairs; docs/own-data.md and docs/fine-tuning.md show the scores they lead to."""
 
 from collections.abc import Collection
+
+# Overrides of the default configuration for up to so many pairs of the user's own.
+FEW_PAIRS = 10_000
+OF_FEW_PAIRS = ("model.dropout=0.2", "training.steps=3000")
 
 
 def fine_tuning_defaults(pairs: int, *, width: int, peak: float, given: Collection[str]) -> list[str]:

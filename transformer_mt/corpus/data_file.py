@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from transformer_mt.ground.cache import cache_folder, temporary_file
-from transformer_mt.ground.errors import InputError, MachineError
+from transformer_mt.ground.errors import InputError
+from transformer_mt.ground.files import read_errors
 from transformer_mt.ground.plugins import Reference, extensions
 from transformer_mt.text.languages import LANGUAGES, code_of, language_of
 
@@ -154,13 +155,11 @@ class DataFile:
 @contextmanager
 def regular(path: Path) -> Iterator[BufferedReader]:
     """Open a file for reading. Raises `InputError` if it is not regular, `MachineError` if it cannot be read."""
-    try:
+    with read_errors(path):
         if not path.is_file():
             raise InputError(path, "not a regular file", "give one")
         with path.open("rb") as file:
             yield file
-    except OSError as error:
-        raise MachineError(path, f"cannot be read ({error.strerror})", "check its permissions") from None
 
 
 def refuse_unread(paths: Iterable[Path]) -> None:

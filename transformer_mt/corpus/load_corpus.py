@@ -107,8 +107,7 @@ class Corpus:
 
     @override
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{split} {len(pairs):,}" for split, pairs in self.splits.items())
-        return f"Corpus({self.name!r}, {' → '.join(self.languages)}, pairs: {sizes})"
+        return f"Corpus({self.name!r}, {' → '.join(self.languages)}, pairs: {self.sizes})"
 
     @property
     def splits(self) -> dict[str, Pairs]:
@@ -133,7 +132,7 @@ class Corpus:
     @property
     def sizes(self) -> str:
         """The number of pairs in each split, as text."""
-        return ", ".join(f"{split} {len(pairs)}" for split, pairs in self.splits.items())
+        return ", ".join(f"{split} {len(pairs):,}" for split, pairs in self.splits.items())
 
 
 def load_corpus(config: DataConfig, *, need: str = "train", offline: bool = False) -> Corpus:

@@ -38,7 +38,7 @@ _REMEDY = "restore it or train again"
 
 def read_regular(path: Path, *, limit: int) -> bytes:
     """Read a regular file of at most `limit` bytes. Raises `MachineError` for anything else."""
-    with _read_errors(path):
+    with read_errors(path):
         _require_regular(path, os.lstat(path), limit)
         with os.fdopen(os.open(path, os.O_RDONLY | OPEN_FLAGS), "rb") as file:
             status = os.fstat(file.fileno())
@@ -48,7 +48,7 @@ def read_regular(path: Path, *, limit: int) -> bytes:
 
 def size_of(path: Path) -> int:
     """The size of a regular file in bytes. Raises `MachineError` for anything else."""
-    with _read_errors(path):
+    with read_errors(path):
         status = os.lstat(path)
         _require_regular(path, status, sys.maxsize)
         return status.st_size
@@ -62,13 +62,14 @@ def require_own(path: Path, status: os.stat_result) -> None:
 
 def require_directory(path: Path) -> None:
     """Raise `MachineError` unless `path` is a directory and not a link to one."""
-    with _read_errors(path):
+    with read_errors(path):
         if not stat.S_ISDIR(os.lstat(path).st_mode):
             raise MachineError(path, "not a directory (links are refused)", _REMEDY)
 
 
 @contextmanager
-def _read_errors(path: Path) -> Iterator[None]:
+def read_errors(path: Path) -> Iterator[None]:
+    """Reading one of tmt's own files raises `MachineError`."""
     try:
         yield
     except FileNotFoundError:
@@ -86,16 +87,22 @@ def _require_regular(path: Path, status: os.stat_result, limit: int) -> None:
 
 def read_input(path: Path, *, limit: int, remedy: str) -> bytes:
     """Read a user's file or pipe. Raises `InputError` if it is missing, unreadable or over `limit` bytes."""
+    with input_errors(path, remedy), path.open("rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise InputError(path, f"more than {limit} bytes", remedy)
+    return content
+
+
+@contextmanager
+def input_errors(path: Path, remedy: str) -> Iterator[None]:
+    """Reading a file that a person names raises `InputError`."""
     try:
-        with path.open("rb") as file:
-            content = file.read(limit + 1)
+        yield
     except (FileNotFoundError, ValueError):  # ValueError: a name that no file can have
         raise InputError(path, "no such file", remedy) from None
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})", "check the path and its permissions") from None
-    if len(content) > limit:
-        raise InputError(path, f"more than {limit} bytes", remedy)
-    return content
 
 
 def bounded_lines(

@@ -46,12 +46,13 @@ def fine_tuned(
         section = begun.init_from
         config = resolve(begun, [])
     else:
-        theirs = Run.open(parent).config()
+        opened = Run.open(parent)
+        theirs = opened.config()
         section = init_from_run(parent)
         own = load_corpus(resolve(theirs, []).data)
         config = resolve(theirs, defaults_for(theirs, own, given=given))
         if mixes and not mixture:
-            mixture, notes = mixture_for(Run.open(parent), own)
+            mixture, notes = mixture_for(opened, own)
     data = config.data.model_copy(update={"mixture": mixture}) if mixes else config.data
     return config.model_copy(update={"init_from": section, "data": data}), notes
 
