@@ -46,7 +46,9 @@ def test_run_is_named_after_its_configuration(data: str, tmt: Tmt) -> None:
     assert Run(Path("runs/rotary")).config().model.attention.position == "rotary"  # type: ignore[union-attr]
 
 
-def test_few_own_pairs_have_defaults_of_their_own(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_few_own_pairs_have_defaults_of_their_own(
+    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def chosen(config: Path | None, source: str | None, *overrides: str) -> tuple[float, int]:
         found = new_config(config, source, list(overrides), init_from=None, vocabulary=None)
         return found.model.dropout, found.training.steps

@@ -19,6 +19,7 @@ from support.small_training import (
     weights_digest,
 )
 
+from transformer_mt.config.sections import Config
 from transformer_mt.corpus.pairs import SentencePair
 from transformer_mt.ground.errors import Diverged, MachineError
 from transformer_mt.runs.directory import Run
@@ -26,7 +27,7 @@ from transformer_mt.runs.weights import weights_of
 from transformer_mt.training.batch_stream import TrainingCorpora, train_tokenizer
 from transformer_mt.training.reports import FinishReport, Validation
 from transformer_mt.training.session import open_training
-from transformer_mt.training.trainer import Trainer
+from transformer_mt.training.trainer import MOST_BETWEEN, Trainer
 
 WITHOUT_DROPOUT = ("model.dropout=0", "model.attention.dropout=0")
 
@@ -101,6 +102,14 @@ def test_best_validation_uses_the_configured_metric(tmp_path: Path, score: str, 
     overrides = ("training.steps=3", "training.validate_every=1", f"training.choose_by={score}")
     finish = validated_with(opened(tmp_path, *overrides).trainer, [(1.0, 2.0, 3.0), (2.0, 9.0, 4.0), (3.0, 1.0, 5.0)])
     assert finish.best_step == best
+
+
+def test_training_of_the_default_length_can_stop_early(tmp_path: Path) -> None:
+    validations = math.ceil(Config().training.steps / MOST_BETWEEN)
+    overrides = (f"training.steps={validations}", "training.validate_every=1", "training.choose_by=chrf")
+    scores = [(1.0, 2.0, chrf) for chrf in (1.0, 2.0, *[1.9] * validations)]
+    finish = validated_with(opened(tmp_path, *overrides).trainer, scores)
+    assert (finish.step, finish.reason, finish.best_step) == (7, "no progress in 5 validations", 2)
 
 
 @pytest.mark.parametrize(("pairs", "asked", "used"), [(49, "auto", "loss"), (50, "auto", "chrf"), (50, "bleu", "bleu")])
