@@ -34,13 +34,11 @@ from transformer_mt.translation.translator import Translator
 
 SIZES = (100, 300, 1_000, 3_000, 10_000)
 TESTED = 500  # sentences of each test set
-SCRATCH_FROM = 3_000  # pairs: fewer are not worth training on from scratch
 # The options of `tmt train` after `--data`; `RUN` is the parent.
 RECIPES = {
     "default": "--from RUN",
     "only own": "--from RUN --only-own --epochs 30 --learning-rate 0.002 --set model.dropout=0.2 "
     "--set tokenizer.sampling=subword",
-    "scratch": "",
 }
 THINGS = {
     "die Zwiebeln": "the onions", "den Knoblauch": "the garlic", "die Karotten": "the carrots", "den Teig": "the dough",
@@ -106,7 +104,7 @@ def measure(
         print(row([name, "0", "parent"], [before[name]], test, old), flush=True)
     for one, pairs, name in itertools.product(recipes, sizes, domains):
         train, test = domains[name][0], tests[name]
-        if pairs <= len(train) and (one != "scratch" or pairs >= SCRATCH_FROM):
+        if pairs <= len(train):
             stored = folder / f"{name} {pairs} {one}.json"
             run = folder / "run"
             if not stored.exists():
