@@ -48,12 +48,12 @@ addTab({
       }, {}, say`← Back to stop ${stop} of the course`)],
   ],
   listen: (panel, { change, state }) => listenForArrows(panel, (by) =>
-    state.lessons && goTo(state.lessons, (state.stop ?? 1) + by, change)),
+    state.lessons && goTo(state.lessons, state.stop + by, change)),
 });
 
 /** The open stop; undefined before the course has come. */
 function lessonOf({ lessons, stop }) {
-  return lessons?.lessons[stopOf(lessons, stop ?? 1) - 1];
+  return lessons?.lessons[stopOf(lessons, stop) - 1];
 }
 
 /** The picture of the open stop: its own, or the whole machine if the stop is about a part of it. */
@@ -68,6 +68,7 @@ function pictured(now, answer) {
 
 /** Once for each stop that is opened: give its sentence, choose its head, and a run with attention if it needs one. */
 function openStop(now, { chooseRun }) {
+  now.stop ??= 1;
   const needs = needsOf(pictureOf(now));
   document.body.dataset.about = needs.length > 0 ? "sentence" : "stop";
   if (!now.run || !now.lessons || now.entered === now.stop) {

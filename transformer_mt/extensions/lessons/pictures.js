@@ -14,7 +14,7 @@ import { drawAllOn, drawHead, drawHeads, headNames, headSwitch, headToShow, matr
 import { matrixTable, shadeOf, smallMatrix, table } from "./matrix.js";
 import { SHARES_OF_ONE } from "./shades.js";
 import { drawTransformer } from "./transformer.js";
-import { comparison } from "./translation.js";
+import { allOnButton, comparison } from "./translation.js";
 
 /**
  * Draw a picture by its name; null if there is none of that name.
@@ -58,7 +58,7 @@ const PICTURED = {
   "causal-mask": () => interactive("causal-mask", [{ name: "causal", label: "hide later words", value: true }], masks),
   dropout: () => interactive("dropout", [
     { name: "p", label: "p", min: 0, max: 0.9, step: 0.1, value: 0.5 },
-    { name: "seed", label: "Draw again", value: 1, next: true },
+    { name: "seed", label: "Draw", min: 1, max: 9, value: 1 },
   ], dropouts),
   "sum-of-heads": sumOfHeads,
   clipping: () => interactive("clipping", [{ name: "m", label: "m", min: 1, max: 5, value: 4 }], clipped),
@@ -351,7 +351,7 @@ function lossAndRate({ shown, smoothing, warmup, factor }) {
 // From the model's answers
 
 /** What each head of the explained layer adds to the row, and switches; the translation with the heads that are on. */
-function sumOfHeads({ explanation, translation, run, without, flip, allOn }) {
+function sumOfHeads({ explanation, translation, run, without, flip, change }) {
   const { stack, layer, token, stages, heads } = explanation;
   const of = (name) => stages.flatMap(({ steps }) => steps).find((step) => step.name === name).values;
   const lengths = of("head_outputs").map((vector) => Math.hypot(...vector));
@@ -367,7 +367,7 @@ function sumOfHeads({ explanation, translation, run, without, flip, allOn }) {
     drawAllOn(without), table("Heads of the layer", columns),
     said("Translation: ", comparison(now, usual, run.target_language), now === usual && without.length > 0 &&
       ", the same as with all heads"),
-    without.length > 0 && said(button("all on", allOn, {}, "Turn all on"))];
+    without.length > 0 && said(allOnButton(change))];
 }
 
 /** The heads of the cross-attention of a model, with a choice of one above what `draw` shows of it. */
@@ -377,9 +377,9 @@ function withCrossHead({ looked, run, head, pick }, draw) {
   }
   const only = { ...looked, stacks: { cross: looked.stacks.cross } };
   const chosen = headToShow(only, run, head?.startsWith("cross.") ? head : null);
-  const field = { name: "head", label: "Head", options: headNames(run, "cross").flat() };
+  const field = { label: "Head", value: chosen, options: headNames(run, "cross").flat() };
   return [
-    element("p", { class: "controls" }, control("cross", field, { head: chosen }, (values) => pick(values.head))),
+    element("p", { class: "controls" }, control("cross-head", field, pick)),
     draw(only, chosen),
   ];
 }

@@ -87,7 +87,7 @@ WRAPPED = "⟦{}⟧"
 # All texts and labels of the page, without what comes from models, users and runs, and without what is in brackets.
 LEFT = """() => {
   const page = document.documentElement.cloneNode(true);
-  const others = "bdi, code, math, script, style, noscript, textarea, .words [hidden], .stage strong, .token + text, "
+  const others = "bdi, code, math, script, style, noscript, textarea, .words [hidden], .stage strong, .token, "
     + "#run, #explained-row, #misleading-word";
   page.querySelectorAll(others).forEach((one) => one.remove());
   page.querySelectorAll("option, td, th, li, p, summary, button, text").forEach((one) => one.append(" "));

@@ -19,8 +19,7 @@ import { drawTranslation } from "./translation.js";
 // Delays in milliseconds: from the last key to translating, and from a translation to announcing it.
 const TYPING = 80;
 const SPEAKING = 1000;
-// Milliseconds between polling the curves of a run in training, and the list of runs.
-const MEASURING = 2000;
+// Milliseconds between polling the list of runs.
 const LISTING = 10000;
 // Alternatives per token, as in questions.py.
 const OTHERS = 9;
@@ -52,7 +51,6 @@ addTab({
   id: "heads",
   title: "Where heads look",
   place: 20,
-  layout: "beside",
   questions: {
     attention: (now) => ofPair(now, "attend", { method: now.method, words: now.words, without: now.without }),
     losses: (now) => now.wantsLosses && ofPair(now, "losses"),
@@ -68,13 +66,14 @@ addTab({
       Object.entries({ words: "words", pieces: "tokens" }).map(([value, name]) => element("option", { value }, name))),
     button("losses", () => change({ wantsLosses: true, allLosses: !state.allLosses }), { id: "ask-losses" },
       "ln p without each head"),
-    button("picture", savePicture, { id: "save-picture" }, "Save picture"),
+    button("picture", () => document.querySelectorAll("#one-head table").forEach((one) =>
+      saveFile("tmt.svg", "image/svg+xml", pictureOfTable(one))), { id: "save-picture" }, "Save picture"),
   ],
 });
 
 /** The whole state: the user's choices, then the last answer to each request, and its error. */
 const state = {
-  runs: [], run: null, source: "", prefix: [], without: [], translation: null, problems: {},
+  runs: [], run: null, source: "", prefix: [], without: [], translation: null, spoken: null, problems: {},
   view: "choices", head: null, method: "weights", words: true, wantsLosses: false, allLosses: false,
   chosenBefore: [], // the prefixes that undo goes back to
   beam: null, // the number of hypotheses; null for the run's default
@@ -112,6 +111,8 @@ const PICTURES = [
   ["source-problem", ({ problems }) => [!isOfSearch(problems) && problems.translation], told],
   ["about", ({ run }) => [run], about],
   ["translation", ({ translation, run, place }) => [translation, run, place], drawTranslation],
+  ["spoken", ({ translation, spoken, run }) => [translation && spoken, run?.target_language],
+    (text, language) => foreign(text, language)],
   ["purpose", ({ run }) => [run], purpose],
   ["examples", ({ run }) => [run?.examples?.length > 0 && run.examples], (examples) => roving(element("p", {},
     examples.map((one, at) => [button(`example ${at}`, () => take(one), { class: "example" }, foreign(one)), " "])),
@@ -123,13 +124,12 @@ const PICTURES = [
   ]),
 ];
 // What the pictures may do.
-const ACTIONS = { state, change, chooseRun, copy, take, pick, pickRow, flip, allOn, open, openWord, go, undo };
+const ACTIONS = { state, change, chooseRun, copy, take, pick, pickRow, flip, open, go, undo };
 
 const asked = {}; // the last request for each answer, as text
 const failed = new Set(); // answers whose request failed although it was valid; retried later
 const underWay = {}; // for each answer, the AbortController of its request
 const drawn = {};
-let speaking = null;
 
 /** Change the state; all changes go through here. Then send requests and redraw. */
 function change(patch) {
@@ -140,20 +140,17 @@ function change(patch) {
 }
 
 /** Send a request if it, or the run's step, has changed; abort the previous one. */
-function pose(name, again = false) {
+function pose(name) {
   const waits = name !== "translation" && underWay.translation;
   const question = waits ? null : QUESTIONS[name](state) || null;
   const text = question && JSON.stringify([question, state.run?.step]);
-  if (waits ? !underWay[name] : question && text === asked[name] && !again) {
+  if (waits ? !underWay[name] : question && text === asked[name]) {
     return;
   }
   underWay[name]?.abort();
   delete underWay[name];
   failed.delete(name);
   asked[name] = text;
-  if (name === "translation") {
-    clearTimeout(speaking);
-  }
   if (question === null) {
     Object.assign(state, waits ? {} : { [name]: null, problems: { ...state.problems, [name]: undefined } });
     return;
@@ -165,7 +162,7 @@ function pose(name, again = false) {
       delete underWay[name];
       change({ [name]: answer, problems: { ...state.problems, [name]: problem } });
       if (answer && name === "translation") {
-        speak(answer);
+        setTimeout(() => speak(answer), SPEAKING);
       }
     }
   };
@@ -225,33 +222,14 @@ function render() {
   document.body.dataset.view = state.view;
   byId("method").value = state.method;
   byId("unit").value = state.words ? "words" : "pieces";
-  if (!state.translation) {
-    clearTimeout(speaking);
-    byId("spoken").textContent = "";
-  }
-  showCheckpoint();
   keepAddress(state);
 }
 
-/** Update the slider from the oldest to the newest checkpoint; hide it if there are fewer than two. */
-function showCheckpoint() {
-  const steps = state.run?.checkpoints ?? [];
-  const slider = byId("checkpoint");
-  const place = state.checkpoint ?? steps.length - 1;
-  slider.max = steps.length - 1;
-  slider.value = place;
-  slider.ariaValueText = say`step ${steps[place]}`;
-  slider.closest("p").hidden = steps.length < 2;
-}
-
-/** Announce the translation to screen readers once it has been unchanged for a second. */
-function speak({ translation }) {
-  speaking = setTimeout(() => {
-    const spoken = byId("spoken");
-    if (spoken.textContent !== visible(translation)) {
-      replace(spoken, foreign(translation, state.run.target_language));
-    }
-  }, SPEAKING);
+/** Announce a translation to screen readers if it is still the newest. */
+function speak(answer) {
+  if (answer === state.translation && !underWay.translation) {
+    change({ spoken: answer.translation });
+  }
 }
 
 // User actions
@@ -283,7 +261,7 @@ function sensible(run, { view, head, without = [], stop = null, entered = null, 
     ...(Object.hasOwn(tabs, view ?? "") && { view }),
     ...(head && { head }),
     ...(off.length > 0 && { without: off }),
-    ...(words !== undefined && { words, isClass, entered, stop: stop ?? (view === "course" ? 1 : null) }),
+    ...(words !== undefined && { words, isClass, entered, stop }),
   };
 }
 
@@ -298,15 +276,10 @@ function take(sentence) {
   type(sentence);
 }
 
+/** Open the alternatives of a token, from any view. */
 function open(place, from = place) {
-  change({ place, against: null });
+  change({ view: "choices", place, against: null });
   focusOn(`piece ${from}`);
-}
-
-/** Open the alternatives of a word of the translation, from any view. */
-function openWord(place) {
-  change({ view: "choices" });
-  open(place);
 }
 
 function go(prefix, place = prefix.length - 1) {
@@ -315,9 +288,8 @@ function go(prefix, place = prefix.length - 1) {
 }
 
 function undo() {
-  if (state.chosenBefore.length) {
-    change({ prefix: state.chosenBefore.at(-1), chosenBefore: state.chosenBefore.slice(0, -1), place: null });
-  }
+  const { chosenBefore } = state;
+  change({ prefix: chosenBefore.at(-1) ?? [], chosenBefore: chosenBefore.slice(0, -1), place: null });
 }
 
 function pick(head) {
@@ -335,12 +307,7 @@ function sideOf(head) {
 }
 
 function flip(head) {
-  const off = state.without.includes(head);
-  change({ without: off ? state.without.filter((one) => one !== head) : [...state.without, head] });
-}
-
-function allOn() {
-  change({ without: [] });
+  change({ without: [...new Set(state.without).symmetricDifference(new Set([head]))] });
 }
 
 function focusOn(place) {
@@ -365,7 +332,7 @@ function purpose({ source_language: from }) {
 /** Add the panels and buttons of tabs that the HTML does not have. */
 function build() {
   const ordered = Object.values(tabs).sort((one, other) => one.place - other.place);
-  for (const { id, title, pictures, controls, layout, needsModel, listen } of ordered) {
+  for (const { id, title, pictures, controls, needsModel, listen } of ordered) {
     const own = element("button", {
       type: "button", role: "tab", id: `tab-${id}`, "aria-controls": id, "data-place": id,
       class: needsModel && "needs-model",
@@ -379,8 +346,7 @@ function build() {
       document.querySelector("main").append(panel);
     }
     const missing = pictures.map(([name]) => name).filter((name) => !byId(name));
-    const drawn = missing.map((name) => element("div", { id: name }));
-    panel.append(...(layout ? [element("div", { class: layout }, drawn)] : drawn));
+    panel.append(...missing.map((name) => element("div", { id: name })));
     listen?.(panel, ACTIONS);
   }
 }
@@ -400,14 +366,11 @@ function listen() {
   on("copy-link", "click", ({ target }) => copy(withKey(addressOf(state)), target));
   on("show-code", "click", () => state.run && tried(showCode));
   on("save-page", "click", () => state.translation && tried(savePage));
-  on("checkpoint", "input", ({ target }) => change({ checkpoint: target.valueAsNumber }));
   on("beam", "change", ({ target: { validity, valueAsNumber, max } }) => {
     remark("beam", validity.valid ? undefined : say`Give a whole number from 1 to ${max}.`);
     change({ beam: validity.valid ? valueAsNumber : state.beam });
   });
-  on("tabs", "click", ({ target }) => target.dataset.place && change({
-    view: target.dataset.place, stop: state.stop ?? (target.dataset.place === "course" ? 1 : null),
-  }));
+  on("tabs", "click", ({ target }) => target.dataset.place && change({ view: target.dataset.place }));
   for (const [event, printing] of [["beforeprint", true], ["afterprint", false]]) {
     addEventListener(event, () => {
       document.body.classList.toggle("printing", printing);
@@ -435,11 +398,6 @@ async function savePage() {
   const target = prefix.length ? translation?.translation : "";
   const { page } = await ask("page", { run: run.run, source, target, method, words, without });
   saveFile("tmt.html", "text/html", page);
-}
-
-function savePicture() {
-  const drawn = document.querySelector("#one-head table");
-  return drawn && saveFile("tmt.svg", "image/svg+xml", pictureOfTable(drawn));
 }
 
 /** Show the link with the key as a QR code, for the cameras of a class. */
@@ -492,14 +450,12 @@ function offer(runs, opens = null) {
   }
 }
 
-/** Poll while the page is visible. */
-function every(milliseconds, look) {
-  setTimeout(async () => {
-    if (!document.hidden) {
-      await look();
-    }
-    every(milliseconds, look);
-  }, milliseconds);
+/** Poll the list of runs while the page is visible. */
+async function poll() {
+  if (!document.hidden || !state.run) {
+    await list();
+  }
+  setTimeout(poll, LISTING);
 }
 
 async function start() {
@@ -517,13 +473,7 @@ async function start() {
       chooseRun(run.run, { source: run.example ?? "", view: "choices", ...wished });
     }
   });
-  await list();
-  every(LISTING, list);
-  every(MEASURING, () => {
-    if (QUESTIONS.curves?.(state) && state.run?.state === "training" && !underWay.curves) {
-      pose("curves", true);
-    }
-  });
+  poll();
 }
 
 start();

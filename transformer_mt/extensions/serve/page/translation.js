@@ -15,17 +15,17 @@ const MEANINGS = {
 /**
  * The translation with its links and remarks, from an answer of `translate`.
  *
- * `place` is the token with open alternatives. Pressing a word of the translation calls `openWord` with its first
- * token; one of several sentences calls `take` with its text; the button that turns all heads on calls `allOn`.
+ * `place` is the token with open alternatives. Pressing a word of the translation calls `open` with its first token;
+ * one of several sentences calls `take` with its text.
  */
-export function drawTranslation(answer, run, place, { openWord, take, allOn }) {
+export function drawTranslation(answer, run, place, { open, take, change }) {
   const languages = [run.source_language, run.target_language];
   return [
     answer.lines.length > 1 && severalSentences(answer.lines, languages[0], take),
-    answer.alignment ? withLinks(answer, languages, place, openWord) : withoutLinks(answer, languages),
+    answer.alignment ? withLinks(answer, languages, place, open) : withoutLinks(answer, languages),
     folded("meanings", "What do ln p, score and step mean?", { class: "meanings" },
       Object.entries(MEANINGS).map(([name, meaning]) => element("p", {}, element("strong", {}, name), ": ", meaning))),
-    element("ul", { class: "remarks" }, remarks(answer, languages, allOn)),
+    element("ul", { class: "remarks" }, remarks(answer, languages, change)),
   ];
 }
 
@@ -86,7 +86,7 @@ function withoutLinks(answer, languages) {
     element("p", { class: "words", dir: direction(text) }, foreign(text, languages[side])));
 }
 
-function remarks(answer, [source, target], allOn) {
+function remarks(answer, [source, target], change) {
   const [unseen, lost] = [answer.never_seen ?? [], answer.remarks?.read_as_unknown ?? []];
   const { usual, translation } = answer;
   const both = () => usual === translation ? "the same as with all heads." : [
@@ -99,7 +99,7 @@ function remarks(answer, [source, target], allOn) {
     [place > 0 && ", ", element("span", { title: MEANINGS[name] }, `${translated(name)} ${number}`)]);
   return [
     usual !== undefined && element("li", {}, say`Without ${answer.without.join(", ")}: `, both(), " ",
-      button("all on", allOn, {}, "Turn all on")),
+      allOnButton(change)),
     answer.doubtful &&
       element("li", { class: "warning" }, "The model gives this translation a low probability."),
     unseen.length > 0 && element("li", { class: "warning" }, "Never seen in training, so copied or guessed: ",
@@ -110,6 +110,11 @@ function remarks(answer, [source, target], allOn) {
       element("li", {}, "Read with capitals: ", foreign(answer.read, source)),
     element("li", { class: "quiet" }, total),
   ];
+}
+
+/** A button that turns all heads on. */
+export function allOnButton(change) {
+  return button("all on", () => change({ without: [] }), {}, "Turn all on");
 }
 
 /** The letters of a text alone: sentences and spaces may be separated in another way than they were typed. */

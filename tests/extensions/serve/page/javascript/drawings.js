@@ -279,9 +279,10 @@ test("a checkpoint has its translation and loss", () => {
   const without = picture("history", { step: 50, loss: null, translation: "A dog.", stacks: {} },
     { read: "Ein Hund.", translation: "A dog." }, { ...RUN, methods: {} }, null, { pick: note });
   equal(without.lastChild.textContent.startsWith("This model has no attention"), true);
-  equal(texts(picture("too-few", { checkpoints: [150] }), "code"),
+  equal(texts(picture("checkpoints", { checkpoints: [150] }, { state: {} }), "code"),
     ["tmt train --set training.keep_checkpoints=weights"]);
-  equal(picture("too-few", { checkpoints: [100, 150] }).textContent, "");
+  equal(picture("checkpoints", { checkpoints: [100, 150] }, { state: { checkpoint: null } }).textContent,
+    "Checkpointstep 150");
 });
 
 // Words and links
@@ -336,7 +337,7 @@ const TRANSLATED = {
   },
 };
 const translation = (more, place = null) =>
-  drawn(drawTranslation({ ...TRANSLATED, ...more }, RUN, place, { openWord: note, take: note, allOn: note }));
+  drawn(drawTranslation({ ...TRANSLATED, ...more }, RUN, place, { open: note, take: note, change: note }));
 
 test("words may share a token or have several", () => {
   // 老师好 in four tokens: one shared by two words, and two for the last word.
