@@ -18,7 +18,7 @@ export function softmax(scores, temperature = 1) {
 }
 
 /** Σ_j α_j v_j. */
-export function weighedSum(weights, vectors) {
+function weighedSum(weights, vectors) {
   return vectors[0].map((_, d) => vectors.reduce((all, one, j) => all + weights[j] * one[d], 0));
 }
 

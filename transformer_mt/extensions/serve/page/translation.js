@@ -1,6 +1,6 @@
 // View 1: the sentence, its translation and their word links, unseen words, and doubtful words.
 
-import { button, direction, element, fixed, folded, foreign, probability, say, shape, translated } from "./dom.js";
+import { button, direction, element, fixed, folded, foreign, probability, say, translated } from "./dom.js";
 import { linkedWords, linksAsText } from "./words.js";
 
 // A word with a lower probability is doubtful.
@@ -41,21 +41,18 @@ function withLinks(answer, languages, place, open) {
   const positions = (answer.alternatives ?? []).slice(0, answer.tokens.length);
   const words = answer.token_words;
   const unseen = new Set((answer.never_seen ?? []).map((word) => word.toLowerCase()));
-  const above = sources.map((text) =>
-    unseen.has(text.toLowerCase()) ? { text, marks: ["unseen"], note: translated("never seen in training") } : { text },
-  );
-  const below = targets.map((text, place) => {
-    const likely = positions.filter((_, token) => words[token].includes(place)).map((one) => one.probability);
-    const product = likely.reduce((all, one) => all * one, 1);
-    if (!likely.length || product >= DOUBTFUL) {
-      return { text };
-    }
+  const above = sources.map((word) =>
+    unseen.has(word.toLowerCase()) ? { mark: "unseen", note: translated("never seen in training") } : null);
+  const below = targets.map((_, place) => {
+    const likely = positions.filter((_, token) => words[token].includes(place));
+    const product = likely.reduce((all, one) => all * one.probability, 1);
     const number = probability(product);
-    return { text, marks: ["doubtful"], note: say`doubtful: probability ${number}`, number: `${number}?` };
+    return product < DOUBTFUL
+      ? { mark: "doubtful", note: say`doubtful: probability ${number}`, below: `${number}?` } : null;
   });
   const lines = [
-    { words: above, language: languages[0], dir: direction(answer.read), name: "Sentence" },
-    { words: below, language: languages[1], dir: direction(answer.translation), name: "Translation" },
+    { words: sources, marks: above, language: languages[0], dir: direction(answer.read), name: "Sentence" },
+    { words: targets, marks: below, language: languages[1], dir: direction(answer.translation), name: "Translation" },
   ];
   const weighed = links.map(([from, to]) => ({ from, to, weight: shares[to][from] }));
   const choose = (side, number) => {
@@ -65,20 +62,8 @@ function withLinks(answer, languages, place, open) {
   const chosen = words[place] ?? [];
   return [
     linkedWords({ lines, links: weighed, name: "Word links", choose, chosen }),
-    legendOfLinks(),
     linksAsText(lines, weighed),
   ];
-}
-
-function legendOfLinks() {
-  const samples = [1, 4].map((shade) => shape("svg", { viewBox: "0 0 40 10", "aria-hidden": true },
-    shape("path", { class: `link shade-${shade}`, d: "M1 5H39" })));
-  return element("ul", { class: "link-legend" },
-    element("li", {}, samples,
-      " A line links words that the model treats as translations of each other. Thicker: surer."),
-    element("li", { class: "unseen" }, element("bdi", {}, "Wavy"), ": never seen in training."),
-    element("li", { class: "doubtful" }, element("bdi", {}, "Dotted"),
-      ", with a number: doubtful, with its probability."));
 }
 
 function withoutLinks(answer, languages) {
