@@ -32,6 +32,7 @@ const NO_KEY = 401;
 const ageless = (runs) => JSON.stringify(runs.map((run) => ({ ...run, bytes: 0, seconds_since: 0 })));
 const WRONG = 422;
 const told = (problem) => foreign(retold(problem));
+const optionOf = (name) => element("option", { value: name }, name);
 
 addTab({
   id: "choices",
@@ -56,6 +57,7 @@ addTab({
     losses: (now) => now.wantsLosses && ofPair(now, "losses"),
   },
   pictures: [
+    ["method", ({ run }) => [run], ({ methods }) => Object.keys(methods).map(optionOf)],
     ["all-heads", ({ attention, run, head, without, losses, allLosses }) =>
       [attention, run, head, without, allLosses ? losses : null], drawHeads],
     ["one-head", ({ attention, run, head, without, losses }) => [attention, run, head, without, losses], drawHead],
@@ -63,7 +65,7 @@ addTab({
   controls: () => [
     selection("method", "Numbers", (method) => change({ method })),
     selection("unit", "Rows and columns", (unit) => change({ words: unit === "words" }),
-      Object.entries({ words: "words", pieces: "tokens" }).map(([value, name]) => element("option", { value }, name))),
+      [optionOf("words"), element("option", { value: "pieces" }, "tokens")]),
     button("losses", () => change({ wantsLosses: true, allLosses: !state.allLosses }), { id: "ask-losses" },
       "ln p without each head"),
     button("picture", () => document.querySelectorAll("#one-head table").forEach((one) =>
@@ -71,16 +73,22 @@ addTab({
   ],
 });
 
-/** The whole state: the user's choices, then the last answer to each request, and its error. */
-const state = {
-  runs: [], run: null, source: "", prefix: [], without: [], translation: null, spoken: null, problems: {},
-  view: "choices", head: null, method: "weights", words: true, wantsLosses: false, allLosses: false,
+/** The part of the state that belongs to a run: choices, then the last answer to each request. */
+const UNCHOSEN = {
+  prefix: [], without: [],
   chosenBefore: [], // the prefixes that undo goes back to
   beam: null, // the number of hypotheses; null for the run's default
   place: null, // the number of the token with open alternatives
-  against: null, // the alternative to contrast with that token
   row: null, // the word and token to explain, and the translation they belong to
   checkpoint: null, // index into the run's checkpoints; null for the newest
+  translation: null,
+};
+
+/** The whole state: the user's choices, the answers, and their errors. */
+const state = {
+  runs: [], run: null, source: "", spoken: null, problems: {}, ...UNCHOSEN,
+  view: "choices", head: null, method: "weights", words: true, wantsLosses: false, allLosses: false,
+  against: null, // the alternative to contrast with the token at `place`
   stop: null, // the number of the open stop of the course; null before it was opened
   entered: null, // the stop whose sentence and head were given last
   isClass: false, // large text, for a projector
@@ -101,7 +109,7 @@ const QUESTIONS = {
     }],
 };
 for (const name of new Set(Object.values(tabs).flatMap(({ questions }) => Object.keys(questions)))) {
-  state[name] = null;
+  state[name] = UNCHOSEN[name] = null;
   QUESTIONS[name] = (now) => tabs[now.view].questions[name]?.(now);
 }
 
@@ -157,24 +165,18 @@ function pose(name) {
   }
   const stop = new AbortController();
   underWay[name] = stop;
-  const settle = (answer, problem) => {
+  const settle = (answer, error) => {
     if (underWay[name] === stop) {
       delete underWay[name];
-      change({ [name]: answer, problems: { ...state.problems, [name]: problem } });
-      if (answer && name === "translation") {
-        setTimeout(() => speak(answer), SPEAKING);
-      }
-    }
-  };
-  ask(...question, { signal: stop.signal, waits: (said) => underWay[name] === stop && remark(name, said) }).then(
-    settle,
-    (error) => {
-      if (underWay[name] === stop && error.status !== WRONG) {
+      if (error && error.status !== WRONG) {
         failed.add(name);
       }
-      settle(null, refused(error));
-    },
-  );
+      change({ [name]: answer, problems: { ...state.problems, [name]: error && refused(error) } });
+      setTimeout(() => speak(answer), SPEAKING);
+    }
+  };
+  ask(...question, { signal: stop.signal, waits: (said) => underWay[name] === stop && remark(name, said) })
+    .then(settle, (error) => settle(null, error));
 }
 
 function remark(name, problem) {
@@ -211,23 +213,25 @@ function render() {
   const isBusy = ["translation", ...Object.keys(tabs[state.view].questions)].some((name) => underWay[name]);
   byId(state.view).ariaBusy = isBusy;
   byId("busy").hidden = !isBusy;
-  const isWrong = { source: /^source:/.test(state.problems.translation), beam: drawn["beam-problem"][0] };
-  for (const [id, is] of Object.entries(isWrong)) {
-    byId(id).ariaInvalid = Boolean(is);
-  }
+  byId("source").ariaInvalid = /^source:/.test(state.problems.translation);
+  byId("beam").ariaInvalid = Boolean(drawn["beam-problem"][0]);
   byId("translation").ariaBusy = Boolean(underWay.translation);
   byId("ask-losses").ariaPressed = state.allLosses;
   byId("class-mode").ariaPressed = Boolean(state.isClass);
-  document.documentElement.classList.toggle("class-mode", state.isClass);
   document.body.dataset.view = state.view;
   byId("method").value = state.method;
   byId("unit").value = state.words ? "words" : "pieces";
   keepAddress(state);
 }
 
-/** Announce a translation to screen readers if it is still the newest. */
+/** Send all requests again at the next change. */
+function forget(names = Object.keys(QUESTIONS)) {
+  names.forEach((name) => delete asked[name]);
+}
+
+/** Announce an answer to screen readers if it is still the translation. */
 function speak(answer) {
-  if (answer === state.translation && !underWay.translation) {
+  if (answer && answer === state.translation && !underWay.translation) {
     change({ spoken: answer.translation });
   }
 }
@@ -240,18 +244,13 @@ function chooseRun(name, wished = {}) {
   const field = byId("source");
   // Also keep text typed before the list of runs arrived.
   const keeps = field.value.trim() !== "" && [undefined, run.source_language].includes(state.run?.source_language);
-  field.lang = run.source_language;
+  const source = wished.source ?? (keeps ? field.value : (run.example ?? ""));
+  Object.assign(field, { lang: run.source_language, value: source });
   byId("run").value = name;
   byId("beam").value = run.search.beam;
-  const methods = Object.keys(run.methods).map((method) => element("option", { value: method }, method));
-  replace(byId("method"), methods);
-  const source = wished.source ?? (keeps ? field.value : (run.example ?? ""));
-  field.value = source;
   const method = Object.hasOwn(run.methods, wished.method ?? "") ? wished.method : Object.keys(run.methods)[0];
-  const answers = Object.fromEntries(Object.keys(QUESTIONS).map((one) => [one, null]));
-  Object.keys(QUESTIONS).forEach((name) => delete asked[name]);
-  const nothing = { prefix: [], chosenBefore: [], without: [], beam: null, place: null, row: null, checkpoint: null };
-  change({ ...answers, ...nothing, problems: {}, run, source, method, ...run.beginning, ...sensible(run, wished) });
+  forget();
+  change({ ...UNCHOSEN, problems: {}, run, source, method, ...run.beginning, ...sensible(run, wished) });
 }
 
 /** The parts of the state that an address may set, without those that make no sense. */
@@ -404,7 +403,7 @@ async function savePage() {
 async function showCode() {
   const { rows } = await ask("code", { run: state.run.run, link: withKey(addressOf(state)) });
   const dialog = byId("code");
-  replace(dialog, smallMatrix(rows, { largest: 1 }), button("close code", () => dialog.close(), {}, "Close"));
+  replace(dialog, smallMatrix(rows), button("close code", () => dialog.close(), {}, "Close"));
   dialog.showModal();
 }
 
@@ -415,7 +414,7 @@ async function list() {
     if (ageless(runs) !== ageless(state.runs) || state.problems.runs) {
       offer(runs, opens);
     }
-    failed.forEach((name) => delete asked[name]);
+    forget(failed);
     change({});
   } catch (error) {
     remark("runs", refused(error));
@@ -461,7 +460,7 @@ async function poll() {
 async function start() {
   translatePage();
   await prepare(() => {
-    Object.keys(asked).forEach((name) => delete asked[name]);
+    forget();
     list();
   });
   build();

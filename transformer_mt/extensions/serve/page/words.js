@@ -14,7 +14,7 @@ let pictures = 0; // for unique ids
  * Draw two lines of words and their links.
  *
  * `lines` are the upper and the lower one, each with `words`, `language`, `dir` and `name`. By number, words may have
- * `marks`, each with a `mark` (a class), a `note` that explains it, and a text `below`. A link is `{ from, to, weight }`,
+ * `marks`: each has a `mark` (its class), a `note` explaining it, and a text `below`. A link is `{ from, to, weight }`,
  * word numbers of the upper and the lower line. Pressing a word calls `choose(side, number)`; the `chosen` words of the
  * lower line are marked. `scale` is the scale of the weights.
  */
