@@ -48,7 +48,7 @@ export function readAddress() {
   }
   const choices = location.hash.includes("=") ? location.hash.slice(1) : ""; // else the id of an element
   const found = Object.fromEntries(new URLSearchParams(choices));
-  const stop = Number.isInteger(Number(found.stop)) && Number(found.stop) > 0 ? Number(found.stop) : null;
+  const stop = /^[1-9]\d{0,3}$/.test(found.stop) ? Number(found.stop) : null;
   return {
     ...found,
     stop,
@@ -59,19 +59,14 @@ export function readAddress() {
   };
 }
 
-/** The run chosen last in this browser, or null; some browsers keep nothing. */
-export function lastRun() {
+/** The run chosen last in this browser, from now on `chosen`; null if the browser keeps nothing. */
+export function lastRun(chosen = null) {
   try {
-    return isLive ? localStorage.getItem(CHOICE) : null;
+    if (chosen !== null) {
+      localStorage.setItem(CHOICE, chosen);
+    }
+    return localStorage.getItem(CHOICE);
   } catch {
     return null;
-  }
-}
-
-export function rememberRun(name) {
-  try {
-    localStorage.setItem(CHOICE, name);
-  } catch {
-    // The next visit opens another run.
   }
 }

@@ -1,6 +1,6 @@
 // The page as a whole: the state, the requests that follow from it, and the views.
 
-import { addressOf, keepAddress, lastRun, readAddress, rememberRun } from "./address.js";
+import { addressOf, keepAddress, lastRun, readAddress } from "./address.js";
 import { drawBeam, drawChoices } from "./choices.js";
 import { selection } from "./controls.js";
 import {
@@ -117,6 +117,8 @@ for (const name of new Set(Object.values(tabs).flatMap(({ questions }) => Object
 const PICTURES = [
   ["problem", ({ problems }) => [problems.runs ?? problems.page], told],
   ["source-problem", ({ problems }) => [!isOfSearch(problems) && problems.translation], told],
+  ["run", ({ runs }) => [runs], (runs) => runs.map(({ run, stacks, error }) => element("option",
+    { value: run, disabled: !stacks }, literal(run), error ? " (damaged)" : !stacks && " (no model yet)"))],
   ["about", ({ run }) => [run], about],
   ["translation", ({ translation, run, place }) => [translation, run, place], drawTranslation],
   ["spoken", ({ translation, spoken, run }) => [translation && spoken, run?.target_language],
@@ -206,8 +208,7 @@ function render() {
   }
   for (const tab of document.querySelectorAll("[role=tab]")) {
     const is = tab.dataset.place === state.view;
-    tab.ariaSelected = is;
-    tab.tabIndex = is ? 0 : -1;
+    Object.assign(tab, { ariaSelected: is, tabIndex: is ? 0 : -1 });
     byId(tab.dataset.place).hidden = !is;
   }
   const isBusy = ["translation", ...Object.keys(tabs[state.view].questions)].some((name) => underWay[name]);
@@ -219,6 +220,7 @@ function render() {
   byId("ask-losses").ariaPressed = state.allLosses;
   byId("class-mode").ariaPressed = Boolean(state.isClass);
   document.body.dataset.view = state.view;
+  byId("run").value = state.run?.run ?? "";
   byId("method").value = state.method;
   byId("unit").value = state.words ? "words" : "pieces";
   keepAddress(state);
@@ -246,7 +248,6 @@ function chooseRun(name, wished = {}) {
   const keeps = field.value.trim() !== "" && [undefined, run.source_language].includes(state.run?.source_language);
   const source = wished.source ?? (keeps ? field.value : (run.example ?? ""));
   Object.assign(field, { lang: run.source_language, value: source });
-  byId("run").value = name;
   byId("beam").value = run.search.beam;
   const method = Object.hasOwn(run.methods, wished.method ?? "") ? wished.method : Object.keys(run.methods)[0];
   forget();
@@ -358,13 +359,14 @@ function listen() {
     typing = setTimeout(() => type(target.value), TYPING);
   });
   on("run", "change", ({ target }) => {
-    rememberRun(target.value);
+    lastRun(target.value);
     chooseRun(target.value);
   });
   on("class-mode", "click", () => change({ isClass: !state.isClass }));
   on("copy-link", "click", ({ target }) => copy(withKey(addressOf(state)), target));
-  on("show-code", "click", () => state.run && tried(showCode));
-  on("save-page", "click", () => state.translation && tried(savePage));
+  const report = (error) => remark("page", refused(error));
+  on("show-code", "click", () => state.run && showCode().catch(report));
+  on("save-page", "click", () => state.translation && savePage().catch(report));
   on("beam", "change", ({ target: { validity, valueAsNumber, max } }) => {
     remark("beam", validity.valid ? undefined : say`Give a whole number from 1 to ${max}.`);
     change({ beam: validity.valid ? valueAsNumber : state.beam });
@@ -386,11 +388,6 @@ async function copy(text, button) {
   setTimeout(() => (button.textContent = before), SPEAKING);
 }
 
-/** Call an asynchronous function, and show its error. */
-function tried(action) {
-  action().catch((error) => remark("page", refused(error)));
-}
-
 /** Save the page with its answers as one file. */
 async function savePage() {
   const { run, source, translation, prefix, method, words, without } = state;
@@ -402,9 +399,8 @@ async function savePage() {
 /** Show the link with the key as a QR code, for the cameras of a class. */
 async function showCode() {
   const { rows } = await ask("code", { run: state.run.run, link: withKey(addressOf(state)) });
-  const dialog = byId("code");
-  replace(dialog, smallMatrix(rows), button("close code", () => dialog.close(), {}, "Close"));
-  dialog.showModal();
+  replace(byId("code-picture"), smallMatrix(rows));
+  byId("code").showModal();
 }
 
 /** Refresh the list of runs, and retry failed requests. */
@@ -422,12 +418,6 @@ async function list() {
 }
 
 function offer(runs, opens = null) {
-  const options = runs.map(({ run, stacks, error }) => {
-    const why = error ? " (damaged)" : !stacks && " (no model yet)";
-    return element("option", { value: run, disabled: !stacks }, literal(run), why);
-  });
-  const select = byId("run");
-  replace(select, options);
   state.runs = runs;
   const usable = runs.filter((run) => run.stacks);
   const wished = readAddress();
@@ -437,7 +427,6 @@ function offer(runs, opens = null) {
   const gone = state.run && !now && say`The run ${state.run.run} is gone or damaged; choose another.`;
   remark("runs", gone || (first ? undefined : say`No run here has a model yet; train one with: tmt train`));
   if (now) {
-    select.value = now.run;
     const offered = (run) => JSON.stringify(OFFERED.map((key) => run[key]));
     if (offered(now) !== offered(state.run)) {
       chooseRun(now.run); // a different model of the same name

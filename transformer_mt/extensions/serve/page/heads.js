@@ -106,8 +106,11 @@ export function drawHead(attention, run, head, without, losses) {
     return null;
   }
   const found = matrixOf(attention, run, chosen, without);
-  const loss = losses?.without[chosen] !== undefined &&
-    element("p", {}, importance(chosen, losses), without.length > 0 && " All other heads are on here.");
+  const [before, after] = [losses?.log_probability, losses?.without[chosen]];
+  const logarithms = after !== undefined && say`ln p from ${fixed(before, 2)} to ${fixed(after, 2)}`;
+  const loss = logarithms && element("p", {},
+    say`Without ${chosen}, p of this translation ${changeOf(before, after)}; ${logarithms}.`,
+    without.length > 0 && " All other heads are on here.");
   if (!found) {
     const isOff = without.includes(chosen) || chosen.endsWith(MEAN);
     return [element("p", {}, isOff ? say`${chosen} is off.` : "Choose a head above to see its numbers."), loss];
@@ -157,12 +160,6 @@ export function headToShow(attention, run, chosen) {
 /** A note for numbers that are computed with all heads, if some are off. */
 export function drawAllOn(without) {
   return without.length > 0 && quiet("These numbers are with all heads on.");
-}
-
-function importance(name, losses) {
-  const [before, after] = [losses.log_probability, losses.without[name]];
-  const logarithms = say`ln p from ${fixed(before, 2)} to ${fixed(after, 2)}`;
-  return say`Without ${name}, p of this translation ${changeOf(before, after)}; ${logarithms}.`;
 }
 
 /** How a probability changes, as printed; from its logarithms. */

@@ -41,16 +41,11 @@ export function withKey(address) {
  * signal aborts.
  */
 export async function ask(route, question = null, { signal = null, waits = () => {} } = {}) {
-  const request = {
-    signal,
-    cache: "no-store",
-    method: question ? "POST" : "GET",
-    headers: { Authorization: `Bearer ${sessionStorage.getItem(STORED) ?? ""}` },
+  const headers = { Authorization: `Bearer ${sessionStorage.getItem(STORED) ?? ""}` };
+  const posted = question && {
+    method: "POST", headers: { ...headers, "Content-Type": "application/json" }, body: JSON.stringify(question),
   };
-  if (question) {
-    request.headers["Content-Type"] = "application/json";
-    request.body = JSON.stringify(question);
-  }
+  const request = { signal, cache: "no-store", headers, ...posted };
   for (;;) {
     const response = await sent(route, request);
     const answer = await response.json().catch(() => ({ error: `${route}: the answer was cut off; try again` }));
