@@ -3,7 +3,7 @@
 import { inRows } from "./arithmetic.js";
 import { selection } from "./controls.js";
 import {
-  capitalised, column, element, folded, foreign, literal, mixed, plural, quiet, retold, say, translated,
+  capitalised, column, element, folded, foreign, joined, literal, mixed, plural, quiet, retold, say, translated,
 } from "./dom.js";
 import { changeOf, drawAllOn, explained, STACKS } from "./heads.js";
 import { smallMatrix, table } from "./matrix.js";
@@ -106,8 +106,8 @@ function drawGroup(steps, answer, run) {
   const shown = all.map(([heading, cells]) => [heading, cells.filter((cell, place) => !isZero(cell, place))]);
   const zeros = all[over === "keys" ? 1 : 0][1].filter(isZero);
   return [
-    steps.map(formula), table(name, Object.fromEntries(shown)), zeros.length > 0 &&
-      quiet("Zero in all digits shown: ", zeros.map((label, place) => [place > 0 && ", ", label])),
+    steps.map(formula), table(name, Object.fromEntries(shown)),
+    zeros.length > 0 && quiet("Zero in all digits shown: ", joined(zeros)),
   ];
 }
 

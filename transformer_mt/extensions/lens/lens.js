@@ -1,7 +1,7 @@
 // The tab "When it knows": the model's guesses layer by layer, and the layer that decides each word.
 
 import { times } from "./arithmetic.js";
-import { decimal, direction, element, foreign, probability, replace, say, scroller } from "./dom.js";
+import { decimal, direction, element, foreign, joined, probability, replace, say, scroller } from "./dom.js";
 import { drawAllOn } from "./heads.js";
 import { roving } from "./keyboard.js";
 import { tableOf } from "./matrix.js";
@@ -51,7 +51,7 @@ function drawLens({ layers, positions, words, target }, run, without) {
 }
 
 function inLine(words, language, dir) {
-  return words.map(({ word }, place) => [place > 0 && " ", foreign(word, language, dir)]);
+  return joined(words.map(({ word }) => foreign(word, language, dir)), " ");
 }
 
 function guess({ decided, layers }, layer, { language, dir }, place) {

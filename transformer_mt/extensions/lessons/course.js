@@ -1,6 +1,6 @@
 // The guided course: one stop at a time, with a picture, a question and something to try.
 
-import { button, byId, element, folded, foreign, quiet, say, scroller, translated, visible } from "./dom.js";
+import { button, byId, element, folded, foreign, joined, quiet, say, scroller, translated, visible } from "./dom.js";
 import { coloured, drawFormula, isAboutRoles } from "./formula.js";
 import { explained } from "./heads.js";
 import { drawPicture, needsOf } from "./pictures.js";
@@ -108,7 +108,7 @@ function drawStop({ number, title, paragraphs, formulas = [], papers = [], code,
     element("h3", { tabindex: -1, "data-place": "title" }, say`${number} of ${stops.length}: `, foreign(title)),
     paragraphs.map((text) => element("p", {}, marked(text, hasRoles))),
     formulas.map((line) => scroller("Formula", null, drawFormula(line, hasRoles))),
-    papers.length > 0 && quiet("Paper: ", papers.map((paper, place) => [place > 0 && ", ", linked(paper)])),
+    papers.length > 0 && quiet("Paper: ", joined(papers.map(linked))),
     code && quiet("Code: ", element("code", {}, foreign(code))),
   ];
 }

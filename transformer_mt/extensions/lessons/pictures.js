@@ -97,9 +97,7 @@ function said(...text) {
   return element("p", {}, text);
 }
 
-// Stored curves
-
-// What the curves are called.
+// What the stored curves are called.
 const CALLED = {
   gru_none: "GRU without attention", gru_additive: "GRU with attention", baseline: "Transformer",
   pre_norm: "pre-norm, layer norm", post_norm: "post-norm, layer norm", batch_norm: "pre-norm, batch norm",

@@ -157,7 +157,7 @@ def look_closer(opened: LoadedPage, left: set[str]) -> None:
     opened.click("#tab-choices")
     opened.click("[data-place='piece 0']")
     opened.click("[data-place='why 1']")
-    opened.wait(".contrast li")
+    opened.wait(".contrast th")
     check(opened, left)
     opened.click("[data-place='choice 1']")
     check(opened, left)

@@ -3,7 +3,7 @@
 import { isLive } from "./server.js";
 
 const CHOICE = "tmt run";
-// Milliseconds between two changes of the address: browsers allow few.
+// Milliseconds from a change to a new address: browsers allow few.
 const APART = 400;
 // Keys in the address, and how a value of the state is written; null leaves it out.
 const WRITTEN = {
@@ -18,7 +18,6 @@ const WRITTEN = {
   class: ({ isClass }) => isClass && "1",
 };
 
-let latest = null;
 let waiting = null;
 
 /** The address of the page with a state, without the key. */
@@ -27,18 +26,10 @@ export function addressOf(state) {
   return `${location.origin}${location.pathname}#${new URLSearchParams(found)}`;
 }
 
-/** Put the state into the address, soon. */
+/** Put the state into the address, once it has not changed for a moment. */
 export function keepAddress(state) {
-  latest = state;
-  if (isLive && waiting === null) {
-    waiting = setTimeout(() => {
-      waiting = null;
-      const address = addressOf(latest);
-      if (address !== location.href) {
-        history.replaceState(null, "", address);
-      }
-    }, APART);
-  }
+  clearTimeout(waiting);
+  waiting = isLive && setTimeout(() => history.replaceState(null, "", addressOf(state)), APART);
 }
 
 /** The choices in the address, as parts of the state; whether they make sense is for the page to check. */

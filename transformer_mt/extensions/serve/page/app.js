@@ -27,11 +27,9 @@ const OTHERS = 9;
 const OFFERED = ["stacks", "methods", "search", "source_language", "target_language"];
 // The ready model, the last in the list of runs.
 const READY = "ready";
-const NO_KEY = 401;
 // The runs as text, without what changes all the time.
 const ageless = (runs) => JSON.stringify(runs.map((run) => ({ ...run, bytes: 0, seconds_since: 0 })));
-const WRONG = 422;
-const told = (problem) => foreign(retold(problem));
+const told = (problem) => foreign(retold(translated(problem)));
 const optionOf = (name) => element("option", { value: name }, name);
 
 addTab({
@@ -133,11 +131,9 @@ const PICTURES = [
     ...pictures,
   ]),
 ];
-// What the pictures may do.
 const ACTIONS = { state, change, chooseRun, copy, take, pick, pickRow, flip, open, go, undo };
 
 const asked = {}; // the last request for each answer, as text
-const failed = new Set(); // answers whose request failed although it was valid; retried later
 const underWay = {}; // for each answer, the AbortController of its request
 const drawn = {};
 
@@ -159,7 +155,6 @@ function pose(name) {
   }
   underWay[name]?.abort();
   delete underWay[name];
-  failed.delete(name);
   asked[name] = text;
   if (question === null) {
     Object.assign(state, waits ? {} : { [name]: null, problems: { ...state.problems, [name]: undefined } });
@@ -170,10 +165,7 @@ function pose(name) {
   const settle = (answer, error) => {
     if (underWay[name] === stop) {
       delete underWay[name];
-      if (error && error.status !== WRONG) {
-        failed.add(name);
-      }
-      change({ [name]: answer, problems: { ...state.problems, [name]: error && refused(error) } });
+      change({ [name]: answer, problems: { ...state.problems, [name]: error?.message } });
       setTimeout(() => speak(answer), SPEAKING);
     }
   };
@@ -184,12 +176,6 @@ function pose(name) {
 function remark(name, problem) {
   state.problems = { ...state.problems, [name]: problem };
   render();
-}
-
-function refused(error) {
-  return error.status === NO_KEY
-    ? say`This page has no valid key: open the address that tmt serve printed again, including everything after the #.`
-    : translated(error.message);
 }
 
 /** True if the translation was refused because of the search settings, not the sentence. */
@@ -333,11 +319,10 @@ function purpose({ source_language: from }) {
 function build() {
   const ordered = Object.values(tabs).sort((one, other) => one.place - other.place);
   for (const { id, title, pictures, controls, needsModel, listen } of ordered) {
-    const own = element("button", {
+    byId("tabs").append(element("button", {
       type: "button", role: "tab", id: `tab-${id}`, "aria-controls": id, "data-place": id,
       class: needsModel && "needs-model",
-    }, title);
-    byId("tabs").append(own);
+    }, title));
     let panel = byId(id);
     if (!panel) {
       panel = element("section", { id, role: "tabpanel", "aria-labelledby": `tab-${id}` }, element("h2", {}, title),
@@ -364,7 +349,7 @@ function listen() {
   });
   on("class-mode", "click", () => change({ isClass: !state.isClass }));
   on("copy-link", "click", ({ target }) => copy(withKey(addressOf(state)), target));
-  const report = (error) => remark("page", refused(error));
+  const report = (error) => remark("page", error.message);
   on("show-code", "click", () => state.run && showCode().catch(report));
   on("save-page", "click", () => state.translation && savePage().catch(report));
   on("beam", "change", ({ target: { validity, valueAsNumber, max } }) => {
@@ -410,10 +395,10 @@ async function list() {
     if (ageless(runs) !== ageless(state.runs) || state.problems.runs) {
       offer(runs, opens);
     }
-    forget(failed);
+    forget(Object.keys(QUESTIONS).filter((name) => state.problems[name]));
     change({});
   } catch (error) {
-    remark("runs", refused(error));
+    remark("runs", error.message);
   }
 }
 

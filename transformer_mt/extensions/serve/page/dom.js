@@ -6,12 +6,15 @@ import { LANGUAGE } from "./language.js";
 /** The code of the language, such as `de`; numbers follow it as well. */
 export const LOCALE = LANGUAGE.code;
 const TRANSLATIONS = new Map(Object.entries(LANGUAGE.texts ?? {}));
-const SENTENCES = Object.entries(LANGUAGE.sentences ?? {}).map(([english, own]) => [patternOf(english), own]);
+// Sentences with any values, `{0}`, or `{0:n}` for a number, as patterns.
+const SENTENCES = Object.entries(LANGUAGE.sentences ?? {}).map(([english, own]) => [
+  new RegExp(`^${english.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll(/\{\d\}/g, "(.+?)")
+    .replaceAll(/\{\d:n\}/g, "([\\d.,e+-]+)")}$`), own,
+]);
 const POINT = (0.5).toLocaleString(LOCALE).at(1);
 
 const SVG = "http://www.w3.org/2000/svg";
 const MATH = "http://www.w3.org/1998/Math/MathML";
-// Attributes with texts.
 const SAID = ["aria-label", "aria-valuetext", "label", "title"];
 // Cc: controls. Cf: format characters, such as direction overrides, but not those that scripts and emoji need and that
 // do not reorder text. Cs: lone surrogates. Zl, Zp: line breaks.
@@ -20,12 +23,6 @@ const CONTROLS = /(?![\u200c\u200d\u00ad])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const FROM_RIGHT = "\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefc\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}";
 const RUNS = new RegExp(`(▁?(?=\\p{L})[${FROM_RIGHT}]+)`, "u");
 const IS_FROM_RIGHT = new RegExp(`^[${FROM_RIGHT}]`, "u");
-
-/** Matches a sentence with any values: `{0}`, or `{0:n}` for a number. */
-function patternOf(english) {
-  const plain = english.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&");
-  return new RegExp(`^${plain.replaceAll(/\{\d\}/g, "(.+?)").replaceAll(/\{\d:n\}/g, "([\\d.,e+-]+)")}$`);
-}
 
 /** A text in the language of the page, or the text itself; spaces around it stay. */
 export function translated(text) {
@@ -67,15 +64,12 @@ export function numeral(digits) {
 /** Put the texts of the HTML into the language of the page. */
 export function translatePage() {
   document.documentElement.lang = LOCALE;
-  const texts = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const node = texts.currentNode;
-    const own = TRANSLATIONS.get(node.data.trim().replaceAll(/\s+/g, " "));
-    if (own) {
-      node.data = node.data.replace(/\S[^]*\S/, () => own);
-    }
+  document.title = translated(document.title);
+  for (const one of document.body.querySelectorAll(":not(script)")) {
+    one.ariaLabel = one.ariaLabel && translated(one.ariaLabel);
+    const texts = [...one.childNodes].filter((node) => node instanceof Text);
+    texts.forEach((node) => (node.data = translated(node.data.replaceAll(/\s+/g, " "))));
   }
-  document.querySelectorAll("[aria-label]").forEach((one) => (one.ariaLabel = translated(one.ariaLabel)));
 }
 
 /**
@@ -97,6 +91,11 @@ export function button(place, onclick, attributes, ...children) {
 /** Create a paragraph that stays in the background. */
 export function quiet(...children) {
   return element("p", { class: "quiet" }, children);
+}
+
+/** Items with a comma, or another text, between them. */
+export function joined(items, between = ", ") {
+  return items.map((one, place) => [place > 0 && between, one]);
 }
 
 /** Create a part that unfolds below a summary; `place` identifies it for `replace`. */

@@ -86,11 +86,12 @@ function headCell(name, said, matrix, { scale, dir, isChosen, isOff, losses, pic
   const label = number === MEAN ? MEAN : `${layer}.${number}`;
   const attributes = { class: "pick", "aria-pressed": isChosen, "aria-label": say`Look at ${said}` };
   const loss = losses && losses.log_probability - losses.without[name];
+  const sign = Math.abs(loss) < 0.005 ? "±" : loss < 0 ? "+" : "−";
   return element("div", { class: "head" },
     button(`pick ${name}`, () => pick(name), attributes, picture),
     flip && layer && number !== MEAN ? headSwitch(name, label, !isOff, flip)
       : layer && element("span", { class: "loss" }, label),
-    Number.isFinite(loss) && element("span", { class: "loss" }, rounded(loss)));
+    Number.isFinite(loss) && element("span", { class: "loss" }, `ln p ${sign}${decimal(Math.abs(loss))}`));
 }
 
 /** A button that turns a head on or off. */
@@ -166,10 +167,6 @@ export function drawAllOn(without) {
 export function changeOf(before, after) {
   const [p, q] = [before, after].map((number) => probability(Math.exp(number)));
   return p === q ? say`stays at ${p}` : after > before ? say`rises from ${p} to ${q}` : say`falls from ${p} to ${q}`;
-}
-
-function rounded(loss) {
-  return `ln p ${Math.abs(loss) < 0.005 ? "±" : loss < 0 ? "+" : "−"}${decimal(Math.abs(loss))}`;
 }
 
 /** The matrix of a head that is on, or the mean over those of a layer and their `count`; null if there is none. */

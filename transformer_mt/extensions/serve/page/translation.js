@@ -1,6 +1,6 @@
 // View 1: the sentence, its translation and their word links, unseen words, and doubtful words.
 
-import { button, direction, element, fixed, folded, foreign, probability, say, translated } from "./dom.js";
+import { button, direction, element, fixed, folded, foreign, joined, probability, say, translated } from "./dom.js";
 import { linkedWords, linksAsText } from "./words.js";
 
 // A word with a lower probability is doubtful.
@@ -22,7 +22,8 @@ export function drawTranslation(answer, run, place, { open, take, change }) {
   const languages = [run.source_language, run.target_language];
   return [
     answer.lines.length > 1 && severalSentences(answer.lines, languages[0], take),
-    answer.alignment ? withLinks(answer, languages, place, open) : withoutLinks(answer, languages),
+    answer.alignment ? withLinks(answer, languages, place, open) : [answer.read, answer.translation].map((text, side) =>
+      element("p", { class: "words", dir: direction(text) }, foreign(text, languages[side]))),
     folded("meanings", "What do ln p, score and step mean?", { class: "meanings" },
       Object.entries(MEANINGS).map(([name, meaning]) => element("p", {}, element("strong", {}, name), ": ", meaning))),
     element("ul", { class: "remarks" }, remarks(answer, languages, change)),
@@ -66,11 +67,6 @@ function withLinks(answer, languages, place, open) {
   ];
 }
 
-function withoutLinks(answer, languages) {
-  return [answer.read, answer.translation].map((text, side) =>
-    element("p", { class: "words", dir: direction(text) }, foreign(text, languages[side])));
-}
-
 function remarks(answer, [source, target], change) {
   const [unseen, lost] = [answer.never_seen ?? [], answer.remarks?.read_as_unknown ?? []];
   const { usual, translation } = answer;
@@ -80,8 +76,10 @@ function remarks(answer, [source, target], change) {
   const totals = {
     "ln p": fixed(answer.log_probability, 2), score: fixed(answer.score, 2), step: String(answer.step),
   };
-  const total = Object.entries(totals).map(([name, number], place) =>
-    [place > 0 && ", ", element("span", { title: MEANINGS[name] }, `${translated(name)} ${number}`)]);
+  const total = Object.entries(totals).map(([name, number]) =>
+    element("span", { title: MEANINGS[name] }, `${translated(name)} ${number}`));
+  // Sentences and spaces may be separated in another way than they were typed.
+  const letters = (text) => text.normalize().replaceAll(/\P{L}/gu, "");
   return [
     usual !== undefined && element("li", {}, say`Without ${answer.without.join(", ")}: `, both(), " ",
       allOnButton(change)),
@@ -93,7 +91,7 @@ function remarks(answer, [source, target], change) {
       foreign(lost.join(", "), source)),
     !letters(answer.source).includes(letters(answer.read)) &&
       element("li", {}, "Read with capitals: ", foreign(answer.read, source)),
-    element("li", { class: "quiet" }, total),
+    element("li", { class: "quiet" }, joined(total)),
   ];
 }
 
@@ -102,20 +100,12 @@ export function allOnButton(change) {
   return button("all on", () => change({ without: [] }), {}, "Turn all on");
 }
 
-/** The letters of a text alone: sentences and spaces may be separated in another way than they were typed. */
-function letters(text) {
-  return text.normalize().replaceAll(/\P{L}/gu, "");
-}
-
 /** A translation, with the words marked that differ from another one. */
 export function comparison(own, other, language) {
   const words = own.split(" ");
   const kept = commonWords(words, other.split(" "));
-  const marked = words.map((word, number) => [
-    kept.has(number) ? foreign(word) : element("mark", {}, foreign(word)),
-    number < words.length - 1 && " ",
-  ]);
-  return element("bdi", { class: "compared", lang: language, dir: direction(own) }, marked);
+  const marked = words.map((word, number) => kept.has(number) ? foreign(word) : element("mark", {}, foreign(word)));
+  return element("bdi", { class: "compared", lang: language, dir: direction(own) }, joined(marked, " "));
 }
 
 /** The numbers of the words of `one` in a longest common subsequence with `other`. */

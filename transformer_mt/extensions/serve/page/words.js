@@ -1,7 +1,7 @@
 // Two lines of words, one above the other, with a curve per link.
 
 import { sum } from "./arithmetic.js";
-import { button, decimal, element, folded, foreign, shape, visible } from "./dom.js";
+import { button, decimal, element, folded, foreign, joined, shape, visible } from "./dom.js";
 import { roving } from "./keyboard.js";
 import { level, SHARES_OF_ONE } from "./shades.js";
 
@@ -78,9 +78,9 @@ function linkedTo(links, side, number, others, scale = SHARES_OF_ONE) {
 export function linksAsText(lines, links) {
   const [above, below] = lines.map(({ words }) => words);
   const items = below.map((word, number) => {
-    const said = linkedTo(links, 1, number, above).map(([text, weight], place) =>
-      [place > 0 && ", ", foreign(text, lines[0].language), ` ${weight}`]);
-    return said.length > 0 && element("li", {}, foreign(word, lines[1].language), ": ", said);
+    const said = linkedTo(links, 1, number, above).map(([text, weight]) =>
+      [foreign(text, lines[0].language), ` ${weight}`]);
+    return said.length > 0 && element("li", {}, foreign(word, lines[1].language), ": ", joined(said));
   });
   return folded("links", "Links as text", { class: "as-text" }, element("ul", {}, items));
 }

@@ -56,16 +56,16 @@ const CONTRAST = {
 
 test("a contrast has a signed bar per word and method", () => {
   const shown = choices(1, { against: "▁cat", contrast: CONTRAST });
-  equal(texts(shown, ".contrast h3"), ["gradient", "erasure"]);
-  equal(texts(shown, ".contrast .number"), ["1.00", "−4.00", "2.00", "0.50", "2.00", "−1.00"]);
+  equal(texts(shown, ".contrast th:nth-child(2)"), ["gradient", "erasure"]);
+  equal(texts(shown, ".contrast td:nth-child(2)"), ["1.00", "−4.00", "2.00", "0.50", "2.00", "−1.00"]);
   equal(attributes(shown, ".contrast .bar", "class", "width"), [
     ["bar ", "25"], ["bar against", "100"], ["bar ", "50"], ["bar ", "25"], ["bar ", "100"], ["bar against", "50"],
   ]);
-  equal(texts(shown, ".contrast li bdi").slice(0, 3), ["Der", "Hund", "The"]);
-  equal(attributes(shown, ".contrast li bdi", "lang").slice(0, 3), ["de", "de", "en"]);
+  equal(texts(shown, ".contrast th bdi").slice(0, 3), ["Der", "Hund", "The"]);
+  equal(attributes(shown, ".contrast th bdi", "lang").slice(0, 3), ["de", "de", "en"]);
   equal(texts(shown, ".contrast > p")[0], "After The, dog.");
   const { gradient: _, ...erasure } = CONTRAST.from_source;
-  equal(texts(choices(1, { against: "▁cat", contrast: { ...CONTRAST, from_source: erasure } }), ".contrast h3"),
+  equal(texts(choices(1, { against: "▁cat", contrast: { ...CONTRAST, from_source: erasure } }), ".contrast th:nth-child(2)"),
     ["erasure"]);
 });
 
