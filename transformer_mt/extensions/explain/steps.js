@@ -82,9 +82,7 @@ function grouped(steps) {
   return starts.map((start, number) => steps.slice(start, starts[number + 1]));
 }
 
-function isVector({ over, values }) {
-  return Array.isArray(over === "row" ? values : values[0]);
-}
+const isVector = ({ over, values }) => Array.isArray(over === "row" ? values : values[0]);
 
 /** The steps of a group: vectors in lines, and a table whose rows of zeros are only named. */
 function drawGroup(steps, answer, run) {

@@ -50,9 +50,7 @@ function drawLens({ layers, positions, words, target }, run, without) {
   return [drawAllOn(without), scrolled, more, element("ul", {}, decided)];
 }
 
-function inLine(words, language, dir) {
-  return joined(words.map(({ word }) => foreign(word, language, dir)), " ");
-}
+const inLine = (words, language, dir) => joined(words.map(({ word }) => foreign(word, language, dir)), " ");
 
 function guess({ decided, layers }, layer, { language, dir }, place) {
   const { guesses: [[token, likely]] } = layers[layer - 1];

@@ -45,9 +45,7 @@ addTab({
 });
 
 /** The open stop, or the nearest that exists; undefined before the course has come. */
-function lessonOf({ lessons, stop }) {
-  return lessons?.lessons.at(Math.min(stop, lessons.lessons.length) - 1);
-}
+const lessonOf = ({ lessons, stop }) => lessons?.lessons.at(Math.min(stop, lessons.lessons.length) - 1);
 
 /** The picture of the open stop: its own, or the whole machine if the stop is about a part of it. */
 function pictureOf(now) {
@@ -55,9 +53,7 @@ function pictureOf(now) {
   return picture ?? (part && "transformer");
 }
 
-function pictured(now, answer) {
-  return needsOf(pictureOf(now)).includes(answer);
-}
+const pictured = (now, answer) => needsOf(pictureOf(now)).includes(answer);
 
 /** Once for each stop that is opened: give its sentence, choose its head, and a run with attention if it needs one. */
 function openStop(now, { chooseRun }) {

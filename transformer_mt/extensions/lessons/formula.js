@@ -31,9 +31,7 @@ export function coloured(text, hasRoles) {
 }
 
 /** True if these formulas are about queries, keys and values. */
-export function isAboutRoles(formulas) {
-  return formulas.some((one) => ATTENDS.test(one));
-}
+export const isAboutRoles = (formulas) => formulas.some((one) => ATTENDS.test(one));
 
 /** A line to read from its start: its parts, each with whether there is a space before it. */
 function lineOf(text, hasRoles = false) {
@@ -42,9 +40,7 @@ function lineOf(text, hasRoles = false) {
 }
 
 /** The next part; an empty one at the end. */
-function next({ parts, at }) {
-  return parts[at] ?? { text: "", isApart: false };
-}
+const next = ({ parts, at }) => parts[at] ?? { text: "", isApart: false };
 
 /** The items up to a part at which `ends` is true, as one element; what is around a fraction bar is a fraction. */
 function row(line, ends = /^$/) {
@@ -119,6 +115,4 @@ function indexed(line, base, isLarge) {
 }
 
 /** What is in parentheses, if that is all there is. */
-function bare(one) {
-  return one.getAttribute("class") === "group" ? one.children[1] : one;
-}
+const bare = (one) => one.getAttribute("class") === "group" ? one.children[1] : one;

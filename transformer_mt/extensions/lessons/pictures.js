@@ -32,9 +32,7 @@ export function drawPicture(name, curves, answers) {
 }
 
 /** The answers that a picture needs, as keys of the state. */
-export function needsOf(name) {
-  return Object.hasOwn(NEEDS, name) ? NEEDS[name] : [];
-}
+export const needsOf = (name) => Object.hasOwn(NEEDS, name) ? NEEDS[name] : [];
 
 const NEEDS = {
   transformer: ["pieces", "translation", "run"],
@@ -93,9 +91,7 @@ const FOLLOWING = {
   ], lossAndRate],
 };
 
-function said(...text) {
-  return element("p", {}, text);
-}
+const said = (...text) => element("p", {}, text);
 
 // What the stored curves are called.
 const CALLED = {

@@ -179,9 +179,7 @@ function remark(name, problem) {
 }
 
 /** True if the translation was refused because of the search settings, not the sentence. */
-function isOfSearch({ translation }) {
-  return /^search\b/.test(translation);
-}
+const isOfSearch = ({ translation }) => /^search\b/.test(translation);
 
 function render() {
   for (const [id, of, draw] of PICTURES) {
@@ -288,9 +286,7 @@ function pickRow(row) {
 }
 
 /** The side of the pair with the rows of a head. */
-function sideOf(head) {
-  return head.startsWith("encoder") ? "source" : "target";
-}
+const sideOf = (head) => head.startsWith("encoder") ? "source" : "target";
 
 function flip(head) {
   change({ without: [...new Set(state.without).symmetricDifference(new Set([head]))] });

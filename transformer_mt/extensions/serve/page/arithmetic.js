@@ -1,13 +1,9 @@
 // The computations behind the pictures of the course, as pure functions of plain numbers and arrays.
 
 /** What `of` returns for each number from 0 to `count` − 1. */
-export function times(count, of) {
-  return Array.from({ length: count }, (_, place) => of(place));
-}
+export const times = (count, of) => Array.from({ length: count }, (_, place) => of(place));
 
-export function sum(numbers) {
-  return numbers.reduce((all, number) => all + number, 0);
-}
+export const sum = (numbers) => numbers.reduce((all, number) => all + number, 0);
 
 /** exp(s_j / T) / Σ_k exp(s_k / T); a score of −Infinity has no weight, and a row of them has none at all. */
 export function softmax(scores, temperature = 1) {
@@ -22,14 +18,10 @@ function weighedSum(weights, vectors) {
   return vectors[0].map((_, d) => vectors.reduce((all, one, j) => all + weights[j] * one[d], 0));
 }
 
-export function dotProduct(one, other) {
-  return one.reduce((all, number, d) => all + number * other[d], 0);
-}
+export const dotProduct = (one, other) => one.reduce((all, number, d) => all + number * other[d], 0);
 
 /** The product of a matrix of rows and a matrix. */
-export function multiplied(rows, matrix) {
-  return rows.map((row) => weighedSum(row, matrix));
-}
+export const multiplied = (rows, matrix) => rows.map((row) => weighedSum(row, matrix));
 
 /** The three steps of attention, row by row; `scale` multiplies the scores. */
 export function attended(queries, keys, values, scale = 1) {

@@ -110,7 +110,5 @@ function nodeButton(trace, number, { place, of, depth, isBest, dir }, go) {
 }
 
 /** The numbers of the nodes from the root to a node, itself included. */
-function pathTo(trace, number) {
-  return number === null ? [] : [...pathTo(trace, trace.nodes[number].parent), number];
-}
+const pathTo = (trace, number) => number === null ? [] : [...pathTo(trace, trace.nodes[number].parent), number];
 

@@ -38,9 +38,7 @@ export function say(strings, ...values) {
 }
 
 /** A number of things: `1 head`, `2 heads`. */
-export function plural(count, thing) {
-  return say(["", ` ${thing}${count === 1 ? "" : "s"}`], count);
-}
+export const plural = (count, thing) => say(["", ` ${thing}${count === 1 ? "" : "s"}`], count);
 
 /** A sentence of the server in the language of the page, part by part; unknown parts stay. */
 export function retold(sentence) {
@@ -52,14 +50,10 @@ export function retold(sentence) {
   }).join("");
 }
 
-export function capitalised(text) {
-  return `${text[0].toUpperCase()}${text.slice(1)}`;
-}
+export const capitalised = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 
 /** Digits with the minus and the decimal point of the language. */
-export function numeral(digits) {
-  return digits.replaceAll("-", "−").replace(".", POINT);
-}
+export const numeral = (digits) => digits.replaceAll("-", "−").replace(".", POINT);
 
 /** Put the texts of the HTML into the language of the page. */
 export function translatePage() {
@@ -89,14 +83,10 @@ export function button(place, onclick, attributes, ...children) {
 }
 
 /** Create a paragraph that stays in the background. */
-export function quiet(...children) {
-  return element("p", { class: "quiet" }, children);
-}
+export const quiet = (...children) => element("p", { class: "quiet" }, children);
 
 /** Items with a comma, or another text, between them. */
-export function joined(items, between = ", ") {
-  return items.map((one, place) => [place > 0 && between, one]);
-}
+export const joined = (items, between = ", ") => items.map((one, place) => [place > 0 && between, one]);
 
 /** Create a part that unfolds below a summary; `place` identifies it for `replace`. */
 export function folded(place, summary, attributes, ...children) {
@@ -143,9 +133,7 @@ export function visible(text) {
 }
 
 /** Untrusted text that is only shown as it is, never translated. */
-export function literal(text) {
-  return new Text(visible(text));
-}
+export const literal = (text) => new Text(visible(text));
 
 /** The direction of a text, `ltr` or `rtl`, from its first letter; `usual` if it has none. */
 export function direction(text, usual = "ltr") {
@@ -183,18 +171,12 @@ export function replace(container, ...children) {
 }
 
 /** Two decimals, without a zero before a point: `.42`, `−.31`, `1.00`; but `0,42`. */
-export function decimal(number) {
-  return compact(fixed(number, 2));
-}
+export const decimal = (number) => compact(fixed(number, 2));
 
-export function compact(digits) {
-  return digits.replace(/^(−?)0\./, "$1.");
-}
+export const compact = (digits) => digits.replace(/^(−?)0\./, "$1.");
 
 /** A number with so many decimals; no zero is negative. */
-export function fixed(number, digits) {
-  return numeral(number.toFixed(digits).replace(/^-(0\.0*)$/, "$1"));
-}
+export const fixed = (number, digits) => numeral(number.toFixed(digits).replace(/^-(0\.0*)$/, "$1"));
 
 /** Format a column of numbers with equal decimals: three, or enough for four digits of the largest. */
 export function column(numbers) {
@@ -204,9 +186,7 @@ export function column(numbers) {
 }
 
 /** Format a probability; very small ones as `< .01`. */
-export function probability(number) {
-  return number < 0.005 ? `< ${decimal(0.01)}` : decimal(number);
-}
+export const probability = (number) => number < 0.005 ? `< ${decimal(0.01)}` : decimal(number);
 
 /** An area that scrolls sideways, with a shadow at an edge where there is more; reachable by keyboard if it scrolls. */
 export function scroller(name, dir, ...children) {

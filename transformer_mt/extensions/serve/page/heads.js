@@ -24,9 +24,7 @@ const BETWEEN = {
 };
 
 /** True if a method has one matrix for the whole model, not one per head. */
-function isWhole({ method }, run) {
-  return run.methods[method]?.whole ?? false;
-}
+const isWhole = ({ method }, run) => run.methods[method]?.whole ?? false;
 
 /** The title of a stack's matrices: what a method measures, and where. */
 function titleOf(method, stack, whole) {
@@ -159,9 +157,7 @@ export function headToShow(attention, run, chosen) {
 }
 
 /** A note for numbers that are computed with all heads, if some are off. */
-export function drawAllOn(without) {
-  return without.length > 0 && quiet("These numbers are with all heads on.");
-}
+export const drawAllOn = (without) => without.length > 0 && quiet("These numbers are with all heads on.");
 
 /** How a probability changes, as printed; from its logarithms. */
 export function changeOf(before, after) {

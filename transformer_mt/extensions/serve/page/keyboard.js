@@ -50,6 +50,4 @@ function edge(one) {
   return [isFromRight(one) ? right : left, (top + bottom) / 2];
 }
 
-function isFromRight({ parentElement }) {
-  return getComputedStyle(parentElement).direction === "rtl";
-}
+const isFromRight = ({ parentElement }) => getComputedStyle(parentElement).direction === "rtl";

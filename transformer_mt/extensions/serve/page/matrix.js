@@ -46,9 +46,7 @@ export function tableOf(attributes, caption, rows, heads = null) {
 }
 
 /** The class of a cell with a number. */
-export function shadeOf(number, scale) {
-  return `${number < 0 ? "negative" : "shade"}-${level(number, scale.largest)}`;
-}
+export const shadeOf = (number, scale) => `${number < 0 ? "negative" : "shade"}-${level(number, scale.largest)}`;
 
 /** A table from columns by heading; the first one has the row headings. */
 export function table(name, columns) {

@@ -32,9 +32,7 @@ export function pictureOfTable(table) {
 }
 
 /** A text in lines of so many letters at most. */
-function wrapped(text, most) {
-  return text.match(new RegExp(`.{1,${Math.floor(most)}}(\\s|$)`, "g")) ?? [];
-}
+const wrapped = (text, most) => text.match(new RegExp(`.{1,${Math.floor(most)}}(\\s|$)`, "g")) ?? [];
 
 /** Offer a file to save. */
 export function saveFile(name, type, content) {

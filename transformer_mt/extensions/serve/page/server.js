@@ -29,9 +29,7 @@ function takeKey() {
 }
 
 /** An address of the page with the key of this tab, for another browser. */
-export function withKey(address) {
-  return address.replace("#", `#key=${sessionStorage.getItem(STORED)}&`);
-}
+export const withKey = (address) => address.replace("#", `#key=${sessionStorage.getItem(STORED)}&`);
 
 /**
  * Request a route: `GET` without a question, otherwise `POST`.

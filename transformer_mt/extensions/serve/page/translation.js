@@ -96,9 +96,7 @@ function remarks(answer, [source, target], change) {
 }
 
 /** A button that turns all heads on. */
-export function allOnButton(change) {
-  return button("all on", () => change({ without: [] }), {}, "Turn all on");
-}
+export const allOnButton = (change) => button("all on", () => change({ without: [] }), {}, "Turn all on");
 
 /** A translation, with the words marked that differ from another one. */
 export function comparison(own, other, language) {
