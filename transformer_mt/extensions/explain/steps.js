@@ -19,9 +19,7 @@ const ZERO = /^[·−0.,]*0[·−0.,]*$/;
 const TEXTS = { target: "Translation", source: "Sentence" };
 
 addTab({
-  id: "steps",
-  title: "How one number is computed",
-  place: 30,
+  id: "steps", title: "How one number is computed", place: 30,
   questions: { explanation: (now) => ofPair(now, "explain", explained(now)) },
   pictures: [
     ["explained-row", ({ explanation }) => [explanation], rowOptions],

@@ -9,9 +9,7 @@ import { legend, level } from "./shades.js";
 import { addTab, ofPair } from "./tabs.js";
 
 addTab({
-  id: "lens",
-  title: "When it knows",
-  place: 40,
+  id: "lens", title: "When it knows", place: 40,
   questions: { lens: (now) => ofPair(now, "lens") },
   pictures: [["layers", ({ lens, run, without }) => [lens, run, without], drawLens]],
 });

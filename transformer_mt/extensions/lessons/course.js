@@ -18,10 +18,7 @@ const WEIGHTS = { method: "weights", words: true, without: [] };
 const given = new Map(); // the student's answers, by the question
 
 addTab({
-  id: "course",
-  title: "Course",
-  place: 60,
-  needsModel: true,
+  id: "course", title: "Course", place: 60, needsModel: true,
   follow: openStop,
   questions: {
     lessons: () => ["lessons", null],

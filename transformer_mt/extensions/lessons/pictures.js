@@ -26,64 +26,67 @@ export function drawPicture(name, curves, answers) {
     return answers.source?.trim() === "" && quiet("This picture is about your sentence: type one.");
   }
   if (Object.hasOwn(FOLLOWING, name)) {
-    return interactive(name, ...FOLLOWING[name]);
+    return interactive(name, ...FOLLOWING[name](curves));
   }
-  return Object.hasOwn(PICTURED, name) ? PICTURED[name](answers, curves) : null;
+  return Object.hasOwn(PICTURED, name) ? PICTURED[name][1](answers, curves) : null;
 }
 
 /** The answers that a picture needs, as keys of the state. */
-export const needsOf = (name) => Object.hasOwn(NEEDS, name) ? NEEDS[name] : [];
+export const needsOf = (name) => Object.hasOwn(PICTURED, name) ? PICTURED[name][0] : [];
 
-const NEEDS = {
-  transformer: ["pieces", "translation", "run"],
-  "sum-of-heads": ["explanation", "translation", "run"],
-  "cross-attention": ["looked", "run"],
-  beam: ["translation", "run"],
-  misleading: ["looked", "erased", "run"],
-};
-
+// The answers that a picture needs, and what draws it from them and the stored curves.
 const PICTURED = {
-  transformer: drawTransformer,
-  "length-curves": (_, { length }) => lengthCurves(length),
-  "rnn-attention": (_, { rnn_attention: found }) => rnnAttention(found),
-  "sum-of-heads": sumOfHeads,
-  positions: (_, { positions }) => productsByPlace(positions),
-  "norm-curves": (_, { loss: { baseline, ...others } }) =>
-    stored({ pre_norm: baseline, ...others }, "Training loss, nats per target token"),
-  "cross-attention": crossAttention,
-  beam: ({ translation, run, prefix, go, undo }) => [drawBeam(translation, run, { go }),
-    prefix.length > 0 && said(button("undo", undo, {}, "Undo"))],
-  misleading,
+  transformer: [["pieces", "translation", "run"], drawTransformer],
+  "length-curves": [[], (_, { length }) => lengthCurves(length)],
+  "sum-of-heads": [["explanation", "translation", "run"], sumOfHeads],
+  "norm-curves": [[], (_, { loss: { baseline, ...others } }) =>
+    stored({ pre_norm: baseline, ...others }, "Training loss, nats per target token")],
+  "cross-attention": [["looked", "run"], (answers) => withCrossHead(answers, (only, chosen) => [
+    drawHead(only, answers.run, chosen, [], null), drawHeads(only, answers.run, chosen, [], null, answers),
+  ])],
+  beam: [["translation", "run"], ({ translation, run, prefix, go, undo }) => [drawBeam(translation, run, { go }),
+    prefix.length > 0 && said(button("undo", undo, {}, "Undo"))]],
+  misleading: [["looked", "erased", "run"], misleading],
 };
 
-// Pictures that follow controls, which come first.
+// Pictures that follow controls: from the stored curves, these controls and what draws their values.
 const FOLLOWING = {
-  "shiny-sun": [[], byHand("shiny-sun", 1, lookOfShiny)],
-  "query-key-value": [
+  "shiny-sun": () => [[], byHand("shiny-sun", 1, lookOfShiny)],
+  "query-key-value": () => [
     [{ name: "shared", label: "W_k = W_q", value: false }], byHand("query-key-value", 4, rolesOf),
   ],
-  "other-scores": [[], byHand("other-scores", 1, threeScores)],
-  temperature: [[
+  "other-scores": () => [[], byHand("other-scores", 1, threeScores)],
+  "rnn-attention": ({ rnn_attention: found }) => [
+    [{ name: "score", label: "Score", value: Object.keys(found)[0], options: Object.keys(found) }],
+    ({ score }) => asMatrix(found[score].weights, found[score].rows, found[score].columns,
+      "Rows: the words written. Columns: the words read. A row sums to 1."),
+  ],
+  positions: ({ positions }) => [
+    [{ name: "distance", label: "Distance", value: "3", options: Object.keys(positions) }],
+    ({ distance }) => stored(positions[distance], say`Scaled product of the positions i and i + ${distance}`,
+      { axis: "i", at: (i) => `i = ${i}` }),
+  ],
+  temperature: () => [[
     { name: "power", label: "d", min: 0, max: 8, value: 1, shown: (power) => `${2 ** power}` },
     { name: "t", label: "T", min: 0.1, max: 4, step: 0.1, value: 1 },
     { name: "scaled", label: "divide by √d", value: false },
   ], spreadOfScores],
-  "causal-mask": [[{ name: "causal", label: "hide later words", value: true }], masks],
-  dropout: [[
+  "causal-mask": () => [[{ name: "causal", label: "hide later words", value: true }], masks],
+  dropout: () => [[
     { name: "p", label: "p", min: 0, max: 0.9, step: 0.1, value: 0.5 },
     { name: "seed", label: "Draw", min: 1, max: 9, value: 1 },
   ], dropouts],
-  clipping: [[{ name: "m", label: "m", min: 1, max: 5, value: 4 }], clipped],
-  graphs: [[
+  clipping: () => [[{ name: "m", label: "m", min: 1, max: 5, value: 4 }], clipped],
+  graphs: () => [[
     { name: "graph", label: "Graph", value: "band", options: ["complete", "causal", "band", "strided", "fixed"] },
     { name: "k", label: "k, or l", min: 1, max: 6, value: 2 }, { name: "c", label: "c", min: 0, max: 3, value: 1 },
     { name: "layers", label: "Layers", min: 1, max: 6, value: 1 },
   ], edgesOf],
-  convolution: [[
+  convolution: () => [[
     { name: "kernel", label: "Kernel", value: "mean", options: ["mean", "blur", "edge"] },
     ...["row", "column"].map((name) => ({ name, label: name, min: 1, max: 7, value: 4 })),
   ], convolved],
-  "smoothing-and-noam": [[
+  "smoothing-and-noam": () => [[
     { name: "shown", label: "Curve", value: "loss", options: ["loss", "learning rate"] },
     { name: "smoothing", label: "ε", min: 0, max: 0.4, step: 0.05, value: 0.1 },
     { name: "warmup", label: "Warm-up", min: 100, max: 8000, step: 100, value: 4000 },
@@ -116,26 +119,9 @@ function lengthCurves(found) {
     { axis: "words and marks", at: (count) => say`${count} words` });
 }
 
-function rnnAttention(found) {
-  const options = Object.keys(found);
-  return interactive("rnn-attention", [{ name: "score", label: "Score", value: options[0], options }], ({ score }) => {
-    const { rows, columns, weights } = found[score];
-    return asMatrix(weights, rows, columns, "Rows: the words written. Columns: the words read. A row sums to 1.");
-  });
-}
-
-function productsByPlace(found) {
-  const field = { name: "distance", label: "Distance", value: "3", options: Object.keys(found) };
-  return interactive("positions", [field], ({ distance }) =>
-    stored(found[distance], say`Scaled product of the positions i and i + ${distance}`,
-      { axis: "i", at: (i) => `i = ${i}` }));
-}
-
 function asMatrix(numbers, rows, columns, caption, more = {}) {
   return matrixTable({ numbers, rows: { words: rows }, columns: { words: columns }, caption, ...more });
 }
-
-// Computed here
 
 /** Editable vectors and matrices, `count` in all, and what `show(words, matrices)` computes from them. */
 function byHand(picture, count, show) {
@@ -217,11 +203,10 @@ function spreadOfScores({ power, t, scaled }) {
   const d = 2 ** power;
   const scores = randomScores(d, PAIRS, SEED).map((score) => (scaled ? score / Math.sqrt(d) : score));
   const counts = histogram(scores, REACH, BINS);
-  const most = Math.max(...counts);
   const spread = Math.sqrt(dotProduct(scores, scores) / PAIRS);
   const weights = softmax(scores.slice(0, FEW), t);
   return [
-    uprights(say`Scores of ${short(PAIRS)} random pairs`, counts.map((count) => count / most),
+    uprights(say`Scores of ${short(PAIRS)} random pairs`, counts.map((count) => count / Math.max(...counts)),
       { [BINS / 4]: `−${REACH / 2}`, [BINS / 2]: "0", [(3 * BINS) / 4]: `${REACH / 2}` }),
     said(say`Spread of the scores: ${decimal(spread)}. √d is ${decimal(Math.sqrt(d))}.`),
     uprights("Weights of eight, above their scores", weights, scores.slice(0, FEW).map((one) => fixed(one, 1)),
@@ -267,11 +252,10 @@ function dropouts({ p, seed }) {
   const before = softmax(normals(SIX.length, 5));
   const after = dropped(before, p, seed);
   const most = Math.max(1, ...after);
-  const total = sum(after);
   const columns = { word: SIX, weight: before.map(decimal), "with dropout": after.map(decimal),
     "as bars": after.map((weight) => bar(weight / most)) };
   return [table("A row of weights", columns),
-    said(say`Kept weights are divided by 1 − p = ${decimal(1 - p)}. The row now sums to ${decimal(total)}.`)];
+    said(say`Kept weights are divided by 1 − p = ${decimal(1 - p)}. The row now sums to ${decimal(sum(after))}.`)];
 }
 
 const TWELVE = 12;
@@ -279,14 +263,13 @@ const TWELVE = 12;
 function edgesOf({ graph, k, c, layers }) {
   const edges = times(TWELVE, (i) => times(TWELVE, (j) => (isNeighbour(graph, i, j, { k, l: k, c }) ? 1 : 0)));
   const rows = reached(edges, layers);
-  const count = rows.flat().filter(Boolean).length;
-  const seen = rows.map((row) => row.filter(Boolean).length);
+  const seen = rows.map(sum);
   const given = { band: `(${k})`, strided: `(${k})`, fixed: `(${k}, ${Math.min(c, k)})` }[graph] ?? "";
   return [
     element("figure", {}, element("figcaption", {}, say`${translated(graph)}${given}: what row i knows of after
       ${plural(layers, "layer")}`),
       element("div", { class: "square" }, smallMatrix(rows))),
-    said(say`${count} of ${TWELVE ** 2} pairs. A position knows of ${Math.min(...seen)} to ${Math.max(...seen)}.`),
+    said(say`${sum(seen)} of ${TWELVE ** 2} pairs. A position knows of ${Math.min(...seen)} to ${Math.max(...seen)}.`),
   ];
 }
 
@@ -338,8 +321,6 @@ function lossAndRate({ shown, smoothing, warmup, factor }) {
   ];
 }
 
-// From the model's answers
-
 /** What each head of the explained layer adds to the row, and switches; the translation with the heads that are on. */
 function sumOfHeads({ explanation, translation, run, without, flip, change }) {
   const { stack, layer, token, stages, heads } = explanation;
@@ -372,14 +353,6 @@ function withCrossHead({ looked, run, head, pick }, draw) {
     element("p", { class: "controls" }, control("cross-head", field, pick)),
     draw(only, chosen),
   ];
-}
-
-/** The cross-attention of the chosen head, or of the first one. */
-function crossAttention(answers) {
-  const { run, pick } = answers;
-  return withCrossHead(answers, (only, chosen) => [
-    drawHead(only, run, chosen, [], null), drawHeads(only, run, chosen, [], null, { pick }),
-  ]);
 }
 
 /** For a word of the translation: the weights of a head, and the fall of its ln p without each source word. */

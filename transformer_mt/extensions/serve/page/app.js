@@ -25,17 +25,13 @@ const LISTING = 10000;
 const OTHERS = 9;
 // If these fields of a run change, it is a different model, and choices are reset.
 const OFFERED = ["stacks", "methods", "search", "source_language", "target_language"];
-// The ready model, the last in the list of runs.
-const READY = "ready";
 // The runs as text, without what changes all the time.
 const ageless = (runs) => JSON.stringify(runs.map((run) => ({ ...run, bytes: 0, seconds_since: 0 })));
 const told = (problem) => foreign(retold(translated(problem)));
 const optionOf = (name) => element("option", { value: name }, name);
 
 addTab({
-  id: "choices",
-  title: "What else it might say",
-  place: 10,
+  id: "choices", title: "What else it might say", place: 10,
   pictures: [
     ["pieces", ({ translation, run, place, prefix, against, contrast, problems }) =>
       [translation, run, place, prefix, against, contrast, problems.contrast],
@@ -47,9 +43,7 @@ addTab({
 });
 
 addTab({
-  id: "heads",
-  title: "Where heads look",
-  place: 20,
+  id: "heads", title: "Where heads look", place: 20,
   questions: {
     attention: (now) => ofPair(now, "attend", { method: now.method, words: now.words, without: now.without }),
     losses: (now) => now.wantsLosses && ofPair(now, "losses"),
@@ -99,11 +93,8 @@ const state = {
 const QUESTIONS = {
   translation: ({ run, source, prefix, without, beam }) =>
     run && source.trim() !== "" && ["translate", {
-      run: run.run, source, prefix, without,
-      search: beam === null ? {} : { beam },
-      alternatives: OTHERS,
-      trace: !run.search.sample,
-      align: run.has_links,
+      run: run.run, source, prefix, without, search: beam === null ? {} : { beam }, alternatives: OTHERS,
+      trace: !run.search.sample, align: run.has_links,
     }],
 };
 for (const name of new Set(Object.values(tabs).flatMap(({ questions }) => Object.keys(questions)))) {
@@ -221,8 +212,6 @@ function speak(answer) {
     change({ spoken: answer.translation });
   }
 }
-
-// User actions
 
 /** Choose a run, with the choices of the address if they make sense for it. */
 function chooseRun(name, wished = {}) {
@@ -403,7 +392,7 @@ function offer(runs, opens = null) {
   const usable = runs.filter((run) => run.stacks);
   const wished = readAddress();
   const first = [wished.run, opens, lastRun()].map((name) => usable.find(({ run }) => run === name)).find(Boolean) ??
-    usable.find(({ run, state: how }) => how === "finished" && run !== READY) ?? usable[0];
+    usable.find(({ run, state: how }) => how === "finished" && run !== "ready") ?? usable[0];
   const now = runs.find(({ run, stacks }) => stacks && run === state.run?.run);
   const gone = state.run && !now && say`The run ${state.run.run} is gone or damaged; choose another.`;
   remark("runs", gone || (first ? undefined : say`No run here has a model yet; train one with: tmt train`));
@@ -429,10 +418,7 @@ async function poll() {
 
 async function start() {
   translatePage();
-  await prepare(() => {
-    forget();
-    list();
-  });
+  await prepare(list);
   build();
   listen();
   addEventListener("hashchange", () => {

@@ -61,19 +61,16 @@ export function inRows(numbers, size) {
 
 /** How many values are in each of equal bins from −reach to reach; values outside are in the first or last. */
 export function histogram(values, reach, bins) {
-  const counts = new Array(bins).fill(0);
-  for (const value of values) {
-    counts[Math.min(bins - 1, Math.max(0, Math.floor(((value + reach) / (2 * reach)) * bins)))] += 1;
-  }
-  return counts;
+  const found = Map.groupBy(values, (value) =>
+    Math.min(bins - 1, Math.max(0, Math.floor(((value + reach) / (2 * reach)) * bins))));
+  return times(bins, (bin) => found.get(bin)?.length ?? 0);
 }
 
 /** The weights of a matrix of scores; with `causal`, row i sees columns j ≤ i only, and null is hidden. */
 export function maskedWeights(scores, causal) {
   return scores.map((row, i) => {
-    const hidden = row.map((_, j) => causal && j > i);
-    const weights = softmax(row.map((score, j) => (hidden[j] ? -Infinity : score)));
-    return weights.map((weight, j) => (hidden[j] ? null : weight));
+    const weights = softmax(causal ? row.slice(0, i + 1) : row);
+    return row.map((_, j) => weights[j] ?? null);
   });
 }
 

@@ -9,18 +9,14 @@ import { legend, level, scaleOf } from "./shades.js";
 import { linkedWords } from "./words.js";
 
 export const STACKS = {
-  encoder: "Encoder self-attention",
-  decoder: "Decoder self-attention",
-  cross: "Cross-attention",
+  encoder: "Encoder self-attention", decoder: "Decoder self-attention", cross: "Cross-attention",
 };
 // In the name of a layer's mean, the place of the head's number.
 const MEAN = "mean";
 
 // The rows and columns of a method with one matrix for the whole model.
 const BETWEEN = {
-  encoder: "sentence against itself",
-  decoder: "translation against itself",
-  cross: "translation against sentence",
+  encoder: "sentence against itself", decoder: "translation against itself", cross: "translation against sentence",
 };
 
 /** True if a method has one matrix for the whole model, not one per head. */

@@ -8,10 +8,7 @@ import { addTab, ofPair } from "./tabs.js";
 import { comparison } from "./translation.js";
 
 addTab({
-  id: "learning",
-  title: "How it learned",
-  place: 50,
-  needsModel: true,
+  id: "learning", title: "How it learned", place: 50, needsModel: true,
   questions: {
     history: (now) => now.run?.checkpoints.length > 1 &&
       ofPair(now, "history", { checkpoint: now.run.checkpoints.at(now.checkpoint ?? -1), words: true }),

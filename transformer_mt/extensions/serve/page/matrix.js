@@ -6,16 +6,12 @@ import { level, SHARES_OF_ONE } from "./shades.js";
 
 /** A matrix without numbers: one path per shade, a unit square per cell; columns in the direction `dir`. */
 export function smallMatrix(numbers, scale = SHARES_OF_ONE, dir = "ltr") {
-  const paths = new Map();
-  numbers.forEach((row, down) =>
-    row.forEach((number, across) => {
-      const shade = number === null ? "masked" : level(number, scale.largest) && shadeOf(number, scale);
-      if (shade) {
-        paths.set(shade, `${paths.get(shade) ?? ""}M${across} ${down}h1v1h-1z`);
-      }
-    }),
-  );
-  const drawn = [...paths].map(([shade, path]) => shape("path", { class: shade, d: path }));
+  const squares = numbers.flatMap((row, down) => row.map((number, across) => ({
+    shade: number === null ? "masked" : level(number, scale.largest) > 0 && shadeOf(number, scale),
+    path: `M${across} ${down}h1v1h-1z`,
+  })));
+  const drawn = [...Map.groupBy(squares.filter(({ shade }) => shade), ({ shade }) => shade)].map(([shade, cells]) =>
+    shape("path", { class: shade, d: cells.map(({ path }) => path).join("") }));
   const size = `0 0 ${numbers[0]?.length ?? 0} ${numbers.length}`;
   const attributes = { class: "small", dir, viewBox: size, preserveAspectRatio: "none", "aria-hidden": true };
   return shape("svg", attributes, drawn);

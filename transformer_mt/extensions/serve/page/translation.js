@@ -73,22 +73,19 @@ function remarks(answer, [source, target], change) {
   const both = () => usual === translation ? "the same as with all heads." : [
     comparison(translation, usual, target), " With all heads: ", comparison(usual, translation, target),
   ];
-  const totals = {
-    "ln p": fixed(answer.log_probability, 2), score: fixed(answer.score, 2), step: String(answer.step),
-  };
+  const totals = { "ln p": fixed(answer.log_probability, 2), score: fixed(answer.score, 2), step: `${answer.step}` };
   const total = Object.entries(totals).map(([name, number]) =>
     element("span", { title: MEANINGS[name] }, `${translated(name)} ${number}`));
   // Sentences and spaces may be separated in another way than they were typed.
   const letters = (text) => text.normalize().replaceAll(/\P{L}/gu, "");
+  const warning = (...parts) => element("li", { class: "warning" }, parts);
   return [
-    usual !== undefined && element("li", {}, say`Without ${answer.without.join(", ")}: `, both(), " ",
-      allOnButton(change)),
-    answer.doubtful &&
-      element("li", { class: "warning" }, "The model gives this translation a low probability."),
-    unseen.length > 0 && element("li", { class: "warning" }, "Never seen in training, so copied or guessed: ",
-      foreign(unseen.join(", "), source)),
-    lost.length > 0 && element("li", { class: "warning" }, "Characters without a token, lost: ",
-      foreign(lost.join(", "), source)),
+    usual !== undefined &&
+      element("li", {}, say`Without ${answer.without.join(", ")}: `, both(), " ", allOnButton(change)),
+    answer.doubtful && warning("The model gives this translation a low probability."),
+    unseen.length > 0 &&
+      warning("Never seen in training, so copied or guessed: ", foreign(unseen.join(", "), source)),
+    lost.length > 0 && warning("Characters without a token, lost: ", foreign(lost.join(", "), source)),
     !letters(answer.source).includes(letters(answer.read)) &&
       element("li", {}, "Read with capitals: ", foreign(answer.read, source)),
     element("li", { class: "quiet" }, joined(total)),
