@@ -37,7 +37,7 @@ export const needsOf = (name) => Object.hasOwn(PICTURED, name) ? PICTURED[name][
 // The answers that a picture needs, and what draws it from them and the stored curves.
 const PICTURED = {
   transformer: [["pieces", "translation", "run"], drawTransformer],
-  "length-curves": [[], (_, { length }) => lengthCurves(length)],
+  "length-curves": [[], lengthCurves],
   "sum-of-heads": [["explanation", "translation", "run"], sumOfHeads],
   "norm-curves": [[], (_, { loss: { baseline, ...others } }) =>
     stored({ pre_norm: baseline, ...others }, "Training loss, nats per target token")],
@@ -112,9 +112,9 @@ function stored(found, title, places) {
   return drawChart(title, curves, places);
 }
 
-function lengthCurves(found) {
+function lengthCurves(_, { length }) {
   const middle = ([fewest, most, bleu]) => [most === null ? LONG : (fewest + most) / 2, bleu];
-  const curves = Object.entries(found).map(([key, rows]) => [key, rows.map(middle)]);
+  const curves = Object.entries(length).map(([key, rows]) => [key, rows.map(middle)]);
   return stored(Object.fromEntries(curves), "BLEU by the length of the sentence",
     { axis: "words and marks", at: (count) => say`${count} words` });
 }

@@ -19,6 +19,7 @@ const WRITTEN = {
 };
 
 let waiting = null;
+let known = null; // the address that was read or written last
 
 /** The address of the page with a state, without the key. */
 export function addressOf(state) {
@@ -26,10 +27,15 @@ export function addressOf(state) {
   return `${location.origin}${location.pathname}#${new URLSearchParams(found)}`;
 }
 
-/** Put the state into the address, once it has not changed for a moment. */
+/** Put the state into the address once it has not changed for a moment, unless the user has just changed the address. */
 export function keepAddress(state) {
   clearTimeout(waiting);
-  waiting = isLive && setTimeout(() => history.replaceState(null, "", addressOf(state)), APART);
+  waiting = isLive && setTimeout(() => {
+    if (location.href === known) {
+      history.replaceState(null, "", addressOf(state));
+      known = location.href;
+    }
+  }, APART);
 }
 
 /** The choices in the address, as parts of the state; whether they make sense is for the page to check. */
@@ -37,6 +43,7 @@ export function readAddress() {
   if (!isLive) {
     return {};
   }
+  known = location.href;
   const choices = location.hash.includes("=") ? location.hash.slice(1) : ""; // else the id of an element
   const found = Object.fromEntries(new URLSearchParams(choices));
   const stop = /^[1-9]\d{0,3}$/.test(found.stop) ? Number(found.stop) : null;
