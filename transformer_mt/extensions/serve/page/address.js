@@ -27,7 +27,7 @@ export function addressOf(state) {
   return `${location.origin}${location.pathname}#${new URLSearchParams(found)}`;
 }
 
-/** Put the state into the address once it has not changed for a moment, unless the user has just changed the address. */
+/** Put the state into the address once it has not changed for a moment, unless the user has just done so. */
 export function keepAddress(state) {
   clearTimeout(waiting);
   waiting = isLive && setTimeout(() => {

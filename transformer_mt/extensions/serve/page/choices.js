@@ -111,4 +111,3 @@ function nodeButton(trace, number, { place, of, depth, isBest, dir }, go) {
 
 /** The numbers of the nodes from the root to a node, itself included. */
 const pathTo = (trace, number) => number === null ? [] : [...pathTo(trace, trace.nodes[number].parent), number];
-
