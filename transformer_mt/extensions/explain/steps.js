@@ -16,7 +16,6 @@ const MAIN = ["query", "scores", "weights", "head"];
 const MATTERS = 0.05;
 // The numbers of a row that are all zero as printed; a masked column has a dot.
 const ZERO = /^[·−0.,]*0[·−0.,]*$/;
-const TEXTS = { target: "Translation", source: "Sentence" };
 
 addTab({
   id: "steps", title: "How one number is computed", place: 30,
@@ -36,8 +35,7 @@ addTab({
 function drawSteps(answer, run, without) {
   const { stack, layer, head, row, read, token, choice } = answer;
   const title = say`${translated(STACKS[stack])}, layer ${layer}, head ${head}, row i = ${row}`;
-  const language = stack === "encoder" ? run.source_language : run.target_language;
-  const reads = foreign(read, language);
+  const reads = foreign(read, stack === "encoder" ? run.source_language : run.target_language);
   return [
     drawAllOn(without),
     element("h3", {}, stack === "encoder" ? say`${title}, which reads ${reads}`
@@ -153,7 +151,7 @@ function rowOptions({ rows, stack, row }) {
         return element("option", { value, selected: side === own && (count += 1) === row + 1 }, literal(label));
       }),
     );
-    return element("optgroup", { label: TEXTS[side] }, options);
+    return element("optgroup", { label: side === "source" ? "Sentence" : "Translation" }, options);
   });
 }
 

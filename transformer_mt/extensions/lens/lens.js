@@ -21,11 +21,8 @@ function drawLens({ layers, positions, words, target }, run, without) {
   const more = element("p", { class: "guesses" }, "Point at a guess to see the next likeliest ones.");
   const cells = new Map();
   const rows = positions.map((position, place) => {
-    const guessed = numbers.map((layer) => {
-      const cell = guess(position, layer, { language, dir }, `cell ${place} ${layer - 1}`);
-      cells.set(cell, () => guesses(position, layer, language));
-      return cell;
-    });
+    const guessed = numbers.map((layer) => guess(position, layer, { language, dir }, `cell ${place} ${layer - 1}`));
+    guessed.forEach((cell, layer) => cells.set(cell, () => guesses(position, layer + 1, language)));
     const begun = position.words.filter((word) => !positions[place - 1]?.words.includes(word));
     return [element("td", { class: "quiet" }, inLine(begun.map((number) => words[number]), language, dir)),
       element("th", { scope: "row" }, foreign(position.token, language, dir)), guessed];

@@ -15,7 +15,7 @@ const ANSWERS = [
 ];
 const WEIGHTS = { method: "weights", words: true, without: [] };
 
-const given = new Map(); // the student's answers, by the question
+const given = new Map(); // the student's answers, by the question, as long as the page is open
 
 addTab({
   id: "course", title: "Course", place: 60, needsModel: true,
@@ -130,8 +130,6 @@ function drawQuestion(lesson, course, { change, copy }) {
         ({ target }) => copy(answersOf(course), target), {}, "Copy my answers")),
   ];
 }
-
-// The student's answers: in this page only, as long as it is open.
 
 /** A field for the answer to a question, and what is said of the answer. */
 function field({ question, check }) {

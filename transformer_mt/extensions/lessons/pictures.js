@@ -102,8 +102,6 @@ const CALLED = {
   pre_norm: "pre-norm, layer norm", post_norm: "post-norm, layer norm", batch_norm: "pre-norm, batch norm",
   encodings: "sinusoidal", learned: "sinusoidal, with W_q and W_k of the ready model", rotary: "rotary, with them",
 };
-// The mean number of words in the band without an end.
-const LONG = 37.9;
 
 /** A chart of stored curves by variant. */
 function stored(found, title, places) {
@@ -113,7 +111,8 @@ function stored(found, title, places) {
 }
 
 function lengthCurves(_, { length }) {
-  const middle = ([fewest, most, bleu]) => [most === null ? LONG : (fewest + most) / 2, bleu];
+  // The mean number of words in the band without an end is 37.9.
+  const middle = ([fewest, most, bleu]) => [most === null ? 37.9 : (fewest + most) / 2, bleu];
   const curves = Object.entries(length).map(([key, rows]) => [key, rows.map(middle)]);
   return stored(Object.fromEntries(curves), "BLEU by the length of the sentence",
     { axis: "words and marks", at: (count) => say`${count} words` });
@@ -198,6 +197,7 @@ function rolesOf(words, matrices) {
 }
 
 const [PAIRS, FEW, REACH, BINS, SEED] = [2000, 8, 40, 40, 7];
+const [SEVEN, TWELVE] = [7, 12];
 
 function spreadOfScores({ power, t, scaled }) {
   const d = 2 ** power;
@@ -258,8 +258,6 @@ function dropouts({ p, seed }) {
     said(say`Kept weights are divided by 1 − p = ${decimal(1 - p)}. The row now sums to ${decimal(sum(after))}.`)];
 }
 
-const TWELVE = 12;
-
 function edgesOf({ graph, k, c, layers }) {
   const edges = times(TWELVE, (i) => times(TWELVE, (j) => (isNeighbour(graph, i, j, { k, l: k, c }) ? 1 : 0)));
   const rows = reached(edges, layers);
@@ -273,7 +271,6 @@ function edgesOf({ graph, k, c, layers }) {
   ];
 }
 
-const SEVEN = 7;
 const KERNELS = {
   mean: new Array(9).fill(1 / 9),
   blur: [1, 2, 1, 2, 4, 2, 1, 2, 1].map((one) => one / 16),
@@ -363,7 +360,7 @@ function misleading(answers) {
     const places = rows.map((word, place) => `${place + 1} ${word}`);
     const fields = [{ name: "word", label: "Word", value: places[0], options: places }];
     return interactive("misleading", fields, ({ word }) => {
-      const place = places.indexOf(word);
+      const place = Math.max(0, places.indexOf(word)); // a word of another sentence may have been chosen
       const weights = matrixOf(looked, run, chosen, []).numbers[place];
       const falls = erased.stacks.cross.weights[0][0][place];
       return table("Weight and erasure", {

@@ -40,9 +40,6 @@ export function keepAddress(state) {
 
 /** The choices in the address, as parts of the state; whether they make sense is for the page to check. */
 export function readAddress() {
-  if (!isLive) {
-    return {};
-  }
   known = location.href;
   const choices = location.hash.includes("=") ? location.hash.slice(1) : ""; // else the id of an element
   const found = Object.fromEntries(new URLSearchParams(choices));

@@ -16,11 +16,8 @@ import { ask, prepare, withKey } from "./server.js";
 import { addTab, ofPair, tabs } from "./tabs.js";
 import { drawTranslation } from "./translation.js";
 
-// Delays in milliseconds: from the last key to translating, and from a translation to announcing it.
-const TYPING = 80;
-const SPEAKING = 1000;
-// Milliseconds between polling the list of runs.
-const LISTING = 10000;
+// Milliseconds: from the last key to translating, from a translation to announcing it, and between two lists of runs.
+const [TYPING, SPEAKING, LISTING] = [80, 1000, 10000];
 // Alternatives per token, as in questions.py.
 const OTHERS = 9;
 // If these fields of a run change, it is a different model, and choices are reset.
@@ -202,9 +199,7 @@ function render() {
 }
 
 /** Send all requests again at the next change. */
-function forget(names = Object.keys(QUESTIONS)) {
-  names.forEach((name) => delete asked[name]);
-}
+const forget = (names = Object.keys(QUESTIONS)) => names.forEach((name) => delete asked[name]);
 
 /** Announce an answer to screen readers if it is still the translation. */
 function speak(answer) {
@@ -224,7 +219,7 @@ function chooseRun(name, wished = {}) {
   byId("beam").value = run.search.beam;
   const method = Object.hasOwn(run.methods, wished.method ?? "") ? wished.method : Object.keys(run.methods)[0];
   forget();
-  change({ ...UNCHOSEN, problems: {}, run, source, method, ...run.beginning, ...sensible(run, wished) });
+  change({ ...UNCHOSEN, problems: {}, run, source, method, ...sensible(run, wished), ...run.beginning });
 }
 
 /** The parts of the state that an address may set, without those that make no sense. */
@@ -238,9 +233,7 @@ function sensible(run, { view, head, without = [], stop = null, entered = null, 
   };
 }
 
-function type(source) {
-  change({ source, prefix: [], chosenBefore: [], place: null });
-}
+const type = (source) => change({ source, prefix: [], chosenBefore: [], place: null });
 
 function take(sentence) {
   const field = byId("source");
@@ -281,9 +274,7 @@ function flip(head) {
   change({ without: [...new Set(state.without).symmetricDifference(new Set([head]))] });
 }
 
-function focusOn(place) {
-  document.querySelector(`#pieces [data-place="${place}"]`)?.focus();
-}
+const focusOn = (place) => document.querySelector(`#pieces [data-place="${place}"]`)?.focus();
 
 function about(run) {
   const { source_language: from, target_language: to, corpus, state: how, best_step: step, score } = run;

@@ -20,8 +20,7 @@ export function drawChoices(answer, run, place, { prefix, open, go, undo, ...ask
       class: number < prefix.length ? "piece chosen" : "piece", "aria-expanded": number === place,
     }, foreign(token, null, dir), element("span", { class: "below-word" }, probability(likely))));
   const language = run.target_language;
-  const attributes = { class: "pieces", role: "group", "aria-label": "Tokens", lang: language, dir };
-  const pieces = element("div", attributes, line);
+  const pieces = element("div", { class: "pieces", role: "group", "aria-label": "Tokens", lang: language, dir }, line);
   const position = place === null ? null : answer.alternatives?.[place];
   return [
     roving(pieces, ".piece", { line: true, current: line[place], leave: position && (() => open(null, place)) }),

@@ -10,11 +10,7 @@ const kept = {}; // the values of controls by picture, so that they survive redr
  * `draw(values, change)` gets their values, and a function that changes some of them.
  */
 export function interactive(picture, fields, draw) {
-  const values = kept[picture] ??= {};
-  for (const { name, value, options } of fields) {
-    const isKept = name in values && (!options || options.includes(values[name]));
-    values[name] = isKept ? values[name] : value;
-  }
+  const values = kept[picture] ??= Object.fromEntries(fields.map(({ name, value }) => [name, value]));
   const shown = element("div", { class: "drawn" });
   const change = (patch) => replace(shown, draw(Object.assign(values, patch), change));
   change({});

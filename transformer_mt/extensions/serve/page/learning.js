@@ -35,12 +35,11 @@ function drawHistory(frame, { read, translation }, run, head, { pick }) {
 
 /** A slider from the oldest to the newest checkpoint, or a hint for runs with fewer than two. */
 function drawCheckpoints({ checkpoints }, { state, change }) {
-  const how = "tmt train --set training.keep_checkpoints=weights";
   const max = checkpoints.length - 1;
   const shown = (place) => say`step ${checkpoints[place]}`;
   const slider = { label: "Checkpoint", value: state.checkpoint ?? max, min: 0, max, shown };
   return max < 1
     ? element("p", {}, "This run has no earlier checkpoints. To keep the weights of every validation: ",
-      element("code", {}, how))
+      element("code", {}, "tmt train --set training.keep_checkpoints=weights"))
     : element("p", { class: "controls" }, control("checkpoint", slider, (checkpoint) => change({ checkpoint })));
 }

@@ -12,9 +12,8 @@ export function smallMatrix(numbers, scale = SHARES_OF_ONE, dir = "ltr") {
   })));
   const drawn = [...Map.groupBy(squares.filter(({ shade }) => shade), ({ shade }) => shade)].map(([shade, cells]) =>
     shape("path", { class: shade, d: cells.map(({ path }) => path).join("") }));
-  const size = `0 0 ${numbers[0]?.length ?? 0} ${numbers.length}`;
-  const attributes = { class: "small", dir, viewBox: size, preserveAspectRatio: "none", "aria-hidden": true };
-  return shape("svg", attributes, drawn);
+  const viewBox = `0 0 ${numbers[0]?.length ?? 0} ${numbers.length}`;
+  return shape("svg", { class: "small", dir, viewBox, preserveAspectRatio: "none", "aria-hidden": true }, drawn);
 }
 
 /** A matrix as a table: `rows` and `columns` are `{ words, language, dir }`; `caption` explains the numbers. */

@@ -28,17 +28,13 @@ export function linkedWords({ lines, links, name, scale = SHARES_OF_ONE, choose 
   const figure = element("div", { class: "linked", role: "group", "aria-label": name }, ruler, drawing, sides);
   const words = sides.map((side) => [...side.querySelectorAll(".word")]);
   const ends = links.map(({ from, to }) => [words[0][from], words[1][to]]);
+  const light = (word) => lightLinks(figure, { ends, curves, numbers }, word);
   const draw = () => {
     fit(figure, words);
     layCurves(figure, ends, curves);
     ends.forEach(([above, below], number) =>
       curves[number].classList.toggle("far", above.dataset.row !== below.dataset.row));
-  };
-  const light = (word) => {
-    if (curves.some((curve) => !curve.hasAttribute("d"))) {
-      draw(); // focus can arrive before the first layout
-    }
-    lightLinks(figure, { ends, curves, numbers }, word);
+    light(document.activeElement); // which can have had the focus before the first layout
   };
   for (const kind of ["mouseover", "focusin"]) {
     figure.addEventListener(kind, ({ target }) => light(target.closest(".word")));
@@ -88,7 +84,7 @@ export function linksAsText(lines, links) {
 function lightLinks(figure, { ends, curves, numbers }, word) {
   figure.querySelectorAll(".lit").forEach((one) => one.classList.remove("lit"));
   ends.forEach((pair, number) => {
-    if (pair.includes(word)) {
+    if (pair.includes(word) && curves[number].hasAttribute("d")) {
       // Where curves from the same word have separated.
       const share = pair[1] === word ? 0.22 : 0.78;
       const { x, y } = curves[number].getPointAtLength(share * curves[number].getTotalLength());
