@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FILES = page_files()
 # Prose to the eye, but names, examples and commands.
 NO_TEXTS = {
-    "AbortError", "Bearer {0}", "Content-Type", "End", "Escape", "Hello", "Home", "Retry-After", "The", "branch best",
+    "AbortError", "Bearer {0}", "Content-Type", "Escape", "Hello", "Retry-After", "The", "branch best",
     "guess shade-{0}{1}", "ln p {0}{1}", "piece chosen", "tmt", "tmt key", "tmt run",
     "tmt train --set training.keep_checkpoints=weights",
 }  # fmt: skip
